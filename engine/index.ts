@@ -1,0 +1,41 @@
+// What other packages may use of the engine.
+export { canonical } from './log/canonical.js'
+export {
+  actionDigest,
+  commitment,
+  leafHash,
+  logIdOf,
+  noCheckpoint,
+  type PayloadField,
+  payloadFields,
+  policySetDigest,
+  recordText,
+  saltBytes,
+} from './log/record.js'
+export {
+  advance,
+  occurredAt,
+  type StoredEntry,
+  type StoredHead,
+  type StoredLeaf,
+  type StoredPayload,
+} from './log/stored.js'
+export { type JsonProblem, type JsonReading, lineAndColumn, parseStrictJson } from './log/strict-json.js'
+export { type TaskVerifier, taskVerifier } from './log/verify.js'
+export { compile, type PolicyInput, type PolicySet } from './policy/compile.js'
+export { type Decision, evaluate } from './policy/evaluate.js'
+export { type History, newHistory, record } from './policy/history.js'
+export { compareLevels, levelApplies, type RiskLevel } from './policy/risk.js'
+export { rules } from './rules/registry.js'
+export type { Scope, Situation } from './rules/rule.js'
+export {
+  canonicalType,
+  hasWritePermission,
+  isBlocked,
+  type JsonMap,
+  parseTimestamp,
+  type Step,
+  type TaskStatus,
+  taskStatus,
+  verbProblem,
+} from './steps.js'

@@ -1,0 +1,136 @@
+// Integrity of one entry and of a task's head: every stored byte is either hashed or follows from what is.
+import type { LogRecord, Verification } from '@svc/schemas'
+import { canonical } from './canonical.js'
+import { commitment, emptyRoot, leafHash, logIdOf, saltBytes } from './record.js'
+import {
+  occurredAt,
+  projections,
+  type StoredEntry,
+  type StoredHead,
+  type StoredLeaf,
+  type StoredPayload,
+} from './stored.js'
+import { parseStrictJson } from './strict-json.js'
+
+export type IntegrityFinding = NonNullable<Verification['integrity']['first_bad']>
+
+export interface EntryInTask {
+  readonly org_id: string
+  readonly task_id: string
+  readonly entry: StoredEntry
+  readonly payload: StoredPayload | null
+  readonly leaf: StoredLeaf | null
+  /** The head before this entry, as the verifier computed it. */
+  readonly head: StoredHead | null
+  readonly previous_occurred_at: number | null
+}
+
+type Problem = { readonly code: string; readonly field: string | null; readonly message: string }
+
+/** The first thing wrong with an entry, or null. */
+export function integrityOfEntry(at: EntryInTask): IntegrityFinding | null {
+  const { entry } = at
+  const problem = orderProblem(at) ?? hashProblem(entry) ?? recordProblems(at) ?? leafProblem(at) ?? null
+  return problem === null ? null : { seq: entry.seq, log_id: entry.log_id, ...problem }
+}
+
+/** The first difference between the stored head and the one the entries lead to, or null. */
+export function integrityOfHead(stored: StoredHead | null, computed: StoredHead | null): IntegrityFinding | null {
+  if (computed === null) return finding('missing_seq', null, 'the task has a head and no entries')
+  if (stored === null) return finding('projection_mismatch', 'head', 'the task has entries and no head')
+  const [field] = (Object.keys(computed) as (keyof StoredHead)[]).filter((key) => stored[key] !== computed[key])
+  if (field === undefined) return null
+  if (field === 'seq' && stored.seq > computed.seq) {
+    return { ...finding('missing_seq', null, `entry ${computed.seq + 1} is missing`), seq: computed.seq + 1 }
+  }
+  return finding('projection_mismatch', `head.${field}`, `the head's \`${field}\` is not what the entries lead to`)
+}
+
+function finding(code: string, field: string | null, message: string): IntegrityFinding {
+  return { seq: null, log_id: null, code, field, message }
+}
+
+function orderProblem({ entry, head }: EntryInTask): Problem | null {
+  const expected = (head?.seq ?? 0) + 1
+  if (entry.seq === expected) return null
+  return { code: 'missing_seq', field: 'seq', message: `entry ${expected} is missing` }
+}
+
+function hashProblem(entry: StoredEntry): Problem | null {
+  if (leafHash(entry.record) === entry.hash) return null
+  return { code: 'hash_mismatch', field: 'record', message: 'the record does not hash to the stored hash' }
+}
+
+function recordProblems(at: EntryInTask): Problem | null {
+  const reading = parseStrictJson(at.entry.record)
+  if (reading.problem !== null) {
+    return { code: 'hash_mismatch', field: 'record', message: `the record cannot be read: ${reading.problem.message}` }
+  }
+  const record = reading.value as LogRecord
+  return linkProblem(at, record) ?? projectionProblem(at, record) ?? afterProblem(record) ?? payloadProblem(at, record)
+}
+
+function linkProblem({ head }: EntryInTask, record: LogRecord): Problem | null {
+  if (record.prev_hash === (head?.hash ?? '')) return null
+  return { code: 'link_broken', field: 'prev_hash', message: 'the entry does not follow the one before it' }
+}
+
+function projectionProblem(at: EntryInTask, record: LogRecord): Problem | null {
+  const { entry, org_id, task_id, head, previous_occurred_at } = at
+  const wrong = (field: string) => ({
+    code: 'projection_mismatch',
+    field,
+    message: `the column \`${field}\` is not what the record says`,
+  })
+  const column = projections.find((name) => entry[name] !== record[name])
+  if (column !== undefined) return wrong(column)
+  if (record.org_id !== org_id || record.task_id !== task_id) return wrong('task_id')
+  if (head !== null && head.agent_id !== record.agent_id) return wrong('agent_id')
+  if (entry.client_prev_hash !== (record.client_prev_hash ?? null)) return wrong('client_prev_hash')
+  if (entry.log_id !== logIdOf(Date.parse(record.received_at), entry.hash)) return wrong('log_id')
+  const occurred_at = new Date(occurredAt(record.timestamp, previous_occurred_at)).toISOString()
+  return entry.occurred_at === occurred_at ? null : wrong('occurred_at')
+}
+
+function afterProblem(record: LogRecord): Problem | null {
+  if (record.after.size > 0 || record.after.root === emptyRoot) return null
+  return { code: 'after_mismatch', field: 'after', message: 'the record names an empty tree with another root' }
+}
+
+function leafProblem({ entry, leaf }: EntryInTask): Problem | null {
+  const sound =
+    leaf !== null && leaf.type === 'step' && leaf.leaf_hash === entry.hash && leaf.received_at === entry.received_at
+  return sound ? null : { code: 'not_in_tree', field: 'log_index', message: 'the log holds no such leaf at this index' }
+}
+
+function payloadProblem({ entry, payload }: EntryInTask, record: LogRecord): Problem | null {
+  const wrong = (field: string | null, message: string) => ({ code: 'payload_mismatch', field, message })
+  if (payload === null) return wrong(null, 'the payload is missing; an erased one would leave an empty row')
+  if (payload.received_at !== entry.received_at)
+    return wrong('received_at', 'the payload stands at another time than its entry')
+  if (payload.salts === null && payload.body === null) return null
+  const salts = readMap(payload.salts)
+  const values = readMap(payload.body)
+  if (salts === null) return wrong('salts', 'the salts are not in canonical form')
+  if (values === null) return wrong('body', 'the values are not in canonical form')
+  const committed: Readonly<Record<string, unknown>> = { ...record.data, evaluation: record.evaluation }
+  const fields = new Set([...Object.keys(committed), ...Object.keys(salts), ...Object.keys(values)])
+  for (const field of fields) {
+    const salt = Buffer.from(String(salts[field] ?? ''), 'hex')
+    const opens =
+      salt.length === saltBytes &&
+      salt.toString('hex') === salts[field] &&
+      field in values &&
+      commitment(field, values[field], salt) === committed[field]
+    if (!opens) return wrong(field, `\`${field}\` is not the value that was committed to`)
+  }
+  return null
+}
+
+/** The members of a stored JSON object; null when the text is not the canonical form of one. */
+function readMap(text: string | null): Readonly<Record<string, unknown>> | null {
+  if (text === null) return null
+  const reading = parseStrictJson(text)
+  if (reading.problem !== null || typeof reading.value !== 'object' || reading.value === null) return null
+  return canonical(reading.value) === text ? (reading.value as Record<string, unknown>) : null
+}

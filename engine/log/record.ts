@@ -1,0 +1,64 @@
+// The record of a step: what is hashed, format svc.log/1 (log.md §1). FROZEN: a new field is a new `v`.
+import { createHash, createHmac } from 'node:crypto'
+import type { LogRecord } from '@svc/schemas'
+import { canonicalType, type Step } from '../steps.js'
+import { canonical } from './canonical.js'
+
+/** Fields that enter the record as commitments only, so that they can be erased and the chain stays whole. */
+export const payloadFields = ['verb', 'step_name', 'input', 'output', 'properties', 'meta'] as const
+export type PayloadField = (typeof payloadFields)[number]
+
+export const saltBytes = 32
+
+/** Root of the empty tree: SHA-256 of nothing (RFC 6962 §2.1). */
+export const emptyRoot = createHash('sha256').digest('hex')
+
+/** What `after` says before any checkpoint has been published. */
+export const noCheckpoint = { size: 0, root: emptyRoot } as const
+
+/**
+ * Commitment to a value, lower-case hex: HMAC-SHA256 keyed with 32 random bytes, over "svc.payload/1" NUL field NUL
+ * JCS(value). Without the salt the value can be neither confirmed nor guessed.
+ */
+export function commitment(field: string, value: unknown, salt: Uint8Array): string {
+  return createHmac('sha256', salt)
+    .update(`svc.payload/1\0${field}\0${canonical(value)}`)
+    .digest('hex')
+}
+
+/** The hashed bytes of a record, as text. */
+export function recordText(record: LogRecord): string {
+  return canonical(record)
+}
+
+/** SHA-256(0x00 ‖ record), lower-case hex: the API's hash, the chain link and the RFC 6962 leaf hash in one value. */
+export function leafHash(record_text: string): string {
+  return createHash('sha256').update('\0').update(record_text).digest('hex')
+}
+
+/** Digest of a set of effective policies, given in id order. */
+export function policySetDigest(policies_text: string): string {
+  return createHash('sha256').update(policies_text).digest('hex')
+}
+
+/**
+ * Identifier of an entry: a UUIDv7 (RFC 9562 §5.7) whose time is `received_at` (ms since 1970) and whose random bits
+ * are the hash's first, so that a verifier can derive it.
+ */
+export function logIdOf(received_at: number, hash: string): string {
+  const time = received_at.toString(16).padStart(12, '0')
+  const variant = ((Number.parseInt(hash.slice(3, 4), 16) & 0x3) | 0x8).toString(16)
+  return `log_${time.slice(0, 8)}-${time.slice(8)}-7${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`
+}
+
+/**
+ * What an approval binds to: SHA-256 hex of the JCS of {step_type, verb, step_name, input, properties without svc.*},
+ * absent keys omitted (engine.md §3, gate_binds_action).
+ */
+export function actionDigest(step: Step): string {
+  const { verb, step_name, input } = step
+  const properties =
+    step.properties && Object.fromEntries(Object.entries(step.properties).filter(([key]) => !/^svc(\.|$)/.test(key)))
+  const action = { step_type: canonicalType(step.step_type), verb, step_name, input, properties }
+  return createHash('sha256').update(canonical(action)).digest('hex')
+}

@@ -1,0 +1,126 @@
+// Reading JSON the way evidence must be read (log.md §1): what two readers could understand differently is refused.
+
+export interface JsonProblem {
+  readonly message: string
+  /** 0-based offset into the text; null when the reader does not know. */
+  readonly offset: number | null
+}
+
+export type JsonReading = { readonly value: unknown; readonly problem: null } | { readonly problem: JsonProblem }
+
+export const maxDepth = 64
+
+/**
+ * Parses JSON text; never throws. Refused besides malformed text: duplicate member names, lone surrogates, integers
+ * beyond 2^53-1, numbers too large for a double, nesting deeper than 64.
+ */
+export function parseStrictJson(text: string): JsonReading {
+  const problem = scan(text)
+  if (problem !== null) return { problem }
+  try {
+    return { value: JSON.parse(text), problem: null }
+  } catch (error) {
+    return { problem: { message: `not JSON: ${reason(error)}`, offset: null } }
+  }
+}
+
+/** Line and column, both from 1, of an offset. */
+export function lineAndColumn(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split('\n')
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+}
+
+// V8 quotes the text around the error; payloads do not belong into messages.
+function reason(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  const at = /position (\d+)/.exec(message)
+  if (at !== null) return `unexpected character at position ${at[1]}`
+  return /end of JSON/.test(message) ? 'it ends too early' : 'unexpected character'
+}
+
+const quoteMark = 0x22
+const backslash = 0x5c
+
+/**
+ * One pass for what JSON.parse lets through. It trusts nothing about the grammar beyond strings and brackets, because
+ * JSON.parse checks that next.
+ */
+function scan(text: string): JsonProblem | null {
+  if (!text.isWellFormed()) return { message: 'a lone surrogate', offset: null }
+  const names: (Set<string> | null)[] = []
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === quoteMark) {
+      const end = endOfString(text, index)
+      if (end < 0) return { message: 'a string that does not end', offset: index }
+      const problem = checkString(text, index, end, names.at(-1) ?? null)
+      if (problem !== null) return problem
+      index = end
+    } else if (code === 0x7b || code === 0x5b) {
+      names.push(code === 0x7b ? new Set() : null)
+      if (names.length > maxDepth) return { message: `nested deeper than ${maxDepth}`, offset: index }
+    } else if (code === 0x7d || code === 0x5d) {
+      names.pop()
+    } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
+      const end = endOfNumber(text, index)
+      const problem = checkNumber(text.slice(index, end), index)
+      if (problem !== null) return problem
+      index = end - 1
+    }
+  }
+  return null
+}
+
+function endOfString(text: string, start: number): number {
+  for (let index = start + 1; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === quoteMark) return index
+    if (code === backslash) index++
+  }
+  return -1
+}
+
+/** Escapes may hide a lone surrogate, and a string before a colon is a member name. */
+function checkString(text: string, start: number, end: number, names: Set<string> | null): JsonProblem | null {
+  const raw = text.slice(start + 1, end)
+  const plain = raw.includes('\\') ? unescape(text.slice(start, end + 1)) : raw
+  if (plain === null) return { message: 'a string that is not JSON', offset: start }
+  if (plain !== raw && !plain.isWellFormed()) return { message: 'a lone surrogate', offset: start }
+  if (names === null || !isName(text, end + 1)) return null
+  if (names.has(plain)) return { message: `duplicate member name \`${plain.slice(0, 80)}\``, offset: start }
+  names.add(plain)
+  return null
+}
+
+function unescape(quoted: string): string | null {
+  try {
+    return JSON.parse(quoted) as string
+  } catch {
+    return null
+  }
+}
+
+function isName(text: string, from: number): boolean {
+  for (let index = from; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) continue
+    return code === 0x3a
+  }
+  return false
+}
+
+function endOfNumber(text: string, start: number): number {
+  let index = start + 1
+  while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++
+  return index
+}
+
+function checkNumber(literal: string, offset: number): JsonProblem | null {
+  if (literal.length < 16 && !/[eE]/.test(literal)) return null
+  const value = Number(literal)
+  if (!Number.isFinite(value)) return { message: 'a number too large to be kept exactly', offset }
+  if (/^-?\d+$/.test(literal) && !Number.isSafeInteger(value)) {
+    return { message: 'an integer beyond 2^53-1; send it as a string', offset }
+  }
+  return null
+}

@@ -1,0 +1,50 @@
+// Verifying a task (log.md §3): has it been altered, and did it arrive in order. Two verdicts, never mixed.
+import type { Verification } from '@svc/schemas'
+import { type IntegrityFinding, integrityOfEntry, integrityOfHead } from './integrity.js'
+import { sequenceVerifier } from './sequence.js'
+import {
+  advance,
+  occurredAt,
+  type StoredEntry,
+  type StoredHead,
+  type StoredLeaf,
+  type StoredPayload,
+} from './stored.js'
+
+export interface TaskVerifier {
+  /** Takes the next entry in arrival order, with what is stored beside it. */
+  readonly add: (entry: StoredEntry, payload: StoredPayload | null, leaf: StoredLeaf | null) => void
+  readonly finish: (head: StoredHead | null) => Verification
+}
+
+/** Walks a task entry by entry, so that its length is bounded by time only. */
+export function taskVerifier(org_id: string, task_id: string): TaskVerifier {
+  let first_bad: IntegrityFinding | null = null
+  let head: StoredHead | null = null
+  let previous_occurred_at: number | null = null
+  let erased = 0
+  const sequence = sequenceVerifier()
+  return {
+    add: (entry, payload, leaf) => {
+      first_bad ??= integrityOfEntry({ org_id, task_id, entry, payload, leaf, head, previous_occurred_at })
+      previous_occurred_at = occurredAt(entry.timestamp, previous_occurred_at)
+      head = advance(head, entry)
+      if (payload !== null && payload.body === null) erased++
+      sequence.add(entry)
+    },
+    finish: (stored) => {
+      first_bad ??= integrityOfHead(stored, head)
+      const { issues, warnings } = sequence.finish()
+      const entries = head?.seq ?? 0
+      return {
+        task_id,
+        valid: first_bad === null && issues.length === 0,
+        entries,
+        integrity: { ok: first_bad === null, first_bad },
+        sequence: { ok: issues.length === 0, issues, warnings },
+        anchoring: 'none',
+        payloads: { present: entries - erased, erased },
+      }
+    },
+  }
+}

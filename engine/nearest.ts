@@ -1,0 +1,28 @@
+/** The name most like the one given, when it is like enough to be what was meant; else null. */
+export function nearest(name: string, known: Iterable<string>): string | null {
+  let best: { name: string; distance: number } | null = null
+  for (const candidate of known) {
+    const distance = editDistance(name.slice(0, 100).toLowerCase(), candidate.toLowerCase())
+    if (best === null || distance < best.distance) best = { name: candidate, distance }
+  }
+  return best !== null && best.distance <= Math.max(2, Math.floor(name.length / 4)) ? best.name : null
+}
+
+/** A question to end an error message with, or nothing when no known name is near. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const near = nearest(name, known)
+  return near === null ? '' : `; did you mean \`${near}\`?`
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

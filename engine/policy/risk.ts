@@ -1,0 +1,29 @@
+// Risk levels and the score of a decision (engine.md §4, §5).
+import type { Agent, PolicyResult } from '@svc/schemas'
+
+export type RiskLevel = Agent['risk_classification']
+
+const order: readonly RiskLevel[] = ['minimal', 'limited', 'high', 'unacceptable']
+
+/**
+ * True when a manifest's policy of that level is put on an agent: a level above the agent's is skipped,
+ * and an unclassified agent skips nothing.
+ */
+export function levelApplies(policy_level: string | null, agent_level: RiskLevel): boolean {
+  const wanted = order.findIndex((level) => level === policy_level)
+  return wanted < 0 || agent_level === 'unclassified' || wanted <= order.indexOf(agent_level)
+}
+
+/** Positive when `next` is the higher level, negative when it is lower; unclassified stands above all, as it skips nothing. */
+export function compareLevels(next: RiskLevel, known: RiskLevel): number {
+  const rank = (level: RiskLevel) => (level === 'unclassified' ? order.length : order.indexOf(level))
+  return rank(next) - rank(known)
+}
+
+/** What a violated policy of each severity adds to the risk score; the highest counts. */
+export const riskOf: Readonly<Record<PolicyResult['severity'], number>> = {
+  low: 0.25,
+  medium: 0.5,
+  high: 0.75,
+  critical: 1,
+}

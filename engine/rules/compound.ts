@@ -1,0 +1,170 @@
+// all_of, any_of and not (engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
+// nesting can exhaust the stack, neither when it is loaded nor when it runs.
+import type { JsonMap } from '../steps.js'
+import {
+  type Answer,
+  type Check,
+  evidenceOf,
+  type Finding,
+  NOT_APPLICABLE,
+  PASS,
+  ParameterError,
+  type RuleDescription,
+  type Scope,
+  type Situation,
+} from './rule.js'
+
+export type Combinator = 'all_of' | 'any_of' | 'not'
+
+/** One node of a condition tree as an author wrote it. */
+export interface Condition {
+  readonly rule_type: string
+  readonly params?: JsonMap
+}
+
+const everyScope: readonly Scope[] = ['agent_registration', 'step_execution', 'task_execution']
+const condition = {
+  type: 'object',
+  required: ['rule_type'],
+  additionalProperties: false,
+  properties: { rule_type: { type: 'string' }, params: { type: 'object' } },
+}
+const conditions = { type: 'array', items: condition, minItems: 1 }
+const gate = { rule_type: 'step_requires_gate', params: { max_age_steps: 1 } }
+const told = { rule_type: 'history_contains', params: { step_type: 'step.message' } }
+
+export const compoundRules: readonly RuleDescription[] = [
+  {
+    name: 'all_of',
+    category: 'flow',
+    scopes: everyScope,
+    targets: false,
+    params: { type: 'object', required: ['conditions'], additionalProperties: false, properties: { conditions } },
+    doc: 'Passes when every applicable condition passes. Usable where all its conditions are.',
+    example: { conditions: [gate, told] },
+  },
+  {
+    name: 'any_of',
+    category: 'flow',
+    scopes: everyScope,
+    targets: false,
+    params: { type: 'object', required: ['conditions'], additionalProperties: false, properties: { conditions } },
+    doc: 'Passes when at least one applicable condition passes. Usable where all its conditions are.',
+    example: { conditions: [gate, told] },
+  },
+  {
+    name: 'not',
+    category: 'flow',
+    scopes: everyScope,
+    targets: false,
+    params: { type: 'object', required: ['condition'], additionalProperties: false, properties: { condition } },
+    doc: 'Passes when its condition is violated; not applicable when its condition is.',
+    example: { condition: told },
+  },
+]
+
+/** A leaf answers for itself; a combinator takes the last `arity` answers. */
+type Instruction = { readonly check: Check } | { readonly combine: Combinator; readonly arity: number }
+
+export function isCombinator(rule_type: string): rule_type is Combinator {
+  return rule_type === 'all_of' || rule_type === 'any_of' || rule_type === 'not'
+}
+
+/** The nodes of a tree, children before their parents. Throws ParameterError naming the path of a malformed node. */
+export function postOrder(root: Condition): { node: Condition; path: string; arity: number }[] {
+  const ordered: { node: Condition; path: string; arity: number }[] = []
+  const pending = [{ node: root, path: '' }]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const children = childrenOf(next.node, next.path)
+    ordered.push({ ...next, arity: children.length })
+    pending.push(...children)
+  }
+  return ordered.reverse()
+}
+
+function childrenOf(node: Condition, path: string): { node: Condition; path: string }[] {
+  if (!isCombinator(node.rule_type)) return []
+  const key = node.rule_type === 'not' ? 'condition' : 'conditions'
+  const here = path === '' ? key : `${path}.${key}`
+  const params = node.params ?? {}
+  const extra = Object.keys(params).find((name) => name !== key)
+  if (extra !== undefined)
+    throw new ParameterError(
+      path === '' ? extra : `${path}.${extra}`,
+      `unknown parameter \`${extra}\` of \`${node.rule_type}\``,
+    )
+  const given = params[key]
+  if (node.rule_type === 'not') return [{ node: asCondition(given, here), path: here }]
+  if (!Array.isArray(given) || given.length === 0)
+    throw new ParameterError(here, `\`${node.rule_type}\` needs a list of at least one condition`)
+  return given.map((child, index) => ({ node: asCondition(child, `${here}.${index}`), path: `${here}.${index}` }))
+}
+
+function asCondition(value: unknown, path: string): Condition {
+  const shape = typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonMap) : null
+  if (shape === null) throw new ParameterError(path, 'a condition is an object with `rule_type` and `params`')
+  const { rule_type, params, ...rest } = shape
+  const [extra] = Object.keys(rest)
+  if (extra !== undefined)
+    throw new ParameterError(
+      `${path}.${extra}`,
+      `unknown key \`${extra}\`; a condition has \`rule_type\` and \`params\``,
+    )
+  if (typeof rule_type !== 'string') throw new ParameterError(`${path}.rule_type`, '`rule_type` is missing')
+  if (params === undefined) return { rule_type }
+  if (typeof params !== 'object' || params === null || Array.isArray(params))
+    throw new ParameterError(`${path}.params`, '`params` is not an object')
+  return { rule_type, params: params as JsonMap }
+}
+
+/** What all leaves of a tree share. */
+export function sharedScopes(of: readonly (readonly Scope[])[]): Scope[] {
+  const [first = [], ...rest] = of
+  return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)))
+}
+
+/** Runs a tree that `postOrder` flattened; `leaf` compiles each rule that is not a combinator. */
+export function compileTree(root: Condition, leaf: (node: Condition, path: string) => Check): Check {
+  const program = postOrder(root).map(
+    ({ node, path, arity }): Instruction =>
+      isCombinator(node.rule_type) ? { combine: node.rule_type, arity } : { check: leaf(node, path) },
+  )
+  return (situation) => {
+    const answers: Answer[] = []
+    for (const instruction of program) {
+      if ('check' in instruction) answers.push(instruction.check(situation))
+      else answers.push(combine(instruction.combine, answers.splice(answers.length - instruction.arity), situation))
+    }
+    return answers[0] ?? NOT_APPLICABLE
+  }
+}
+
+function combine(kind: Combinator, reversed: readonly Answer[], situation: Situation): Answer {
+  const applicable = reversed.filter((answer) => answer !== NOT_APPLICABLE)
+  if (applicable.length === 0) return NOT_APPLICABLE
+  const findings = applicable.filter((answer): answer is Finding => typeof answer === 'object')
+  if (kind === 'not') return findings.length > 0 ? PASS : negated(situation)
+  if (kind === 'all_of') return findings.at(0) ?? PASS
+  return findings.length < applicable.length ? PASS : noneOf(findings)
+}
+
+function negated(situation: Situation): Finding {
+  const evidence = situation.step === null ? [] : [evidenceOf(situation.step)]
+  return {
+    code: 'CONDITION_HOLDS',
+    message: 'a condition holds that must not',
+    evidence,
+    remedy: 'change what makes the condition hold',
+  }
+}
+
+function noneOf(findings: readonly Finding[]): Finding {
+  const unique = new Map(findings.flatMap((finding) => finding.evidence).map((step) => [JSON.stringify(step), step]))
+  const remedies = findings.flatMap((finding) => finding.remedy ?? [])
+  return {
+    code: 'NO_CONDITION_HOLDS',
+    message: findings.map((finding) => finding.message).join('; and '),
+    evidence: [...unique.values()],
+    ...(remedies.length > 0 && { remedy: `one of: ${remedies.join('; or ')}` }),
+  }
+}

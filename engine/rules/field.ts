@@ -1,0 +1,91 @@
+// Rules about one field of the step, or of the agent at its registration (engine.md §3, 1–3).
+import { canonicalType } from '../steps.js'
+import { compileField, sameJson } from './lookup.js'
+import { compileAnchored } from './pattern.js'
+import { defineRule, evidenceOf, type Finding, PASS, type Scope, type Situation } from './rule.js'
+
+const scopes: readonly Scope[] = ['agent_registration', 'step_execution']
+const field = {
+  type: 'string',
+  minLength: 1,
+  description: 'field path, such as `properties.target.host` or `risk_classification`',
+}
+
+export const fieldRules = [
+  defineRule<{ field: string }>({
+    name: 'field_not_empty',
+    category: 'field',
+    scopes,
+    targets: true,
+    params: { type: 'object', required: ['field'], additionalProperties: false, properties: { field } },
+    doc: 'Passes when the value is neither null nor an empty string. An empty list passes.',
+    example: { field: 'owner_id' },
+    compile: (params) => {
+      const get = compileField(params.field)
+      return (situation) => {
+        const value = get(situation)
+        if (value !== null && value !== '') return PASS
+        return finding(situation, 'FIELD_EMPTY', `\`${params.field}\` is missing or empty`, `set \`${params.field}\``)
+      }
+    },
+  }),
+  defineRule<{ field: string; values: readonly unknown[] }>({
+    name: 'field_in_list',
+    category: 'field',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['field', 'values'],
+      additionalProperties: false,
+      properties: { field, values: { type: 'array', description: 'allowed values, compared strictly' } },
+    },
+    doc: 'Passes when the value strictly equals one of `values`. A missing value violates.',
+    example: { field: 'environment', values: ['staging', 'production'] },
+    compile: (params) => {
+      const get = compileField(params.field)
+      const values = params.values.map((value) =>
+        params.field === 'step_type' && typeof value === 'string' ? canonicalType(value) : value,
+      )
+      const plain = new Set(values.filter((value) => typeof value !== 'object'))
+      const deep = values.filter((value) => typeof value === 'object' && value !== null)
+      const remedy = `set \`${params.field}\` to one of the values the policy lists`
+      return (situation) => {
+        const value = get(situation)
+        if (value !== null && (plain.has(value) || deep.some((allowed) => sameJson(allowed, value)))) return PASS
+        const message =
+          value === null ? `\`${params.field}\` is missing` : `\`${params.field}\` is not an allowed value`
+        return finding(situation, 'FIELD_NOT_IN_LIST', message, remedy)
+      }
+    },
+  }),
+  defineRule<{ field: string; pattern: string }>({
+    name: 'field_matches_regex',
+    category: 'field',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['field', 'pattern'],
+      additionalProperties: false,
+      properties: { field, pattern: { type: 'string', maxLength: 1000, description: 'anchored at the start only' } },
+    },
+    doc: 'Passes when the value, booleans and numbers as text, matches: anchored at the start, dot matches newline.',
+    example: { field: 'tool.digest', pattern: 'sha256:[0-9a-f]{64}$' },
+    compile: (params) => {
+      const get = compileField(params.field)
+      const matches = compileAnchored(params.pattern, 'pattern')
+      return (situation) => {
+        const value = get(situation)
+        if (value !== null && typeof value !== 'object' && matches(String(value))) return PASS
+        const message =
+          value === null ? `\`${params.field}\` is missing` : `\`${params.field}\` does not match the pattern`
+        return finding(situation, 'FIELD_NO_MATCH', message, `give \`${params.field}\` the form the policy asks for`)
+      }
+    },
+  }),
+]
+
+function finding(situation: Situation, code: string, message: string, remedy: string): Finding {
+  return { code, message, evidence: situation.step === null ? [] : [evidenceOf(situation.step)], remedy }
+}

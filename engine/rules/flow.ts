@@ -1,0 +1,89 @@
+// The rule about time (engine.md §3, 23). Compound rules are in compound.ts.
+import { defineRule, evidenceOf, PASS, ParameterError } from './rule.js'
+
+const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+type Day = (typeof weekdays)[number]
+
+export const flowRules = [
+  defineRule<{ start_hour: number; end_hour: number; timezone: string; days?: readonly Day[] }>({
+    name: 'working_hours_only',
+    category: 'flow',
+    scopes: ['step_execution'],
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['start_hour', 'end_hour', 'timezone'],
+      additionalProperties: false,
+      properties: {
+        start_hour: { type: 'integer', minimum: 0, maximum: 24 },
+        end_hour: { type: 'integer', minimum: 0, maximum: 24 },
+        timezone: { type: 'string', minLength: 1, description: 'IANA name, such as `Europe/Zurich`' },
+        days: { type: 'array', items: { type: 'string', enum: weekdays }, minItems: 1 },
+      },
+    },
+    doc: 'Passes when now is in [start, end). Equal hours mean all day; past midnight belongs to the day it began.',
+    example: { start_hour: 8, end_hour: 18, timezone: 'Europe/Zurich', days: ['mon', 'tue', 'wed', 'thu', 'fri'] },
+    compile: (params) => {
+      const local = localClock(params.timezone)
+      const days = new Set(params.days ?? weekdays)
+      const { start_hour: start, end_hour: end } = params
+      const isOpen = (hour: number, day: number) => {
+        if (start === end) return days.has(dayName(day))
+        if (start < end) return hour >= start && hour < end && days.has(dayName(day))
+        return hour >= start ? days.has(dayName(day)) : hour < end && days.has(dayName(day - 1))
+      }
+      const remedy = `wait for the hours from ${start} to ${end} in ${params.timezone}`
+      return ({ step, now }) => {
+        const { hour, day } = local(now)
+        if (isOpen(hour, day)) return PASS
+        const evidence = step === null ? [] : [evidenceOf(step)]
+        return { code: 'OUTSIDE_HOURS', message: 'now is outside the hours that are allowed', evidence, remedy }
+      }
+    },
+  }),
+]
+
+function dayName(day: number): Day {
+  return weekdays[(day + 7) % 7] ?? 'mon'
+}
+
+const quarter = 15 * 60_000
+
+/**
+ * Hour and weekday (Monday = 0) in a zone. Offsets change on quarter hours only, so the formatter, which costs
+ * microseconds, is asked once a quarter.
+ */
+function localClock(timezone: string): (now: number) => { hour: number; day: number } {
+  const format = zoneFormat(timezone)
+  let known = { quarter: Number.NaN, offset: 0 }
+  return (now) => {
+    const index = Math.floor(now / quarter)
+    if (index !== known.quarter) known = { quarter: index, offset: offsetAt(format, index * quarter) }
+    const local = now + known.offset
+    // 1970-01-01 was a Thursday.
+    return { hour: mod(Math.floor(local / 3_600_000), 24), day: mod(Math.floor(local / 86_400_000) + 3, 7) }
+  }
+}
+
+function mod(value: number, by: number): number {
+  return ((value % by) + by) % by
+}
+
+function zoneFormat(timezone: string): Intl.DateTimeFormat {
+  const numeric = 'numeric' as const
+  try {
+    const fields = { year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric }
+    return new Intl.DateTimeFormat('en-u-ca-iso8601', { timeZone: timezone, hourCycle: 'h23', ...fields })
+  } catch {
+    throw new ParameterError(
+      'timezone',
+      `\`${timezone}\` is not a known time zone; use an IANA name such as \`Europe/Zurich\``,
+    )
+  }
+}
+
+function offsetAt(format: Intl.DateTimeFormat, at: number): number {
+  const parts = Object.fromEntries(format.formatToParts(at).map((part) => [part.type, Number(part.value)]))
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
+  return Date.UTC(year, month - 1, day, hour, minute, second) - at
+}

@@ -1,0 +1,138 @@
+// Looking a field up by path (engine.md §1): one place, so that nobody hides a value behind another.
+import { canonicalType, hasWritePermission, type JsonMap, type Step } from '../steps.js'
+import { ParameterError, type Situation } from './rule.js'
+
+/** The same path leads to two different values: the policy that asked is violated, whatever it asked. */
+export class AmbiguousField extends Error {}
+
+export type Getter = (situation: Situation) => unknown
+
+const stepKeys = new Set([
+  ...['agent_id', 'task_id', 'timestamp', 'step', 'step_type', 'verb', 'step_name', 'input', 'output', 'properties'],
+  ...['meta', 'is_external_call', 'has_write_permission'],
+])
+const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * Compiles a field path. What it returns answers null for whatever is missing and throws AmbiguousField
+ * when a nested and a dotted spelling of the path disagree. Throws ParameterError for a path that is none.
+ */
+export function compileField(path: string, parameter = 'field'): Getter {
+  const segments = fieldSegments(path, parameter)
+  if (segments === null) return () => null
+  const [first = '', ...rest] = segments
+  if (first === 'context') return (situation) => nested(situation.context, rest)
+  const ofAgent = agentGetter(first === 'agent' && rest.length > 0 ? rest : segments)
+  if (first === 'agent') return (situation) => ofAgent(situation.agent)
+  const ofStep = stepGetter(segments)
+  return (situation) => (situation.step === null ? ofAgent(situation.agent) : ofStep(situation.step))
+}
+
+/** A field of a step alone, for predicates over recorded steps, where no context is at hand. */
+export function compileStepField(path: string, parameter: string): (step: Step) => unknown {
+  const segments = fieldSegments(path, parameter)
+  if (segments === null) return () => null
+  if (segments[0] === 'context' || segments[0] === 'agent') {
+    throw new ParameterError(parameter, `\`${path}\` is not a field of a step`)
+  }
+  return stepGetter(segments)
+}
+
+/** The path's segments; null when one of them is a prototype key, which never resolves. */
+function fieldSegments(path: string, parameter: string): string[] | null {
+  const segments = path.split('.')
+  if (segments.some((segment) => segment === '')) {
+    throw new ParameterError(parameter, `\`${path}\` is not a field path: segments are separated by single dots`)
+  }
+  return segments.some((segment) => forbidden.has(segment)) ? null : segments
+}
+
+function stepGetter(segments: readonly string[]): (step: Step) => unknown {
+  const [first = '', ...rest] = segments
+  if (!stepKeys.has(first)) return propertyGetter(segments)
+  if (rest.length === 0) {
+    if (first === 'step_type') return (step) => canonicalType(step.step_type)
+    if (first === 'is_external_call') return externalCall
+    if (first === 'has_write_permission') return hasWritePermission
+  }
+  const key = first as keyof Step
+  return (step) => nested(step[key], rest)
+}
+
+/** Inside properties; `target.trust` and `is_external_call` say the same thing and stand in for each other. */
+function propertyGetter(segments: readonly string[]): (step: Step) => unknown {
+  const find = dotted(segments)
+  if (segments.join('.') !== 'target.trust') return (step) => find(step.properties)
+  return (step) => {
+    const said = find(step.properties)
+    if (step.is_external_call === undefined) return said
+    const flagged = step.is_external_call ? 'external' : 'internal'
+    if (said !== null && said !== flagged) throw new AmbiguousField('target.trust')
+    return flagged
+  }
+}
+
+const trust = dotted(['target', 'trust'])
+
+/** Whether the step leaves the organization; a flag that contradicts `target.trust` is ambiguous. */
+export function externalCall(step: Step): boolean {
+  const said = trust(step.properties)
+  if (step.is_external_call === undefined) return said === 'external'
+  if (said !== null && (said === 'external') !== step.is_external_call) throw new AmbiguousField('is_external_call')
+  return step.is_external_call
+}
+
+/** The agent's own fields first, then whatever else it was registered with. */
+function agentGetter(segments: readonly string[]): (agent: JsonMap) => unknown {
+  const [first = ''] = segments
+  const ofAttributes = dotted(segments)
+  return (agent) => (Object.hasOwn(agent, first) ? nested(agent, segments) : ofAttributes(agent['attributes']))
+}
+
+function nested(root: unknown, segments: readonly string[]): unknown {
+  let value = root
+  for (const segment of segments) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, segment)) return null
+    if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(segment)) return null
+    value = (value as JsonMap)[segment]
+  }
+  return value ?? null
+}
+
+/** Finds a path spelt nested, as one dotted key, or in any mixture; two spellings must agree. */
+function dotted(segments: readonly string[]): (root: unknown) => unknown {
+  const heads = segments.map((_, index) => segments.slice(0, index + 1).join('.'))
+  const tails = segments.slice(0, -1).map((_, index) => dotted(segments.slice(index + 1)))
+  return (root) => {
+    if (typeof root !== 'object' || root === null) return null
+    let found: unknown = null
+    for (const [index, head] of heads.entries()) {
+      if (!Object.hasOwn(root, head) || (Array.isArray(root) && !/^(0|[1-9]\d*)$/.test(head))) continue
+      const value = (root as JsonMap)[head]
+      const tail = tails[index]
+      const here = tail === undefined ? (value ?? null) : tail(value)
+      if (here === null) continue
+      if (found !== null && !sameJson(found, here)) throw new AmbiguousField(segments.join('.'))
+      found = here
+    }
+    return found
+  }
+}
+
+/** Strict equality of two JSON values; the order of members does not count. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  const pending: [unknown, unknown][] = [[a, b]]
+  for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
+    const [left, right] = pair
+    if (left === right) continue
+    if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+    if (Array.isArray(left) !== Array.isArray(right)) return false
+    const keys = Object.keys(left)
+    if (keys.length !== Object.keys(right).length) return false
+    for (const key of keys) {
+      if (!Object.hasOwn(right, key)) return false
+      pending.push([(left as JsonMap)[key], (right as JsonMap)[key]])
+    }
+  }
+  return true
+}

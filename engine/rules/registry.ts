@@ -1,0 +1,40 @@
+// The one list of rules. Adding a rule is one definition and one case file; nothing else names it.
+import type { Rule } from '@svc/schemas'
+import type { JsonMap } from '../steps.js'
+import { classificationRules } from './classification.js'
+import { compoundRules } from './compound.js'
+import { contentRules } from './content.js'
+import { countRules } from './count.js'
+import { fieldRules } from './field.js'
+import { targetSchema } from './filter.js'
+import { flowRules } from './flow.js'
+import { nodeRules } from './node.js'
+import { pathRules } from './path.js'
+import type { LeafRule, RuleDescription } from './rule.js'
+
+/** The rules that answer for themselves. */
+export const leafRules: readonly LeafRule[] = [
+  ...fieldRules,
+  ...pathRules,
+  ...countRules,
+  ...classificationRules,
+  ...contentRules,
+  ...flowRules,
+  ...nodeRules,
+]
+
+/** Every rule there is, as `svc rules` and the rules endpoint print it. */
+export const rules: readonly Rule[] = [...leafRules, ...compoundRules].map((rule) => ({
+  name: rule.name,
+  category: rule.category,
+  scopes: [...rule.scopes],
+  params: paramsSchema(rule),
+  doc: rule.doc,
+  example: rule.example,
+}))
+
+/** Schema of a rule's parameters, the target filter included where the rule takes one. */
+export function paramsSchema(rule: RuleDescription): JsonMap {
+  if (!rule.targets) return rule.params
+  return { ...rule.params, properties: { ...(rule.params['properties'] as JsonMap), ...targetSchema } }
+}

@@ -1,0 +1,93 @@
+// What a rule is, what it is asked, and what it may answer.
+import type { EvidenceStep, PolicyResult, Rule } from '@svc/schemas'
+import type { History, Recorded } from '../policy/history.js'
+import type { JsonMap, Step } from '../steps.js'
+
+export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
+export type Severity = PolicyResult['severity']
+export type Category = Rule['category']
+
+/** The two answers that are not a violation. Not applicable passes a policy, but not a `not` or an `any_of`. */
+export const PASS = 0
+export const NOT_APPLICABLE = 1
+
+/** A violation: why, which steps caused it, and what would allow the step. Messages never quote payload values. */
+export interface Finding {
+  readonly code: string
+  readonly message: string
+  readonly evidence: readonly EvidenceStep[]
+  readonly remedy?: string
+}
+
+export type Answer = typeof PASS | typeof NOT_APPLICABLE | Finding
+
+/** Everything a rule may look at. `now` is milliseconds since 1970; at registration there is no step and no history. */
+export interface Situation {
+  readonly step: Step | null
+  readonly agent: JsonMap
+  readonly context: JsonMap
+  readonly history: History
+  readonly now: number
+}
+
+/** A compiled rule: pure, synchronous, and free of anything that parameters alone decide. */
+export type Check = (situation: Situation) => Answer
+
+/** Running knowledge about a task, kept up to date step by step so that no rule scans history. */
+export interface Tracker<S> {
+  /** Trackers with the same key see the same steps the same way and share one state. */
+  readonly key: string
+  readonly init: () => S
+  readonly add: (state: S, recorded: Recorded) => S
+}
+
+/** Where a compiled rule finds its tracker's state. */
+export type Slot<S> = (history: History) => S
+
+/** What a rule may ask for while it is compiled. */
+export interface CompileEnvironment {
+  readonly scope: Scope
+  readonly track: <S>(tracker: Tracker<S>) => Slot<S>
+}
+
+/** Parameters that do not fit the rule: the policy is dropped with this reason. */
+export class ParameterError extends Error {
+  readonly path: string
+  constructor(path: string, message: string) {
+    super(message)
+    this.path = path
+  }
+}
+
+/** What is said of a rule to those who write policies. */
+export interface RuleDescription {
+  readonly name: string
+  readonly category: Category
+  readonly scopes: readonly Scope[]
+  /** JSON Schema of the parameters; the target filter is added where the rule takes one. */
+  readonly params: JsonMap
+  readonly doc: string
+  readonly example: JsonMap
+  /** Whether the rule takes the target filter. */
+  readonly targets: boolean
+}
+
+/** A rule that answers for itself, whatever its parameters are. */
+export interface LeafRule extends RuleDescription {
+  readonly compile: (params: JsonMap, environment: CompileEnvironment) => Check
+}
+
+interface LeafRuleOf<P> extends RuleDescription {
+  readonly example: P & JsonMap
+  readonly compile: (params: P, environment: CompileEnvironment) => Check
+}
+
+/** Lets a list hold rules of different parameters; the schema has been checked before `compile` is called. */
+export function defineRule<P>(definition: LeafRuleOf<P>): LeafRule {
+  return { ...definition, compile: (params, environment) => definition.compile(params as P, environment) }
+}
+
+/** The step under judgement as evidence; its number is null until it is recorded. */
+export function evidenceOf(step: Step): EvidenceStep {
+  return { step: step.step ?? null, step_type: step.step_type, step_name: step.step_name ?? null }
+}

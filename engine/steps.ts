@@ -1,0 +1,105 @@
+// The vocabulary of steps: both shapes a step arrives in, and what may be said of one without any rule.
+import type { Behavior } from '@svc/schemas'
+
+/** A step as rules see it: a Behavior or a log entry, whichever the caller had. `step_type` is kept verbatim. */
+export interface Step {
+  readonly step_type: string
+  readonly agent_id?: string
+  readonly task_id?: string
+  readonly timestamp?: string
+  readonly step?: number
+  readonly verb?: string
+  readonly step_name?: string
+  readonly input?: JsonMap
+  readonly output?: JsonMap
+  readonly properties?: JsonMap
+  readonly meta?: JsonMap
+  readonly is_external_call?: boolean
+  readonly has_write_permission?: boolean
+}
+
+export type JsonMap = { readonly [key: string]: unknown }
+
+type BehaviorType = Behavior['step_type']
+type Verb = NonNullable<Behavior['verb']>
+
+/** Which verbs a step type takes; an empty list means none (engine.md §1). */
+export const verbsOf: Readonly<Record<BehaviorType, readonly Verb[]>> = {
+  'task.start': [],
+  'task.end': [],
+  'task.error': [],
+  'task.idle': [],
+  'step.resource': ['GET', 'POST', 'PATCH', 'DELETE'],
+  'step.message': ['GET', 'POST'],
+  'step.self': ['GET', 'POST', 'PATCH', 'DELETE'],
+  'step.model': ['POST'],
+  'step.credential': ['GET'],
+  'step.exec': [],
+  'step.gate': [],
+  'step.unknown': [],
+}
+
+const aliases: ReadonlyMap<string, BehaviorType> = new Map([
+  ['START_NODE', 'task.start'],
+  ['END_NODE', 'task.end'],
+  ['ERROR_NODE', 'task.error'],
+  ['LLM_CALL', 'step.model'],
+])
+
+/** The name a step type is compared by: the platform's older names resolve to the engine's. */
+export function canonicalType(step_type: string): string {
+  return aliases.get(step_type) ?? step_type
+}
+
+/** Why a Behavior's verb does not fit its step type, or null when it does. */
+export function verbProblem(step: Behavior): string | null {
+  if (step.verb === undefined) return null
+  const allowed = verbsOf[step.step_type]
+  if (allowed.includes(step.verb)) return null
+  if (allowed.length === 0) return `a \`${step.step_type}\` step takes no verb; leave \`verb\` out`
+  return `a \`${step.step_type}\` step takes ${allowed.join(', ')}; got \`${step.verb}\``
+}
+
+/** True when the step can modify data: said outright, or by its verb, or because it runs code. */
+export function hasWritePermission(step: Step): boolean {
+  if (step.has_write_permission !== undefined) return step.has_write_permission
+  return step.verb === 'POST' || step.verb === 'PATCH' || step.verb === 'DELETE' || step.step_type === 'step.exec'
+}
+
+/** A step that was stopped before it ran: it is in the log, but satisfies and counts for nothing. */
+export function isBlocked(step: Step): boolean {
+  return step.output?.['status'] === 'blocked'
+}
+
+const passing = new Set(['pass', 'passed', 'allow', 'allowed', 'approved', 'ok', 'success', 'true'])
+
+/** True when every present one of `guard.result` and `output.status` says so; neither present means passed. */
+export function gatePassed(guard_result: unknown, output_status: unknown): boolean {
+  return [guard_result, output_status].every((said) => said == null || passing.has(String(said).toLowerCase()))
+}
+
+export type TaskStatus = 'error' | 'completed' | 'running'
+
+/** Status of a task from which steps exist (seed §3): an error takes precedence. */
+export function taskStatus(has_error: boolean, has_end: boolean): TaskStatus {
+  if (has_error) return 'error'
+  return has_end ? 'completed' : 'running'
+}
+
+const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
+
+/** Milliseconds since 1970 of an RFC 3339 time with zone, or null when it is none. A leap second counts as the next. */
+export function parseTimestamp(text: string): number | null {
+  const match = rfc3339.exec(text)
+  if (match === null) return null
+  const [, year, month, day, hour, minute, second, fraction = '', sign, zoneHour = '0', zoneMinute = '0'] = match
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null
+  if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return null
+  const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
+  const back = new Date(date)
+  if (back.getUTCMonth() !== Number(month) - 1 || back.getUTCDate() !== Number(day)) return null
+  const clock = (Number(hour) * 3600 + Number(minute) * 60 + Number(second)) * 1000
+  const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3))
+  const zone = (Number(zoneHour) * 60 + Number(zoneMinute)) * 60_000 * (sign === '-' ? -1 : 1)
+  return date + clock + milliseconds - zone
+}

@@ -1,0 +1,9 @@
+// Builds after `npm ci`; an install without dev dependencies has no compiler and needs none: packages ship dist.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
+if (existsSync(tsc)) {
+  process.exitCode = spawnSync(process.execPath, [tsc, '--build'], { stdio: 'inherit' }).status ?? 1
+}
