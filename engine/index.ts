@@ -22,12 +22,19 @@ export {
 } from './log/stored.js'
 export { type JsonProblem, type JsonReading, lineAndColumn, parseStrictJson } from './log/strict-json.js'
 export { type TaskVerifier, taskVerifier } from './log/verify.js'
+export { type Assignment, manifestIdOf, type Materialised, materialise, waivedUntil } from './manifest/materialise.js'
+export { type ManifestError, type ManifestReading, parseManifest } from './manifest/parse.js'
+export { manifestSchema } from './manifest/schema.js'
+export { type ManifestTest, runTests, type TestResult } from './manifest/test.js'
+export { didYouMean } from './nearest.js'
 export { compile, type PolicyInput, type PolicySet } from './policy/compile.js'
 export { type Decision, evaluate } from './policy/evaluate.js'
 export { type History, newHistory, record } from './policy/history.js'
 export { compareLevels, levelApplies, type RiskLevel } from './policy/risk.js'
+export { isExternalCall } from './rules/lookup.js'
 export { rules } from './rules/registry.js'
 export type { Scope, Situation } from './rules/rule.js'
+export { createChecker, lazyCheck, type SchemaCheck, type SchemaProblem } from './schema-check.js'
 export {
   canonicalType,
   hasWritePermission,

@@ -68,7 +68,7 @@ export function hasWritePermission(step: Step): boolean {
 
 /** A step that was stopped before it ran: it is in the log, but satisfies and counts for nothing. */
 export function isBlocked(step: Step): boolean {
-  return step.output?.['status'] === 'blocked'
+  return step.output?.status === 'blocked'
 }
 
 const passing = new Set(['pass', 'passed', 'allow', 'allowed', 'approved', 'ok', 'success', 'true'])

@@ -106,14 +106,9 @@ export interface BatchRequest {
    * @minItems 1
    * @maxItems 1000
    */
-  entries: [
-    {
-      [k: string]: unknown
-    },
-    ...{
-      [k: string]: unknown
-    }[]
-  ]
+  entries: {
+    [k: string]: unknown
+  }[]
 }
 
 /**
@@ -367,6 +362,55 @@ export interface EvidenceStep {
 }
 
 /**
+ * Body of POST /api/v1/engine/evaluate: what is missing in the context is taken from the agent.
+ */
+export interface HostedEvaluateRequest {
+  intended: Behavior
+  context?: {
+    /**
+     * Identifier of the agent
+     */
+    agent_id?: string
+    /**
+     * Identifier of the task
+     */
+    task_id?: string
+    environment?: string
+    risk_classification?: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified'
+    /**
+     * Tools the agent declares: names, or objects with a name
+     */
+    declared_tools?: (
+      | string
+      | {
+          name: string
+          description?: string
+          version?: string
+          source?: string
+          digest?: string
+        }
+    )[]
+    /**
+     * Alias of declared_tools
+     */
+    agent_allowed_tools?: (
+      | string
+      | {
+          name: string
+          description?: string
+          version?: string
+          source?: string
+          digest?: string
+        }
+    )[]
+    /**
+     * Directory that writes must stay in
+     */
+    project_root?: string
+  }
+}
+
+/**
  * A page of incidents.
  */
 export interface IncidentList {
@@ -471,25 +515,25 @@ export interface LogDetail {
    */
   input: {
     [k: string]: unknown
-  }
+  } | null
   /**
    * null when absent or erased
    */
   output: {
     [k: string]: unknown
-  }
+  } | null
   /**
    * null when absent or erased
    */
   properties: {
     [k: string]: unknown
-  }
+  } | null
   /**
    * null when absent or erased
    */
   meta: {
     [k: string]: unknown
-  }
+  } | null
   record: LogRecord
   /**
    * field: salt, hex; with the value it opens the commitment
@@ -540,25 +584,25 @@ export interface LogEntry {
    */
   input: {
     [k: string]: unknown
-  }
+  } | null
   /**
    * null when absent or erased
    */
   output: {
     [k: string]: unknown
-  }
+  } | null
   /**
    * null when absent or erased
    */
   properties: {
     [k: string]: unknown
-  }
+  } | null
   /**
    * null when absent or erased
    */
   meta: {
     [k: string]: unknown
-  }
+  } | null
 }
 
 /**
@@ -632,9 +676,7 @@ export interface LogRecord {
 /**
  * Body of POST /api/v1/logs: one step.
  */
-export type LogRequest = {
-  [k: string]: unknown
-} & {
+export interface LogRequest {
   /**
    * Chosen by the caller, shared by all steps of one run
    */
@@ -722,6 +764,155 @@ export interface LoggedStep {
    */
   received_at: string
   violations: StepViolation[]
+}
+
+/**
+ * A manifest: a file of policies, with waivers and tests.
+ */
+export interface Manifest {
+  /**
+   * what the manifest is called
+   */
+  name: string
+  /**
+   * such as "1.2.0"; in quotes, so that it stays text
+   */
+  version: string
+  description?: string
+  /**
+   * @maxItems 1000
+   */
+  waivers?: {
+    /**
+     * name of the policy that is waived
+     */
+    policy: string
+    /**
+     * the agent it is waived for
+     */
+    agent_key: string
+    /**
+     * why
+     */
+    reason: string
+    /**
+     * who decided
+     */
+    approved_by: string
+    /**
+     * last day, until 24:00 UTC
+     */
+    expires: string
+  }[]
+  /**
+   * @maxItems 1000
+   */
+  tests?: {
+    /**
+     * what is shown
+     */
+    name: string
+    /**
+     * fields of the agent
+     */
+    agent?: {
+      [k: string]: unknown
+    }
+    /**
+     * fields of the context
+     */
+    context?: {
+      [k: string]: unknown
+    }
+    /**
+     * when the step is judged
+     */
+    now?: string
+    /**
+     * steps before, in order
+     *
+     * @maxItems 10000
+     */
+    history?: {
+      [k: string]: unknown
+    }[]
+    /**
+     * the step that is judged; without one the registration of `agent` is
+     */
+    step?: {
+      [k: string]: unknown
+    }
+    expect: {
+      action?: 'allow' | 'block'
+      /**
+       * exactly these, in any order
+       *
+       * Items: name of a policy
+       */
+      violated?: string[]
+    }
+  }[]
+  /**
+   * @minItems 1
+   * @maxItems 1000
+   */
+  policies: {
+    /**
+     * what the policy is called; unique in the manifest
+     */
+    name: string
+    /**
+     * name of the rule; see `svc rules`
+     */
+    rule_type:
+      | 'field_not_empty'
+      | 'field_in_list'
+      | 'field_matches_regex'
+      | 'step_requires_gate'
+      | 'step_not_after'
+      | 'history_contains'
+      | 'tainted_path_block'
+      | 'execution_max_steps'
+      | 'step_rate_limit'
+      | 'step_name_in_allowlist'
+      | 'pii_in_request'
+      | 'working_hours_only'
+      | 'execution_contains_node_before_current'
+      | 'all_of'
+      | 'any_of'
+      | 'not'
+    /**
+     * parameters of the rule
+     */
+    params?: {
+      [k: string]: unknown
+    }
+    scope: 'agent_registration' | 'step_execution' | 'task_execution'
+    /**
+     * critical blocks
+     */
+    severity: 'low' | 'medium' | 'high' | 'critical'
+    /**
+     * what it checks and what it cannot
+     */
+    description?: string
+    /**
+     * not put on agents of a lower level
+     */
+    risk_classification?: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified' | null
+    /**
+     * default true
+     */
+    enabled?: boolean
+    /**
+     * default enforce; observe never blocks
+     */
+    mode?: 'enforce' | 'observe'
+    /**
+     * Items: such as ASI01 or EU-AI-Act:50(1)
+     */
+    controls?: string[]
+  }[]
 }
 
 /**
@@ -999,19 +1190,7 @@ export interface Verification {
    */
   integrity: {
     ok: boolean
-    first_bad: {
-      seq: number | null
-      /**
-       * Entry
-       */
-      log_id: string | null
-      code: string
-      /**
-       * Field or column
-       */
-      field: string | null
-      message: string
-    } | null
+    first_bad: unknown
   }
   /**
    * Walks the claimed step numbers

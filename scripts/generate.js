@@ -46,18 +46,24 @@ function documents() {
 async function schemaTypes() {
   const parts = []
   for (const document of documents()) {
-    const text = await compile(document, document.title, {
+    const text = await compile(forTypes(document), document.title, {
       cwd: new URL('schemas/', root).pathname,
       declareExternallyReferenced: false,
       bannerComment: '',
       additionalProperties: true,
       unknownAny: true,
       strictIndexSignatures: false,
+      ignoreMinAndMaxItems: true,
       style: { semi: false, singleQuote: true, printWidth: 120 },
     })
     parts.push(text.trim())
   }
   return `${header}\n${parts.join('\n\n')}\n`
+}
+
+/** Conditions between members say nothing a type could use. */
+function forTypes(document) {
+  return JSON.parse(JSON.stringify(document, (key, value) => (key === 'allOf' || key === 'anyOf' && value[0]?.required ? undefined : value)))
 }
 
 function schemaDocuments() {

@@ -83,7 +83,7 @@ function endOfString(text: string, start: number): number {
 /** Escapes may hide a lone surrogate, and a string before a colon is a member name. */
 function checkString(text: string, start: number, end: number, names: Set<string> | null): JsonProblem | null {
   const raw = text.slice(start + 1, end)
-  const plain = raw.includes('\\') ? unescape(text.slice(start, end + 1)) : raw
+  const plain = raw.includes('\\') ? decoded(text.slice(start, end + 1)) : raw
   if (plain === null) return { message: 'a string that is not JSON', offset: start }
   if (plain !== raw && !plain.isWellFormed()) return { message: 'a lone surrogate', offset: start }
   if (names === null || !isName(text, end + 1)) return null
@@ -92,7 +92,7 @@ function checkString(text: string, start: number, end: number, names: Set<string
   return null
 }
 
-function unescape(quoted: string): string | null {
+function decoded(quoted: string): string | null {
   try {
     return JSON.parse(quoted) as string
   } catch {

@@ -9,9 +9,9 @@ const order: readonly RiskLevel[] = ['minimal', 'limited', 'high', 'unacceptable
  * True when a manifest's policy of that level is put on an agent: a level above the agent's is skipped,
  * and an unclassified agent skips nothing.
  */
-export function levelApplies(policy_level: string | null, agent_level: RiskLevel): boolean {
-  const wanted = order.findIndex((level) => level === policy_level)
-  return wanted < 0 || agent_level === 'unclassified' || wanted <= order.indexOf(agent_level)
+export function levelApplies(policy_level: RiskLevel | null, agent_level: RiskLevel): boolean {
+  if (policy_level === null || agent_level === 'unclassified') return true
+  return order.indexOf(policy_level) <= order.indexOf(agent_level)
 }
 
 /** Positive when `next` is the higher level, negative when it is lower; unclassified stands above all, as it skips nothing. */

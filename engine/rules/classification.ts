@@ -79,6 +79,6 @@ function agentList(field: string): Names {
 
 function nameOf(item: unknown): string {
   if (typeof item === 'string') return item
-  const name = typeof item === 'object' && item !== null ? (item as JsonMap)['name'] : null
+  const name = typeof item === 'object' && item !== null ? (item as JsonMap).name : null
   return typeof name === 'string' ? name : ''
 }

@@ -1,13 +1,13 @@
 // From a rule's name and parameters to a check; everything wrong with them is found here, at load.
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { didYouMean } from '../nearest.js'
+import { lazyCheck } from '../schema-check.js'
 import type { JsonMap } from '../steps.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { type TargetFilter, targetKeys, withTarget } from './filter.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
-import { type Check, type CompileEnvironment, type LeafRule, ParameterError, type Scope } from './rule.js'
+import { type Check, type CompileEnvironment, ParameterError, type Scope } from './rule.js'
 
-const byName = new Map(leafRules.map((rule) => [rule.name, { rule, validate: lazyValidator(rule) }]))
+const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule)) }]))
 
 /** The scopes a rule can be used at; for a compound what all its leaves share. Throws ParameterError. */
 export function scopesOf(rule_type: string, params: JsonMap): readonly Scope[] {
@@ -28,9 +28,12 @@ export function compileRule(rule_type: string, params: JsonMap, environment: Com
 }
 
 function compileLeaf(rule_type: string, params: JsonMap, path: string, environment: CompileEnvironment): Check {
-  const { rule, validate } = leafNamed(rule_type, path)
-  const problem = validate(params)
-  if (problem !== null) throw new ParameterError(inParams(path, problem.path), problem.message)
+  const { rule, check } = leafNamed(rule_type, path)
+  const [problem] = check(params)
+  if (problem !== undefined) {
+    const where = problem.path.join('.')
+    throw new ParameterError(inParams(path, where), `\`${rule_type}\`${where === '' ? '' : `, \`${where}\``}: ${problem.message}`)
+  }
   const target: TargetFilter = Object.fromEntries(
     targetKeys.flatMap((key) => (key in params ? [[key, params[key]]] : [])),
   )
@@ -59,36 +62,4 @@ function leafNamed(name: string, path: string) {
 /** Where a parameter of the node at `path` stands, seen from the policy's `params`. */
 function inParams(path: string, parameter: string): string {
   return [...(path === '' ? [] : [path, 'params']), ...(parameter === '' ? [] : [parameter])].join('.')
-}
-
-interface ParameterProblem {
-  readonly path: string
-  readonly message: string
-}
-
-/** Checks parameters against the rule's schema, which is compiled at the first use only. */
-function lazyValidator(rule: LeafRule): (params: JsonMap) => ParameterProblem | null {
-  let validate: ValidateFunction | undefined
-  return (params) => {
-    validate ??= new Ajv2020({ strict: false, allowUnionTypes: true }).compile(paramsSchema(rule))
-    if (validate(params)) return null
-    const [error] = validate.errors ?? []
-    return error === undefined ? null : explain(rule, error)
-  }
-}
-
-function explain(rule: LeafRule, error: ErrorObject): ParameterProblem {
-  const where = error.instancePath.slice(1).replaceAll('/', '.')
-  const inside = (key: string) => (where === '' ? key : `${where}.${key}`)
-  if (error.keyword === 'additionalProperties') {
-    const key = String(error.params['additionalProperty'])
-    const known = Object.keys(paramsSchema(rule)['properties'] as JsonMap)
-    return { path: inside(key), message: `unknown parameter \`${key}\` of \`${rule.name}\`${didYouMean(key, known)}` }
-  }
-  if (error.keyword === 'required') {
-    const key = String(error.params['missingProperty'])
-    return { path: where, message: `\`${rule.name}\` needs the parameter \`${inside(key)}\`` }
-  }
-  const allowed = error.keyword === 'enum' ? `: ${(error.params['allowedValues'] as unknown[]).join(', ')}` : ''
-  return { path: where, message: `\`${where}\` of \`${rule.name}\` ${error.message ?? 'does not fit'}${allowed}` }
 }

@@ -74,8 +74,18 @@ function propertyGetter(segments: readonly string[]): (step: Step) => unknown {
 
 const trust = dotted(['target', 'trust'])
 
+/** Whether the step leaves the organization, for those who must store one answer: said twice counts as yes. */
+export function isExternalCall(step: Step): boolean {
+  try {
+    return externalCall(step)
+  } catch (error) {
+    if (error instanceof AmbiguousField) return true
+    throw error
+  }
+}
+
 /** Whether the step leaves the organization; a flag that contradicts `target.trust` is ambiguous. */
-export function externalCall(step: Step): boolean {
+function externalCall(step: Step): boolean {
   const said = trust(step.properties)
   if (step.is_external_call === undefined) return said === 'external'
   if (said !== null && (said === 'external') !== step.is_external_call) throw new AmbiguousField('is_external_call')
@@ -86,7 +96,7 @@ export function externalCall(step: Step): boolean {
 function agentGetter(segments: readonly string[]): (agent: JsonMap) => unknown {
   const [first = ''] = segments
   const ofAttributes = dotted(segments)
-  return (agent) => (Object.hasOwn(agent, first) ? nested(agent, segments) : ofAttributes(agent['attributes']))
+  return (agent) => (Object.hasOwn(agent, first) ? nested(agent, segments) : ofAttributes(agent.attributes))
 }
 
 function nested(root: unknown, segments: readonly string[]): unknown {

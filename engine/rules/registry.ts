@@ -36,5 +36,5 @@ export const rules: readonly Rule[] = [...leafRules, ...compoundRules].map((rule
 /** Schema of a rule's parameters, the target filter included where the rule takes one. */
 export function paramsSchema(rule: RuleDescription): JsonMap {
   if (!rule.targets) return rule.params
-  return { ...rule.params, properties: { ...(rule.params['properties'] as JsonMap), ...targetSchema } }
+  return { ...rule.params, properties: { ...(rule.params.properties as JsonMap), ...targetSchema } }
 }

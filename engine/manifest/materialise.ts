@@ -1,0 +1,69 @@
+// From a manifest to the policies that stand on one agent (git.md §2, engine.md §4).
+import { createHash } from 'node:crypto'
+import type { Agent, Manifest, Policy } from '@svc/schemas'
+import { levelApplies } from '../policy/risk.js'
+
+export interface Assignment {
+  /** Canonical URL of the repository, `bundled`, `baseline` or `file`. */
+  readonly source: string
+  readonly path: string
+  readonly sha: string
+  /** Null where policies apply to whoever is judged: a local engine with a file. */
+  readonly agent: Pick<Agent, 'agent_id' | 'risk_classification'> | null
+  readonly assigned_at: string | null
+  readonly assigned_by: string | null
+}
+
+export interface Materialised {
+  readonly manifest_id: string
+  readonly policies: readonly Omit<Policy, 'id' | 'version'>[]
+  /** Names of policies of a level above the agent's. */
+  readonly skipped: readonly string[]
+}
+
+/** `man_` and the first 32 hex digits of SHA-256(source NUL path). */
+export function manifestIdOf(source: string, path: string): string {
+  return `man_${createHash('sha256').update(`${source}\0${path}`).digest('hex').slice(0, 32)}`
+}
+
+/** Policies of the manifest for one agent, with where they came from; those of a level above the agent's are skipped. */
+export function materialise(manifest: Manifest, assignment: Assignment): Materialised {
+  const { agent, source, path } = assignment
+  const manifest_id = manifestIdOf(source, path)
+  const applies = (policy: Manifest['policies'][number]) =>
+    agent === null || levelApplies(policy.risk_classification ?? null, agent.risk_classification)
+  const provenance = {
+    manifest_id,
+    manifest_name: manifest.name,
+    manifest_repo: /^(bundled|baseline|file)$/.test(source) ? null : source,
+    manifest_path: path,
+    manifest_sha: assignment.sha,
+    manifest_assigned_at: assignment.assigned_at,
+    manifest_assigned_by: assignment.assigned_by,
+  }
+  const policies = manifest.policies.filter(applies).map((policy) => ({
+    name: policy.name,
+    rule_type: policy.rule_type,
+    params: policy.params ?? {},
+    scope: policy.scope,
+    severity: policy.severity,
+    description: policy.description ?? null,
+    risk_classification: policy.risk_classification ?? null,
+    agent_id: agent?.agent_id ?? null,
+    enabled: policy.enabled ?? true,
+    mode: policy.mode ?? 'enforce',
+    controls: policy.controls ?? [],
+    ...provenance,
+  }))
+  const skipped = manifest.policies.filter((policy) => !applies(policy)).map((policy) => policy.name)
+  return { manifest_id, policies, skipped }
+}
+
+/** Until when each policy is waived for an agent, ms since 1970: 24:00 UTC of the day the waiver names. */
+export function waivedUntil(manifest: Manifest, agent_key: string): ReadonlyMap<string, number> {
+  const until = new Map<string, number>()
+  for (const { policy, agent_key: waived_agent, expires } of manifest.waivers ?? []) {
+    if (waived_agent === agent_key) until.set(policy, Date.parse(`${expires}T00:00:00Z`) + 86_400_000)
+  }
+  return until
+}

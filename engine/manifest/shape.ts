@@ -1,0 +1,86 @@
+// The shape of a manifest, whatever its rules (engine.md §4).
+import type { JsonMap } from '../steps.js'
+
+const text = (description: string): JsonMap => ({ type: 'string', minLength: 1, description })
+const map: JsonMap = { type: 'object' }
+const severity = { type: 'string', enum: ['low', 'medium', 'high', 'critical'], description: 'critical blocks' }
+const scope = { type: 'string', enum: ['agent_registration', 'step_execution', 'task_execution'] }
+const level = { type: ['string', 'null'], enum: ['minimal', 'limited', 'high', 'unacceptable', 'unclassified', null] }
+
+const policy: JsonMap = {
+  type: 'object',
+  required: ['name', 'rule_type', 'scope', 'severity'],
+  additionalProperties: false,
+  properties: {
+    name: { ...text('what the policy is called; unique in the manifest'), maxLength: 200 },
+    rule_type: text('name of the rule; see `svc rules`'),
+    params: { ...map, description: 'parameters of the rule' },
+    scope,
+    severity,
+    description: { type: 'string', description: 'what it checks and what it cannot' },
+    risk_classification: { ...level, description: 'not put on agents of a lower level' },
+    enabled: { type: 'boolean', description: 'default true' },
+    mode: { type: 'string', enum: ['enforce', 'observe'], description: 'default enforce; observe never blocks' },
+    controls: { type: 'array', items: text('such as ASI01 or EU-AI-Act:50(1)') },
+  },
+}
+
+const waiver: JsonMap = {
+  type: 'object',
+  required: ['policy', 'agent_key', 'reason', 'approved_by', 'expires'],
+  additionalProperties: false,
+  properties: {
+    policy: text('name of the policy that is waived'),
+    agent_key: text('the agent it is waived for'),
+    reason: text('why'),
+    approved_by: text('who decided'),
+    expires: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'last day, until 24:00 UTC' },
+  },
+}
+
+const test: JsonMap = {
+  type: 'object',
+  required: ['name', 'expect'],
+  additionalProperties: false,
+  properties: {
+    name: text('what is shown'),
+    agent: { ...map, description: 'fields of the agent' },
+    context: { ...map, description: 'fields of the context' },
+    now: { type: 'string', format: 'date-time', description: 'when the step is judged' },
+    history: { type: 'array', items: map, maxItems: 10_000, description: 'steps before, in order' },
+    step: { ...map, description: 'the step that is judged; without one the registration of `agent` is' },
+    expect: {
+      type: 'object',
+      additionalProperties: false,
+      minProperties: 1,
+      properties: {
+        action: { type: 'string', enum: ['allow', 'block'] },
+        violated: { type: 'array', items: text('name of a policy'), description: 'exactly these, in any order' },
+      },
+    },
+  },
+}
+
+const tests: JsonMap = { type: 'array', items: test, maxItems: 1000 }
+
+export const manifestShape: JsonMap = {
+  type: 'object',
+  required: ['name', 'version', 'policies'],
+  additionalProperties: false,
+  properties: {
+    name: { ...text('what the manifest is called'), maxLength: 200 },
+    version: text('such as "1.2.0"; in quotes, so that it stays text'),
+    description: { type: 'string' },
+    policies: { type: 'array', items: policy, minItems: 1, maxItems: 1000 },
+    waivers: { type: 'array', items: waiver, maxItems: 1000 },
+    tests,
+  },
+}
+
+/** The shape of a sibling `<manifest>.test.yaml`. */
+export const testFileShape: JsonMap = {
+  type: 'object',
+  required: ['tests'],
+  additionalProperties: false,
+  properties: { tests },
+}

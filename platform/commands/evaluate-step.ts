@@ -1,0 +1,91 @@
+// Hosted evaluation: the local engine's question, answered with the history the platform holds. Changes nothing.
+import {
+  actionDigest,
+  canonicalType,
+  compareLevels,
+  evaluate,
+  type JsonMap,
+  newHistory,
+  occurredAt,
+  record,
+  verbProblem,
+} from '@svc/engine'
+import type { Agent, Evaluation, HostedEvaluateRequest } from '@svc/schemas'
+import { PlatformError } from '../errors.js'
+import { invalid } from '../http/validate.js'
+import { newId } from '../ids.js'
+import type { KeyIdentity } from '../ingest/batch.js'
+import { type AgentRules, loadRules } from '../ingest/rulebook.js'
+import type { Platform } from '../platform.js'
+import { agentIdOf } from '../store/agents.js'
+import { type Transaction, withTransaction } from '../store/db.js'
+import { readTail } from '../store/log.js'
+import type { Scope } from '../store/scope.js'
+import { readHead } from '../store/tasks.js'
+
+/** Judges the intended step. A key sees its own agents only; an operator names the agent by its id. */
+export async function evaluateStep(
+  platform: Platform,
+  scope: Scope,
+  key: KeyIdentity | null,
+  { intended, context = {} }: HostedEvaluateRequest,
+): Promise<Evaluation> {
+  const problem = verbProblem(intended)
+  if (problem !== null) throw invalid([{ path: 'intended.verb', message: problem }])
+  const named = context.agent_id ?? intended.agent_id
+  if (named === undefined) throw invalid([{ path: 'context.agent_id', message: 'name the agent' }])
+  const now = platform.clock()
+  return withTransaction(platform.db, scope, async (tx) => {
+    const rules = await rulesFor(scope, tx, key, named)
+    const task_id = context.task_id ?? intended.task_id
+    const { history, last_at } = await historyOf(scope, tx, rules, task_id ?? null)
+    const facts = tightened(rules.facts, context)
+    const ends = canonicalType(intended.step_type) === 'task.end'
+    const scopes = ends ? (['step_execution', 'task_execution'] as const) : (['step_execution'] as const)
+    const at = occurredAt(intended.timestamp ?? new Date(now).toISOString(), last_at)
+    const decision = evaluate(rules.set, scopes, { step: intended, agent: facts, context: facts, history, now: at })
+    return { evaluation_id: newId('eval', now), ...decision, action_digest: actionDigest(intended) }
+  })
+}
+
+/** The agent by its id or, for a key, by its own key; an agent of another key does not exist. */
+async function rulesFor(scope: Scope, tx: Transaction, key: KeyIdentity | null, named: string): Promise<AgentRules> {
+  const ids = key === null ? [named] : [named, agentIdOf(key.first_key_hash, named)]
+  const found = await loadRules(scope, tx, ids)
+  const rules = found.find(({ agent }) => key === null || agent.api_key_id === key.key_id)
+  if (rules === undefined) throw new PlatformError('NOT_FOUND', 'no such agent')
+  return rules
+}
+
+async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, task_id: string | null) {
+  const history = newHistory(rules.set)
+  const head = task_id === null ? null : await readHead(scope, tx, task_id)
+  if (task_id === null || head === null) return { history, last_at: null }
+  if (head.agent_id !== rules.agent.agent_id) throw new PlatformError('NOT_FOUND', 'no such task of this agent')
+  let last_at: number | null = null
+  for (const { step, at } of await readTail(scope, tx, task_id, 0)) {
+    record(rules.set, history, step, at)
+    last_at = at
+  }
+  return { history, last_at }
+}
+
+/** What the caller says may tighten what is registered, never loosen it (engine.md §2). */
+function tightened(agent: JsonMap, context: NonNullable<HostedEvaluateRequest['context']>): JsonMap {
+  const { risk_classification: said, agent_id: _agent, task_id: _task, agent_allowed_tools, ...rest } = context
+  const known = agent['risk_classification'] as NonNullable<typeof said>
+  const risk_classification = said !== undefined && compareLevels(said, known) > 0 ? said : known
+  const tools = context.declared_tools ?? agent_allowed_tools
+  return { ...agent, ...rest, risk_classification, declared_tools: fewerTools(agent['declared_tools'], tools) }
+}
+
+function fewerTools(registered: unknown, said: Agent['declared_tools'] | undefined): unknown {
+  if (said === undefined) return registered
+  if (!Array.isArray(registered)) return said
+  const names = new Set(registered.map(nameOf))
+  return said.filter((tool) => names.has(nameOf(tool)))
+}
+
+function nameOf(tool: string | { name: string }): string {
+  return typeof tool === 'string' ? tool : tool.name
+}

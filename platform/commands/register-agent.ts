@@ -1,0 +1,110 @@
+// Registering an agent (platform.md §2): idempotent; the baseline comes first, then registration is judged.
+import { compareLevels, type JsonMap, type RiskLevel } from '@svc/engine'
+import { evaluate, newHistory } from '@svc/engine'
+import type { AgentRegistration, RegisteredAgent } from '@svc/schemas'
+import { PlatformError } from '../errors.js'
+import type { KeyIdentity } from '../ingest/batch.js'
+import { loadRules } from '../ingest/rulebook.js'
+import { stepViolation } from '../ingest/violations.js'
+import type { Platform } from '../platform.js'
+import { agentIdOf, type AgentRow, type AgentValues, findAgents, putAgent } from '../store/agents.js'
+import { type Transaction, withTransaction } from '../store/db.js'
+import { recordEvents } from '../store/events.js'
+import { bumpConfig, lockLog } from '../store/log.js'
+import type { Scope } from '../store/scope.js'
+import { applyBaseline } from './apply-baseline.js'
+import { raiseIncidents } from './raise-incidents.js'
+
+export interface Registration {
+  readonly created: boolean
+  readonly answer: RegisteredAgent
+}
+
+/** Creates the agent, or merges what is sent over what was sent before. Violations make incidents and refuse nothing. */
+export async function registerAgent(
+  platform: Platform,
+  scope: Scope,
+  key: KeyIdentity,
+  body: AgentRegistration,
+): Promise<Registration> {
+  const now = platform.clock()
+  const agent_id = agentIdOf(key.first_key_hash, body.agent_key)
+  return withTransaction(platform.db, scope, async (tx) => {
+    await lockLog(scope, tx)
+    const [known] = await findAgents(scope, tx, [agent_id])
+    if (known !== undefined && !known.active) {
+      throw new PlatformError('AGENT_DEACTIVATED', `agent \`${body.agent_key}\` is deactivated: an operator can reactivate it`)
+    }
+    const sent: JsonMap = { ...known?.sent, ...body }
+    const values = agentValues({ agent_id, api_key_id: key.key_id, known: known ?? null, sent })
+    const changed = known === undefined || JSON.stringify(known.sent) !== JSON.stringify(sent)
+    if (changed) await putAgent(scope, tx, now, values)
+    if (known === undefined) await applyBaseline(scope, tx, now, values)
+    if (changed) await noteRegistration(scope, tx, now, values, known ?? null)
+    const violations = await judge(scope, tx, now, values)
+    return {
+      created: known === undefined,
+      answer: { agent_id, registration_status: known === undefined ? 'created' : 'updated', violations },
+    }
+  })
+}
+
+const fields = ['agent_key', 'name', 'purpose', 'owner_id', 'risk_classification', 'environment', 'declared_tools']
+
+interface Merge {
+  readonly agent_id: string
+  readonly api_key_id: string
+  readonly known: AgentRow | null
+  readonly sent: JsonMap
+}
+
+/** Defaults fill what was never sent; a lower risk level waits for an operator, a higher one applies at once. */
+function agentValues({ agent_id, api_key_id, known, sent }: Merge): AgentValues {
+  const registration = sent as AgentRegistration
+  const asked = registration.risk_classification ?? 'unclassified'
+  const lowered = known !== null && compareLevels(asked, known.risk_classification) < 0
+  const risk_classification: RiskLevel = lowered ? known.risk_classification : asked
+  return {
+    agent_id,
+    api_key_id,
+    agent_key: registration.agent_key,
+    sent,
+    name: registration.name ?? registration.agent_key,
+    purpose: registration.purpose ?? null,
+    owner_id: registration.owner_id ?? null,
+    risk_classification,
+    pending_risk_classification: lowered ? asked : null,
+    environment: registration.environment ?? 'development',
+    declared_tools: registration.declared_tools ?? null,
+    attributes: Object.fromEntries(Object.entries(sent).filter(([key]) => !fields.includes(key))),
+  }
+}
+
+async function noteRegistration(scope: Scope, tx: Transaction, now: number, agent: AgentValues, known: AgentRow | null) {
+  const { agent_id, agent_key, risk_classification, pending_risk_classification } = agent
+  const data = { agent_key, risk_classification, pending_risk_classification }
+  const kind = known === null ? 'agent.registered' : 'agent.updated'
+  await recordEvents(scope, tx, now, [{ kind, subject_kind: 'agent', subject_id: agent_id, data }])
+  await bumpConfig(scope, tx)
+}
+
+/** Policies see the fields as they were sent, before any default. */
+async function judge(scope: Scope, tx: Transaction, now: number, agent: AgentValues) {
+  const [rules] = await loadRules(scope, tx, [agent.agent_id])
+  if (rules === undefined) return []
+  const known = Object.entries(agent.sent).filter(([key]) => fields.includes(key))
+  const facts = { ...Object.fromEntries(known), agent_id: agent.agent_id, attributes: agent.attributes }
+  const situation = { step: null, agent: facts, context: {}, history: newHistory(rules.set), now }
+  const decision = evaluate(rules.set, ['agent_registration'], situation)
+  const violations = decision.policies.flatMap(stepViolation)
+  const { agent_id } = agent
+  const nowhere = { agent_id, task_id: null, log_id: null, step: null, scope: 'agent_registration' as const }
+  const found = violations.map((violation) => ({
+    ...nowhere,
+    policy_id: violation.policy_id,
+    risk_score: decision.risk_score,
+    violation,
+  }))
+  await raiseIncidents(scope, tx, now, found)
+  return violations
+}

@@ -1,0 +1,58 @@
+// What a platform can be told from outside. The only reader of the environment.
+import { resolve } from 'node:path'
+
+export interface Config {
+  /** Where the embedded database, its lock and the local credentials live. */
+  readonly data_dir: string
+  /** A PostgreSQL server; null means the embedded database. */
+  readonly database_url: string | null
+  readonly host: string
+  readonly port: number
+  readonly seed_api_key: string | null
+  readonly operator_token: string | null
+  readonly task_timeout_seconds: number
+  readonly policy_ttl_seconds: number
+  readonly log_level: string
+}
+
+export interface ConfigReading {
+  readonly value: Config
+  /** One sentence for each variable that is wrong; the value then holds its default. */
+  readonly errors: readonly string[]
+}
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+/** Reads the configuration from environment variables; never throws. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigReading {
+  const errors: string[] = []
+  const said = (name: string) => (env[name] === undefined || env[name] === '' ? null : env[name])
+  const checked = (name: string, pattern: RegExp, wanted: string) => {
+    const value = said(name)
+    if (value === null || pattern.test(value)) return value
+    errors.push(`${name} is not ${wanted}`)
+    return null
+  }
+  const whole = (name: string, fallback: number, max: number) => {
+    const value = said(name)
+    if (value === null) return fallback
+    const number = Number(value)
+    if (Number.isInteger(number) && number >= 0 && number <= max) return number
+    errors.push(`${name} is not a whole number from 0 to ${max}`)
+    return fallback
+  }
+  const log_level = said('SVC_LOG_LEVEL') ?? 'info'
+  if (!logLevels.includes(log_level)) errors.push(`SVC_LOG_LEVEL is not one of ${logLevels.join(', ')}`)
+  const value = {
+    data_dir: resolve(said('SVC_DATA_DIR') ?? 'data'),
+    database_url: checked('SVC_DATABASE_URL', /^postgres(ql)?:\/\//, 'a postgres:// URL'),
+    host: said('SVC_HOST') ?? '127.0.0.1',
+    port: whole('SVC_PORT', 8080, 65_535),
+    seed_api_key: checked('SVC_SEED_API_KEY', /^SvcKey-[A-Za-z0-9_-]{16,200}$/, '`SvcKey-` and 16 to 200 url-safe characters'),
+    operator_token: checked('SVC_OPERATOR_TOKEN', /^[!-~]{32,200}$/, 'a token of 32 to 200 printable characters'),
+    task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
+    policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),
+    log_level: logLevels.includes(log_level) ? log_level : 'info',
+  }
+  return { value, errors }
+}

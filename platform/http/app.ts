@@ -1,0 +1,135 @@
+// The platform over HTTP: the order of everything a request passes through, once.
+import { randomUUID } from 'node:crypto'
+import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import helmet from 'helmet'
+import { PlatformError } from '../errors.js'
+import type { Platform } from '../platform.js'
+import { docsRouter } from '../routes/docs.js'
+import { healthRouter } from '../routes/health.js'
+import { routes } from '../routes/table.js'
+import { type Authenticate, createAuthentication, type Principal } from './auth.js'
+import { asPlatformError, problemOf } from './problem.js'
+import { queryCheck } from './query.js'
+import type { Reply, Route } from './route.js'
+import { readJson, validated } from './validate.js'
+
+/** The listener for a complete platform. */
+export function createApp(platform: Platform): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.set('query parser', 'simple')
+  app.use(identify(platform))
+  app.use(helmet(headers))
+  app.use(healthRouter(platform))
+  app.use(docsRouter(routes, platform.version))
+  const authenticate = createAuthentication(platform)
+  for (const route of routes) serve(app, platform, authenticate, route)
+  app.use(notFound)
+  app.use(answerError(platform))
+  return app
+}
+
+const none = ["'none'"]
+const self = ["'self'"]
+const headers = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      ...{ defaultSrc: none, scriptSrc: self, styleSrc: self, imgSrc: ["'self'", 'data:'], connectSrc: self },
+      ...{ fontSrc: self, formAction: self, frameAncestors: none, baseUri: none },
+    },
+  },
+}
+
+/** Names the request, and writes one line when it is answered: no body, no query, no credential. */
+function identify({ logger, clock }: Platform) {
+  return (request: Request, response: Response, next: NextFunction) => {
+    const request_id = `req_${randomUUID()}`
+    response.locals['request_id'] = request_id
+    response.setHeader('x-request-id', request_id)
+    if (logger.isLevelEnabled('info')) {
+      const started = clock()
+      const { method, path } = request
+      response.on('finish', () => logger.info({ request_id, method, path, status: response.statusCode, ms: clock() - started }, 'request'))
+    }
+    next()
+  }
+}
+
+const largestBody = 1024 * 1024
+const largestBatch = 8 * 1024 * 1024
+const readBody = express.raw({ type: () => true, limit: largestBody, inflate: false })
+const readBatch = express.raw({ type: () => true, limit: largestBatch, inflate: false })
+
+function serve(app: Express, platform: Platform, authenticate: Authenticate, route: Route): void {
+  const checkQuery = queryCheck(route.query ?? {})
+  const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
+  const admit = async (request: Request, response: Response, next: NextFunction) => {
+    response.locals['principal'] = await authenticate(request.headers.authorization, route.access)
+    next()
+  }
+  const steps = route.body === undefined ? [] : [mediaType(route), route.lines ? readBatch : readBody]
+  app[route.method](path, admit, ...steps, async (request: Request, response: Response) => {
+    const principal = response.locals['principal'] as Principal
+    const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const body = route.body === undefined || route.lines ? null : validated(route.body, readJson(raw))
+    const reply = await route.handle({
+      ...{ platform, principal, scope: principal.scope, raw, body },
+      params: request.params as Record<string, string>,
+      query: checkQuery(request.query),
+      header: (name) => request.get(name),
+      request_id: String(response.locals['request_id']),
+    })
+    send(response, reply)
+  })
+}
+
+function mediaType(route: Route) {
+  return (request: Request, _response: Response, next: NextFunction) => {
+    const type = (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim().toLowerCase()
+    const accepted = type === 'application/json' || (route.lines && type === 'application/x-ndjson')
+    if (accepted) next()
+    else next(new PlatformError('UNSUPPORTED_MEDIA_TYPE', 'send the body as `application/json`'))
+  }
+}
+
+function send(response: Response, { status, body, headers: extra }: Reply): void {
+  response.status(status)
+  for (const [name, value] of Object.entries(extra ?? {})) response.setHeader(name, value)
+  if (body === undefined) {
+    response.end()
+    return
+  }
+  const bytes = Buffer.from(JSON.stringify(body))
+  response.setHeader('content-type', 'application/json; charset=utf-8')
+  response.setHeader('content-length', bytes.length)
+  response.end(bytes)
+}
+
+function notFound(request: Request, _response: Response, next: NextFunction): void {
+  const paths = routes.filter((route) => toPattern(route.path).test(request.path))
+  const allow = paths.map((route) => route.method.toUpperCase()).join(', ')
+  const wrongMethod = new PlatformError('METHOD_NOT_ALLOWED', `use ${allow} here`, { headers: { allow } })
+  next(paths.length > 0 ? wrongMethod : new PlatformError('NOT_FOUND', 'there is nothing at this path: see /docs'))
+}
+
+function toPattern(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)
+}
+
+function answerError({ logger }: Platform) {
+  // Express knows an error handler by its four parameters.
+  return (thrown: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    const error = asPlatformError(thrown)
+    const request_id = String(response.locals['request_id'])
+    if (error.code === 'INTERNAL') logger.error({ request_id, err: thrown }, 'unexpected error')
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    const problem = problemOf(error, request_id)
+    for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
+    response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem))
+  }
+}

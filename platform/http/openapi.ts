@@ -1,0 +1,65 @@
+// The OpenAPI 3.1 document: made from the routes and the schemas, so that it cannot say anything else.
+import type { JsonMap } from '@svc/engine'
+import { documents, type SchemaName } from '@svc/schemas'
+import { errorTable } from '../errors.js'
+import type { Route } from './route.js'
+
+/** The document for these routes. */
+export function openapiDocument(routes: readonly Route[], version: string): JsonMap {
+  const paths: Record<string, Record<string, JsonMap>> = {}
+  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operation(route) }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'svc platform', version, description: 'Registration, log, incidents and policies of governed agents.' },
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(documents).map(([name, document]) => [name, component(document)])),
+      securitySchemes: {
+        api_key: { type: 'http', scheme: 'bearer', description: 'An API key, `SvcKey-…`' },
+        operator: { type: 'http', scheme: 'bearer', description: "The operator's token" },
+      },
+    },
+  }
+}
+
+function operation(route: Route): JsonMap {
+  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+  const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+  const inQuery = Object.entries(route.query ?? {}).map(([name, { description, ...schema }]) => ({ name, in: 'query', description, schema }))
+  return {
+    summary: route.summary,
+    tags: [route.tag],
+    operationId: `${route.method}${route.path.replace(/[^A-Za-z0-9]+/g, '_')}`,
+    security: route.access.kinds.map((kind) => ({ [kind === 'key' ? 'api_key' : 'operator']: [] })),
+    ...(inPath.length + inQuery.length > 0 && { parameters: [...inPath, ...inQuery] }),
+    ...(route.body !== undefined && { requestBody: { required: true, content: json(route.body) } }),
+    responses: { ...successes(route), default: { description: problemTitles, content: { 'application/problem+json': { schema: reference('problem') } } } },
+  }
+}
+
+const problemTitles = `A problem: ${Object.keys(errorTable).join(', ')}`
+
+function successes(route: Route): JsonMap {
+  const entries = Object.entries(route.responses).map(([status, name]) => [
+    status,
+    { description: name === null ? 'No body' : (documents[name]['description'] ?? name), ...(name !== null && { content: json(name) }) },
+  ])
+  return Object.fromEntries(entries)
+}
+
+function json(name: SchemaName): JsonMap {
+  return { 'application/json': { schema: reference(name) } }
+}
+
+function reference(name: SchemaName): JsonMap {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** A schema as a component: references point within the document, and the file's own identity is left out. */
+function component(document: JsonMap): JsonMap {
+  const { $id: _id, $schema: _schema, ...rest } = document
+  const text = JSON.stringify(rest, (key, value) =>
+    key === '$ref' && typeof value === 'string' ? `#/components/schemas/${value.replace(/\.json$/, '')}` : value,
+  )
+  return JSON.parse(text) as JsonMap
+}

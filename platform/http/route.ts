@@ -1,0 +1,62 @@
+// A route is data: Express serves it and the OpenAPI document describes it from the same definition.
+import type { JsonMap } from '@svc/engine'
+import type { SchemaName } from '@svc/schemas'
+import type { Platform } from '../platform.js'
+import type { Scope } from '../store/scope.js'
+import type { Access, Principal } from './auth.js'
+
+export interface Call {
+  readonly platform: Platform
+  readonly principal: Principal
+  readonly scope: Scope
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly header: (name: string) => string | undefined
+  /** The body, checked against the route's schema where it names one. */
+  readonly body: unknown
+  readonly raw: Uint8Array
+  readonly request_id: string
+}
+
+export interface Reply {
+  readonly status: number
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Route {
+  readonly method: 'get' | 'post'
+  /** OpenAPI spelling: `/api/v1/logs/{log_id}`. */
+  readonly path: string
+  readonly summary: string
+  readonly tag: string
+  readonly access: Access
+  readonly body?: SchemaName
+  /** Bodies up to 8 MiB, JSON or a JSON value a line; the handler reads `raw`. */
+  readonly lines?: true
+  /** Query parameters: schemas of strings; any other is refused. */
+  readonly query?: Readonly<Record<string, JsonMap>>
+  readonly responses: Readonly<Record<number, SchemaName | null>>
+  readonly handle: (call: Call) => Promise<Reply>
+}
+
+export const byKey: Access = { kinds: ['key'], key_scope: 'ingest' }
+export const byReadingKey: Access = { kinds: ['key'], key_scope: 'read' }
+export const byOperator: Access = { kinds: ['operator'], key_scope: 'read' }
+export const byEither: Access = { kinds: ['operator', 'key'], key_scope: 'read' }
+
+const whole = (description: string, max: number): JsonMap => {
+  const digits = String(max).length
+  return { type: 'string', pattern: `^\\d{1,${digits}}$`, description, maximum: max }
+}
+
+/** Query parameters that several lists share. */
+export const parameters = {
+  limit: (max: number, fallback: number) => ({ ...whole(`1 to ${max}, default ${fallback}`, max), minimum: 1 }),
+  skip: { ...whole('how many to pass over', 1_000_000_000), minimum: 0 },
+  cursor: { type: 'string', maxLength: 200, description: '`next_cursor` of the page before' },
+  text: (description: string): JsonMap => ({ type: 'string', minLength: 1, maxLength: 200, description }),
+  time: (description: string): JsonMap => ({ type: 'string', format: 'date-time', description }),
+  flag: (description: string): JsonMap => ({ type: 'string', enum: ['true', 'false'], description }),
+  choice: (description: string, values: readonly string[]): JsonMap => ({ type: 'string', enum: values, description }),
+} as const

@@ -1,0 +1,62 @@
+// From bytes to checked values: strict JSON first, then the schema; all that is wrong at once.
+import { createChecker, lineAndColumn, parseStrictJson, type SchemaCheck, type SchemaProblem } from '@svc/engine'
+import { documents, type SchemaName } from '@svc/schemas'
+import { type FieldError, PlatformError } from '../errors.js'
+
+const checker = createChecker(Object.values(documents))
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Reads a JSON body. Throws MALFORMED naming line and column. */
+export function readJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) throw new PlatformError('MALFORMED', 'the body is empty: send JSON')
+  return parseText(decode(bytes))
+}
+
+/** Reads a body of one JSON value a line; blank lines are passed over. */
+export function readJsonLines(bytes: Uint8Array): unknown[] {
+  const lines = decode(bytes).split('\n')
+  return lines.flatMap((line, index) => (line.trim() === '' ? [] : [parseText(line, index)]))
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new PlatformError('MALFORMED', 'the body is not UTF-8')
+  }
+}
+
+function parseText(text: string, lines_before = 0): unknown {
+  const reading = parseStrictJson(text)
+  if (reading.problem === null) return reading.value
+  const { message, offset } = reading.problem
+  const at = offset === null ? null : lineAndColumn(text, offset)
+  const where = at === null ? '' : ` at line ${at.line + lines_before}, column ${at.column}`
+  throw new PlatformError('MALFORMED', `${message}${where}`)
+}
+
+const checks = new Map<SchemaName, SchemaCheck>()
+
+/** The value as its schema's type. Throws INVALID naming every field that is wrong. */
+export function validated<T>(name: SchemaName, value: unknown): T {
+  const check = checks.get(name) ?? checker(`${name}.json`)
+  checks.set(name, check)
+  return checked<T>(check(value), value)
+}
+
+/** Turns the findings of a check into an error, or passes the value on. */
+export function checked<T>(problems: readonly SchemaProblem[], value: unknown): T {
+  if (problems.length > 0) throw invalid(problems.map(fieldError))
+  return value as T
+}
+
+export function invalid(errors: readonly FieldError[]): PlatformError {
+  const [first] = errors
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  const detail = first === undefined ? 'a field is wrong' : `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
+  return new PlatformError('INVALID', detail, { errors })
+}
+
+function fieldError({ path, message }: SchemaProblem): FieldError {
+  return { path: path.join('.'), message }
+}

@@ -1,0 +1,65 @@
+// The composition root: the one place that puts the platform together.
+import { createServer, type Server } from 'node:http'
+import { pino } from 'pino'
+import { seedWorkspace } from './commands/seed-workspace.js'
+import type { Config } from './config.js'
+import { type Credentials, localCredentials } from './credentials.js'
+import { createApp } from './http/app.js'
+import type { CommitParts } from './ingest/commit.js'
+import { createHistories } from './ingest/histories.js'
+import { createRulebook } from './ingest/rulebook.js'
+import { createIngest } from './ingest/writer.js'
+import { migrate } from './migrations/index.js'
+import type { Platform } from './platform.js'
+import { openDatabase } from './store/db.js'
+import { version } from './version.js'
+
+export { type Config, readConfig } from './config.js'
+export { credentialsPath } from './credentials.js'
+export { PlatformError } from './errors.js'
+
+export interface RunningPlatform {
+  /** Handles requests; not listening yet. */
+  readonly listener: Server
+  readonly credentials: Credentials
+  readonly database: 'pglite' | 'postgresql'
+  /** Stops accepting, answers what has been accepted, then lets go of the database. */
+  readonly close: () => Promise<void>
+}
+
+/** Histories of the tasks last written to: a few hundred bytes each. */
+const historiesKept = 20_000
+/** Agents whose rules stay compiled, per organization. */
+const agentsKept = 5000
+
+/** Opens the database, brings it up to date, makes the first workspace, and returns a platform that is complete. */
+export async function createPlatform(config: Config, clock: () => number = Date.now): Promise<RunningPlatform> {
+  const logger = pino({ level: config.log_level })
+  const db = await openDatabase(config)
+  try {
+    await migrate(db)
+    const credentials = localCredentials(config)
+    const operator_org = await seedWorkspace(db, config, credentials, clock())
+    const parts: CommitParts = { db, clock, rulebook: createRulebook(agentsKept), histories: createHistories(historiesKept) }
+    const ingest = createIngest(parts, (error) => logger.error({ err: error }, 'an entry could not be stored'))
+    const { operator_token } = credentials
+    const platform: Platform = { config, db, ingest, logger, clock, started_at: clock(), version, operator_org, operator_token }
+    const listener = createServer(createApp(platform))
+    const close = async () => {
+      await closeServer(listener)
+      await ingest.close()
+      await db.close()
+    }
+    return { listener, credentials, database: db.kind, close }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+async function closeServer(listener: Server): Promise<void> {
+  if (!listener.listening) return
+  const closed = new Promise((resolve) => listener.close(resolve))
+  listener.closeIdleConnections()
+  await closed
+}

@@ -1,0 +1,57 @@
+// What a group commit works on, and the words its parts share.
+import type { StoredHead } from '@svc/engine'
+import type { LoggedStep, LogRequest } from '@svc/schemas'
+import type { PlatformError } from '../errors.js'
+import type { NewEntry } from './entry.js'
+import type { Histories } from './histories.js'
+import type { Candidate } from './replay.js'
+import type { AgentRules } from './rulebook.js'
+
+/** Who sends: an API key. Agents it registered are the ones it may write for. */
+export interface KeyIdentity {
+  readonly key_id: string
+  readonly first_key_hash: Uint8Array
+  readonly scopes: readonly string[]
+}
+
+export interface Item {
+  readonly key: KeyIdentity
+  readonly request: LogRequest
+}
+
+export type Outcome =
+  | { readonly status: 200 | 201; readonly replayed: boolean; readonly entry: LoggedStep }
+  | { readonly error: PlatformError }
+
+/** An entry that may turn out to be what is sent again, with the violations its sender was told of. */
+export interface EarlierStep extends Candidate {
+  readonly violations: LoggedStep['violations']
+}
+
+/** An entry placed by this batch, with what its violations make of it. */
+export interface PlacedEntry extends NewEntry {
+  readonly rules: AgentRules
+  readonly violations: LoggedStep['violations']
+  readonly risk_score: number
+}
+
+/** The log as locked, what was read under the lock, and everything placed so far. */
+export interface Batch {
+  readonly org_id: string
+  /** Size of the log before this batch. */
+  readonly size: number
+  /** ms since 1970; one time for the whole batch, never below the log's last. */
+  readonly received_at: number
+  readonly heads: Map<string, StoredHead>
+  readonly earlier: Map<string, EarlierStep[]>
+  readonly agents: ReadonlyMap<string, AgentRules>
+  /** The one active agent of a key, null when it has several or none. */
+  readonly sole_agents: ReadonlyMap<string, string | null>
+  readonly histories: Histories
+  readonly placed: PlacedEntry[]
+}
+
+/** Names a step of a task as its sender does. */
+export function stepKey(task_id: string, step: number): string {
+  return `${step} ${task_id}`
+}

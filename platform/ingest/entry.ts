@@ -1,0 +1,137 @@
+// From an accepted step to what is stored of it: the record, its hash, and the payload that opens its commitments.
+import { randomBytes } from 'node:crypto'
+import {
+  canonical,
+  commitment,
+  type Decision,
+  hasWritePermission,
+  isExternalCall,
+  leafHash,
+  logIdOf,
+  noCheckpoint,
+  type PolicyInput,
+  payloadFields,
+  recordText,
+  type Step,
+  saltBytes,
+  type StoredEntry,
+} from '@svc/engine'
+import type { LogRecord, LogRequest } from '@svc/schemas'
+
+/** A step number and the flags a log entry always has, whichever of its two shapes the step arrived in. */
+export type AcceptedStep = Step & {
+  readonly step: number
+  readonly timestamp: string
+  readonly is_external_call: boolean
+  readonly has_write_permission: boolean
+}
+
+/** What a request says of a step, in the shape rules see. The flags follow from the step when they are not sent. */
+export function acceptedStep(request: LogRequest, agent_id: string): AcceptedStep {
+  const { task_id, step_type, timestamp } = request
+  const payload = Object.fromEntries(payloadFields.flatMap((field) => (field in request ? [[field, request[field]]] : [])))
+  const step = { ...payload, agent_id, task_id, step_type, timestamp, step: request.step ?? request.step_number ?? 0 }
+  return {
+    ...step,
+    is_external_call: request.is_external_call ?? isExternalCall(step),
+    has_write_permission: request.has_write_permission ?? hasWritePermission(step),
+  }
+}
+
+/** What the log knows of an entry before it is written. */
+export interface Placement {
+  readonly org_id: string
+  readonly agent_id: string
+  readonly api_key_id: string
+  readonly policy_set: string
+  readonly seq: number
+  readonly prev_hash: string
+  readonly log_index: number
+  readonly received_at: number
+  readonly occurred_at: number
+  readonly client_prev_hash: string | null
+}
+
+export interface NewEntry {
+  readonly entry: StoredEntry
+  readonly salts: string
+  readonly body: string
+}
+
+/** Makes the entry: commits to every payload field and to the evaluation with a fresh salt each, then hashes. */
+export function makeEntry(step: AcceptedStep, place: Placement, evaluation: readonly unknown[]): NewEntry {
+  const values: Record<string, unknown> = { evaluation }
+  for (const field of payloadFields) if (step[field] !== undefined) values[field] = step[field]
+  const fields = Object.keys(values)
+  const random = randomBytes(saltBytes * fields.length)
+  const salts: Record<string, string> = {}
+  const committed: Record<string, string> = {}
+  for (const [index, field] of fields.entries()) {
+    const salt = random.subarray(index * saltBytes, (index + 1) * saltBytes)
+    salts[field] = salt.toString('hex')
+    committed[field] = commitment(field, values[field], salt)
+  }
+  const { evaluation: evaluated = '', ...data } = committed
+  const record = recordText(recordOf(step, place, evaluated, data))
+  const hash = leafHash(record)
+  return { entry: storedEntry(step, place, record, hash), salts: canonical(salts), body: canonical(values) }
+}
+
+function recordOf(step: AcceptedStep, place: Placement, evaluation: string, data: Record<string, string>): LogRecord {
+  return {
+    v: 'svc.log/1',
+    type: 'step',
+    org_id: place.org_id,
+    agent_id: place.agent_id,
+    task_id: step.task_id ?? '',
+    seq: place.seq,
+    step: step.step,
+    step_type: step.step_type,
+    timestamp: step.timestamp,
+    received_at: new Date(place.received_at).toISOString(),
+    is_external_call: step.is_external_call,
+    has_write_permission: step.has_write_permission,
+    prev_hash: place.prev_hash,
+    ...(place.client_prev_hash !== null && { client_prev_hash: place.client_prev_hash }),
+    api_key_id: place.api_key_id,
+    policy_set: place.policy_set,
+    evaluation,
+    data,
+    after: { ...noCheckpoint },
+  }
+}
+
+function storedEntry(step: AcceptedStep, place: Placement, record: string, hash: string): StoredEntry {
+  const { seq, prev_hash, log_index, client_prev_hash, org_id, agent_id, api_key_id, policy_set } = place
+  return {
+    org_id,
+    log_index,
+    log_id: logIdOf(place.received_at, hash),
+    agent_id,
+    task_id: step.task_id ?? '',
+    seq,
+    step: step.step,
+    step_type: step.step_type,
+    timestamp: step.timestamp,
+    occurred_at: new Date(place.occurred_at).toISOString(),
+    received_at: new Date(place.received_at).toISOString(),
+    is_external_call: step.is_external_call,
+    has_write_permission: step.has_write_permission,
+    prev_hash,
+    client_prev_hash,
+    api_key_id,
+    policy_set,
+    hash,
+    record,
+  }
+}
+
+/** What the record commits to of an evaluation: each policy's answer, without details (log.md §1). */
+export function evaluationSummary(decision: Decision, policies: ReadonlyMap<number, PolicyInput>) {
+  return decision.policies.map(({ policy_id, violated, violation_details }) => ({
+    policy_id,
+    version: policies.get(policy_id)?.version ?? 0,
+    violated,
+    code: violation_details?.code ?? null,
+  }))
+}

@@ -1,0 +1,35 @@
+// Recognising a step that was sent before (log.md §4): same task, step and content is the same entry.
+import { canonicalType, commitment, payloadFields, type StoredEntry } from '@svc/engine'
+import type { LogRecord } from '@svc/schemas'
+import type { AcceptedStep } from './entry.js'
+
+/** An entry that claims the same step of the same task; salts are null once its payload is erased. */
+export interface Candidate {
+  readonly entry: StoredEntry
+  readonly salts: string | null
+}
+
+/**
+ * True when `step` says exactly what the entry's sender said: every member, aliases resolved. Payloads are compared by
+ * recomputing their commitments, so that no digest of content need be kept; an erased one is taken to be the same.
+ */
+export function isSameStep(candidate: Candidate, step: AcceptedStep, client_prev_hash: string | null): boolean {
+  const { entry, salts } = candidate
+  const sameEnvelope =
+    entry.agent_id === step.agent_id &&
+    entry.step === step.step &&
+    canonicalType(entry.step_type) === canonicalType(step.step_type) &&
+    entry.timestamp === step.timestamp &&
+    entry.is_external_call === step.is_external_call &&
+    entry.has_write_permission === step.has_write_permission &&
+    entry.client_prev_hash === client_prev_hash
+  if (!sameEnvelope) return false
+  const { data } = JSON.parse(entry.record) as LogRecord
+  if (payloadFields.some((field) => (step[field] !== undefined) !== field in data)) return false
+  if (salts === null) return true
+  const salt = JSON.parse(salts) as Record<string, string>
+  return Object.entries(data).every(
+    ([field, committed]) =>
+      commitment(field, step[field as keyof AcceptedStep], Buffer.from(salt[field] ?? '', 'hex')) === committed,
+  )
+}

@@ -1,0 +1,100 @@
+// The queue in front of the log: while one commit of an organization is in flight the next batch gathers. No timer:
+// an idle log commits at once, a busy one commits what came in meanwhile.
+import type { LogRequest } from '@svc/schemas'
+import { PlatformError } from '../errors.js'
+import type { Scope } from '../store/scope.js'
+import type { Item, KeyIdentity, Outcome } from './batch.js'
+import { type CommitParts, commitBatch } from './commit.js'
+
+/** Most entries in one commit: past this a larger batch gains nothing and the others wait longer (log.md §2). */
+const largestBatch = 256
+
+export interface Ingest {
+  /** Answers in order, each only once its entry is committed. Never rejects: what fails has an error of its own. */
+  readonly submit: (scope: Scope, key: KeyIdentity, requests: readonly LogRequest[]) => Promise<Outcome[]>
+  /** Waits until everything submitted has been answered; later submissions are refused. */
+  readonly close: () => Promise<void>
+}
+
+interface Waiting {
+  readonly item: Item
+  readonly answer: (outcome: Outcome) => void
+}
+
+interface Lane {
+  readonly scope: Scope
+  readonly waiting: Waiting[]
+}
+
+export function createIngest(parts: CommitParts, report: (error: unknown) => void): Ingest {
+  const lanes = new Map<string, Lane>()
+  const running = new Set<Promise<void>>()
+  let closed = false
+
+  const submit = (scope: Scope, key: KeyIdentity, requests: readonly LogRequest[]) => {
+    const refusal = closed ? new PlatformError('UNAVAILABLE', 'the platform is stopping') : null
+    if (refusal !== null) return Promise.resolve(requests.map(() => ({ error: refusal })))
+    const lane = lanes.get(scope.org_id) ?? startLane(scope)
+    return Promise.all(
+      requests.map((request) => new Promise<Outcome>((answer) => lane.waiting.push({ item: { key, request }, answer }))),
+    )
+  }
+
+  /** A lane runs until it is empty and is then gone, so that idle organizations cost nothing. */
+  const startLane = (scope: Scope): Lane => {
+    const lane: Lane = { scope, waiting: [] }
+    lanes.set(scope.org_id, lane)
+    const run = drain(parts, lane, report, () => lanes.delete(scope.org_id)).finally(() => running.delete(run))
+    running.add(run)
+    return lane
+  }
+
+  const close = async () => {
+    closed = true
+    while (running.size > 0) await Promise.all(running)
+  }
+
+  return { submit, close }
+}
+
+async function drain(
+  parts: CommitParts,
+  lane: Lane,
+  report: (error: unknown) => void,
+  leave: () => void,
+): Promise<void> {
+  // Lets everything that arrived in this turn of the event loop into the first batch.
+  await new Promise((resolve) => setImmediate(resolve))
+  while (lane.waiting.length > 0) {
+    const batch = lane.waiting.splice(0, largestBatch)
+    const outcomes = await settle(parts, lane.scope, batch.map(({ item }) => item), report)
+    for (const [index, { answer }] of batch.entries()) answer(outcomes[index] ?? { error: internal() })
+  }
+  // INVARIANT (no lost entry): found empty and left in one go, so that nothing can be queued on a lane that has ended.
+  leave()
+}
+
+/** A batch that fails for a reason of its own is tried one by one, so that one bad entry fails alone. */
+async function settle(
+  parts: CommitParts,
+  scope: Scope,
+  items: readonly Item[],
+  report: (error: unknown) => void,
+): Promise<Outcome[]> {
+  try {
+    return await commitBatch(parts, scope, items)
+  } catch (error) {
+    if (error instanceof PlatformError) return items.map(() => ({ error }))
+    if (items.length === 1) {
+      report(error)
+      return [{ error: internal() }]
+    }
+    const outcomes: Outcome[] = []
+    for (const item of items) outcomes.push(...(await settle(parts, scope, [item], report)))
+    return outcomes
+  }
+}
+
+function internal(): PlatformError {
+  return new PlatformError('INTERNAL', 'the entry could not be stored')
+}

@@ -1,0 +1,19 @@
+// What the parts of a running platform share. Made once by createPlatform, and complete from then on.
+import type { Logger } from 'pino'
+import type { Config } from './config.js'
+import type { Ingest } from './ingest/writer.js'
+import type { Database } from './store/db.js'
+
+export interface Platform {
+  readonly config: Config
+  readonly db: Database
+  readonly ingest: Ingest
+  readonly logger: Logger
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
+  readonly started_at: number
+  readonly version: string
+  /** The organization that the local operator token opens. */
+  readonly operator_org: string
+  readonly operator_token: string
+}

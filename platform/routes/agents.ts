@@ -1,0 +1,69 @@
+import { registerAgent } from '../commands/register-agent.js'
+import { PlatformError } from '../errors.js'
+import { invalid } from '../http/validate.js'
+import { byKey, byOperator, type Call, parameters, type Route } from '../http/route.js'
+import { agentView, findAgents } from '../store/agents.js'
+import { withSnapshot } from '../store/db.js'
+import { listAgents } from '../store/lists.js'
+import type { AgentRegistration } from '@svc/schemas'
+import { listReply, pageOf } from './page.js'
+
+const tag = 'Agents'
+const levels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified']
+const environments = ['development', 'test', 'staging', 'production']
+
+export const agentRoutes: readonly Route[] = [
+  {
+    method: 'post',
+    path: '/api/v1/agents',
+    summary: 'Register an agent, or update it: idempotent by agent_key',
+    tag,
+    access: byKey,
+    body: 'agent-registration',
+    responses: { 200: 'registered-agent', 201: 'registered-agent' },
+    handle: async ({ platform, scope, principal, body }) => {
+      const registration = body as AgentRegistration
+      refuseNul(registration)
+      if (principal.kind !== 'key') throw new PlatformError('FORBIDDEN', 'agents register themselves, with an API key')
+      const { created, answer } = await registerAgent(platform, scope, principal.key, registration)
+      return { status: created ? 201 : 200, body: answer }
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/v1/agents',
+    summary: 'List agents',
+    tag,
+    access: byOperator,
+    query: {
+      ...{ risk_classification: parameters.choice('risk level', levels), environment: parameters.choice('environment', environments) },
+      ...{ active: parameters.flag('deactivated ones or not'), q: parameters.text('part of the name or key') },
+      ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },
+    },
+    responses: { 200: 'agent-list' },
+    handle: async ({ platform, scope, query }) => {
+      const page = pageOf(query)
+      const listed = await withSnapshot(platform.db, scope, (tx) => listAgents(scope, tx, query, page))
+      return listReply('agents', listed, page, (agent) => agent.agent_id)
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/v1/agents/{agent_id}',
+    summary: 'One agent',
+    tag,
+    access: byOperator,
+    responses: { 200: 'agent' },
+    handle: async ({ platform, scope, params }: Call) => {
+      const [agent] = await withSnapshot(platform.db, scope, (tx) => findAgents(scope, tx, [params['agent_id'] ?? '']))
+      if (agent === undefined) throw new PlatformError('NOT_FOUND', 'no such agent')
+      return { status: 200, body: agentView(agent) }
+    },
+  },
+]
+
+/** The database cannot hold the character NUL in text. */
+function refuseNul(body: AgentRegistration): void {
+  const fields = Object.entries(body).filter((entry) => JSON.stringify(entry).includes('\\u0000'))
+  if (fields.length > 0) throw invalid(fields.map(([path]) => ({ path: path.replaceAll('\0', ''), message: 'the character NUL is not allowed' })))
+}

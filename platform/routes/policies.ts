@@ -1,0 +1,60 @@
+import { rules } from '@svc/engine'
+import { effectivePoliciesOf } from '../commands/effective-policies.js'
+import { PlatformError } from '../errors.js'
+import { byOperator, byReadingKey, parameters, type Route } from '../http/route.js'
+import { withSnapshot } from '../store/db.js'
+import { listPolicies } from '../store/lists.js'
+import { listReply, numberAfter, pageOf } from './page.js'
+
+const tag = 'Policies'
+const scopes = ['agent_registration', 'step_execution', 'task_execution']
+
+export const policyRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/api/v1/policies',
+    summary: 'List policies',
+    tag,
+    access: byOperator,
+    query: {
+      ...{ agent_id: parameters.text('those of one agent'), scope: parameters.choice('scope', scopes) },
+      ...{ enabled: parameters.flag('enabled or not'), limit: parameters.limit(200, 50), cursor: parameters.cursor },
+    },
+    responses: { 200: 'policy-list' },
+    handle: async ({ platform, scope, query }) => {
+      const page = pageOf(query)
+      numberAfter(page)
+      const listed = await withSnapshot(platform.db, scope, (tx) => listPolicies(scope, tx, query, page))
+      return listReply('policies', listed, page, (policy) => policy.id)
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/v1/policies/rules',
+    summary: 'The rule functions and their parameters',
+    tag,
+    access: byOperator,
+    responses: { 200: 'rule-list' },
+    handle: async () => ({ status: 200, body: { rules } }),
+  },
+  {
+    method: 'get',
+    path: '/api/v1/policies/effective',
+    summary: 'What the local engine fetches: the policies in effect for one agent',
+    tag,
+    access: byReadingKey,
+    query: { agent_key: parameters.text('the agent, by its own key') },
+    responses: { 200: 'effective-policies', 304: null },
+    handle: async ({ platform, scope, principal, query, header }) => {
+      const agent_key = query['agent_key']
+      if (agent_key === undefined) {
+        const errors = [{ path: 'agent_key', message: '`agent_key` is missing' }]
+        throw new PlatformError('INVALID', 'name the agent as `agent_key`', { errors })
+      }
+      if (principal.kind !== 'key') throw new PlatformError('FORBIDDEN', 'this needs an API key (`SvcKey-…`)')
+      const { body, etag } = await effectivePoliciesOf(platform, scope, principal.key, agent_key)
+      const same = header('if-none-match') === etag
+      return same ? { status: 304, headers: { etag } } : { status: 200, body, headers: { etag } }
+    },
+  },
+]

@@ -1,0 +1,17 @@
+// Every route there is; Express and the OpenAPI document read this list.
+import type { Route } from '../http/route.js'
+import { agentRoutes } from './agents.js'
+import { engineRoutes } from './engine.js'
+import { incidentRoutes } from './incidents.js'
+import { logRoutes } from './logs.js'
+import { policyRoutes } from './policies.js'
+import { taskRoutes } from './tasks.js'
+
+export const routes: readonly Route[] = [
+  ...agentRoutes,
+  ...logRoutes,
+  ...taskRoutes,
+  ...policyRoutes,
+  ...incidentRoutes,
+  ...engineRoutes,
+]

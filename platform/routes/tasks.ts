@@ -1,0 +1,65 @@
+import { taskVerifier } from '@svc/engine'
+import { PlatformError } from '../errors.js'
+import { byEither, type Call, type Route } from '../http/route.js'
+import { type Transaction, withSnapshot } from '../store/db.js'
+import { readLogs } from '../store/log-reads.js'
+import { readHead, readTaskVerbatim, taskBelongsToKey } from '../store/tasks.js'
+
+const tag = 'Tasks'
+
+export const taskRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/api/v1/tasks/{task_id}/chain',
+    summary: "A task's whole chain, in arrival order",
+    tag,
+    access: byEither,
+    responses: { 200: 'task-chain' },
+    handle: (call) =>
+      withTask(call, async (tx, task_id) => {
+        const head = await readHead(call.scope, tx, task_id)
+        if (head === null) throw noTask()
+        const entries = await readLogs(call.scope, tx, { task_id }, longestChain, null)
+        const body = { task_id, agent_id: head.agent_id, entries, head: { seq: head.seq, hash: head.hash } }
+        return { status: 200, body }
+      }),
+  },
+  {
+    method: 'get',
+    path: '/api/v1/tasks/{task_id}/verify',
+    summary: 'Has the task been altered, and did it arrive in order',
+    tag,
+    access: byEither,
+    responses: { 200: 'verification' },
+    handle: (call) =>
+      withTask(call, async (tx, task_id) => {
+        const verifier = taskVerifier(call.scope.org_id, task_id)
+        let entries = 0
+        for await (const { entry, payload, leaf } of readTaskVerbatim(call.scope, tx, task_id)) {
+          verifier.add(entry, payload, leaf)
+          entries++
+        }
+        const head = await readHead(call.scope, tx, task_id)
+        if (head === null && entries === 0) throw noTask()
+        return { status: 200, body: verifier.finish(head) }
+      }),
+  },
+]
+
+/** A chain is answered whole; a task longer than this is read through the log's pages. */
+const longestChain = 100_000
+
+/** Runs a read of one task in one snapshot; a key sees its own agents' tasks only, and no hint of others. */
+async function withTask<T>(call: Call, read: (tx: Transaction, task_id: string) => Promise<T>): Promise<T> {
+  const { platform, scope, principal, params } = call
+  const task_id = params['task_id'] ?? ''
+  return withSnapshot(platform.db, scope, async (tx) => {
+    const own = principal.kind === 'operator' || (await taskBelongsToKey(scope, tx, task_id, principal.key.key_id))
+    if (!own) throw noTask()
+    return read(tx, task_id)
+  })
+}
+
+function noTask(): PlatformError {
+  return new PlatformError('NOT_FOUND', 'no such task')
+}

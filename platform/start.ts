@@ -1,0 +1,75 @@
+// Starting the platform for a person: what to do next is on the screen.
+import type { AddressInfo } from 'node:net'
+import type { Writable } from 'node:stream'
+import { type Config, createPlatform, credentialsPath, PlatformError, readConfig, type RunningPlatform } from './index.js'
+
+/** Runs until told to stop; returns the exit code. */
+export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable): Promise<number> {
+  const { value: config, errors } = readConfig(env)
+  if (errors.length > 0) {
+    err.write(`svc-platform cannot start:\n${errors.map((line) => `  ${line}\n`).join('')}`)
+    return 1
+  }
+  try {
+    const platform = await createPlatform(config)
+    await listen(platform, config)
+    out.write(greeting(platform, config))
+    await untilToldToStop()
+    out.write('stopping: answering what has been accepted\n')
+    await platform.close()
+    return 0
+  } catch (error) {
+    err.write(`svc-platform cannot start: ${explain(error, config)}\n`)
+    return 1
+  }
+}
+
+function listen({ listener }: RunningPlatform, config: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    listener.once('error', reject)
+    listener.listen(config.port, config.host, () => resolve())
+  })
+}
+
+function untilToldToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
+}
+
+function explain(error: unknown, config: Config): string {
+  const { code, message } = error as { code?: string; message?: string }
+  if (code === 'EADDRINUSE') return `port ${config.port} is taken: stop what uses it, or set SVC_PORT`
+  if (error instanceof PlatformError && error.code === 'UNAVAILABLE') return 'the database at SVC_DATABASE_URL does not answer'
+  return message ?? String(error)
+}
+
+/** The address, the key, and three commands that work as they are printed. */
+function greeting({ listener, credentials, database }: RunningPlatform, config: Config): string {
+  const { address, port, family } = listener.address() as AddressInfo
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const { api_key, operator_token } = credentials
+  const post = (path: string, body: string) =>
+    `curl -s ${url}${path} -H 'Authorization: Bearer ${api_key}' -H 'Content-Type: application/json' -d '${body}'`
+  const step = '{"task_id":"first-task","step":1,"step_type":"START_NODE","timestamp":"2026-01-05T09:00:00Z"}'
+  return `
+svc platform is running at ${url}  (${database}, data in ${config.data_dir})
+
+  API key         ${api_key}
+  operator token  ${operator_token}
+  both are kept in ${credentialsPath(config)}, readable by you only
+
+Try it:
+
+  1. register an agent
+     ${post('/api/v1/agents', '{"agent_key":"my-agent","owner_id":"me","purpose":"a first try"}')}
+
+  2. log its first step
+     ${post('/api/v1/logs', step)}
+
+  3. ask whether the log has been altered
+     curl -s ${url}/api/v1/tasks/first-task/verify -H 'Authorization: Bearer ${operator_token}'
+
+API description: ${url}/docs      stop: Ctrl+C
+`
+}

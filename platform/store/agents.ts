@@ -1,0 +1,92 @@
+// Agents, and how they are named.
+import { createHash } from 'node:crypto'
+import type { JsonMap, RiskLevel } from '@svc/engine'
+import type { Agent } from '@svc/schemas'
+import type { Transaction } from './db.js'
+import type { Scope } from './scope.js'
+import { utc } from './sql.js'
+
+/** An agent as stored. `sent` holds the values it was registered with, before any default. */
+export interface AgentRow extends Omit<Agent, 'declared_tools'> {
+  readonly api_key_id: string
+  readonly declared_tools: Agent['declared_tools'] | null
+  readonly sent: JsonMap
+  readonly version: number
+}
+
+export const agentColumns = `agent_id, api_key_id, agent_key, sent, name, purpose, owner_id, risk_classification,
+  pending_risk_classification, environment, declared_tools, attributes, active, version, ${utc('created_at')}, ${utc('updated_at')}`
+
+/**
+ * `ag_` and the first 32 hex digits of SHA-256("svc.agent/1" NUL hex SHA-256(key's first secret) NUL agent_key):
+ * the same agent_key under the same key is the same agent, also after the key has been rolled (platform.md §2).
+ */
+export function agentIdOf(first_key_hash: Uint8Array, agent_key: string): string {
+  const hash = createHash('sha256').update(`svc.agent/1\0${Buffer.from(first_key_hash).toString('hex')}\0${agent_key}`)
+  return `ag_${hash.digest('hex').slice(0, 32)}`
+}
+
+/** The agent as rules see it: its own fields, then its attributes. Tools that were never declared are null. */
+export function agentFacts(agent: AgentRow): JsonMap {
+  const { agent_id, agent_key, name, purpose, owner_id, risk_classification, environment, declared_tools, attributes } = agent
+  return { agent_id, agent_key, name, purpose, owner_id, risk_classification, environment, declared_tools, attributes }
+}
+
+/** The agent as callers see it. */
+export function agentView({ api_key_id: _key, sent: _sent, version: _version, declared_tools, ...agent }: AgentRow): Agent {
+  return { ...agent, declared_tools: declared_tools ?? [] }
+}
+
+export async function findAgents(scope: Scope, tx: Transaction, agent_ids: readonly string[]): Promise<AgentRow[]> {
+  const text = `select ${agentColumns} from agents where org_id = $1 and agent_id = any($2::text[])`
+  return tx.query<AgentRow>(text, [scope.org_id, agent_ids])
+}
+
+/** For each key its only active agent, or null when it has several or none. */
+export async function soleActiveAgents(scope: Scope, tx: Transaction, key_ids: readonly string[]) {
+  const sole = new Map<string, string | null>()
+  if (key_ids.length === 0) return sole
+  const rows = await tx.query<{ api_key_id: string; agent_id: string; agents: number }>(
+    `select api_key_id, min(agent_id) as agent_id, count(*)::int as agents from agents
+     where org_id = $1 and api_key_id = any($2::text[]) and active group by api_key_id`,
+    [scope.org_id, key_ids],
+  )
+  for (const row of rows) sole.set(row.api_key_id, row.agents === 1 ? row.agent_id : null)
+  return sole
+}
+
+/** What a registration decides; everything else of the row follows. */
+export interface AgentValues {
+  readonly agent_id: string
+  readonly api_key_id: string
+  readonly agent_key: string
+  readonly sent: JsonMap
+  readonly name: string
+  readonly purpose: string | null
+  readonly owner_id: string | null
+  readonly risk_classification: RiskLevel
+  readonly pending_risk_classification: string | null
+  readonly environment: string
+  readonly declared_tools: Agent['declared_tools'] | null
+  readonly attributes: JsonMap
+}
+
+/** Inserts the agent or replaces what is known of it, raising its version. */
+export async function putAgent(scope: Scope, tx: Transaction, now: number, agent: AgentValues): Promise<void> {
+  await tx.query(
+    `insert into agents (org_id, agent_id, api_key_id, agent_key, sent, name, purpose, owner_id, risk_classification,
+       pending_risk_classification, environment, declared_tools, attributes, active, version, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, true, 1, $14, $14)
+     on conflict (org_id, agent_id) do update set sent = excluded.sent, name = excluded.name, purpose = excluded.purpose,
+       owner_id = excluded.owner_id, risk_classification = excluded.risk_classification,
+       pending_risk_classification = excluded.pending_risk_classification, environment = excluded.environment,
+       declared_tools = excluded.declared_tools, attributes = excluded.attributes,
+       version = agents.version + 1, updated_at = excluded.updated_at`,
+    [
+      ...[scope.org_id, agent.agent_id, agent.api_key_id, agent.agent_key, JSON.stringify(agent.sent), agent.name],
+      ...[agent.purpose, agent.owner_id, agent.risk_classification, agent.pending_risk_classification],
+      ...[agent.environment, agent.declared_tools === null ? null : JSON.stringify(agent.declared_tools)],
+      ...[JSON.stringify(agent.attributes), new Date(now).toISOString()],
+    ],
+  )
+}

@@ -1,0 +1,148 @@
+// The database: a PostgreSQL server, or the same dialect embedded in this process. The driver is the same for both.
+import { chmodSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import knexModule, { type Knex } from 'knex'
+import pg from 'pg'
+import type { Config } from '../config.js'
+import { PlatformError } from '../errors.js'
+import { takeLock } from './lock-file.js'
+import type { Scope } from './scope.js'
+
+export interface Database {
+  readonly knex: Knex
+  readonly kind: 'pglite' | 'postgresql'
+  readonly close: () => Promise<void>
+}
+
+/** Statements of one transaction, straight to the connection: ingestion runs thousands a second. */
+export interface Transaction {
+  readonly query: <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<Row[]>
+}
+
+/** Opens the database the configuration names. Throws CONFLICT when the data directory is in use. */
+export async function openDatabase(config: Config): Promise<Database> {
+  if (config.database_url !== null) {
+    const knex = connect({ connectionString: config.database_url }, 10)
+    return { knex, kind: 'postgresql', close: () => knex.destroy() }
+  }
+  return openEmbedded(config.data_dir)
+}
+
+/** PGlite behind a private unix socket: only this user's processes can reach the directory it stands in. */
+async function openEmbedded(data_dir: string): Promise<Database> {
+  const unlock = takeLock(data_dir)
+  try {
+    const { PGlite } = await import('@electric-sql/pglite')
+    const { PGLiteSocketServer } = await import('@electric-sql/pglite-socket')
+    const pglite = await PGlite.create({ dataDir: join(data_dir, 'pg') })
+    const place = socketPlace(data_dir)
+    const server = new PGLiteSocketServer({ db: pglite, maxConnections: embeddedConnections, ...place.server })
+    await server.start()
+    const port = place.client.port ?? Number(String(server.getServerConn()).split(':').at(-1))
+    const knex = connect({ ...place.client, port, user: 'postgres', database: 'postgres' }, embeddedConnections)
+    const close = async () => {
+      await knex.destroy()
+      await server.stop()
+      await pglite.close()
+      unlock()
+    }
+    return { knex, kind: 'pglite', close }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+// Connections take turns on the one backend; more than a few only queue inside the socket server.
+const embeddedConnections = 4
+
+/** A unix socket beside the data; a loopback port where the path would be too long for one (107 bytes). */
+function socketPlace(data_dir: string) {
+  const directory = join(data_dir, 'socket')
+  const path = join(directory, '.s.PGSQL.5432')
+  if (process.platform === 'win32' || Buffer.byteLength(path) > 100) {
+    return { server: { host: '127.0.0.1', port: 0 }, client: { host: '127.0.0.1' } }
+  }
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  chmodSync(directory, 0o700)
+  return { server: { path }, client: { host: directory, port: 5432 } }
+}
+
+function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number): Knex {
+  const types = new pg.TypeOverrides()
+  // bigint columns hold positions and step numbers, which the edge keeps below 2^53.
+  types.setTypeParser(pg.types.builtins.INT8, Number)
+  return knexModule.knex({
+    client: 'pg',
+    connection: { ...connection, types } as Knex.PgConnectionConfig,
+    pool: { min: 0, max, acquireTimeoutMillis: 5000 },
+  })
+}
+
+/**
+ * Runs `work` in one transaction bound to the scope's organization, for row-level security to rely on. Rejects with
+ * UNAVAILABLE when the database is away; whether a commit that was under way took place is then unknown.
+ */
+export async function withTransaction<T>(db: Database, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const { org_id } = scope
+  return inTransaction(db, `begin; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`, work)
+}
+
+/** The same for reading: one moment of the database throughout, and unable to write. */
+export async function withSnapshot<T>(db: Database, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const begin = 'begin isolation level repeatable read read only'
+  return inTransaction(db, `${begin}; select set_config('app.org_id', '${checkedOrg(scope.org_id)}', true)`, work)
+}
+
+/** The same for the few who know no organization yet: sign-in by key, start-up, jobs. */
+export function withUnscopedTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return inTransaction(db, 'begin', work)
+}
+
+async function inTransaction<T>(db: Database, begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const { client } = db.knex
+  const connection = (await client.acquireConnection().catch(throwAway)) as pg.Client
+  let broken = false
+  try {
+    await connection.query(begin)
+    const result = await work(transactionOn(connection))
+    await connection.query('commit')
+    return result
+  } catch (error) {
+    broken = isAway(error)
+    if (!broken) await connection.query('rollback').catch(() => { broken = true })
+    throw broken ? away(error) : error
+  } finally {
+    if (broken) Object.assign(connection, { __knex__disposed: 'connection lost' })
+    await client.releaseConnection(connection)
+  }
+}
+
+function transactionOn(connection: pg.Client): Transaction {
+  return {
+    query: async <Row>(text: string, values: readonly unknown[] = []) =>
+      (await connection.query<Row & pg.QueryResultRow>(text, [...values])).rows,
+  }
+}
+
+function checkedOrg(org_id: string): string {
+  if (!/^org_[0-9a-f]+$/.test(org_id)) throw new Error('not an organization id')
+  return org_id
+}
+
+function throwAway(error: unknown): never {
+  throw away(error)
+}
+
+function away(cause: unknown): PlatformError {
+  return new PlatformError('UNAVAILABLE', 'the database is away: try again', { cause })
+}
+
+/** Errors that say the connection or the server is gone, or cannot take more: SQLSTATE classes 08, 53, 57P and Node's own. */
+function isAway(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string }
+  if (/^(08|53|57P0)/.test(code ?? '')) return true
+  if (/^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(code ?? '')) return true
+  return /Connection terminated|connection error|not queryable|timeout acquiring a connection/i.test(message ?? '')
+}

@@ -1,0 +1,33 @@
+// The audit trail: one row for every change, written in the change's own transaction, never altered.
+import { newId } from '../ids.js'
+import type { Transaction } from './db.js'
+import type { Scope } from './scope.js'
+
+export interface NewEvent {
+  readonly kind: string
+  readonly subject_kind: string
+  readonly subject_id: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** Writes what happened, by the scope's actor, at `now` (ms since 1970). */
+export async function recordEvents(scope: Scope, tx: Transaction, now: number, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return
+  const { org_id, actor } = scope
+  await tx.query(
+    `insert into events (org_id, id, at, actor_kind, actor_id, kind, subject_kind, subject_id, data)
+     select $1, u.id, $2, $3, $4, u.kind, u.subject_kind, u.subject_id, u.data
+     from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::jsonb[]) as u(id, kind, subject_kind, subject_id, data)`,
+    [
+      org_id,
+      new Date(now).toISOString(),
+      actor.kind,
+      actor.id,
+      events.map(() => newId('evt', now)),
+      events.map((event) => event.kind),
+      events.map((event) => event.subject_kind),
+      events.map((event) => event.subject_id),
+      events.map((event) => JSON.stringify(event.data)),
+    ],
+  )
+}

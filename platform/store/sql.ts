@@ -1,0 +1,37 @@
+// Fragments of SQL that several tables share.
+
+/** A timestamptz column as RFC 3339 UTC with milliseconds, the form in which times are hashed and sent. */
+export function utc(column: string, alias = column.replace(/^.*\./, '')): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${alias}`
+}
+
+/** Columns of rows as one array each, for an insert through `unnest`. */
+export function columnsOf<Row>(rows: readonly Row[], columns: readonly (keyof Row & string)[]): unknown[][] {
+  return columns.map((column) => rows.map((row) => row[column]))
+}
+
+/** `insert into table (…) select … from unnest($from::type[], …)`: one statement for any number of rows. */
+export function insertRows(table: string, columns: Readonly<Record<string, string>>, first = 1): string {
+  const names = Object.keys(columns)
+  const arrays = names.map((name, index) => `$${index + first}::${columns[name]}[]`)
+  return `insert into ${table} (${names.join(', ')}) select * from unnest(${arrays.join(', ')})`
+}
+
+/** Conditions that are left out when there is nothing to compare with; `?` stands for the value. */
+export function filters(values: unknown[], text: string) {
+  const chain = {
+    text,
+    values,
+    add: (condition: string, value: unknown) => {
+      if (value === undefined) return chain
+      values.push(value)
+      chain.text += ` and ${condition.replaceAll('?', `$${values.length}`)}`
+      return chain
+    },
+    addText: (condition: string | null) => {
+      if (condition !== null) chain.text += ` and ${condition}`
+      return chain
+    },
+  }
+  return chain
+}

@@ -1,0 +1,118 @@
+// Tasks: their summaries, and the whole of one for the verifier.
+import { type StoredEntry, type StoredHead, type StoredLeaf, type StoredPayload, taskStatus } from '@svc/engine'
+import type { TaskSummary } from '@svc/schemas'
+import type { Transaction } from './db.js'
+import { entrySelect, headSelect } from './log.js'
+import type { Scope } from './scope.js'
+import { filters, utc } from './sql.js'
+
+export interface TaskFilter {
+  readonly agent_id?: string
+  readonly environment?: string
+  readonly status?: string
+  readonly unfinished?: string
+  readonly from?: string
+  readonly to?: string
+  readonly q?: string
+}
+
+const statusSql: Readonly<Record<string, string>> = {
+  error: 't.has_error',
+  completed: 't.has_end and not t.has_error',
+  running: 'not t.has_end and not t.has_error',
+}
+
+/** A page of tasks, the latest first, and how many there are in all. `overdue` is when a running task's last step is too old. */
+export async function listTasks(scope: Scope, tx: Transaction, filter: TaskFilter, page: { skip: number; limit: number }, overdue: string) {
+  const where = filters([scope.org_id, overdue], 't.org_id = $1')
+    .add('t.agent_id = ?', filter.agent_id)
+    .add('a.environment = ?', filter.environment)
+    .add('t.last_received_at >= ?', filter.from)
+    .add('t.first_received_at <= ?', filter.to)
+    .add('position(lower(?) in lower(t.task_id)) > 0', filter.q)
+    .addText(filter.status === undefined ? null : (statusSql[filter.status] ?? null))
+    .addText(filter.unfinished === undefined ? null : `(${unfinished}) = ${filter.unfinished === 'true'}`)
+  const from = `from task_heads t join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id where ${where.text}`
+  const rows = await tx.query<Row>(
+    `select t.task_id, t.agent_id, a.name as agent_name, a.environment, t.seq as step_count, t.first_ts, t.last_ts,
+       t.has_end, t.has_error, (${unfinished}) as unfinished
+     ${from} order by t.last_log_index desc limit ${page.limit} offset ${page.skip}`,
+    where.values,
+  )
+  const [count] = await tx.query<{ total: number }>(`select count(*)::int as total ${from} and $2::timestamptz is not null`, where.values)
+  return { tasks: rows.map(summary), total: count?.total ?? 0 }
+}
+
+const unfinished = 'not t.has_end and t.last_received_at < $2::timestamptz'
+
+type Row = Omit<TaskSummary, 'status'> & { readonly has_end: boolean; readonly has_error: boolean }
+
+function summary({ has_end, has_error, ...task }: Row): TaskSummary {
+  return { ...task, status: taskStatus(has_error, has_end) }
+}
+
+export async function readHead(scope: Scope, tx: Transaction, task_id: string): Promise<StoredHead | null> {
+  const [head] = await tx.query<StoredHead>(`select ${headSelect} from task_heads where org_id = $1 and task_id = $2`, [
+    scope.org_id,
+    task_id,
+  ])
+  return head ?? null
+}
+
+/** True when the task's agent was registered by this key. */
+export async function taskBelongsToKey(scope: Scope, tx: Transaction, task_id: string, key_id: string): Promise<boolean> {
+  const rows = await tx.query(
+    `select 1 from task_heads t join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id
+     where t.org_id = $1 and t.task_id = $2 and a.api_key_id = $3`,
+    [scope.org_id, task_id, key_id],
+  )
+  return rows.length > 0
+}
+
+export interface VerifiedRow {
+  readonly entry: StoredEntry
+  readonly payload: StoredPayload | null
+  readonly leaf: StoredLeaf | null
+}
+
+const pageSize = 500
+
+/** Everything stored of a task, entry by entry in arrival order, exactly as it stands. */
+export async function* readTaskVerbatim(scope: Scope, tx: Transaction, task_id: string): AsyncGenerator<VerifiedRow> {
+  let after = { seq: 0, log_index: -1 }
+  for (;;) {
+    const rows = await tx.query<StoredEntry & JoinedColumns>(
+      `select ${entrySelect},
+         p.log_index as payload_index, ${utc('p.received_at', 'payload_received_at')}, p.salts, p.body,
+         l.log_index as leaf_index, l.type as leaf_type, l.leaf_hash, ${utc('l.received_at', 'leaf_received_at')}
+       from log_entries e
+       left join log_payloads p on p.org_id = e.org_id and p.log_index = e.log_index
+       left join log_leaves l on l.org_id = e.org_id and l.log_index = e.log_index
+       where e.org_id = $1 and e.task_id = $2 and (e.seq, e.log_index) > ($3, $4)
+       order by e.seq, e.log_index limit ${pageSize}`,
+      [scope.org_id, task_id, after.seq, after.log_index],
+    )
+    for (const row of rows) yield verbatim(row)
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < pageSize) return
+    after = { seq: last.seq, log_index: last.log_index }
+  }
+}
+
+interface JoinedColumns {
+  readonly payload_index: number | null
+  readonly payload_received_at: string
+  readonly salts: string | null
+  readonly body: string | null
+  readonly leaf_index: number | null
+  readonly leaf_type: string
+  readonly leaf_hash: string
+  readonly leaf_received_at: string
+}
+
+function verbatim(row: StoredEntry & JoinedColumns): VerifiedRow {
+  const { payload_index, payload_received_at, salts, body, leaf_index, leaf_type, leaf_hash, leaf_received_at, ...entry } = row
+  const payload = payload_index === null ? null : { log_index: payload_index, received_at: payload_received_at, salts, body }
+  const leaf = leaf_index === null ? null : { log_index: leaf_index, type: leaf_type, leaf_hash, received_at: leaf_received_at }
+  return { entry, payload, leaf }
+}
