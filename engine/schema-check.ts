@@ -15,8 +15,7 @@ export type SchemaCheck = (value: unknown) => readonly SchemaProblem[]
 
 /** Checks for schemas that refer to each other by `$id`; each is compiled at its first use, then kept. */
 export function createChecker(schemas: Iterable<JsonMap>): (id: string) => SchemaCheck {
-  const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true })
-  ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
+  const ajv = newAjv()
   for (const schema of schemas) ajv.addSchema(schema)
   return (id) => {
     const validate = ajv.getSchema(id)
@@ -29,9 +28,14 @@ export function createChecker(schemas: Iterable<JsonMap>): (id: string) => Schem
 export function lazyCheck(schema: JsonMap): SchemaCheck {
   let check: SchemaCheck | undefined
   return (value) => {
-    check ??= checkWith(new Ajv2020({ strict: false, allErrors: true, verbose: true }).compile(schema))
+    check ??= checkWith(newAjv().compile(schema))
     return check(value)
   }
+}
+
+function newAjv(): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true })
+  return ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
 }
 
 function checkWith(validate: ValidateFunction): SchemaCheck {

@@ -344,6 +344,10 @@ export interface Evaluation {
    * SHA-256 hex of the canonical step; null at registration
    */
   action_digest: string | null
+  /**
+   * True when earlier steps of the task are no longer known here
+   */
+  history_lost?: boolean
 }
 
 /**
@@ -473,6 +477,30 @@ export interface Incident {
   history: {
     [k: string]: unknown
   }[]
+}
+
+/**
+ * Answer of POST /register_agent: the evaluation of the fields as sent, and the agent.
+ */
+export interface LocalRegistration {
+  evaluation_id: string
+  action: 'allow' | 'block'
+  /**
+   * True exactly when a policy blocks
+   */
+  blocked: boolean
+  outcome: 'allow' | 'warn' | 'block'
+  risk_score: number
+  policies: PolicyResult[]
+  /**
+   * SHA-256 hex of the canonical step; null at registration
+   */
+  action_digest: string | null
+  /**
+   * True when earlier steps of the task are no longer known here
+   */
+  history_lost?: boolean
+  agent_id: string
 }
 
 /**

@@ -1,0 +1,44 @@
+// `svc import`: recorded runs become steps, in a file or straight on a platform.
+import { basename } from 'node:path'
+import { Command } from 'commander'
+
+export interface ImportOptions {
+  readonly agentKey?: string
+  readonly out?: string
+  readonly to?: string
+  readonly apiKey?: string
+  readonly tools?: string
+  readonly start: string
+  readonly resume?: true
+  readonly json?: true
+}
+
+const example = `
+Examples:
+  svc import chat-completions runs.jsonl --out steps.jsonl
+  svc import chat-completions runs.jsonl --to http://127.0.0.1:8080 --api-key SvcKey-…
+
+Each line is one run: {"run_id": "…", "messages": [ … ]}. Importing a file twice adds nothing.
+
+Exit codes: 0 all lines imported, 1 some lines were not, 2 usage`
+
+export function importCommand(): Command {
+  return new Command('import')
+    .description('turn recorded runs into steps')
+    .argument('<format>', 'chat-completions')
+    .argument('<file>', 'one run a line (JSONL)')
+    .option('--agent-key <key>', 'who made the runs (default: the name of the file)')
+    .option('--out <file>', 'write a step a line')
+    .option('--to <url>', 'register the agent on a platform and log the steps there')
+    .option('--api-key <key>', 'API key for --to (default: SVC_API_KEY)')
+    .option('--tools <map.yaml>', 'step_type, verb and properties per tool name')
+    .option('--start <time>', 'time of the first step, RFC 3339', '2026-01-01T00:00:00Z')
+    .option('--resume', 'pass over the runs that were acknowledged before')
+    .option('--json', 'print the summary as JSON')
+    .addHelpText('after', example)
+    .action(async (format: string, file: string, options: ImportOptions) => {
+      const { runImport } = await import('./import-run.js')
+      const agent_key = options.agentKey ?? basename(file).replace(/\.jsonl?$/, '')
+      process.exitCode = await runImport(format, file, agent_key, options)
+    })
+}

@@ -1,0 +1,22 @@
+// The command `svc`. Each command's work is loaded when it is asked for, so that none pays for the others.
+import { Command, CommanderError } from 'commander'
+import { version } from '../version.js'
+import { importCommand } from './import.js'
+import { rulesCommand } from './rules.js'
+import { serveCommand } from './serve.js'
+
+const program = new Command('svc')
+  .description('Policy as code for AI agents: judge steps locally, import recorded runs, read the rules.')
+  .version(version)
+  .showHelpAfterError('(run with --help for an example)')
+  .exitOverride()
+
+for (const command of [serveCommand(), importCommand(), rulesCommand()]) program.addCommand(command.exitOverride())
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error
+  // Help and version are answers; everything else is a call that cannot be understood.
+  process.exitCode = error.exitCode === 0 ? 0 : 2
+}

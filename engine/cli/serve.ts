@@ -1,0 +1,39 @@
+// `svc serve`: the local engine, next to the agent.
+import { Command } from 'commander'
+
+export interface ServeOptions {
+  readonly baseline?: true
+  readonly policyFile: readonly string[]
+  readonly host: string
+  readonly port: string
+  readonly agentKey?: string
+  readonly logLocation?: string
+}
+
+const example = `
+Examples:
+  svc serve --baseline
+  svc serve --policy-file policies/refunds.yaml --policy-file policies/shared
+
+Then, before each step:
+  curl -s http://127.0.0.1:8765/evaluate -H 'Content-Type: application/json' -d '{
+    "intended": {"step_type": "step.exec"},
+    "context": {"agent_id": "a", "task_id": "t", "environment": "development", "risk_classification": "limited"}}'
+
+Exit codes: 0 stopped, 1 could not start or no policy source, 2 usage`
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('judge steps before they run, on this machine')
+    .option('--baseline', 'the bundled baseline: no credentials, no network')
+    .option('--policy-file <path>', 'a manifest, or a folder of them; repeatable', (path, list: string[]) => [...list, path], [])
+    .option('--host <host>', 'where to listen', '127.0.0.1')
+    .option('--port <port>', 'where to listen', '8765')
+    .option('--agent-key <key>', 'the agent whose waivers apply')
+    .option('--log-location <place>', 'file:PATH, stdout or none (default: SVC_LOG_LOCATION, else a file under SVC_DATA_DIR)')
+    .addHelpText('after', example)
+    .action(async (options: ServeOptions) => {
+      const { runServe } = await import('../serve/run.js')
+      process.exitCode = await runServe(options, process.env, process.stdout, process.stderr)
+    })
+}

@@ -1,0 +1,35 @@
+// Everything that can go wrong for a caller of the local engine, in one table.
+import { STATUS_CODES } from 'node:http'
+import type { Problem } from '@svc/schemas'
+
+export type ServeErrorCode = keyof typeof statusOf
+
+const statusOf = {
+  MALFORMED: 400,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  MISDIRECTED: 421,
+  INVALID: 422,
+  INTERNAL: 500,
+} as const
+
+export type FieldErrors = Problem['errors']
+
+export class ServeError extends Error {
+  readonly code: ServeErrorCode
+  readonly errors: FieldErrors
+
+  constructor(code: ServeErrorCode, detail: string, errors: FieldErrors = []) {
+    super(detail)
+    this.code = code
+    this.errors = errors
+  }
+}
+
+/** The body of an error answer (RFC 9457). */
+export function problemOf({ code, message, errors }: ServeError, request_id: string): Problem {
+  const status = statusOf[code]
+  return { type: 'about:blank', title: STATUS_CODES[status] ?? code, status, detail: message, code, request_id, errors }
+}

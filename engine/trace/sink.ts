@@ -1,0 +1,30 @@
+// Where the local engine's trace goes: a line for each step and each incident.
+import type { Behavior, StepViolation } from '@svc/schemas'
+
+export type TraceLine =
+  | ({ readonly kind: 'step'; readonly recorded_at: string } & Behavior)
+  | {
+      readonly kind: 'incident'
+      readonly recorded_at: string
+      readonly agent_id: string | null
+      readonly task_id: string
+      readonly step: number | null
+      readonly violation: Omit<StepViolation, 'violation_details'> & { readonly violation_details: unknown }
+      /** Why it is one: a policy, or a blocked step that was carried out all the same. */
+      readonly reason: 'violated' | 'executed_although_blocked'
+    }
+
+export interface Sink {
+  readonly write: (line: TraceLine) => void
+  /** Resolves once everything written is where it will survive this process. */
+  readonly flush: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** Leaves payloads out of a line (SVC_LOG_PAYLOADS=metadata_only). */
+export function withoutPayloads(line: TraceLine): TraceLine {
+  if (line.kind !== 'step') return line
+  const { input: _input, output, ...rest } = line
+  const status = output?.['status']
+  return status === undefined ? rest : { ...rest, output: { status } }
+}
