@@ -23,9 +23,16 @@ export {
 export { type JsonProblem, type JsonReading, lineAndColumn, parseStrictJson } from './log/strict-json.js'
 export { type TaskVerifier, taskVerifier } from './log/verify.js'
 export { type Assignment, manifestIdOf, type Materialised, materialise, waivedUntil } from './manifest/materialise.js'
-export { type ManifestError, type ManifestReading, parseManifest } from './manifest/parse.js'
+export {
+  type ManifestError,
+  type ManifestReading,
+  type ManifestTest,
+  parseManifest,
+  parseTestFile,
+  type TestFileReading,
+} from './manifest/parse.js'
 export { manifestSchema } from './manifest/schema.js'
-export { type ManifestTest, runTests, type TestResult } from './manifest/test.js'
+export { runTests, type TestResult } from './manifest/test.js'
 export { didYouMean } from './nearest.js'
 export { compile, type PolicyInput, type PolicySet } from './policy/compile.js'
 export { type Decision, evaluate } from './policy/evaluate.js'

@@ -862,13 +862,89 @@ export interface Manifest {
      * @maxItems 10000
      */
     history?: {
-      [k: string]: unknown
+      /**
+       * identifier of the agent
+       */
+      agent_id?: string
+      /**
+       * shared by all steps of one run
+       */
+      task_id?: string
+      /**
+       * default a second after the step before
+       */
+      timestamp?: string
+      /**
+       * number in the task
+       */
+      step?: number
+      /**
+       * such as step.resource
+       */
+      step_type: string
+      verb?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+      /**
+       * name of the tool, model or operation
+       */
+      step_name?: string
+      input?: {
+        [k: string]: unknown
+      }
+      output?: {
+        [k: string]: unknown
+      }
+      properties?: {
+        [k: string]: unknown
+      }
+      meta?: {
+        [k: string]: unknown
+      }
+      is_external_call?: boolean
+      has_write_permission?: boolean
     }[]
     /**
      * the step that is judged; without one the registration of `agent` is
      */
     step?: {
-      [k: string]: unknown
+      /**
+       * identifier of the agent
+       */
+      agent_id?: string
+      /**
+       * shared by all steps of one run
+       */
+      task_id?: string
+      /**
+       * default a second after the step before
+       */
+      timestamp?: string
+      /**
+       * number in the task
+       */
+      step?: number
+      /**
+       * such as step.resource
+       */
+      step_type: string
+      verb?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+      /**
+       * name of the tool, model or operation
+       */
+      step_name?: string
+      input?: {
+        [k: string]: unknown
+      }
+      output?: {
+        [k: string]: unknown
+      }
+      properties?: {
+        [k: string]: unknown
+      }
+      meta?: {
+        [k: string]: unknown
+      }
+      is_external_call?: boolean
+      has_write_permission?: boolean
     }
     expect: {
       action?: 'allow' | 'block'
@@ -1218,7 +1294,19 @@ export interface Verification {
    */
   integrity: {
     ok: boolean
-    first_bad: unknown
+    first_bad: {
+      seq: number | null
+      /**
+       * Entry
+       */
+      log_id: string | null
+      code: string
+      /**
+       * Field or column
+       */
+      field: string | null
+      message: string
+    } | null
   }
   /**
    * Walks the claimed step numbers

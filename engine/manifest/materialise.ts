@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Agent, Manifest, Policy } from '@svc/schemas'
 import { levelApplies } from '../policy/risk.js'
+import { parseTimestamp } from '../steps.js'
 
 export interface Assignment {
   /** Canonical URL of the repository, `bundled`, `baseline` or `file`. */
@@ -59,11 +60,16 @@ export function materialise(manifest: Manifest, assignment: Assignment): Materia
   return { manifest_id, policies, skipped }
 }
 
-/** Until when each policy is waived for an agent, ms since 1970: 24:00 UTC of the day the waiver names. */
+/**
+ * Until when each policy is waived for an agent, ms since 1970: 24:00 UTC of the day the waiver names. Of two waivers
+ * the longer one counts.
+ */
 export function waivedUntil(manifest: Manifest, agent_key: string): ReadonlyMap<string, number> {
   const until = new Map<string, number>()
-  for (const { policy, agent_key: waived_agent, expires } of manifest.waivers ?? []) {
-    if (waived_agent === agent_key) until.set(policy, Date.parse(`${expires}T00:00:00Z`) + 86_400_000)
+  for (const waiver of manifest.waivers ?? []) {
+    const day = parseTimestamp(`${waiver.expires}T00:00:00Z`)
+    if (waiver.agent_key !== agent_key || day === null) continue
+    until.set(waiver.policy, Math.max(day + 86_400_000, until.get(waiver.policy) ?? 0))
   }
   return until
 }

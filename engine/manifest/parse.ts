@@ -1,12 +1,11 @@
 // From the text of a manifest to policies, with everything wrong named by line and column.
-import { didYouMean } from '../nearest.js'
 import type { Manifest } from '@svc/schemas'
 import { compileRule } from '../rules/compile-rule.js'
-import { ParameterError, type Scope } from '../rules/rule.js'
-import { lazyCheck } from '../schema-check.js'
-import type { JsonMap } from '../steps.js'
+import { ParameterError } from '../rules/rule.js'
+import { lazyCheck, type SchemaCheck } from '../schema-check.js'
+import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
 import { readYaml, type YamlReading } from './read-yaml.js'
-import { manifestShape } from './shape.js'
+import { manifestShape, testFileShape } from './shape.js'
 
 export interface ManifestError {
   readonly code: 'UNREADABLE' | 'SHAPE' | 'RULE' | 'DUPLICATE_NAME' | 'UNKNOWN_POLICY'
@@ -19,6 +18,7 @@ export interface ManifestError {
 }
 
 export type ManifestPolicy = Manifest['policies'][number]
+export type ManifestTest = NonNullable<Manifest['tests']>[number]
 
 export interface ManifestReading {
   /** The manifest with its sound policies only; null when the document as such cannot be used. */
@@ -28,7 +28,17 @@ export interface ManifestReading {
   readonly lines: readonly number[]
 }
 
-const checkShape = lazyCheck(manifestShape)
+export interface TestFileReading {
+  /** The tests; null when the file has errors. */
+  readonly value: readonly ManifestTest[] | null
+  readonly errors: readonly ManifestError[]
+}
+
+const checkManifest = lazyCheck(manifestShape)
+const checkTestFile = lazyCheck(testFileShape)
+
+/** More than anybody mends at once; a hostile file could hold one per character. */
+const mostErrors = 1000
 
 /**
  * Reads a manifest; never throws. Any error makes it invalid as a whole, yet its sound policies are returned, for
@@ -36,69 +46,85 @@ const checkShape = lazyCheck(manifestShape)
  */
 export function parseManifest(text: string, file: string): ManifestReading {
   const yaml = readYaml(text)
-  const errors: ManifestError[] = yaml.problems.map((problem) => ({ code: 'UNREADABLE', file, path: '', ...problem }))
-  if (yaml.value === null) return { value: null, errors, lines: [] }
-  const note = noter(yaml, file, errors)
-  for (const { path, at_key, message } of checkShape(yaml.value)) note('SHAPE', path, message, at_key)
-  const written = yaml.value as Manifest
-  const candidates = Array.isArray(written.policies) ? written.policies : null
-  if (candidates === null) return { value: null, errors, lines: [] }
-  const broken = new Set(errors.map((error) => error.path.split('.').slice(0, 2).join('.')))
-  const sound = candidates.map((policy, index) => !broken.has(`policies.${index}`) && isSound(policy, index, note))
-  noteDuplicates(candidates, note)
-  noteUnknownNames(written, note)
-  const policies = candidates.filter((_, index) => sound[index])
-  const lines = candidates.flatMap((_, index) => (sound[index] ? [yaml.positionOf(['policies', `${index}`], false).line] : []))
-  const named = typeof written.name === 'string' && typeof written.version === 'string'
-  return { value: named ? { ...written, policies } : null, errors, lines }
+  const notes = newNotes(yaml, file)
+  const broken = noteShape(yaml, checkManifest, notes)
+  const written = yaml.value as Partial<Manifest> | null
+  if (!Array.isArray(written?.policies)) return { value: null, errors: notes.errors, lines: [] }
+  const manifest = wellShaped(written as Manifest, broken)
+  const sound = manifest.policies.filter(([index, policy]) => isSound(policy, index, notes))
+  for (const { code, path, message } of crossCheck(manifest, namesOf(written.policies))) notes.add(code, path, message)
+  const lines = sound.map(([index]) => yaml.positionOf(['policies', `${index}`], false).line)
+  const usable = !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
+  return { value: usable ? withOnly(written as Manifest, manifest, sound) : null, errors: notes.errors, lines }
 }
 
-type Note = (code: ManifestError['code'], path: readonly string[], message: string, at_key?: boolean) => void
+/** Reads a sibling `<manifest>.test.yaml` about policies of these names; never throws. */
+export function parseTestFile(text: string, file: string, policy_names: Iterable<string>): TestFileReading {
+  const yaml = readYaml(text)
+  const notes = newNotes(yaml, file)
+  noteShape(yaml, checkTestFile, notes)
+  if (notes.errors.length > 0) return { value: null, errors: notes.errors }
+  const { tests } = yaml.value as { tests: ManifestTest[] }
+  const alone = { policies: [], waivers: [], tests: [...tests.entries()] }
+  for (const { code, path, message } of crossCheck(alone, new Set(policy_names))) notes.add(code, path, message)
+  return { value: notes.errors.length > 0 ? null : tests, errors: notes.errors }
+}
 
-function noter(yaml: YamlReading, file: string, errors: ManifestError[]): Note {
-  return (code, path, message, at_key = false) => {
-    errors.push({ code, message, file, path: path.join('.'), ...yaml.positionOf(path, at_key) })
+/** Notes what has the wrong shape; returns the members and items of the document that have. */
+function noteShape(yaml: YamlReading, check: SchemaCheck, notes: Notes): ReadonlySet<string> {
+  const problems = yaml.problems.length > 0 ? [] : check(yaml.value)
+  for (const { path, at_key, message } of problems) notes.add('SHAPE', path, message, at_key)
+  return new Set(problems.map(({ path }) => path.slice(0, 2).join('.')))
+}
+
+/** The items that have the right shape, with their places. */
+function wellShaped({ policies, waivers, tests }: Manifest, broken: ReadonlySet<string>): IndexedManifest {
+  const items = <T>(name: string, list: readonly T[] = []): Indexed<T> =>
+    Array.isArray(list) ? [...list.entries()].filter(([index]) => !broken.has(`${name}.${index}`)) : []
+  return { policies: items('policies', policies), waivers: items('waivers', waivers), tests: items('tests', tests) }
+}
+
+function namesOf(policies: readonly unknown[]): ReadonlySet<string> {
+  const names = policies.map((policy) => (policy as Partial<ManifestPolicy> | null)?.name)
+  return new Set(names.filter((name) => typeof name === 'string'))
+}
+
+function withOnly(written: Manifest, { waivers, tests }: IndexedManifest, sound: Indexed<ManifestPolicy>): Manifest {
+  const values = <T>(list: Indexed<T>) => list.map(([, item]) => item)
+  return {
+    ...written,
+    policies: values(sound),
+    ...(written.waivers !== undefined && { waivers: values(waivers) }),
+    ...(written.tests !== undefined && { tests: values(tests) }),
   }
 }
 
 /** Compiles the policy's rule to see whether it can be. */
-function isSound(policy: ManifestPolicy, index: number, note: Note): boolean {
-  const environment = { scope: policy.scope as Scope, track: () => () => undefined as never }
+function isSound(policy: ManifestPolicy, index: number, notes: Notes): boolean {
+  const environment = { scope: policy.scope, track: () => () => undefined as never }
   try {
-    compileRule(policy.rule_type, (policy.params ?? {}) as JsonMap, environment)
+    compileRule(policy.rule_type, policy.params ?? {}, environment)
     return true
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error
     const own = error.path === 'rule_type' || error.path === 'scope'
-    note('RULE', ['policies', `${index}`, ...(own ? [] : ['params']), ...error.path.split('.').filter(Boolean)], error.message)
+    const path = ['policies', `${index}`, ...(own ? [] : ['params']), ...error.path.split('.').filter(Boolean)]
+    // A ParameterError does not say whether the name or the value is wrong; its message does.
+    notes.add('RULE', path, error.message, /\bunknown (key|parameter) /.test(error.message))
     return false
   }
 }
 
-function noteDuplicates(policies: readonly ManifestPolicy[], note: Note): void {
-  const seen = new Set<string>()
-  for (const [index, { name }] of policies.entries()) {
-    if (typeof name !== 'string') continue
-    if (seen.has(name)) note('DUPLICATE_NAME', ['policies', `${index}`, 'name'], `another policy is called \`${name}\` already`)
-    seen.add(name)
-  }
+interface Notes {
+  readonly errors: ManifestError[]
+  readonly add: (code: ManifestError['code'], path: readonly string[], message: string, at_key?: boolean) => void
 }
 
-/** Waivers and tests that name a policy which is not there would silently do nothing. */
-function noteUnknownNames(manifest: Manifest, note: Note): void {
-  const names = new Set(manifest.policies.map((policy) => policy.name))
-  const expect = (name: unknown, path: readonly string[]) => {
-    if (typeof name !== 'string' || names.has(name)) return
-    note('UNKNOWN_POLICY', path, `no policy is called \`${name}\`${didYouMean(name, names)}`)
+function newNotes(yaml: YamlReading, file: string): Notes {
+  const errors: ManifestError[] = yaml.problems.map((problem) => ({ code: 'UNREADABLE', file, path: '', ...problem }))
+  const add: Notes['add'] = (code, path, message, at_key = false) => {
+    if (errors.length >= mostErrors) return
+    errors.push({ code, message, file, path: path.join('.'), ...yaml.positionOf(path, at_key) })
   }
-  for (const [index, waiver] of asList(manifest.waivers).entries()) expect(waiver.policy, ['waivers', `${index}`, 'policy'])
-  for (const [index, test] of asList(manifest.tests).entries()) {
-    for (const [place, name] of asList(test.expect?.violated).entries()) {
-      expect(name, ['tests', `${index}`, 'expect', 'violated', `${place}`])
-    }
-  }
-}
-
-function asList<T>(value: readonly T[] | undefined): readonly T[] {
-  return Array.isArray(value) ? value : []
+  return { errors, add }
 }

@@ -1,5 +1,7 @@
 // Reading untrusted YAML: one document, plain data, nothing that expands, and a position for everything.
-import { type Document, isMap, isPair, isScalar, LineCounter, type Node, parseAllDocuments, visit } from 'yaml'
+import { type Document, LineCounter, parseAllDocuments } from 'yaml'
+import { hazards } from './hazards.js'
+import { offsetOf } from './locate.js'
 
 export interface Position {
   readonly line: number
@@ -11,16 +13,17 @@ export interface YamlProblem extends Position {
 }
 
 export interface YamlReading {
-  /** The plain value; null when there is none that can be trusted. */
+  /** The plain value; null when there is none that can be trusted, which `problems` then explains. */
   readonly value: unknown
   readonly problems: readonly YamlProblem[]
   /** Where the value at a path stands, or its name; the nearest parent's place when there is no such value. */
   readonly positionOf: (path: readonly string[], at_key: boolean) => Position
 }
 
-/** 256 KiB: a thousand policies fit four times over (git.md §1). */
+/** 256 KiB: a thousand policies of ordinary length (git.md §1). */
 const largest = 256 * 1024
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
+/** What aliases may make of a file, in characters and nodes: four times the largest file. */
+const largestExpanded = 4 * largest
 
 /** Parses YAML 1.2 text; never throws. */
 export function readYaml(text: string): YamlReading {
@@ -34,70 +37,72 @@ export function readYaml(text: string): YamlReading {
     problems: [{ message, ...at }],
     positionOf: () => at,
   })
-  if (text.length > largest) return refuse('the file is larger than 256 KiB')
-  if (!text.isWellFormed()) return refuse('the file holds a lone surrogate: it is not valid text')
+  const unreadable = problemOfText(text)
+  if (unreadable !== null) return refuse(unreadable.message, unreadable)
   try {
-    const documents = parseAllDocuments(text, { lineCounter: lines, version: '1.2', schema: 'core', merge: false })
+    // The reader's own search for duplicate keys is quadratic; hazards() has a linear one.
+    const strictly = {
+      version: '1.2',
+      schema: 'core',
+      merge: false,
+      uniqueKeys: false,
+      resolveKnownTags: false,
+    } as const
+    const documents = parseAllDocuments(text, { ...strictly, lineCounter: lines, prettyErrors: false })
     const [document, second] = 'empty' in documents ? [] : documents
     if (document === undefined || document.contents === null) return refuse('the file is empty')
-    if (second !== undefined) return refuse('the file holds more than one document: use one file each', place(second.range[0]))
-    const faults = [...document.errors, ...document.warnings].map((fault) => ({
-      message: `not valid YAML: ${fault.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`,
-      ...place(fault.pos[0]),
+    if (second !== undefined) {
+      return refuse('the file holds more than one document: use one file each', place(second.range[0]))
+    }
+    const faults = faultsOf(document)
+    const problems = (faults.length > 0 ? faults : hazards(document)).map(({ message, offset }) => ({
+      message,
+      ...place(offset),
     }))
-    const problems = [...faults, ...hazards(document, place)]
     const positionOf = (path: readonly string[], at_key: boolean) => place(offsetOf(document, path, at_key))
-    const value: unknown = problems.length > 0 ? null : document.toJS({ maxAliasCount: 100 })
+    if (problems.length > 0) return { value: null, problems, positionOf }
+    // Aliases become shared values here, so nothing grows before it has been measured.
+    const value: unknown = document.toJS({ maxAliasCount: -1 })
+    if (value === null) return refuse('the file is empty')
+    if (!isSmall(value)) return refuse('aliases expand too far: write the repeated parts out')
     return { value, problems, positionOf }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    if (/alias/i.test(message)) return refuse('aliases expand too far: write the repeated parts out')
-    return refuse(error instanceof RangeError ? 'the file is nested too deeply' : `not valid YAML: ${message}`)
+    if (error instanceof RangeError) return refuse('the file is nested too deeply')
+    return refuse(`not valid YAML: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
-/** What YAML allows and two readers could understand differently. */
-function hazards(document: Document.Parsed, place: (offset: number) => Position): YamlProblem[] {
-  const problems: YamlProblem[] = []
-  const note = (node: unknown, message: string) => {
-    const range = (node as Node | null)?.range
-    problems.push({ message, ...place(range?.[0] ?? 0) })
+function problemOfText(text: string): YamlProblem | null {
+  if (Buffer.byteLength(text) > largest) return { message: 'the file is larger than 256 KiB', line: 1, column: 1 }
+  const at = text.isWellFormed() ? text.search(/[^\P{Cc}\t\n\r\u0085]/u) : text.search(/\p{Cs}/u)
+  if (at < 0) return null
+  const before = text.slice(0, at).split('\n')
+  const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+  if (text.isWellFormed()) return { message: 'a control character: it is not valid in YAML', ...position }
+  return { message: 'a lone surrogate: the file is not valid text', ...position }
+}
+
+/** What the reader itself objects to. */
+function faultsOf(document: Document.Parsed) {
+  const { version } = document.directives?.yaml ?? {}
+  if (version !== '1.2') return [{ message: `YAML ${version} is not read: remove the directive`, offset: 0 }]
+  return [...document.errors, ...document.warnings].map((fault) => ({
+    message: `not valid YAML: ${fault.message.split('\n')[0]}`,
+    offset: fault.pos[0],
+  }))
+}
+
+/** False when the value, with every alias written out, is larger than any honest manifest. */
+function isSmall(value: unknown): boolean {
+  const pending: unknown[] = [value]
+  let size = 0
+  for (let item = pending.pop(); item !== undefined && size <= largestExpanded; item = pending.pop()) {
+    size += typeof item === 'string' ? item.length + 1 : 1
+    if (typeof item !== 'object' || item === null) continue
+    for (const [key, member] of Object.entries(item)) {
+      size += key.length
+      pending.push(member)
+    }
   }
-  visit(document, {
-    Pair: (_, { key }) => {
-      if (!isScalar(key) || typeof key.value !== 'string') note(key, 'a key must be plain text; put it in quotes')
-      else if (key.value === '<<') note(key, 'merge keys are not allowed: write the parts out')
-      else if (forbiddenKeys.has(key.value)) note(key, `the key \`${key.value}\` is not allowed`)
-    },
-    Scalar: (_, node) => {
-      if (node.tag !== undefined && !/^tag:yaml\.org,2002:(str|int|float|bool|null)$/.test(node.tag)) note(node, 'tags are not allowed')
-      const { value, source = '' } = node
-      if (typeof value === 'number' && /^[-+]?\d+$/.test(source) && !Number.isSafeInteger(value)) {
-        note(node, 'an integer beyond 2^53-1: put it in quotes')
-      }
-      if (typeof value === 'number' && !Number.isFinite(value)) note(node, 'a number that is not finite')
-    },
-  })
-  return problems
-}
-
-function offsetOf(document: Document.Parsed, path: readonly string[], at_key: boolean): number {
-  let node: unknown = document.contents
-  let offset = rangeStart(node) ?? 0
-  for (const [index, part] of path.entries()) {
-    const pair = isMap(node) ? node.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === part) : null
-    const last = index === path.length - 1
-    node = pair ? (last && at_key ? pair.key : pair.value) : itemOf(node, part)
-    offset = rangeStart(node) ?? (pair ? rangeStart(pair.key) : null) ?? offset
-  }
-  return offset
-}
-
-function itemOf(node: unknown, part: string): unknown {
-  const items = (node as { items?: unknown[] } | null)?.items
-  return Array.isArray(items) && !isMap(node) ? items[Number(part)] : null
-}
-
-function rangeStart(node: unknown): number | null {
-  return (node as Node | null)?.range?.[0] ?? null
+  return size <= largestExpanded
 }

@@ -5,10 +5,10 @@ import { manifestShape } from './shape.js'
 
 /** Schema of a manifest; served as schemas/manifest.json. */
 export function manifestSchema(): JsonMap {
-  const { policies, ...others } = manifestShape['properties'] as Record<string, JsonMap>
-  const policy = policies?.['items'] as JsonMap
-  const fields = policy['properties'] as Record<string, JsonMap>
-  const rule_type = { ...fields['rule_type'], enum: rules.map((rule) => rule.name) }
+  const { policies, ...others } = manifestShape.properties as Record<string, JsonMap>
+  const policy = policies?.items as JsonMap
+  const fields = policy.properties as Record<string, JsonMap>
+  const rule_type = { ...fields.rule_type, enum: rules.map((rule) => rule.name) }
   const items = { ...policy, properties: { ...fields, rule_type }, allOf: rules.map(perRule) }
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -38,6 +38,30 @@ const waiver: JsonMap = {
   },
 }
 
+const verb = { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] }
+
+/** A step as either entrance takes it: a Behavior or a log entry. */
+const step: JsonMap = {
+  type: 'object',
+  required: ['step_type'],
+  additionalProperties: false,
+  properties: {
+    agent_id: text('identifier of the agent'),
+    task_id: text('shared by all steps of one run'),
+    timestamp: { type: 'string', format: 'date-time', description: 'default a second after the step before' },
+    step: { type: 'integer', minimum: 1, description: 'number in the task' },
+    step_type: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,63}$', description: 'such as step.resource' },
+    verb,
+    step_name: { type: 'string', description: 'name of the tool, model or operation' },
+    input: map,
+    output: map,
+    properties: map,
+    meta: map,
+    is_external_call: { type: 'boolean' },
+    has_write_permission: { type: 'boolean' },
+  },
+}
+
 const test: JsonMap = {
   type: 'object',
   required: ['name', 'expect'],
@@ -47,8 +71,8 @@ const test: JsonMap = {
     agent: { ...map, description: 'fields of the agent' },
     context: { ...map, description: 'fields of the context' },
     now: { type: 'string', format: 'date-time', description: 'when the step is judged' },
-    history: { type: 'array', items: map, maxItems: 10_000, description: 'steps before, in order' },
-    step: { ...map, description: 'the step that is judged; without one the registration of `agent` is' },
+    history: { type: 'array', items: step, maxItems: 10_000, description: 'steps before, in order' },
+    step: { ...step, description: 'the step that is judged; without one the registration of `agent` is' },
     expect: {
       type: 'object',
       additionalProperties: false,

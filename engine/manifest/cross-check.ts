@@ -1,0 +1,88 @@
+// What a schema cannot say of a manifest: names that are unique or must exist, days that are days, steps that can be.
+import type { Behavior, Manifest } from '@svc/schemas'
+import { didYouMean } from '../nearest.js'
+import { canonicalType, parseTimestamp, verbProblem, verbsOf } from '../steps.js'
+
+export interface CrossProblem {
+  readonly code: 'SHAPE' | 'DUPLICATE_NAME' | 'UNKNOWN_POLICY'
+  readonly path: readonly string[]
+  readonly message: string
+}
+
+export type Indexed<T> = readonly (readonly [number, T])[]
+
+type Policy = Manifest['policies'][number]
+type Waiver = NonNullable<Manifest['waivers']>[number]
+type Test = NonNullable<Manifest['tests']>[number]
+
+/** The items of a manifest that have the right shape, with their places in the file. */
+export interface IndexedManifest {
+  readonly policies: Indexed<Policy>
+  readonly waivers: Indexed<Waiver>
+  readonly tests: Indexed<Test>
+}
+
+/** Checks items against each other; `names` are all policies there are, broken ones included. */
+export function crossCheck({ policies, waivers, tests }: IndexedManifest, names: ReadonlySet<string>): CrossProblem[] {
+  return [
+    ...duplicates(policies),
+    ...waivers.flatMap(([index, waiver]) => waiverProblems(waiver, ['waivers', `${index}`], names)),
+    ...tests.flatMap(([index, test]) => testProblems(test, ['tests', `${index}`], names)),
+  ]
+}
+
+function duplicates(policies: Indexed<Policy>): CrossProblem[] {
+  const seen = new Set<string>()
+  return policies.flatMap(([index, { name }]): CrossProblem[] => {
+    if (!seen.has(name)) {
+      seen.add(name)
+      return []
+    }
+    const path = ['policies', `${index}`, 'name']
+    return [{ code: 'DUPLICATE_NAME', path, message: `another policy is called \`${name}\` already` }]
+  })
+}
+
+function waiverProblems({ policy, expires }: Waiver, path: string[], names: ReadonlySet<string>): CrossProblem[] {
+  const day = parseTimestamp(`${expires}T00:00:00Z`)
+  const message = `\`${expires}\` is not a day; write it as 2027-01-31`
+  return [
+    ...unknown(policy, [...path, 'policy'], names),
+    ...(day === null ? [{ code: 'SHAPE' as const, path: [...path, 'expires'], message }] : []),
+  ]
+}
+
+/** A test that names a policy which is not there, or a step that cannot be, would pass by accident. */
+function testProblems(test: Test, path: string[], names: ReadonlySet<string>): CrossProblem[] {
+  const { agent, history, step, expect } = test
+  const problem = (at: string[], message: string): CrossProblem => ({ code: 'SHAPE', path: [...path, ...at], message })
+  const verbs = [
+    ...(history ?? []).map((past, index) => ({ past, at: ['history', `${index}`, 'verb'] })),
+    ...(step === undefined ? [] : [{ past: step, at: ['step', 'verb'] }]),
+  ].flatMap(({ past, at }) => {
+    const message = wrongVerb(past)
+    return message === null ? [] : [problem(at, message)]
+  })
+  return [
+    ...(step === undefined && agent === undefined
+      ? [problem([], 'a test judges a `step`, or registers an `agent`')]
+      : []),
+    ...(step === undefined && history !== undefined ? [problem(['history'], 'a history needs a `step` after it')] : []),
+    ...verbs,
+    ...(expect.violated ?? []).flatMap((name, index) =>
+      unknown(name, [...path, 'expect', 'violated', `${index}`], names),
+    ),
+  ]
+}
+
+function unknown(name: string, path: string[], names: ReadonlySet<string>): CrossProblem[] {
+  if (names.has(name)) return []
+  return [{ code: 'UNKNOWN_POLICY', path, message: `no policy is called \`${name}\`${didYouMean(name, names)}` }]
+}
+
+/** Step types of other vocabularies take any verb. */
+function wrongVerb(step: NonNullable<Test['step']>): string | null {
+  const step_type = canonicalType(step.step_type)
+  if (step.verb === undefined || !Object.hasOwn(verbsOf, step_type)) return null
+  return verbProblem({ step_type: step_type as Behavior['step_type'], verb: step.verb })
+}

@@ -1,0 +1,67 @@
+// What YAML allows and two readers could understand differently, or what costs more to read than it looks.
+import { type Document, isAlias, isMap, isScalar, type Node, type Scalar, visit, type YAMLMap } from 'yaml'
+
+export interface Hazard {
+  readonly message: string
+  /** 0-based offset into the text. */
+  readonly offset: number
+}
+
+type Note = (node: unknown, message: string) => void
+
+const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
+const plainTag = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/
+/** Deep enough for a hundred conditions inside each other, far from what exhausts a stack. */
+const deepest = 500
+/** Resolving an alias costs a look at every anchor before it; 2,000 of both take 10 ms. */
+const mostAliases = 2000
+/** More than this nobody reads, and a hostile file could hold one per character. */
+const mostHazards = 100
+
+/** Everything in a document that is refused although it is YAML, in the order of the text; at most 100. */
+export function hazards(document: Document.Parsed): Hazard[] {
+  const found: Hazard[] = []
+  const note: Note = (node, message) => {
+    found.push({ message, offset: (node as Node | null)?.range?.[0] ?? 0 })
+  }
+  let named = 0
+  visit(document, {
+    Node: (_, node, path) => {
+      if (path.length > deepest) note(node, 'nested too deeply')
+      if (isAlias(node) || ('anchor' in node && node.anchor !== undefined)) named++
+      if (named > mostAliases) note(node, `more than ${mostAliases} anchors and aliases: write the repeated parts out`)
+      if (path.length > deepest || named > mostAliases || found.length >= mostHazards) return visit.BREAK
+      if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag)) note(node, 'tags are not allowed')
+      if (isMap(node)) noteKeys(node, note)
+      if (isScalar(node)) noteScalar(node, note)
+      return undefined
+    },
+  })
+  return found
+}
+
+function noteKeys(map: YAMLMap, note: Note): void {
+  const seen = new Set<string>()
+  for (const { key } of map.items) {
+    if (!isScalar(key) || typeof key.value !== 'string') {
+      note(key, 'a key must be plain text; put it in quotes')
+      continue
+    }
+    const name = key.value
+    if (name === '<<') note(key, 'merge keys are not allowed: write the parts out')
+    else if (forbiddenKeys.has(name)) note(key, `the key \`${name}\` is not allowed`)
+    else if (seen.has(name)) note(key, `the key \`${name.slice(0, 80)}\` is written twice`)
+    seen.add(name)
+  }
+}
+
+function noteScalar(node: Scalar, note: Note): void {
+  const { value, source = '' } = node
+  if (typeof value === 'string' && !value.isWellFormed()) note(node, 'a lone surrogate: it is not valid text')
+  if (typeof value === 'string' && value.includes('\0')) note(node, 'a NUL character')
+  if (typeof value !== 'number') return
+  if (!Number.isFinite(value)) note(node, 'a number that is not finite')
+  else if (/^([-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i.test(source) && !Number.isSafeInteger(value)) {
+    note(node, 'an integer beyond 2^53-1: put it in quotes')
+  }
+}

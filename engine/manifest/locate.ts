@@ -1,0 +1,45 @@
+// Finding the place of a value in a YAML document by its path.
+import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair } from 'yaml'
+
+/**
+ * 0-based offset of the value at a path, or of its name; the nearest parent's where there is no such value. A name
+ * that holds dots may stand as one part or as several.
+ */
+export function offsetOf(document: Document.Parsed, path: readonly string[], at_key: boolean): number {
+  let node: unknown = document.contents
+  let offset = startOf(node) ?? 0
+  let rest = path
+  while (rest.length > 0) {
+    if (isAlias(node)) node = node.resolve(document)
+    const step = isMap(node) ? memberOf(node.items, rest) : isSeq(node) ? itemOf(node.items, rest) : null
+    if (step === null) return offset
+    rest = step.rest
+    node = rest.length === 0 && at_key ? step.key : step.value
+    offset = startOf(node) ?? startOf(step.key) ?? offset
+  }
+  return offset
+}
+
+interface Step {
+  readonly key: unknown
+  readonly value: unknown
+  readonly rest: readonly string[]
+}
+
+function memberOf(items: readonly Pair[], path: readonly string[]): Step | null {
+  for (let parts = 1; parts <= path.length; parts++) {
+    const name = path.slice(0, parts).join('.')
+    const pair = items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === name)
+    if (pair !== undefined) return { key: pair.key, value: pair.value, rest: path.slice(parts) }
+  }
+  return null
+}
+
+function itemOf(items: readonly unknown[], [index, ...rest]: readonly string[]): Step | null {
+  const value = items[Number(index)]
+  return value === undefined ? null : { key: value, value, rest }
+}
+
+function startOf(node: unknown): number | null {
+  return (node as Node | null)?.range?.[0] ?? null
+}

@@ -1,0 +1,91 @@
+// kill -9 in the middle of an import, again and again: whatever was acknowledged is there, once, and every chain is whole.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { BatchAnswer, LoggedStep, TaskChain, Verification } from '@svc/schemas'
+import { afterAll, describe, expect, it } from 'vitest'
+import { freePort, startPostgres } from '../support/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/process.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+
+const cycles = 10
+const writers = 8
+const stepsPerTask = 40
+
+describe.each([
+  { kind: 'pglite', database: () => ({}) },
+  ...(postgres === null ? [] : [{ kind: 'postgresql', database: () => ({ SVC_DATABASE_URL: postgres.freshDatabase() }) }]),
+])('on $kind', ({ database }) => {
+  it(`loses and doubles nothing in ${cycles} crashes`, async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'svc-crash-'))
+    const env = { SVC_DATA_DIR: data_dir, SVC_PORT: String(await freePort()), ...database() }
+    const acknowledged = new Map<string, LoggedStep>()
+    let sent = 0
+    let platform = await startProcess(env)
+    await request(platform, 'POST', '/api/v1/agents', { agent_key: 'importer' })
+    for (let cycle = 0; cycle < cycles; cycle++) {
+      const before = acknowledged.size
+      let stop = false
+      const work = Array.from({ length: writers }, (_, writer) => write(platform, `${cycle}-${writer}`, acknowledged, () => stop, () => sent++))
+      // The crash comes when a part of this cycle's steps has been acknowledged and the rest is under way.
+      await until(() => acknowledged.size >= before + 60 + cycle * 10)
+      await platform.kill9()
+      stop = true
+      await Promise.all(work)
+      platform = await startProcess(env)
+      await checkAll(platform, acknowledged)
+    }
+    await platform.terminate()
+    rmSync(data_dir, { recursive: true, force: true })
+    console.log(`${cycles} crashes, ${sent} requests sent, ${acknowledged.size} steps acknowledged, 0 lost, 0 doubled`)
+  })
+})
+
+/** Writes tasks step by step in small batches, until told to stop or the platform is gone. */
+async function write(platform: PlatformProcess, name: string, acknowledged: Map<string, LoggedStep>, stopped: () => boolean, count: () => void): Promise<void> {
+  for (let task = 0; !stopped(); task++) {
+    for (let step = 1; step <= stepsPerTask && !stopped(); step += 4) {
+      const entries = [0, 1, 2, 3].map((more) => entry(`${name}-${task}`, step + more))
+      count()
+      const answer = await request<BatchAnswer>(platform, 'POST', '/api/v1/logs/batch', { entries }).catch(() => null)
+      if (answer === null) return
+      for (const { entry: logged } of answer.results) if (logged !== undefined) acknowledged.set(`${logged.task_id} ${logged.step}`, logged)
+    }
+  }
+}
+
+function entry(task_id: string, step: number) {
+  const step_type = step === 1 ? 'START_NODE' : step === stepsPerTask ? 'END_NODE' : 'step.resource'
+  return { task_id, step, step_type, timestamp: new Date(Date.UTC(2026, 0, 5) + step * 1000).toISOString(), input: { step } }
+}
+
+/** Every acknowledged step stands once, at its place and with its hash; a retry gets the very same answer. */
+async function checkAll(platform: PlatformProcess, acknowledged: ReadonlyMap<string, LoggedStep>): Promise<void> {
+  const tasks = new Set([...acknowledged.values()].map((step) => step.task_id))
+  for (const task_id of tasks) {
+    const verdict = await request<Verification>(platform, 'GET', `/api/v1/tasks/${task_id}/verify`)
+    expect(verdict.integrity).toEqual({ ok: true, first_bad: null })
+    expect(verdict.sequence.issues).toEqual([])
+    const chain = await request<TaskChain>(platform, 'GET', `/api/v1/tasks/${task_id}/chain`)
+    const stored = chain.entries.map((found) => `${found.step} ${found.seq} ${found.hash} ${found.log_id}`)
+    expect(new Set(chain.entries.map((found) => found.step)).size).toBe(chain.entries.length)
+    const expected = [...acknowledged.values()].filter((step) => step.task_id === task_id)
+    for (const step of expected) expect(stored).toContain(`${step.step} ${step.seq} ${step.hash} ${step.log_id}`)
+  }
+  const [sample] = [...acknowledged.values()].slice(-1)
+  if (sample === undefined) throw new Error('nothing was acknowledged before the crash')
+  expect(await request(platform, 'POST', '/api/v1/logs', entry(sample.task_id, sample.step))).toEqual(sample)
+}
+
+async function request<T>(platform: PlatformProcess, method: string, path: string, body?: unknown): Promise<T> {
+  const headers = { authorization: `Bearer ${platform.api_key}`, 'content-type': 'application/json' }
+  const response = await fetch(platform.url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
+  return (await response.json()) as T
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
+}

@@ -1,0 +1,102 @@
+// Any byte changed by hand in what is stored of a task makes the verifier say what and where.
+import type { Verification } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+
+describe.skipIf(postgres === null)('tampering', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  let platform: TestPlatform
+  const sql = (text: string) => postgres.psql(url, text)
+  const verify = async () => (await platform.call<Verification>('GET', '/api/v1/tasks/t/verify')).body
+
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: url })
+    await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
+    const timestamp = '2026-01-05T09:00:00.000Z'
+    const payload = { step_name: 'book', verb: 'POST', input: { seat: '12A' }, output: { ok: true }, properties: { 'data.classification': 'x' }, meta: { m: 1 } }
+    const steps = ['START_NODE', 'step.resource', 'step.resource', 'END_NODE'].map((step_type, index) => ({ task_id: 't', step: index + 1, step_type, timestamp, prev_hash: '', ...payload }))
+    for (const body of steps) await platform.call('POST', '/api/v1/logs', { as: 'key', body })
+    sql('create table kept_entries as table log_entries; create table kept_payloads as table log_payloads; create table kept_heads as table task_heads; create table kept_leaves as table log_leaves')
+  })
+  afterAll(async () => {
+    await discard(platform)
+    postgres.remove()
+  })
+
+  const restore = () =>
+    sql(`begin; delete from log_entries; insert into log_entries table kept_entries; delete from log_payloads; insert into log_payloads table kept_payloads;
+      delete from task_heads; insert into task_heads table kept_heads; delete from log_leaves; insert into log_leaves table kept_leaves; commit`)
+
+  it('finds nothing where nothing was changed', async () => {
+    expect((await verify()).integrity).toEqual({ ok: true, first_bad: null })
+  })
+
+  const columns = (table: string) =>
+    sql(`select string_agg(column_name || ':' || data_type, ',' order by ordinal_position) from information_schema.columns where table_name = '${table}'`)
+      .split(',')
+      .map((column) => column.split(':') as [string, string])
+
+  /** Changes of one column: every kind of value it can be changed to by the smallest step. */
+  const changes = (column: string, type: string): string[] => {
+    if (type === 'bigint') return [`${column} + 1000`, `${column} - 1000`]
+    if (type === 'boolean') return [`not ${column}`]
+    if (type.startsWith('timestamp')) return [`${column} + interval '1 millisecond'`]
+    const replaced = [1, 2, 9, 33, 40].map((place) => `overlay(${column} placing (case substr(${column}, ${place}, 1) when '7' then '8' else '7' end) from ${place} for 1)`)
+    return [...replaced, `${column} || ' '`, `' ' || ${column}`, `substr(${column}, 2)`]
+  }
+
+  const rows: readonly (readonly [table: string, where: string])[] = [
+    ['log_entries', "task_id = 't' and seq = 2"],
+    ['log_entries', "task_id = 't' and seq = 4"],
+    ['log_payloads', 'log_index = 1'],
+    ['task_heads', "task_id = 't'"],
+    ['log_leaves', 'log_index = 1'],
+  ]
+
+  it.each(rows)('finds each changed column of %s where %s', async (table, where) => {
+    const missed: string[] = []
+    for (const [column, type] of columns(table)) {
+      for (const change of changes(column, type)) {
+        const before = sql(`select md5(t::text) from ${table} t where ${where}`)
+        sql(`update ${table} set ${column} = ${change} where ${where}`)
+        if (sql(`select md5(t::text) from ${table} t where ${where}`) === before) continue
+        const { integrity, valid } = await verify()
+        if (integrity.ok || valid || integrity.first_bad === null || integrity.first_bad.message === '') missed.push(`${column} = ${change}`)
+        restore()
+      }
+    }
+    expect(missed).toEqual([])
+  })
+
+  it('finds every single byte of a record, its salts and its values', async () => {
+    const missed: string[] = []
+    for (const [table, column, key] of [['log_entries', 'record', 'log_index = 1'], ['log_payloads', 'body', 'log_index = 1'], ['log_payloads', 'salts', 'log_index = 1']] as const) {
+      const length = Number(sql(`select length(${column}) from ${table} where ${key}`))
+      for (let place = 1; place <= length; place += 41) {
+        sql(`update ${table} set ${column} = overlay(${column} placing (case substr(${column}, ${place}, 1) when 'a' then 'b' else 'a' end) from ${place} for 1) where ${key}`)
+        if ((await verify()).integrity.ok) missed.push(`${column} at ${place}`)
+        restore()
+      }
+    }
+    expect(missed).toEqual([])
+  })
+
+  it.each([
+    ['an entry cut from the end', "delete from log_entries where task_id = 't' and seq = 4", 'missing_seq'],
+    ['an entry cut from the middle', "delete from log_entries where task_id = 't' and seq = 2", 'missing_seq'],
+    ['a payload that is gone', 'delete from log_payloads where log_index = 2', 'payload_mismatch'],
+    ['a leaf that is gone', 'delete from log_leaves where log_index = 2', 'not_in_tree'],
+    ['a head that is gone', "delete from task_heads where task_id = 't'", 'projection_mismatch'],
+    ['two payloads swapped', 'update log_payloads set log_index = case log_index when 1 then 902 when 2 then 901 end where log_index in (1, 2); update log_payloads set log_index = log_index - 900 where log_index > 900', 'payload_mismatch'],
+    ['two entries in another order', "update log_entries set seq = 5 - seq where task_id = 't' and seq in (2, 3)", 'link_broken'],
+  ])('names %s', async (_, change, code) => {
+    sql(change)
+    const { integrity } = await verify()
+    restore()
+    expect(integrity).toMatchObject({ ok: false, first_bad: { code } })
+  })
+})

@@ -1,0 +1,113 @@
+// A real platform over a real database and real HTTP; every answer is checked against the published document.
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createChecker } from '@svc/engine'
+import { createPlatform, readConfig } from '@svc/platform'
+import { documents } from '@svc/schemas'
+
+export interface Answer<T = Record<string, unknown>> {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: T
+}
+
+export interface CallOptions {
+  readonly as?: 'key' | 'operator' | string | null
+  readonly body?: unknown
+  /** Sent as it is instead of `body`. */
+  readonly raw?: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface TestPlatform {
+  readonly url: string
+  readonly api_key: string
+  readonly operator_token: string
+  readonly data_dir: string
+  readonly call: <T = Record<string, unknown>>(method: string, path: string, options?: CallOptions) => Promise<Answer<T>>
+  readonly close: () => Promise<void>
+  /** Closes, and opens again on the same data. */
+  readonly restart: () => Promise<TestPlatform>
+}
+
+export interface Start {
+  readonly database_url?: string | null
+  readonly data_dir?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly clock?: () => number
+}
+
+export async function startPlatform(start: Start = {}): Promise<TestPlatform> {
+  const data_dir = start.data_dir ?? mkdtempSync(join(tmpdir(), 'svc-test-'))
+  const env = { SVC_DATA_DIR: data_dir, SVC_LOG_LEVEL: 'error', ...start.env, ...(start.database_url ? { SVC_DATABASE_URL: start.database_url } : {}) }
+  const { value, errors } = readConfig(env)
+  if (errors.length > 0) throw new Error(errors.join('; '))
+  const platform = await createPlatform(value, start.clock)
+  await new Promise<void>((resolve) => platform.listener.listen(0, '127.0.0.1', () => resolve()))
+  const url = `http://127.0.0.1:${(platform.listener.address() as AddressInfo).port}`
+  const { api_key, operator_token } = platform.credentials
+  const check = await responseChecker(url)
+  const call = async <T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> => {
+    const { as = 'operator' } = options
+    const token = as === 'key' ? api_key : as === 'operator' ? operator_token : as
+    const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+    const response = await fetch(url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(payload !== undefined && { body: payload as string }),
+    })
+    const text = await response.text()
+    const type = response.headers.get('content-type') ?? ''
+    const body = (type.includes('json') && text !== '' ? JSON.parse(text) : text) as T
+    check(method, path, response.status, type, body)
+    return { status: response.status, headers: response.headers, body }
+  }
+  const close = () => platform.close()
+  const restart = async () => {
+    await close()
+    return startPlatform({ ...start, data_dir })
+  }
+  return { url, api_key, operator_token, data_dir, call, close, restart }
+}
+
+/** Closes the platform and removes its data. */
+export async function discard(platform: TestPlatform): Promise<void> {
+  await platform.close()
+  rmSync(platform.data_dir, { recursive: true, force: true })
+}
+
+type Paths = Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: { $ref: string } }> }> }>>
+
+/** Fails a test whose answer is not what /openapi.json says it is. */
+async function responseChecker(url: string) {
+  const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Paths }
+  const checker = createChecker(Object.values(documents))
+  const patterns = Object.entries(paths)
+    .map(([path, operations]) => ({ operations, literal: !path.includes('{'), pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
+    .sort((a, b) => Number(b.literal) - Number(a.literal))
+  return (method: string, path: string, status: number, type: string, body: unknown) => {
+    const found = patterns.find(({ pattern }) => pattern.test(path.split('?')[0] ?? ''))
+    const responses = found?.operations[method.toLowerCase()]?.responses
+    if (status >= 400) {
+      expectSchema(checker, 'problem', body, `${method} ${path} ${status} ${type}`)
+      return
+    }
+    if (responses === undefined) return
+    const described = responses[status]
+    if (described === undefined) throw new Error(`${method} ${path} answered ${status}, which /openapi.json does not describe`)
+    const reference = described.content?.['application/json']?.schema.$ref.split('/').at(-1)
+    if (reference !== undefined) expectSchema(checker, reference, body, `${method} ${path} ${status}`)
+  }
+}
+
+function expectSchema(checker: ReturnType<typeof createChecker>, name: string, body: unknown, what: string): void {
+  const problems = checker(`${name}.json`)(body)
+  if (problems.length > 0) throw new Error(`${what}: not a \`${name}\`: ${JSON.stringify(problems)} in ${JSON.stringify(body)?.slice(0, 500)}`)
+}

@@ -1,0 +1,41 @@
+// The platform as its users run it: a process of its own, which can be killed.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const program = (levels: string) => fileURLToPath(new URL(`${levels}platform/bin/svc-platform.js`, import.meta.url))
+const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
+
+export interface PlatformProcess {
+  readonly url: string
+  readonly api_key: string
+  readonly operator_token: string
+  /** Ends it without warning, as a crash does. */
+  readonly kill9: () => Promise<void>
+  /** Ends it as an operator does; the exit code. */
+  readonly terminate: () => Promise<number | null>
+}
+
+/** Starts the built platform and waits until it says where it is. Rejects with what it printed when it ends instead. */
+export function startProcess(env: Readonly<Record<string, string>>): Promise<PlatformProcess> {
+  const child = spawn(process.execPath, [program(root), 'start'], { env: { PATH: process.env['PATH'], SVC_LOG_LEVEL: 'error', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
+  let printed = ''
+  return new Promise((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      printed += chunk.toString()
+      const url = /running at (http:\S+)/.exec(printed)?.[1]
+      const api_key = /API key +(\S+)/.exec(printed)?.[1]
+      const operator_token = /operator token +(\S+)/.exec(printed)?.[1]
+      if (!printed.includes('API description') || url === undefined || api_key === undefined || operator_token === undefined) return
+      resolve({ url, api_key, operator_token, kill9: () => end(child, 'SIGKILL', ended).then(() => undefined), terminate: () => end(child, 'SIGTERM', ended) })
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    ended.then((code) => reject(new Error(`the platform ended with ${code}: ${printed}`)))
+  })
+}
+
+function end(child: ChildProcess, signal: NodeJS.Signals, ended: Promise<number | null>): Promise<number | null> {
+  child.kill(signal)
+  return ended
+}
