@@ -22,7 +22,7 @@ export {
 } from './log/stored.js'
 export { type JsonProblem, type JsonReading, lineAndColumn, parseStrictJson } from './log/strict-json.js'
 export { type TaskVerifier, taskVerifier } from './log/verify.js'
-export { type Assignment, manifestIdOf, type Materialised, materialise, waivedUntil } from './manifest/materialise.js'
+export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export {
   type ManifestError,
   type ManifestReading,

@@ -46,7 +46,10 @@ function checkWith(validate: ValidateFunction): SchemaCheck {
 }
 
 function explain(error: ErrorObject): SchemaProblem {
-  const path = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   const params = error.params as JsonMap
   const problem = (message: string, key?: unknown) => ({
     path: key === undefined ? path : [...path, String(key)],
@@ -55,19 +58,19 @@ function explain(error: ErrorObject): SchemaProblem {
   })
   switch (error.keyword) {
     case 'additionalProperties': {
-      const key = String(params['additionalProperty'])
+      const key = String(params.additionalProperty)
       const known = Object.keys((error.parentSchema as { properties?: JsonMap }).properties ?? {})
       const offer = known.length <= 12 ? `; allowed: ${known.join(', ')}` : ''
       return problem(`unknown key \`${shown(key)}\`${didYouMean(key, known) || offer}`, key)
     }
     case 'required':
-      return problem(`\`${String(params['missingProperty'])}\` is missing`)
+      return problem(`\`${String(params.missingProperty)}\` is missing`)
     case 'enum':
-      return problem(`must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}`)
+      return problem(`must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`)
     case 'const':
-      return problem(`must be ${JSON.stringify(params['allowedValue'])}`)
+      return problem(`must be ${JSON.stringify(params.allowedValue)}`)
     case 'type':
-      return problem(`must be ${[params['type']].flat().join(' or ')}`)
+      return problem(`must be ${[params.type].flat().join(' or ')}`)
     case 'format':
       return problem('must be an RFC 3339 time with a zone, such as 2026-01-31T08:00:00Z')
     default:

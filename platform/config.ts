@@ -48,7 +48,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     database_url: checked('SVC_DATABASE_URL', /^postgres(ql)?:\/\//, 'a postgres:// URL'),
     host: said('SVC_HOST') ?? '127.0.0.1',
     port: whole('SVC_PORT', 8080, 65_535),
-    seed_api_key: checked('SVC_SEED_API_KEY', /^SvcKey-[A-Za-z0-9_-]{16,200}$/, '`SvcKey-` and 16 to 200 url-safe characters'),
+    seed_api_key: checked(
+      'SVC_SEED_API_KEY',
+      /^SvcKey-[A-Za-z0-9_-]{16,200}$/,
+      '`SvcKey-` and 16 to 200 url-safe characters',
+    ),
     operator_token: checked('SVC_OPERATOR_TOKEN', /^[!-~]{32,200}$/, 'a token of 32 to 200 printable characters'),
     task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
     policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),

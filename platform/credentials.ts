@@ -19,7 +19,10 @@ export function credentialsPath(config: Config): string {
 export function localCredentials(config: Config): Credentials {
   const path = credentialsPath(config)
   const known = read(path)
-  const credentials = known ?? { api_key: newApiKey(), operator_token: `SvcLocal-${randomBytes(32).toString('base64url')}` }
+  const credentials = known ?? {
+    api_key: newApiKey(),
+    operator_token: `SvcLocal-${randomBytes(32).toString('base64url')}`,
+  }
   if (known === null) write(config.data_dir, path, credentials)
   return config.operator_token === null ? credentials : { ...credentials, operator_token: config.operator_token }
 }
@@ -43,7 +46,10 @@ function read(path: string): Credentials | null {
   } catch {
     // Answered below, like a file of another shape.
   }
-  throw new PlatformError('CONFLICT', `\`${path}\` is damaged: move it away and start again to have new credentials made`)
+  throw new PlatformError(
+    'CONFLICT',
+    `\`${path}\` is damaged: move it away and start again to have new credentials made`,
+  )
 }
 
 /** Written whole or not at all: a start that is killed must not leave half a key. */

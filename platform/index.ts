@@ -40,10 +40,25 @@ export async function createPlatform(config: Config, clock: () => number = Date.
     await migrate(db)
     const credentials = localCredentials(config)
     const operator_org = await seedWorkspace(db, config, credentials, clock())
-    const parts: CommitParts = { db, clock, rulebook: createRulebook(agentsKept), histories: createHistories(historiesKept) }
+    const parts: CommitParts = {
+      db,
+      clock,
+      rulebook: createRulebook(agentsKept),
+      histories: createHistories(historiesKept),
+    }
     const ingest = createIngest(parts, (error) => logger.error({ err: error }, 'an entry could not be stored'))
     const { operator_token } = credentials
-    const platform: Platform = { config, db, ingest, logger, clock, started_at: clock(), version, operator_org, operator_token }
+    const platform: Platform = {
+      config,
+      db,
+      ingest,
+      logger,
+      clock,
+      started_at: clock(),
+      version,
+      operator_org,
+      operator_token,
+    }
     const listener = createServer(createApp(platform))
     const close = async () => {
       await closeServer(listener)

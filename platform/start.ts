@@ -1,7 +1,14 @@
 // Starting the platform for a person: what to do next is on the screen.
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
-import { type Config, createPlatform, credentialsPath, PlatformError, readConfig, type RunningPlatform } from './index.js'
+import {
+  type Config,
+  createPlatform,
+  credentialsPath,
+  PlatformError,
+  type RunningPlatform,
+  readConfig,
+} from './index.js'
 
 /** Runs until told to stop; returns the exit code. */
 export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable): Promise<number> {
@@ -40,7 +47,8 @@ function untilToldToStop(): Promise<void> {
 function explain(error: unknown, config: Config): string {
   const { code, message } = error as { code?: string; message?: string }
   if (code === 'EADDRINUSE') return `port ${config.port} is taken: stop what uses it, or set SVC_PORT`
-  if (error instanceof PlatformError && error.code === 'UNAVAILABLE') return 'the database at SVC_DATABASE_URL does not answer'
+  if (error instanceof PlatformError && error.code === 'UNAVAILABLE')
+    return 'the database at SVC_DATABASE_URL does not answer'
   return message ?? String(error)
 }
 

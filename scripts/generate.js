@@ -63,7 +63,8 @@ async function schemaTypes() {
 
 /** Conditions between members say nothing a type could use. */
 function forTypes(document) {
-  const isCondition = (key, value) => key === 'allOf' || (key === 'anyOf' && value.every((part) => Object.keys(part).join() === 'required'))
+  const isCondition = (key, value) =>
+    key === 'allOf' || (key === 'anyOf' && value.every((part) => Object.keys(part).join() === 'required'))
   return JSON.parse(JSON.stringify(document, (key, value) => (isCondition(key, value) ? undefined : value)))
 }
 

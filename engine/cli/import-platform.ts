@@ -57,7 +57,9 @@ export function createPlatformTarget(to: PlatformImport): ImportTarget {
       if (under_way.size >= runsAtOnce) await Promise.race(under_way)
       if (stopped !== null) throw stopped
       const sending: Promise<void> = send(line, steps)
-        .catch((error: unknown) => { stopped = error })
+        .catch((error: unknown) => {
+          stopped = error
+        })
         .finally(() => under_way.delete(sending))
       under_way.add(sending)
     },

@@ -8,10 +8,10 @@ import { parseStrictJson } from '../log/strict-json.js'
 import { readYaml } from '../manifest/read-yaml.js'
 import { parseTimestamp } from '../steps.js'
 import type { ImportOptions } from './import.js'
-import { progressBar } from './progress.js'
-import { readLines } from './read-lines.js'
 import { createFileTarget } from './import-file.js'
 import { createPlatformTarget } from './import-platform.js'
+import { progressBar } from './progress.js'
+import { readLines } from './read-lines.js'
 
 /** Where steps go. */
 export interface ImportTarget {
@@ -36,7 +36,12 @@ export interface ImportCounts {
 class UsageError extends Error {}
 
 /** Runs the import and reports on it; returns the exit code. */
-export async function runImport(format: string, file: string, agent_key: string, options: ImportOptions): Promise<number> {
+export async function runImport(
+  format: string,
+  file: string,
+  agent_key: string,
+  options: ImportOptions,
+): Promise<number> {
   try {
     const { tools, start, target } = prepare(format, file, agent_key, options)
     const survey = await surveyFile(file)
@@ -64,15 +69,20 @@ function prepare(format: string, file: string, agent_key: string, options: Impor
   }
   if (file === '-') throw new UsageError('the file is read twice, so it cannot come from a pipe: save it first')
   const start = parseTimestamp(options.start)
-  if (start === null) throw new UsageError(`--start \`${options.start}\` is not an RFC 3339 time, such as 2026-01-01T00:00:00Z`)
+  if (start === null)
+    throw new UsageError(`--start \`${options.start}\` is not an RFC 3339 time, such as 2026-01-01T00:00:00Z`)
   const tools = options.tools === undefined ? {} : readToolMap(options.tools)
   if (options.out !== undefined) return { start, tools, target: createFileTarget(options.out) }
-  const api_key = options.apiKey ?? process.env['SVC_API_KEY']
+  const api_key = options.apiKey ?? process.env.SVC_API_KEY
   if (api_key === undefined) throw new UsageError('--to needs an API key: give --api-key or set SVC_API_KEY')
   const url = options.to ?? ''
   if (!/^https?:\/\//.test(url)) throw new UsageError(`--to \`${url}\` is not an http or https URL`)
   const resume = options.resume === true
-  return { start, tools, target: createPlatformTarget({ url: url.replace(/\/+$/, ''), api_key, file, agent_key, start, resume }) }
+  return {
+    start,
+    tools,
+    target: createPlatformTarget({ url: url.replace(/\/+$/, ''), api_key, file, agent_key, start, resume }),
+  }
 }
 
 function readToolMap(path: string): ToolMap {
@@ -81,7 +91,10 @@ function readToolMap(path: string): ToolMap {
   const problems =
     yaml.value === null
       ? found
-      : toolMapProblems(yaml.value).map(({ path: where, message }) => ({ message: `\`${where.join('.')}\` ${message}`, ...yaml.positionOf(where, false) }))
+      : toolMapProblems(yaml.value).map(({ path: where, message }) => ({
+          message: `\`${where.join('.')}\` ${message}`,
+          ...yaml.positionOf(where, false),
+        }))
   if (problems.length > 0) {
     throw new UsageError(problems.map(({ message, line, column }) => `${path}:${line}:${column} ${message}`).join('\n'))
   }
@@ -110,7 +123,10 @@ async function surveyFile(file: string): Promise<Survey> {
   return { runs, bad_lines, tools: [...tools].sort() }
 }
 
-async function* transcripts(file: string, complain: (line: number, reason: string) => void): AsyncGenerator<{ line: number; transcript: Transcript }> {
+async function* transcripts(
+  file: string,
+  complain: (line: number, reason: string) => void,
+): AsyncGenerator<{ line: number; transcript: Transcript }> {
   for await (const { line, text } of readLines(file)) {
     if (text.trim() === '') continue
     const reading = parseStrictJson(text)
@@ -119,7 +135,11 @@ async function* transcripts(file: string, complain: (line: number, reason: strin
       continue
     }
     const transcript = readTranscript(reading.value)
-    if ('problems' in transcript) complain(line, transcript.problems.map((problem) => `\`${problem.path.join('.')}\` ${problem.message}`).join('; '))
+    if ('problems' in transcript)
+      complain(
+        line,
+        transcript.problems.map((problem) => `\`${problem.path.join('.')}\` ${problem.message}`).join('; '),
+      )
     else yield { line, transcript }
   }
 }
@@ -138,14 +158,19 @@ function report(options: ImportOptions, survey: Survey, counts: ImportCounts, gu
     process.stdout.write(`${JSON.stringify({ runs, bad_lines, ...counts, guessed_tools: guesses })}\n`)
     return
   }
-  const lines = [`${runs} runs, ${counts.steps} steps: ${counts.created} new, ${counts.replayed} already there, ${counts.failures.length} failed`]
+  const lines = [
+    `${runs} runs, ${counts.steps} steps: ${counts.created} new, ${counts.replayed} already there, ${counts.failures.length} failed`,
+  ]
   if (bad_lines > 0) lines.push(`${bad_lines} lines could not be read (named above)`)
   for (const failure of counts.failures.slice(0, 10)) lines.push(`  ${failure}`)
   const policies = Object.entries(counts.violations).sort(([, a], [, b]) => b - a)
   if (policies.length > 0) lines.push('violations by policy:')
   for (const [name, count] of policies) lines.push(`  ${String(count).padStart(6)}  ${name}${blocks(counts, name)}`)
   if (guesses.length > 0) {
-    lines.push(`taken for writes because their names say nothing: ${guesses.join(', ')}`, '  say what they are in a file for --tools')
+    lines.push(
+      `taken for writes because their names say nothing: ${guesses.join(', ')}`,
+      '  say what they are in a file for --tools',
+    )
   }
   process.stdout.write(`${lines.join('\n')}\n`)
 }

@@ -18,7 +18,7 @@ export interface ImportState {
 export function openImportState({ file, url, agent_key, start, resume }: PlatformImport): ImportState {
   const { size, mtimeMs } = statSync(file)
   const about = JSON.stringify([resolve(file), size, mtimeMs, url, agent_key, start])
-  const folder = join(process.env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'svc', 'imports')
+  const folder = join(process.env.XDG_STATE_HOME ?? join(homedir(), '.local', 'state'), 'svc', 'imports')
   const path = join(folder, `${createHash('sha256').update(about).digest('hex').slice(0, 32)}.lines`)
   const lines = resume ? readDone(path) : new Set<string>()
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -33,7 +33,9 @@ export function openImportState({ file, url, agent_key, start, resume }: Platfor
 /** A line that a crash cut short lacks its full stop and does not count: sending again is safe. */
 function readDone(path: string): Set<string> {
   try {
-    const whole = readFileSync(path, 'utf8').split('\n').filter((line) => line.endsWith('.'))
+    const whole = readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line.endsWith('.'))
     return new Set(whole.map((line) => line.slice(0, -1)))
   } catch {
     return new Set()

@@ -16,7 +16,8 @@ export async function postJson<T>(
   const started = Date.now()
   for (let attempt = 0; ; attempt++) {
     const response = await fetch(url, { method: 'POST', headers, body: text, redirect: 'error' }).catch(reasonOf)
-    const answer = response instanceof Response && response.ok ? ((await response.json().catch(() => null)) as T | null) : null
+    const answer =
+      response instanceof Response && response.ok ? ((await response.json().catch(() => null)) as T | null) : null
     if (answer !== null && accept(answer)) return answer
     if (response instanceof Response && !response.ok && response.status !== 429 && response.status !== 503) {
       throw new Error(`${url} answered ${response.status}: ${await detailOf(response)}`)

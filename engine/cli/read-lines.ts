@@ -9,5 +9,6 @@ export async function* readLines(file: string): AsyncGenerator<{ line: number; t
   const opened = new Promise((resolve) => stream.once('open', resolve))
   await Promise.race([opened, failed])
   let line = 0
-  for await (const text of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) yield { line: line++, text }
+  for await (const text of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }))
+    yield { line: line++, text }
 }

@@ -18,17 +18,24 @@ export function rulesCommand(): Command {
       const { didYouMean } = await import('../nearest.js')
       const chosen = name === undefined ? rules : rules.filter((rule) => rule.name === name)
       if (name !== undefined && chosen.length === 0) {
-        process.stderr.write(`no rule is called \`${name}\`${didYouMean(name, rules.map((rule) => rule.name))}\n`)
+        process.stderr.write(
+          `no rule is called \`${name}\`${didYouMean(
+            name,
+            rules.map((rule) => rule.name),
+          )}\n`,
+        )
         process.exitCode = 2
         return
       }
-      process.stdout.write(json ? `${JSON.stringify({ rules: chosen }, null, 2)}\n` : `${chosen.map(describe).join('\n\n')}\n`)
+      process.stdout.write(
+        json ? `${JSON.stringify({ rules: chosen }, null, 2)}\n` : `${chosen.map(describe).join('\n\n')}\n`,
+      )
     })
 }
 
 function describe({ name, category, scopes, doc, params, example }: Rule): string {
-  const required = new Set((params['required'] as readonly string[] | undefined) ?? [])
-  const properties = Object.keys((params['properties'] as Record<string, unknown> | undefined) ?? {})
+  const required = new Set((params.required as readonly string[] | undefined) ?? [])
+  const properties = Object.keys((params.properties as Record<string, unknown> | undefined) ?? {})
   const listed = properties.map((parameter) => `${parameter}${required.has(parameter) ? '!' : ''}`)
   return [
     `${name}  (${category}; ${scopes.join(', ')})`,

@@ -26,11 +26,19 @@ export function serveCommand(): Command {
   return new Command('serve')
     .description('judge steps before they run, on this machine')
     .option('--baseline', 'the bundled baseline: no credentials, no network')
-    .option('--policy-file <path>', 'a manifest, or a folder of them; repeatable', (path, list: string[]) => [...list, path], [])
+    .option(
+      '--policy-file <path>',
+      'a manifest, or a folder of them; repeatable',
+      (path, list: string[]) => [...list, path],
+      [],
+    )
     .option('--host <host>', 'where to listen', '127.0.0.1')
     .option('--port <port>', 'where to listen', '8765')
     .option('--agent-key <key>', 'the agent whose waivers apply')
-    .option('--log-location <place>', 'file:PATH, stdout or none (default: SVC_LOG_LOCATION, else a file under SVC_DATA_DIR)')
+    .option(
+      '--log-location <place>',
+      'file:PATH, stdout or none (default: SVC_LOG_LOCATION, else a file under SVC_DATA_DIR)',
+    )
     .addHelpText('after', example)
     .action(async (options: ServeOptions) => {
       const { runServe } = await import('../serve/run.js')

@@ -17,7 +17,11 @@ export interface ImportSettings {
 
 /** A recorded run as steps. Transcripts carry no times: a line gets an hour, a step a second, marked as synthetic. */
 export function stepsOf(transcript: Transcript, line: number, settings: ImportSettings): Behavior[] {
-  const bodies = [startOf(transcript, settings), ...bodiesOf(transcript, settings.tools), { step_type: 'task.end' as const }]
+  const bodies = [
+    startOf(transcript, settings),
+    ...bodiesOf(transcript, settings.tools),
+    { step_type: 'task.end' as const },
+  ]
   const task_id = taskIdOf(settings.agent_key, transcript.run_id)
   return bodies.map(({ meta, ...body }, index) => ({
     agent_id: settings.agent_key,
@@ -38,7 +42,11 @@ export function taskIdOf(agent_key: string, run_id: string): string {
 const rootNamespace = '6ba7b811-9dad-11d1-80b4-00c04fd430c8'
 
 function uuid5(namespace: string, name: string): string {
-  const bytes = createHash('sha1').update(Buffer.from(namespace.replaceAll('-', ''), 'hex')).update(name).digest().subarray(0, 16)
+  const bytes = createHash('sha1')
+    .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))
+    .update(name)
+    .digest()
+    .subarray(0, 16)
   bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x50
   bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80
   const hex = bytes.toString('hex')
@@ -51,7 +59,11 @@ type Body = Pick<Behavior, 'step_type' | 'verb' | 'step_name' | 'input' | 'outpu
 function startOf({ run_id, messages, extra }: Transcript, { agent_key, declared_tools }: ImportSettings): Body {
   const system = messages.filter((message) => message.role === 'system' || message.role === 'developer')
   const instructions = system.length > 0 ? { input: { instructions: system.map((message) => message.content) } } : {}
-  return { step_type: 'task.start', ...instructions, meta: { agent: { agent_key, declared_tools }, run: { run_id, ...extra } } }
+  return {
+    step_type: 'task.start',
+    ...instructions,
+    meta: { agent: { agent_key, declared_tools }, run: { run_id, ...extra } },
+  }
 }
 
 function bodiesOf({ messages, model }: Transcript, tools: ToolMap): Body[] {
@@ -81,11 +93,21 @@ function userTurn({ content }: Message): Body {
 }
 
 /** One step for the model's turn, one for each tool call with its answer, one for text that went to the user. */
-function assistantTurn(message: Message, later: readonly Message[], model: string | null, tools: ToolMap, calls: Set<Message>): Body[] {
+function assistantTurn(
+  message: Message,
+  later: readonly Message[],
+  model: string | null,
+  tools: ToolMap,
+  calls: Set<Message>,
+): Body[] {
   const { content, tool_calls } = message
-  const output = { ...(content !== null && { content }), ...(tool_calls.length > 0 && { tool_calls: tool_calls.map(callView) }) }
+  const output = {
+    ...(content !== null && { content }),
+    ...(tool_calls.length > 0 && { tool_calls: tool_calls.map(callView) }),
+  }
   const bodies: Body[] = [{ step_type: 'step.model', verb: 'POST', step_name: model ?? 'model', output }]
-  if (hasText(content)) bodies.push({ step_type: 'step.message', verb: 'POST', input: { content }, properties: withUser })
+  if (hasText(content))
+    bodies.push({ step_type: 'step.message', verb: 'POST', input: { content }, properties: withUser })
   for (const call of tool_calls) {
     const answer = later.find((candidate) => answers(candidate, call) && !calls.has(candidate))
     if (answer !== undefined) calls.add(answer)

@@ -17,8 +17,38 @@ export interface GuessedMeaning extends ToolMeaning {
 export type ToolMap = Readonly<Record<string, Partial<ToolMeaning>>>
 
 const verbWords: Readonly<Record<string, readonly string[]>> = {
-  GET: ['get', 'search', 'list', 'find', 'read', 'lookup', 'check', 'fetch', 'query', 'show', 'view', 'retrieve', 'count', 'describe'],
-  POST: ['book', 'create', 'send', 'add', 'post', 'transfer', 'submit', 'insert', 'upload', 'pay', 'order', 'make', 'write', 'open'],
+  GET: [
+    'get',
+    'search',
+    'list',
+    'find',
+    'read',
+    'lookup',
+    'check',
+    'fetch',
+    'query',
+    'show',
+    'view',
+    'retrieve',
+    'count',
+    'describe',
+  ],
+  POST: [
+    'book',
+    'create',
+    'send',
+    'add',
+    'post',
+    'transfer',
+    'submit',
+    'insert',
+    'upload',
+    'pay',
+    'order',
+    'make',
+    'write',
+    'open',
+  ],
   PATCH: ['update', 'edit', 'modify', 'set', 'change', 'rename', 'move', 'patch', 'replace'],
   DELETE: ['cancel', 'delete', 'remove', 'drop', 'purge', 'revoke', 'close'],
 }
@@ -34,11 +64,19 @@ export function meaningOf(name: string, map: ToolMap): GuessedMeaning {
   if (said === undefined) return guess
   const step_type = said.step_type ?? guess.step_type
   const verb = said.verb ?? (step_type === guess.step_type ? guess.verb : onlyVerb(step_type))
-  return { step_type, certain: true, ...(verb !== undefined && { verb }), ...(said.properties && { properties: said.properties }) }
+  return {
+    step_type,
+    certain: true,
+    ...(verb !== undefined && { verb }),
+    ...(said.properties && { properties: said.properties }),
+  }
 }
 
 function guessOf(name: string): GuessedMeaning {
-  const [first = ''] = name.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase().split(/[^a-z0-9]+/)
+  const [first = ''] = name
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
   if (runnerNames.test(name) || runners.has(name.toLowerCase())) return { step_type: 'step.exec', certain: true }
   if (thinking.has(first)) return { step_type: 'step.self', verb: 'GET', certain: true }
   const verb = Object.keys(verbWords).find((candidate) => verbWords[candidate]?.includes(first))
@@ -66,7 +104,9 @@ const checkMap = lazyCheck({
 })
 
 /** What is wrong with a mapping, by path; an empty list when it can be used. */
-export function toolMapProblems(value: unknown): readonly { readonly path: readonly string[]; readonly message: string }[] {
+export function toolMapProblems(
+  value: unknown,
+): readonly { readonly path: readonly string[]; readonly message: string }[] {
   const problems = checkMap(value)
   if (problems.length > 0) return problems
   return Object.keys(value as ToolMap).flatMap((name) => {

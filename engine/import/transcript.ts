@@ -42,7 +42,13 @@ const check = lazyCheck({
             items: {
               type: 'object',
               required: ['function'],
-              properties: { function: { type: 'object', required: ['name'], properties: { name: { type: 'string', minLength: 1 } } } },
+              properties: {
+                function: {
+                  type: 'object',
+                  required: ['name'],
+                  properties: { name: { type: 'string', minLength: 1 } },
+                },
+              },
             },
           },
         },
@@ -55,7 +61,10 @@ const check = lazyCheck({
 export function readTranscript(value: unknown): Transcript | { readonly problems: readonly SchemaProblem[] } {
   const problems = check(value)
   if (problems.length > 0) return { problems }
-  const { run_id, messages, model, ...extra } = value as JsonMap & { run_id: string | number; messages: readonly JsonMap[] }
+  const { run_id, messages, model, ...extra } = value as JsonMap & {
+    run_id: string | number
+    messages: readonly JsonMap[]
+  }
   return {
     run_id: String(run_id),
     model: typeof model === 'string' ? model : null,
@@ -76,6 +85,10 @@ function readMessage(message: JsonMap): Message {
 }
 
 function readCall(call: JsonMap): ToolCall {
-  const named = call['function'] as { name: string; arguments?: unknown }
-  return { id: typeof call['id'] === 'string' ? call['id'] : null, name: named.name, arguments: named.arguments ?? null }
+  const named = call.function as { name: string; arguments?: unknown }
+  return {
+    id: typeof call.id === 'string' ? call.id : null,
+    name: named.name,
+    arguments: named.arguments ?? null,
+  }
 }

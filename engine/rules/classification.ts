@@ -71,14 +71,15 @@ function agentList(field: string): Names {
   return (situation) => {
     const list = inContext(situation) ?? inAgent(situation)
     if (!Array.isArray(list)) return null
-    const known = seen.get(list) ?? new Set(list.map(nameOf))
+    const known = seen.get(list) ?? new Set(list.flatMap((item: unknown) => nameOf(item) ?? []))
     seen.set(list, known)
     return known
   }
 }
 
-function nameOf(item: unknown): string {
+/** Null for an item that names nothing, so that it does not allow a step whose name is empty. */
+function nameOf(item: unknown): string | null {
   if (typeof item === 'string') return item
   const name = typeof item === 'object' && item !== null ? (item as JsonMap).name : null
-  return typeof name === 'string' ? name : ''
+  return typeof name === 'string' ? name : null
 }

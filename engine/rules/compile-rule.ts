@@ -32,7 +32,10 @@ function compileLeaf(rule_type: string, params: JsonMap, path: string, environme
   const [problem] = check(params)
   if (problem !== undefined) {
     const where = problem.path.join('.')
-    throw new ParameterError(inParams(path, where), `\`${rule_type}\`${where === '' ? '' : `, \`${where}\``}: ${problem.message}`)
+    throw new ParameterError(
+      inParams(path, where),
+      `\`${rule_type}\`${where === '' ? '' : `, \`${where}\``}: ${problem.message}`,
+    )
   }
   const target: TargetFilter = Object.fromEntries(
     targetKeys.flatMap((key) => (key in params ? [[key, params[key]]] : [])),

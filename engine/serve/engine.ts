@@ -19,7 +19,7 @@ import { type JsonMap, verbProblem } from '../steps.js'
 import type { Sink } from '../trace/sink.js'
 import { ServeError } from './errors.js'
 import { incidentLines, stepLine } from './lines.js'
-import { awaitRecord, takeDecision, type Task, type Tasks } from './tasks.js'
+import { awaitRecord, type Task, type Tasks, takeDecision } from './tasks.js'
 
 export interface EngineParts {
   readonly policies: LoadedPolicies
@@ -74,7 +74,8 @@ function factsOf(agents: Agents, { agent_allowed_tools, ...context }: EvaluateRe
 }
 
 function judge({ policies, clock, newId }: EngineParts, task: Task, step: Behavior): Evaluation {
-  const scopes: Scope[] = step.step_type === 'task.end' && !task.ended ? ['step_execution', 'task_execution'] : ['step_execution']
+  const scopes: Scope[] =
+    step.step_type === 'task.end' && !task.ended ? ['step_execution', 'task_execution'] : ['step_execution']
   const situation = { step, agent: task.facts, context: task.facts, history: task.history, now: clock() }
   const decision = evaluate(policies.set, scopes, situation)
   return {
@@ -89,15 +90,20 @@ function judge({ policies, clock, newId }: EngineParts, task: Task, step: Behavi
 function recordStep(parts: EngineParts, agents: Agents, sent: Behavior): RecordedStep {
   checkStep(sent, 'step')
   const { task_id } = sent
-  if (task_id === undefined) throw new ServeError('INVALID', '`step.task_id` is missing', [{ path: 'step.task_id', message: 'is missing' }])
+  if (task_id === undefined)
+    throw new ServeError('INVALID', '`step.task_id` is missing', [{ path: 'step.task_id', message: 'is missing' }])
   const now = parts.clock()
   const task = parts.tasks.open(task_id, now)
   const known = sent.agent_id === undefined ? undefined : agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) task.facts = known
-  const step = { ...sent, step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? new Date(now).toISOString() }
-  const evaluation = takeDecision(task, sent.meta?.['evaluation_id'], actionDigest(sent)) ?? judge(parts, task, step)
+  const step = {
+    ...sent,
+    step: sent.step ?? task.last_step + 1,
+    timestamp: sent.timestamp ?? new Date(now).toISOString(),
+  }
+  const evaluation = takeDecision(task, sent.meta?.evaluation_id, actionDigest(sent)) ?? judge(parts, task, step)
   keep(parts, task, step, evaluation)
-  if (step.output?.['status'] === 'blocked') stopTask(parts, task, step)
+  if (step.output?.status === 'blocked') stopTask(parts, task, step)
   return { step: step.step, task_id }
 }
 
@@ -114,7 +120,13 @@ function keep(parts: EngineParts, task: Task, step: Behavior & { step: number },
 function stopTask(parts: EngineParts, task: Task, { agent_id, task_id }: Behavior): void {
   for (const step_type of ['task.error', 'task.end'] as const) {
     const timestamp = new Date(parts.clock()).toISOString()
-    const step = { step_type, step: task.last_step + 1, timestamp, ...(agent_id && { agent_id }), ...(task_id && { task_id }) }
+    const step = {
+      step_type,
+      step: task.last_step + 1,
+      timestamp,
+      ...(agent_id && { agent_id }),
+      ...(task_id && { task_id }),
+    }
     keep(parts, task, step, judge(parts, task, step))
   }
 }
@@ -133,7 +145,11 @@ function endTask(parts: EngineParts, task_id: string): void {
 }
 
 /** Judges the fields as they were sent, and remembers them for the agent's steps. */
-function registerAgent({ policies, clock, newId }: EngineParts, agents: Agents, body: AgentRegistration): LocalRegistration {
+function registerAgent(
+  { policies, clock, newId }: EngineParts,
+  agents: Agents,
+  body: AgentRegistration,
+): LocalRegistration {
   const known = ['agent_key', 'name', 'purpose', 'owner_id', 'risk_classification', 'environment', 'declared_tools']
   const entries = Object.entries(body)
   const agent_id = body.agent_key
@@ -150,5 +166,6 @@ function registerAgent({ policies, clock, newId }: EngineParts, agents: Agents, 
 
 function checkStep(step: Behavior, path: string): void {
   const message = verbProblem(step)
-  if (message !== null) throw new ServeError('INVALID', `\`${path}.verb\`: ${message}`, [{ path: `${path}.verb`, message }])
+  if (message !== null)
+    throw new ServeError('INVALID', `\`${path}.verb\`: ${message}`, [{ path: `${path}.verb`, message }])
 }

@@ -5,7 +5,12 @@ import { isBlocked } from '../steps.js'
 import type { TraceLine } from '../trace/sink.js'
 
 /** The step as recorded: `svc.eval` says how it was decided, `svc.manifests` on task.start what was in force (seed §2). */
-export function stepLine(step: Behavior, evaluation: Evaluation, manifests: readonly ManifestInEffect[], now: number): TraceLine {
+export function stepLine(
+  step: Behavior,
+  evaluation: Evaluation,
+  manifests: readonly ManifestInEffect[],
+  now: number,
+): TraceLine {
   const { evaluation_id, action, risk_score, policies } = evaluation
   const outcomes = policies.map(({ policy_id, name, severity, violated, manifest_id, violation_details }) => ({
     ...{ policy_id, name, severity, violated, manifest_id },
@@ -30,7 +35,10 @@ export function incidentLines(step: Behavior, policies: readonly PolicyResult[],
       task_id: step.task_id ?? '',
       step: step.step ?? null,
       violation,
-      reason: blocks(violation) && step.step !== undefined && !isBlocked(step) ? ('executed_although_blocked' as const) : ('violated' as const),
+      reason:
+        blocks(violation) && step.step !== undefined && !isBlocked(step)
+          ? ('executed_although_blocked' as const)
+          : ('violated' as const),
     }))
 }
 

@@ -14,14 +14,19 @@ const checker = createChecker(Object.values(documents))
 export async function readBody<T>(request: IncomingMessage, schema: SchemaName): Promise<T> {
   const type = (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json') throw new ServeError('UNSUPPORTED_MEDIA_TYPE', 'send the body as `application/json`')
-  if (request.headers['content-encoding'] !== undefined) throw new ServeError('UNSUPPORTED_MEDIA_TYPE', 'send the body uncompressed')
+  if (request.headers['content-encoding'] !== undefined)
+    throw new ServeError('UNSUPPORTED_MEDIA_TYPE', 'send the body uncompressed')
   const value = parse(await readBytes(request))
   const problems = checker(`${schema}.json`)(value)
   if (problems.length === 0) return value as T
   const errors = problems.map(({ path, message }) => ({ path: path.join('.'), message }))
   const [first] = errors
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  throw new ServeError('INVALID', `${first?.path === '' ? 'body' : `\`${first?.path}\``}: ${first?.message}${more}`, errors)
+  throw new ServeError(
+    'INVALID',
+    `${first?.path === '' ? 'body' : `\`${first?.path}\``}: ${first?.message}${more}`,
+    errors,
+  )
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {

@@ -25,7 +25,11 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     return 1
   }
   try {
-    const sources = { baseline: options.baseline === true, paths: options.policyFile, agent_key: options.agentKey ?? null }
+    const sources = {
+      baseline: options.baseline === true,
+      paths: options.policyFile,
+      agent_key: options.agentKey ?? null,
+    }
     const policies = loadFiles(sources, Date.now())
     const sink = openSink(options.logLocation, env, out)
     const server = assemble(policies, sink, err)
@@ -43,7 +47,8 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
 function refusalOf({ baseline, policyFile, host, port }: ServeOptions, env: Environment): string | null {
   if (baseline !== true && policyFile.length === 0) {
     const platform = ['SVC_API_URL', 'SVC_API_KEY', 'SVC_AGENT_KEY'].filter((name) => env[name] !== undefined)
-    const hint = platform.length > 0 ? ` (${platform.join(', ')} is set, but this version reads policies from files only)` : ''
+    const hint =
+      platform.length > 0 ? ` (${platform.join(', ')} is set, but this version reads policies from files only)` : ''
     return `no policy source${hint}: give --baseline for the bundled baseline, or --policy-file PATH for your own manifests`
   }
   if (!/^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host)) {
@@ -65,7 +70,13 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   })
 }
 
-function announce(server: Server, policies: LoadedPolicies, { logLocation }: ServeOptions, out: Writable, err: Writable): void {
+function announce(
+  server: Server,
+  policies: LoadedPolicies,
+  { logLocation }: ServeOptions,
+  out: Writable,
+  err: Writable,
+): void {
   const { address, port, family } = server.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const { set, load_state, dropped } = policies

@@ -19,7 +19,10 @@ type Handler = (request: IncomingMessage) => Promise<unknown>
 /** The server, not listening yet. Slow senders are cut off: 10 s for the head, 30 s for all of a request. */
 export function createLocalServer(parts: ServerParts): Server {
   const { engine } = parts
-  const post = <T>(schema: SchemaName, act: (body: T) => unknown): Handler => async (request) => act(await readBody<T>(request, schema))
+  const post =
+    <T>(schema: SchemaName, act: (body: T) => unknown): Handler =>
+    async (request) =>
+      act(await readBody<T>(request, schema))
   const routes: Readonly<Record<string, readonly [method: string, handler: Handler]>> = {
     '/health': ['GET', async () => healthOf(parts)],
     '/evaluate': ['POST', post('evaluate-request', engine.evaluate)],

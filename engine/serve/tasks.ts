@@ -1,7 +1,7 @@
 // The tasks under way on this machine, bounded by number and age.
 import type { Evaluation } from '@svc/schemas'
-import { type History, newHistory } from '../policy/history.js'
 import type { PolicySet } from '../policy/compile.js'
+import { type History, newHistory } from '../policy/history.js'
 import type { JsonMap } from '../steps.js'
 
 export interface Task {
@@ -57,7 +57,16 @@ export function createTasks(set: PolicySet, limits: TaskLimits): Tasks {
   const begin = (task_id: string, now: number): Task => {
     makeRoom(now)
     const history_lost = evicted.delete(task_id)
-    return { task_id, history: newHistory(set), last_step: 0, facts: {}, pending: new Map(), ended: false, history_lost, touched_at: now }
+    return {
+      task_id,
+      history: newHistory(set),
+      last_step: 0,
+      facts: {},
+      pending: new Map(),
+      ended: false,
+      history_lost,
+      touched_at: now,
+    }
   }
 
   return {

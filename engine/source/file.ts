@@ -27,7 +27,15 @@ export function loadFiles(sources: FileSources, now: number): LoadedPolicies {
   const dropped = [...offer.unreadable, ...set.dropped]
   const offered = set.offered + offer.unreadable.length
   const source = sources.paths.length === 0 ? 'baseline' : 'file'
-  return { set, offered, dropped, load_state: firstState(offered, set.count), manifests: offer.manifests, source, loaded_at: now }
+  return {
+    set,
+    offered,
+    dropped,
+    load_state: firstState(offered, set.count),
+    manifests: offer.manifests,
+    source,
+    loaded_at: now,
+  }
 }
 
 interface PolicyFile {
@@ -71,7 +79,12 @@ function offerOf(files: readonly PolicyFile[], agent_key: string | null): Offer 
     const waived = agent_key === null ? new Map<string, number>() : waivedUntil(value, agent_key)
     for (const policy of made.policies) {
       const until = waived.get(policy.name)
-      policies.push({ ...policy, id: policies.length + 1, version: 1, ...(until !== undefined && { waived_until: until }) })
+      policies.push({
+        ...policy,
+        id: policies.length + 1,
+        version: 1,
+        ...(until !== undefined && { waived_until: until }),
+      })
     }
     manifests.push({ manifest_id: made.manifest_id, name: value.name, path, sha })
   }

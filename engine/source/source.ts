@@ -40,6 +40,7 @@ export function firstState(offered: number, in_effect: number): LoadState {
 /** One line for the error stream, because these states allow every step; null while something is enforced. */
 export function ungovernedLine({ load_state, offered }: LoadedPolicies): string | null {
   if (load_state === 'none_configured') return 'svc: none_configured: the source has no policies, every step is allowed'
-  if (load_state === 'all_dropped') return `svc: all_dropped: all ${offered} policies were refused, every step is allowed; see /health`
+  if (load_state === 'all_dropped')
+    return `svc: all_dropped: all ${offered} policies were refused, every step is allowed; see /health`
   return null
 }

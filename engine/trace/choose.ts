@@ -9,13 +9,13 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Opens the sink at `file:PATH`, `stdout` or `none`. Throws for a location that is none, or cannot be opened. */
 export function openSink(location: string | undefined, env: Environment, out: Writable): Sink {
-  const sink = sinkAt(location ?? env['SVC_LOG_LOCATION'] ?? 'auto', env, out)
-  if (env['SVC_LOG_PAYLOADS'] !== 'metadata_only') return sink
+  const sink = sinkAt(location ?? env.SVC_LOG_LOCATION ?? 'auto', env, out)
+  if (env.SVC_LOG_PAYLOADS !== 'metadata_only') return sink
   return { ...sink, write: (line) => sink.write(withoutPayloads(line)) }
 }
 
 function sinkAt(location: string, env: Environment, out: Writable): Sink {
-  if (location === 'auto') return fileSink(join(env['SVC_DATA_DIR'] ?? 'data', 'traces.jsonl'))
+  if (location === 'auto') return fileSink(join(env.SVC_DATA_DIR ?? 'data', 'traces.jsonl'))
   if (location === 'stdout') return stdoutSink(out)
   if (location === 'none') return nowhere
   if (location.startsWith('file:') && location.length > 5) return fileSink(location.slice(5))

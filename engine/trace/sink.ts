@@ -25,6 +25,6 @@ export interface Sink {
 export function withoutPayloads(line: TraceLine): TraceLine {
   if (line.kind !== 'step') return line
   const { input: _input, output, ...rest } = line
-  const status = output?.['status']
+  const status = output?.status
   return status === undefined ? rest : { ...rest, output: { status } }
 }

@@ -30,6 +30,13 @@ export async function applyBaseline(scope: Scope, tx: Transaction, now: number, 
     manifest_id,
   })
   await insertPolicies(scope, tx, now, assignment_id, policies)
-  const data = { agent_id: agent.agent_id, manifest_path: file.path, manifest_sha: file.blob_sha, policies: policies.length }
-  await recordEvents(scope, tx, now, [{ kind: 'assignment.created', subject_kind: 'assignment', subject_id: String(assignment_id), data }])
+  const data = {
+    agent_id: agent.agent_id,
+    manifest_path: file.path,
+    manifest_sha: file.blob_sha,
+    policies: policies.length,
+  }
+  await recordEvents(scope, tx, now, [
+    { kind: 'assignment.created', subject_kind: 'assignment', subject_id: String(assignment_id), data },
+  ])
 }

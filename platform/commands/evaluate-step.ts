@@ -73,10 +73,10 @@ async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, task_
 /** What the caller says may tighten what is registered, never loosen it (engine.md §2). */
 function tightened(agent: JsonMap, context: NonNullable<HostedEvaluateRequest['context']>): JsonMap {
   const { risk_classification: said, agent_id: _agent, task_id: _task, agent_allowed_tools, ...rest } = context
-  const known = agent['risk_classification'] as NonNullable<typeof said>
+  const known = agent.risk_classification as NonNullable<typeof said>
   const risk_classification = said !== undefined && compareLevels(said, known) > 0 ? said : known
   const tools = context.declared_tools ?? agent_allowed_tools
-  return { ...agent, ...rest, risk_classification, declared_tools: fewerTools(agent['declared_tools'], tools) }
+  return { ...agent, ...rest, risk_classification, declared_tools: fewerTools(agent.declared_tools, tools) }
 }
 
 function fewerTools(registered: unknown, said: Agent['declared_tools'] | undefined): unknown {

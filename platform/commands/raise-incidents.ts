@@ -3,7 +3,13 @@ import type { StepViolation } from '@svc/schemas'
 import { newId } from '../ids.js'
 import type { Transaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
-import { countOccurrences, type IncidentKey, insertIncidents, latestIncidents, type NewIncident } from '../store/incidents.js'
+import {
+  countOccurrences,
+  type IncidentKey,
+  insertIncidents,
+  latestIncidents,
+  type NewIncident,
+} from '../store/incidents.js'
 import type { Scope } from '../store/scope.js'
 
 /** A violation and where it was found; a registration has no task, no entry and no step. */
@@ -19,11 +25,22 @@ export interface FoundViolation extends IncidentKey {
  * Opens an incident for each policy, agent and task that has none open or active, and counts the others. After
  * `resolved` a new one opens; after `ignored` it only counts. Waived violations make none. The log must be locked.
  */
-export async function raiseIncidents(scope: Scope, tx: Transaction, now: number, found: readonly FoundViolation[]): Promise<void> {
+export async function raiseIncidents(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  found: readonly FoundViolation[],
+): Promise<void> {
   const groups = groupByKey(found.filter(({ violation }) => !violation.waived))
   if (groups.size === 0) return
-  const latest = await latestIncidents(scope, tx, [...groups.values()].map(([first]) => first))
-  const known = new Map(latest.filter(({ state }) => state !== 'resolved').map((incident) => [keyOf(incident), incident.id]))
+  const latest = await latestIncidents(
+    scope,
+    tx,
+    [...groups.values()].map(([first]) => first),
+  )
+  const known = new Map(
+    latest.filter(({ state }) => state !== 'resolved').map((incident) => [keyOf(incident), incident.id]),
+  )
   const counts: { id: string; occurrences: number }[] = []
   const opened: NewIncident[] = []
   for (const [key, group] of groups) {
@@ -71,5 +88,10 @@ function newIncident(group: Group, now: number): NewIncident {
 
 function openedEvent(incident: NewIncident) {
   const { id, policy_id, agent_id, task_id, severity } = incident
-  return { kind: 'incident.opened', subject_kind: 'incident', subject_id: id, data: { policy_id, agent_id, task_id, severity } }
+  return {
+    kind: 'incident.opened',
+    subject_kind: 'incident',
+    subject_id: id,
+    data: { policy_id, agent_id, task_id, severity },
+  }
 }

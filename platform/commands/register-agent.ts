@@ -1,13 +1,12 @@
 // Registering an agent (platform.md §2): idempotent; the baseline comes first, then registration is judged.
-import { compareLevels, type JsonMap, type RiskLevel } from '@svc/engine'
-import { evaluate, newHistory } from '@svc/engine'
+import { compareLevels, evaluate, type JsonMap, newHistory, type RiskLevel } from '@svc/engine'
 import type { AgentRegistration, RegisteredAgent } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
 import { loadRules } from '../ingest/rulebook.js'
 import { stepViolation } from '../ingest/violations.js'
 import type { Platform } from '../platform.js'
-import { agentIdOf, type AgentRow, type AgentValues, findAgents, putAgent } from '../store/agents.js'
+import { type AgentRow, type AgentValues, agentIdOf, findAgents, putAgent } from '../store/agents.js'
 import { type Transaction, withTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { bumpConfig, lockLog } from '../store/log.js'
@@ -33,7 +32,10 @@ export async function registerAgent(
     await lockLog(scope, tx)
     const [known] = await findAgents(scope, tx, [agent_id])
     if (known !== undefined && !known.active) {
-      throw new PlatformError('AGENT_DEACTIVATED', `agent \`${body.agent_key}\` is deactivated: an operator can reactivate it`)
+      throw new PlatformError(
+        'AGENT_DEACTIVATED',
+        `agent \`${body.agent_key}\` is deactivated: an operator can reactivate it`,
+      )
     }
     const sent: JsonMap = { ...known?.sent, ...body }
     const values = agentValues({ agent_id, api_key_id: key.key_id, known: known ?? null, sent })
@@ -80,7 +82,13 @@ function agentValues({ agent_id, api_key_id, known, sent }: Merge): AgentValues 
   }
 }
 
-async function noteRegistration(scope: Scope, tx: Transaction, now: number, agent: AgentValues, known: AgentRow | null) {
+async function noteRegistration(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  agent: AgentValues,
+  known: AgentRow | null,
+) {
   const { agent_id, agent_key, risk_classification, pending_risk_classification } = agent
   const data = { agent_key, risk_classification, pending_risk_classification }
   const kind = known === null ? 'agent.registered' : 'agent.updated'

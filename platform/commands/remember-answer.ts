@@ -36,7 +36,8 @@ export async function withIdempotencyKey(call: Call, key: KeyIdentity, run: () =
     await withTransaction(platform.db, scope, (tx) => keepAnswer(scope, tx, reservation, { status, body }))
     return reply
   } catch (error) {
-    if (known === null) await withTransaction(platform.db, scope, (tx) => forgetRequest(scope, tx, reservation)).catch(() => null)
+    if (known === null)
+      await withTransaction(platform.db, scope, (tx) => forgetRequest(scope, tx, reservation)).catch(() => null)
     throw error
   }
 }
@@ -44,7 +45,10 @@ export async function withIdempotencyKey(call: Call, key: KeyIdentity, run: () =
 /** The answer kept for this request; null while the first try has none, which makes it safe to run again. */
 function answerTo(call: Call, known: KnownRequest): Reply | null {
   if (!timingSafeEqual(known.mac, macOf(call, known.salt))) {
-    throw new PlatformError('IDEMPOTENCY_KEY_REUSED', 'this `Idempotency-Key` was sent with another request: use a new one')
+    throw new PlatformError(
+      'IDEMPOTENCY_KEY_REUSED',
+      'this `Idempotency-Key` was sent with another request: use a new one',
+    )
   }
   if (known.answer === null) return null
   const status = known.answer.status === 201 ? 200 : known.answer.status

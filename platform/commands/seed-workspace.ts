@@ -1,7 +1,8 @@
 // The first start: one workspace, one key, and what opens them on this machine.
 import { randomBytes } from 'node:crypto'
-import { newId } from '../ids.js'
 import type { Config } from '../config.js'
+import type { Credentials } from '../credentials.js'
+import { newId } from '../ids.js'
 import { type Database, type Transaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import {
@@ -12,13 +13,17 @@ import {
   keyHash,
 } from '../store/organizations.js'
 import { scopeOf } from '../store/scope.js'
-import type { Credentials } from '../credentials.js'
 
 /**
  * Sees to it that a workspace exists and that the local key and, when configured, the seed key open it. Starting again
  * changes nothing. Processes that start together on one server take turns.
  */
-export async function seedWorkspace(db: Database, config: Config, credentials: Credentials, now: number): Promise<string> {
+export async function seedWorkspace(
+  db: Database,
+  config: Config,
+  credentials: Credentials,
+  now: number,
+): Promise<string> {
   return withUnscopedTransaction(db, async (tx) => {
     await tx.query('lock table organizations in exclusive mode')
     const org_id = (await firstOrganizationUnscoped(tx)) ?? (await makeWorkspace(tx, now))
@@ -45,6 +50,11 @@ async function admitKey(tx: Transaction, now: number, org_id: string, name: stri
   await note(tx, now, org_id, { kind: 'api_key.created', subject_kind: 'api_key', subject_id: key_id })
 }
 
-async function note(tx: Transaction, now: number, org_id: string, event: { kind: string; subject_kind: string; subject_id: string }) {
+async function note(
+  tx: Transaction,
+  now: number,
+  org_id: string,
+  event: { kind: string; subject_kind: string; subject_id: string },
+) {
   await recordEvents(scopeOf(org_id, { kind: 'system', id: 'start' }), tx, now, [{ ...event, data: {} }])
 }

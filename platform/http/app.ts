@@ -46,12 +46,14 @@ const headers = {
 function identify({ logger, clock }: Platform) {
   return (request: Request, response: Response, next: NextFunction) => {
     const request_id = `req_${randomUUID()}`
-    response.locals['request_id'] = request_id
+    response.locals.request_id = request_id
     response.setHeader('x-request-id', request_id)
     if (logger.isLevelEnabled('info')) {
       const started = clock()
       const { method, path } = request
-      response.on('finish', () => logger.info({ request_id, method, path, status: response.statusCode, ms: clock() - started }, 'request'))
+      response.on('finish', () =>
+        logger.info({ request_id, method, path, status: response.statusCode, ms: clock() - started }, 'request'),
+      )
     }
     next()
   }
@@ -66,12 +68,12 @@ function serve(app: Express, platform: Platform, authenticate: Authenticate, rou
   const checkQuery = queryCheck(route.query ?? {})
   const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
   const admit = async (request: Request, response: Response, next: NextFunction) => {
-    response.locals['principal'] = await authenticate(request.headers.authorization, route.access)
+    response.locals.principal = await authenticate(request.headers.authorization, route.access)
     next()
   }
   const steps = route.body === undefined ? [] : [mediaType(route), route.lines ? readBatch : readBody]
   app[route.method](path, admit, ...steps, async (request: Request, response: Response) => {
-    const principal = response.locals['principal'] as Principal
+    const principal = response.locals.principal as Principal
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const body = route.body === undefined || route.lines ? null : validated(route.body, readJson(raw))
     const reply = await route.handle({
@@ -79,7 +81,7 @@ function serve(app: Express, platform: Platform, authenticate: Authenticate, rou
       params: request.params as Record<string, string>,
       query: checkQuery(request.query),
       header: (name) => request.get(name),
-      request_id: String(response.locals['request_id']),
+      request_id: String(response.locals.request_id),
     })
     send(response, reply)
   })
@@ -122,7 +124,7 @@ function answerError({ logger }: Platform) {
   // Express knows an error handler by its four parameters.
   return (thrown: unknown, _request: Request, response: Response, _next: NextFunction) => {
     const error = asPlatformError(thrown)
-    const request_id = String(response.locals['request_id'])
+    const request_id = String(response.locals.request_id)
     if (error.code === 'INTERNAL') logger.error({ request_id, err: thrown }, 'unexpected error')
     if (response.headersSent) {
       response.destroy()

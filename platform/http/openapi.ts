@@ -10,7 +10,11 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operation(route) }
   return {
     openapi: '3.1.0',
-    info: { title: 'svc platform', version, description: 'Registration, log, incidents and policies of governed agents.' },
+    info: {
+      title: 'svc platform',
+      version,
+      description: 'Registration, log, incidents and policies of governed agents.',
+    },
     paths,
     components: {
       schemas: Object.fromEntries(Object.entries(documents).map(([name, document]) => [name, component(document)])),
@@ -25,7 +29,12 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
 function operation(route: Route): JsonMap {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
   const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
-  const inQuery = Object.entries(route.query ?? {}).map(([name, { description, ...schema }]) => ({ name, in: 'query', description, schema }))
+  const inQuery = Object.entries(route.query ?? {}).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    description,
+    schema,
+  }))
   return {
     summary: route.summary,
     tags: [route.tag],
@@ -33,7 +42,13 @@ function operation(route: Route): JsonMap {
     security: route.access.kinds.map((kind) => ({ [kind === 'key' ? 'api_key' : 'operator']: [] })),
     ...(inPath.length + inQuery.length > 0 && { parameters: [...inPath, ...inQuery] }),
     ...(route.body !== undefined && { requestBody: { required: true, content: json(route.body) } }),
-    responses: { ...successes(route), default: { description: problemTitles, content: { 'application/problem+json': { schema: reference('problem') } } } },
+    responses: {
+      ...successes(route),
+      default: {
+        description: problemTitles,
+        content: { 'application/problem+json': { schema: reference('problem') } },
+      },
+    },
   }
 }
 
@@ -42,7 +57,10 @@ const problemTitles = `A problem: ${Object.keys(errorTable).join(', ')}`
 function successes(route: Route): JsonMap {
   const entries = Object.entries(route.responses).map(([status, name]) => [
     status,
-    { description: name === null ? 'No body' : (documents[name]['description'] ?? name), ...(name !== null && { content: json(name) }) },
+    {
+      description: name === null ? 'No body' : (documents[name].description ?? name),
+      ...(name !== null && { content: json(name) }),
+    },
   ])
   return Object.fromEntries(entries)
 }

@@ -53,7 +53,10 @@ export function checked<T>(problems: readonly SchemaProblem[], value: unknown): 
 export function invalid(errors: readonly FieldError[]): PlatformError {
   const [first] = errors
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  const detail = first === undefined ? 'a field is wrong' : `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
+  const detail =
+    first === undefined
+      ? 'a field is wrong'
+      : `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
   return new PlatformError('INVALID', detail, { errors })
 }
 

@@ -2,12 +2,12 @@
 // INVARIANT (order): only the holder of the log row's lock places entries, so that seq, log_index and received_at
 // have no gap and no fork, however many processes write.
 import { record } from '@svc/engine'
+import { raiseIncidents } from '../commands/raise-incidents.js'
 import { soleActiveAgents } from '../store/agents.js'
 import { type Database, type Transaction, withTransaction } from '../store/db.js'
 import { appendEntries, findSteps, lockLog, readHeads, readTail } from '../store/log.js'
 import type { Scope } from '../store/scope.js'
 import { insertViolations } from '../store/violations.js'
-import { raiseIncidents } from '../commands/raise-incidents.js'
 import { type Batch, type Item, type Outcome, stepKey } from './batch.js'
 import type { Histories } from './histories.js'
 import { namedAgent, place } from './place.js'
@@ -38,7 +38,10 @@ export async function commitBatch(parts: CommitParts, scope: Scope, items: reado
   } catch (error) {
     // What the caches learned from this batch did not happen, or cannot be relied on.
     parts.rulebook.forget(scope.org_id)
-    parts.histories.forget(scope.org_id, items.map((item) => item.request.task_id))
+    parts.histories.forget(
+      scope.org_id,
+      items.map((item) => item.request.task_id),
+    )
     throw error
   }
 }

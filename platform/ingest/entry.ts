@@ -13,8 +13,8 @@ import {
   payloadFields,
   recordText,
   type Step,
-  saltBytes,
   type StoredEntry,
+  saltBytes,
 } from '@svc/engine'
 import type { LogRecord, LogRequest } from '@svc/schemas'
 
@@ -29,7 +29,9 @@ export type AcceptedStep = Step & {
 /** What a request says of a step, in the shape rules see. The flags follow from the step when they are not sent. */
 export function acceptedStep(request: LogRequest, agent_id: string): AcceptedStep {
   const { task_id, step_type, timestamp } = request
-  const payload = Object.fromEntries(payloadFields.flatMap((field) => (field in request ? [[field, request[field]]] : [])))
+  const payload = Object.fromEntries(
+    payloadFields.flatMap((field) => (field in request ? [[field, request[field]]] : [])),
+  )
   const step = { ...payload, agent_id, task_id, step_type, timestamp, step: request.step ?? request.step_number ?? 0 }
   return {
     ...step,

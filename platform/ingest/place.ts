@@ -51,7 +51,10 @@ function writerOf(batch: Batch, item: Item, head: StoredHead | null): AgentRules
     return new PlatformError('CONFLICT', `task \`${request.task_id}\` belongs to another agent, and a task has one`)
   }
   if (rules.agent.active) return rules
-  return new PlatformError('AGENT_DEACTIVATED', `agent \`${rules.agent.agent_key}\` is deactivated: an operator can reactivate it`)
+  return new PlatformError(
+    'AGENT_DEACTIVATED',
+    `agent \`${rules.agent.agent_key}\` is deactivated: an operator can reactivate it`,
+  )
 }
 
 interface SentStep {
@@ -98,7 +101,13 @@ function scopesOf(step: AcceptedStep) {
   return ends ? (['step_execution', 'task_execution'] as const) : (['step_execution'] as const)
 }
 
-function remember(batch: Batch, placed: PlacedEntry, step: AcceptedStep, head: StoredHead | null, history: CachedHistory) {
+function remember(
+  batch: Batch,
+  placed: PlacedEntry,
+  step: AcceptedStep,
+  head: StoredHead | null,
+  history: CachedHistory,
+) {
   const at = Date.parse(placed.entry.occurred_at)
   record(history.set, history.history, step, at)
   history.seq = placed.entry.seq

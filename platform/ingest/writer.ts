@@ -36,7 +36,9 @@ export function createIngest(parts: CommitParts, report: (error: unknown) => voi
     if (refusal !== null) return Promise.resolve(requests.map(() => ({ error: refusal })))
     const lane = lanes.get(scope.org_id) ?? startLane(scope)
     return Promise.all(
-      requests.map((request) => new Promise<Outcome>((answer) => lane.waiting.push({ item: { key, request }, answer }))),
+      requests.map(
+        (request) => new Promise<Outcome>((answer) => lane.waiting.push({ item: { key, request }, answer })),
+      ),
     )
   }
 
@@ -67,7 +69,12 @@ async function drain(
   await new Promise((resolve) => setImmediate(resolve))
   while (lane.waiting.length > 0) {
     const batch = lane.waiting.splice(0, largestBatch)
-    const outcomes = await settle(parts, lane.scope, batch.map(({ item }) => item), report)
+    const outcomes = await settle(
+      parts,
+      lane.scope,
+      batch.map(({ item }) => item),
+      report,
+    )
     for (const [index, { answer }] of batch.entries()) answer(outcomes[index] ?? { error: internal() })
   }
   // INVARIANT (no lost entry): found empty and left in one go, so that nothing can be queued on a lane that has ended.

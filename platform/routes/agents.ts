@@ -1,11 +1,11 @@
+import type { AgentRegistration } from '@svc/schemas'
 import { registerAgent } from '../commands/register-agent.js'
 import { PlatformError } from '../errors.js'
-import { invalid } from '../http/validate.js'
 import { byKey, byOperator, type Call, parameters, type Route } from '../http/route.js'
+import { invalid } from '../http/validate.js'
 import { agentView, findAgents } from '../store/agents.js'
 import { withSnapshot } from '../store/db.js'
 import { listAgents } from '../store/lists.js'
-import type { AgentRegistration } from '@svc/schemas'
 import { listReply, pageOf } from './page.js'
 
 const tag = 'Agents'
@@ -36,7 +36,10 @@ export const agentRoutes: readonly Route[] = [
     tag,
     access: byOperator,
     query: {
-      ...{ risk_classification: parameters.choice('risk level', levels), environment: parameters.choice('environment', environments) },
+      ...{
+        risk_classification: parameters.choice('risk level', levels),
+        environment: parameters.choice('environment', environments),
+      },
       ...{ active: parameters.flag('deactivated ones or not'), q: parameters.text('part of the name or key') },
       ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },
     },
@@ -55,7 +58,7 @@ export const agentRoutes: readonly Route[] = [
     access: byOperator,
     responses: { 200: 'agent' },
     handle: async ({ platform, scope, params }: Call) => {
-      const [agent] = await withSnapshot(platform.db, scope, (tx) => findAgents(scope, tx, [params['agent_id'] ?? '']))
+      const [agent] = await withSnapshot(platform.db, scope, (tx) => findAgents(scope, tx, [params.agent_id ?? '']))
       if (agent === undefined) throw new PlatformError('NOT_FOUND', 'no such agent')
       return { status: 200, body: agentView(agent) }
     },
@@ -65,5 +68,8 @@ export const agentRoutes: readonly Route[] = [
 /** The database cannot hold the character NUL in text. */
 function refuseNul(body: AgentRegistration): void {
   const fields = Object.entries(body).filter((entry) => JSON.stringify(entry).includes('\\u0000'))
-  if (fields.length > 0) throw invalid(fields.map(([path]) => ({ path: path.replaceAll('\0', ''), message: 'the character NUL is not allowed' })))
+  if (fields.length > 0)
+    throw invalid(
+      fields.map(([path]) => ({ path: path.replaceAll('\0', ''), message: 'the character NUL is not allowed' })),
+    )
 }

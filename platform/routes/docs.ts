@@ -1,6 +1,7 @@
 // The readable description of the endpoints: everything is served from here, nothing from elsewhere.
-import { dirname, join } from 'node:path'
+
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { type Request, type Response, Router } from 'express'
 import { openapiDocument } from '../http/openapi.js'
 import type { Route } from '../http/route.js'

@@ -31,6 +31,11 @@ async function healthOf({ db, clock, started_at, version }: Platform): Promise<P
     version,
     uptime_seconds: (clock() - started_at) / 1000,
     system: { rss, heap: heapUsed, load: loadavg()[0] ?? 0, node: process.version },
-    database: { connected, latency_ms: connected ? clock() - started : null, kind: db.kind, migration: migration ?? null },
+    database: {
+      connected,
+      latency_ms: connected ? clock() - started : null,
+      kind: db.kind,
+      migration: migration ?? null,
+    },
   }
 }

@@ -11,7 +11,11 @@ import { listTasks } from '../store/tasks.js'
 import { nextCursor, numberAfter, pageOf } from './page.js'
 
 const tag = 'Log'
-const span = { from: parameters.time('not before'), to: parameters.time('not after'), q: parameters.text('part of the task_id') }
+const span = {
+  from: parameters.time('not before'),
+  to: parameters.time('not after'),
+  q: parameters.text('part of the task_id'),
+}
 
 export const logRoutes: readonly Route[] = [
   {
@@ -24,8 +28,11 @@ export const logRoutes: readonly Route[] = [
     responses: { 200: 'logged-step', 201: 'logged-step' },
     handle: (call) =>
       withIdempotencyKey(call, keyOf(call), async () => {
-        const [outcome] = await call.platform.ingest.submit(call.scope, keyOf(call), [oneNumber(call.body as LogRequest)])
-        if (outcome === undefined || 'error' in outcome) throw outcome?.error ?? new PlatformError('INTERNAL', 'no answer')
+        const [outcome] = await call.platform.ingest.submit(call.scope, keyOf(call), [
+          oneNumber(call.body as LogRequest),
+        ])
+        if (outcome === undefined || 'error' in outcome)
+          throw outcome?.error ?? new PlatformError('INTERNAL', 'no answer')
         return reply(outcome.status, outcome.entry, outcome.replayed)
       }),
   },
@@ -39,7 +46,9 @@ export const logRoutes: readonly Route[] = [
     lines: true,
     responses: { 200: 'batch-answer' },
     handle: (call) =>
-      withIdempotencyKey(call, keyOf(call), async () => reply(200, { results: await logBatch(call, batchEntries(call)) }, false)),
+      withIdempotencyKey(call, keyOf(call), async () =>
+        reply(200, { results: await logBatch(call, batchEntries(call)) }, false),
+      ),
   },
   {
     method: 'get',
@@ -48,13 +57,19 @@ export const logRoutes: readonly Route[] = [
     tag,
     access: byOperator,
     query: {
-      ...{ task_id: parameters.text('one task'), agent_id: parameters.text('one agent'), step_type: parameters.text('one type') },
+      ...{
+        task_id: parameters.text('one task'),
+        agent_id: parameters.text('one agent'),
+        step_type: parameters.text('one type'),
+      },
       ...{ ...span, limit: parameters.limit(200, 50), cursor: parameters.cursor },
     },
     responses: { 200: 'log-list' },
     handle: async ({ platform, scope, query }) => {
       const page = pageOf(query)
-      const logs = await withSnapshot(platform.db, scope, (tx) => readLogs(scope, tx, query, page.limit, numberAfter(page)))
+      const logs = await withSnapshot(platform.db, scope, (tx) =>
+        readLogs(scope, tx, query, page.limit, numberAfter(page)),
+      )
       return { status: 200, body: { logs, next_cursor: nextCursor(logs, page.limit, (entry) => entry.log_index) } }
     },
   },
@@ -66,14 +81,20 @@ export const logRoutes: readonly Route[] = [
     access: byOperator,
     query: {
       ...{ skip: parameters.skip, limit: parameters.limit(100, 20), agent_id: parameters.text('one agent') },
-      ...{ environment: parameters.text('environment of the agent'), unfinished: parameters.flag('no end within the timeout') },
+      ...{
+        environment: parameters.text('environment of the agent'),
+        unfinished: parameters.flag('no end within the timeout'),
+      },
       ...{ status: parameters.choice('status', ['error', 'completed', 'running']), ...span },
     },
     responses: { 200: 'task-list' },
     handle: async ({ platform, scope, query }) => {
-      const page = { skip: Number(query['skip'] ?? 0), limit: Number(query['limit'] ?? 20) }
+      const page = { skip: Number(query.skip ?? 0), limit: Number(query.limit ?? 20) }
       const overdue = new Date(platform.clock() - platform.config.task_timeout_seconds * 1000).toISOString()
-      return { status: 200, body: await withSnapshot(platform.db, scope, (tx) => listTasks(scope, tx, query, page, overdue)) }
+      return {
+        status: 200,
+        body: await withSnapshot(platform.db, scope, (tx) => listTasks(scope, tx, query, page, overdue)),
+      }
     },
   },
   {
@@ -84,7 +105,7 @@ export const logRoutes: readonly Route[] = [
     access: byOperator,
     responses: { 200: 'log-detail' },
     handle: async ({ platform, scope, params }) => {
-      const entry = await withSnapshot(platform.db, scope, (tx) => readLog(scope, tx, params['log_id'] ?? ''))
+      const entry = await withSnapshot(platform.db, scope, (tx) => readLog(scope, tx, params.log_id ?? ''))
       if (entry === null) throw new PlatformError('NOT_FOUND', 'no such entry')
       return { status: 200, body: entry }
     },
@@ -132,10 +153,13 @@ function readEntry(value: unknown): LogRequest | PlatformError {
 function oneNumber(request: LogRequest): LogRequest {
   const { step, step_number } = request
   if (step === undefined || step_number === undefined || step === step_number) return request
-  throw invalid([{ path: 'step_number', message: `is another name of \`step\`, and says ${step_number} where that says ${step}` }])
+  throw invalid([
+    { path: 'step_number', message: `is another name of \`step\`, and says ${step_number} where that says ${step}` },
+  ])
 }
 
 function batchResult(outcome: Outcome, request_id: string): BatchResult {
-  if ('error' in outcome) return { status: errorTable[outcome.error.code].status, problem: problemOf(outcome.error, request_id) }
+  if ('error' in outcome)
+    return { status: errorTable[outcome.error.code].status, problem: problemOf(outcome.error, request_id) }
   return { status: outcome.status, replayed: outcome.replayed, entry: outcome.entry }
 }

@@ -5,11 +5,19 @@ import type { Listed, Page } from '../store/lists.js'
 
 /** Which page a query asks for. Throws INVALID for a cursor that is none. */
 export function pageOf(query: Query, fallback = 50): Page {
-  return { limit: Number(query['limit'] ?? fallback), after: query['cursor'] === undefined ? null : decode(query['cursor']) }
+  return {
+    limit: Number(query.limit ?? fallback),
+    after: query.cursor === undefined ? null : decode(query.cursor),
+  }
 }
 
 /** The list under its name, its total, and where the next page begins. */
-export function listReply<T>(name: string, { rows, total }: Listed<T>, { limit }: Page, keyOf: (row: T) => string | number) {
+export function listReply<T>(
+  name: string,
+  { rows, total }: Listed<T>,
+  { limit }: Page,
+  keyOf: (row: T) => string | number,
+) {
   return { status: 200, body: { [name]: rows, total, next_cursor: nextCursor(rows, limit, keyOf) } }
 }
 
@@ -31,5 +39,7 @@ function decode(cursor: string): string {
 export function numberAfter({ after }: Page): number | null {
   if (after === null) return null
   if (/^\d{1,16}$/.test(after)) return Number(after)
-  throw new PlatformError('INVALID', '`cursor` is not one that a page here returned', { errors: [{ path: 'cursor', message: 'not a cursor' }] })
+  throw new PlatformError('INVALID', '`cursor` is not one that a page here returned', {
+    errors: [{ path: 'cursor', message: 'not a cursor' }],
+  })
 }

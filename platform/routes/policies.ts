@@ -46,7 +46,7 @@ export const policyRoutes: readonly Route[] = [
     query: { agent_key: parameters.text('the agent, by its own key') },
     responses: { 200: 'effective-policies', 304: null },
     handle: async ({ platform, scope, principal, query, header }) => {
-      const agent_key = query['agent_key']
+      const agent_key = query.agent_key
       if (agent_key === undefined) {
         const errors = [{ path: 'agent_key', message: '`agent_key` is missing' }]
         throw new PlatformError('INVALID', 'name the agent as `agent_key`', { errors })

@@ -52,7 +52,7 @@ const longestChain = 100_000
 /** Runs a read of one task in one snapshot; a key sees its own agents' tasks only, and no hint of others. */
 async function withTask<T>(call: Call, read: (tx: Transaction, task_id: string) => Promise<T>): Promise<T> {
   const { platform, scope, principal, params } = call
-  const task_id = params['task_id'] ?? ''
+  const task_id = params.task_id ?? ''
   return withSnapshot(platform.db, scope, async (tx) => {
     const own = principal.kind === 'operator' || (await taskBelongsToKey(scope, tx, task_id, principal.key.key_id))
     if (!own) throw noTask()

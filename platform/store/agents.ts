@@ -28,12 +28,19 @@ export function agentIdOf(first_key_hash: Uint8Array, agent_key: string): string
 
 /** The agent as rules see it: its own fields, then its attributes. Tools that were never declared are null. */
 export function agentFacts(agent: AgentRow): JsonMap {
-  const { agent_id, agent_key, name, purpose, owner_id, risk_classification, environment, declared_tools, attributes } = agent
+  const { agent_id, agent_key, name, purpose, owner_id, risk_classification, environment, declared_tools, attributes } =
+    agent
   return { agent_id, agent_key, name, purpose, owner_id, risk_classification, environment, declared_tools, attributes }
 }
 
 /** The agent as callers see it. */
-export function agentView({ api_key_id: _key, sent: _sent, version: _version, declared_tools, ...agent }: AgentRow): Agent {
+export function agentView({
+  api_key_id: _key,
+  sent: _sent,
+  version: _version,
+  declared_tools,
+  ...agent
+}: AgentRow): Agent {
   return { ...agent, declared_tools: declared_tools ?? [] }
 }
 

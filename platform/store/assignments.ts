@@ -12,14 +12,29 @@ export interface NewAssignment {
   readonly manifest_id: string
 }
 
-export async function insertAssignment(scope: Scope, tx: Transaction, now: number, assignment: NewAssignment): Promise<number> {
+export async function insertAssignment(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  assignment: NewAssignment,
+): Promise<number> {
   const id = await nextIds(scope, tx, 'assignment', 1)
   const { agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id } = assignment
   await tx.query(
     `insert into assignments (org_id, id, agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id,
        waivers, status, created_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, '[]', 'synced', $9)`,
-    [scope.org_id, id, agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id, new Date(now).toISOString()],
+    [
+      scope.org_id,
+      id,
+      agent_id,
+      repo_id,
+      manifest_path,
+      manifest_sha,
+      manifest_name,
+      manifest_id,
+      new Date(now).toISOString(),
+    ],
   )
   return id
 }

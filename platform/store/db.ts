@@ -84,7 +84,11 @@ function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: n
  * Runs `work` in one transaction bound to the scope's organization, for row-level security to rely on. Rejects with
  * UNAVAILABLE when the database is away; whether a commit that was under way took place is then unknown.
  */
-export async function withTransaction<T>(db: Database, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
+export async function withTransaction<T>(
+  db: Database,
+  scope: Scope,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
   const { org_id } = scope
   return inTransaction(db, `begin; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`, work)
 }
@@ -111,7 +115,10 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
     return result
   } catch (error) {
     broken = isAway(error)
-    if (!broken) await connection.query('rollback').catch(() => { broken = true })
+    if (!broken)
+      await connection.query('rollback').catch(() => {
+        broken = true
+      })
     throw broken ? away(error) : error
   } finally {
     if (broken) Object.assign(connection, { __knex__disposed: 'connection lost' })

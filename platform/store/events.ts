@@ -11,7 +11,12 @@ export interface NewEvent {
 }
 
 /** Writes what happened, by the scope's actor, at `now` (ms since 1970). */
-export async function recordEvents(scope: Scope, tx: Transaction, now: number, events: readonly NewEvent[]): Promise<void> {
+export async function recordEvents(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  events: readonly NewEvent[],
+): Promise<void> {
   if (events.length === 0) return
   const { org_id, actor } = scope
   await tx.query(

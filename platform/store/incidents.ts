@@ -17,7 +17,11 @@ export interface KnownIncident extends IncidentKey {
 }
 
 /** The latest incident of each key, whatever its state. The log must be locked, so that nobody else adds one. */
-export async function latestIncidents(scope: Scope, tx: Transaction, keys: readonly IncidentKey[]): Promise<KnownIncident[]> {
+export async function latestIncidents(
+  scope: Scope,
+  tx: Transaction,
+  keys: readonly IncidentKey[],
+): Promise<KnownIncident[]> {
   return tx.query<KnownIncident>(
     `select distinct on (i.policy_id, i.agent_id, i.task_id) i.id, i.state, i.policy_id, i.agent_id, i.task_id
      from incidents i
@@ -47,7 +51,15 @@ export async function countOccurrences(
 export type NewIncident = Omit<Incident, 'reviewed_by' | 'note' | 'history' | 'state'>
 
 const types = {
-  ...{ org_id: 'text', id: 'text', agent_id: 'text', task_id: 'text', log_id: 'text', step: 'bigint', policy_id: 'bigint' },
+  ...{
+    org_id: 'text',
+    id: 'text',
+    agent_id: 'text',
+    task_id: 'text',
+    log_id: 'text',
+    step: 'bigint',
+    policy_id: 'bigint',
+  },
   ...{ policy_name: 'text', rule_type: 'text', manifest_id: 'text', severity: 'text', scope: 'text', mode: 'text' },
   ...{ risk_score: 'float8', violation_details: 'jsonb', occurrences: 'int', first_seen: 'timestamptz' },
   ...{ last_seen: 'timestamptz', state: 'text' },
@@ -56,12 +68,17 @@ const types = {
 /** Opens new incidents. */
 export async function insertIncidents(scope: Scope, tx: Transaction, incidents: readonly NewIncident[]): Promise<void> {
   if (incidents.length === 0) return
-  const rows = incidents.map((incident): Record<keyof typeof types, unknown> => ({
-    ...incident,
-    org_id: scope.org_id,
-    state: 'open',
-    violation_details: JSON.stringify(incident.violation_details),
-  }))
+  const rows = incidents.map(
+    (incident): Record<keyof typeof types, unknown> => ({
+      ...incident,
+      org_id: scope.org_id,
+      state: 'open',
+      violation_details: JSON.stringify(incident.violation_details),
+    }),
+  )
   const columns = Object.keys(types) as (keyof typeof types)[]
-  await tx.query(insertRows('incidents', types), columns.map((column) => rows.map((row) => row[column])))
+  await tx.query(
+    insertRows('incidents', types),
+    columns.map((column) => rows.map((row) => row[column])),
+  )
 }

@@ -1,6 +1,6 @@
 // Pages of agents, policies and incidents, with how many there are in all.
 import type { Agent, Incident, Policy } from '@svc/schemas'
-import { agentView, type AgentRow, agentColumns } from './agents.js'
+import { type AgentRow, agentColumns, agentView } from './agents.js'
 import type { Transaction } from './db.js'
 import { policyColumns } from './policies.js'
 import type { Scope } from './scope.js'
@@ -27,20 +27,31 @@ interface Listing {
 }
 
 /** One page in the order of the listing's key, which is unique, so that pages neither repeat nor skip a row. */
-async function page<T>(tx: Transaction, { table, columns, key, newest_first }: Listing, where: ReturnType<typeof filters>, { limit, after }: Page): Promise<Listed<T>> {
-  const [count] = await tx.query<{ total: number }>(`select count(*)::int as total from ${table} where ${where.text}`, where.values)
+async function page<T>(
+  tx: Transaction,
+  { table, columns, key, newest_first }: Listing,
+  where: ReturnType<typeof filters>,
+  { limit, after }: Page,
+): Promise<Listed<T>> {
+  const [count] = await tx.query<{ total: number }>(
+    `select count(*)::int as total from ${table} where ${where.text}`,
+    where.values,
+  )
   where.add(`${key} ${newest_first ? '<' : '>'} ?`, after ?? undefined)
   const order = `${key} ${newest_first ? 'desc' : 'asc'}`
-  const rows = await tx.query<T>(`select ${columns} from ${table} where ${where.text} order by ${order} limit ${limit}`, where.values)
+  const rows = await tx.query<T>(
+    `select ${columns} from ${table} where ${where.text} order by ${order} limit ${limit}`,
+    where.values,
+  )
   return { rows, total: count?.total ?? 0 }
 }
 
 export async function listAgents(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Agent>> {
   const where = filters([scope.org_id], 'org_id = $1')
-    .add('risk_classification = ?', filter['risk_classification'])
-    .add('environment = ?', filter['environment'])
-    .add('active = ?::boolean', filter['active'])
-    .add('position(lower(?) in lower(name || agent_key)) > 0', filter['q'])
+    .add('risk_classification = ?', filter.risk_classification)
+    .add('environment = ?', filter.environment)
+    .add('active = ?::boolean', filter.active)
+    .add('position(lower(?) in lower(name || agent_key)) > 0', filter.q)
   const listing = { table: 'agents', columns: agentColumns, key: 'agent_id', newest_first: false }
   const { rows, total } = await page<AgentRow>(tx, listing, where, at)
   return { rows: rows.map(agentView), total }
@@ -48,22 +59,27 @@ export async function listAgents(scope: Scope, tx: Transaction, filter: Filter, 
 
 export async function listPolicies(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Policy>> {
   const where = filters([scope.org_id], 'org_id = $1 and deleted_at is null')
-    .add('agent_id = ?', filter['agent_id'])
-    .add('scope = ?', filter['scope'])
-    .add('enabled = ?::boolean', filter['enabled'])
+    .add('agent_id = ?', filter.agent_id)
+    .add('scope = ?', filter.scope)
+    .add('enabled = ?::boolean', filter.enabled)
   return page<Policy>(tx, { table: 'policies', columns: policyColumns, key: 'id', newest_first: false }, where, at)
 }
 
 const incidentColumns = `id, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity, scope,
   state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note, history`
 
-export async function listIncidents(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Incident>> {
+export async function listIncidents(
+  scope: Scope,
+  tx: Transaction,
+  filter: Filter,
+  at: Page,
+): Promise<Listed<Incident>> {
   const where = filters([scope.org_id], 'org_id = $1')
-    .add('state = ?', filter['state'])
-    .add('severity = ?', filter['severity'])
-    .add('agent_id = ?', filter['agent_id'])
-    .add('task_id = ?', filter['task_id'])
-    .add('policy_id = ?::bigint', filter['policy_id'])
+    .add('state = ?', filter.state)
+    .add('severity = ?', filter.severity)
+    .add('agent_id = ?', filter.agent_id)
+    .add('task_id = ?', filter.task_id)
+    .add('policy_id = ?::bigint', filter.policy_id)
   // Identifiers carry their time, so the newest come first.
   return page<Incident>(tx, { table: 'incidents', columns: incidentColumns, key: 'id', newest_first: true }, where, at)
 }

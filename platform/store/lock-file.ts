@@ -16,9 +16,13 @@ export function takeLock(directory: string): () => void {
     const holder = read(path)
     if (holder !== null && holder !== mine && holder === identity(Number.parseInt(holder, 10))) {
       const pid = Number.parseInt(holder, 10)
-      throw new PlatformError('CONFLICT', `data directory \`${directory}\` is in use by process ${pid}: stop it first, or set SVC_DATA_DIR`)
+      throw new PlatformError(
+        'CONFLICT',
+        `data directory \`${directory}\` is in use by process ${pid}: stop it first, or set SVC_DATA_DIR`,
+      )
     }
-    if (holder === mine) throw new PlatformError('CONFLICT', `data directory \`${directory}\` is already open in this process`)
+    if (holder === mine)
+      throw new PlatformError('CONFLICT', `data directory \`${directory}\` is already open in this process`)
     rmSync(path, { force: true })
   }
   throw new PlatformError('CONFLICT', `data directory \`${directory}\` is being opened by another process`)

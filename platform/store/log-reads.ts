@@ -22,7 +22,13 @@ const fromLog = `from log_entries e left join log_payloads p
   on p.org_id = e.org_id and p.log_index = e.log_index and p.received_at = e.received_at`
 
 /** A page of entries: a task's in arrival order, others newest first. `after` is the log_index the last page ended at. */
-export async function readLogs(scope: Scope, tx: Transaction, filter: LogFilter, limit: number, after: number | null): Promise<LogEntry[]> {
+export async function readLogs(
+  scope: Scope,
+  tx: Transaction,
+  filter: LogFilter,
+  limit: number,
+  after: number | null,
+): Promise<LogEntry[]> {
   const forward = filter.task_id !== undefined
   const where = filters([scope.org_id], 'e.org_id = $1')
     .add('e.task_id = ?', filter.task_id)
@@ -54,7 +60,16 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
   return { ...entryView(row), record: JSON.parse(row.record) as LogRecord, salts, violations: row.violations }
 }
 
-function entryView({ org_id: _org, occurred_at: _at, api_key_id: _key, policy_set: _set, record: _record, salts: _salts, body, ...entry }: Row): LogEntry {
+function entryView({
+  org_id: _org,
+  occurred_at: _at,
+  api_key_id: _key,
+  policy_set: _set,
+  record: _record,
+  salts: _salts,
+  body,
+  ...entry
+}: Row): LogEntry {
   const payload = body === null ? {} : (JSON.parse(body) as Record<string, unknown>)
   const value = (field: string) => payload[field] ?? null
   return {

@@ -120,8 +120,14 @@ export async function appendEntries(scope: Scope, tx: Transaction, batch: Batch)
   const leaves = entries.map((entry) => ({ ...keyOf(entry), type: 'step', leaf_hash: entry.hash }))
   await tx.query('select svc_ensure_month($1::timestamptz)', [received_at])
   await tx.query(insertRows('log_entries', entryTypes), columnsOf(entries, entryFields))
-  await tx.query(insertRows('log_payloads', payloadTypes), columnsOf(payloads, ['org_id', 'log_index', 'received_at', 'salts', 'body']))
-  await tx.query(insertRows('log_leaves', leafTypes), columnsOf(leaves, ['org_id', 'log_index', 'type', 'leaf_hash', 'received_at']))
+  await tx.query(
+    insertRows('log_payloads', payloadTypes),
+    columnsOf(payloads, ['org_id', 'log_index', 'received_at', 'salts', 'body']),
+  )
+  await tx.query(
+    insertRows('log_leaves', leafTypes),
+    columnsOf(leaves, ['org_id', 'log_index', 'type', 'leaf_hash', 'received_at']),
+  )
   await tx.query(upsertHeads, columnsOf(heads, headFields))
   await tx.query('update org_log set size = size + $2, last_received_at = $3 where org_id = $1', [
     scope.org_id,

@@ -27,12 +27,19 @@ export async function findKeyUnscoped(tx: Transaction, hash: Uint8Array): Promis
 
 /** The organization that was made first, null on a fresh database. */
 export async function firstOrganizationUnscoped(tx: Transaction): Promise<string | null> {
-  const [row] = await tx.query<{ org_id: string }>('select org_id from organizations order by created_at, org_id limit 1')
+  const [row] = await tx.query<{ org_id: string }>(
+    'select org_id from organizations order by created_at, org_id limit 1',
+  )
   return row?.org_id ?? null
 }
 
 /** Makes an organization with its empty log. */
-export async function insertOrganizationUnscoped(tx: Transaction, now: number, org_id: string, name: string): Promise<void> {
+export async function insertOrganizationUnscoped(
+  tx: Transaction,
+  now: number,
+  org_id: string,
+  name: string,
+): Promise<void> {
   await tx.query(`insert into organizations (org_id, name, kind, created_at) values ($1, $2, 'personal', $3)`, [
     org_id,
     name,

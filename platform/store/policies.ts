@@ -71,4 +71,3 @@ export async function nextIds(scope: Scope, tx: Transaction, kind: 'policy' | 'r
   )
   return (row?.value ?? count) - count + 1
 }
-

@@ -23,7 +23,13 @@ const statusSql: Readonly<Record<string, string>> = {
 }
 
 /** A page of tasks, the latest first, and how many there are in all. `overdue` is when a running task's last step is too old. */
-export async function listTasks(scope: Scope, tx: Transaction, filter: TaskFilter, page: { skip: number; limit: number }, overdue: string) {
+export async function listTasks(
+  scope: Scope,
+  tx: Transaction,
+  filter: TaskFilter,
+  page: { skip: number; limit: number },
+  overdue: string,
+) {
   const where = filters([scope.org_id, overdue], 't.org_id = $1')
     .add('t.agent_id = ?', filter.agent_id)
     .add('a.environment = ?', filter.environment)
@@ -39,7 +45,10 @@ export async function listTasks(scope: Scope, tx: Transaction, filter: TaskFilte
      ${from} order by t.last_log_index desc limit ${page.limit} offset ${page.skip}`,
     where.values,
   )
-  const [count] = await tx.query<{ total: number }>(`select count(*)::int as total ${from} and $2::timestamptz is not null`, where.values)
+  const [count] = await tx.query<{ total: number }>(
+    `select count(*)::int as total ${from} and $2::timestamptz is not null`,
+    where.values,
+  )
   return { tasks: rows.map(summary), total: count?.total ?? 0 }
 }
 
@@ -60,7 +69,12 @@ export async function readHead(scope: Scope, tx: Transaction, task_id: string): 
 }
 
 /** True when the task's agent was registered by this key. */
-export async function taskBelongsToKey(scope: Scope, tx: Transaction, task_id: string, key_id: string): Promise<boolean> {
+export async function taskBelongsToKey(
+  scope: Scope,
+  tx: Transaction,
+  task_id: string,
+  key_id: string,
+): Promise<boolean> {
   const rows = await tx.query(
     `select 1 from task_heads t join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id
      where t.org_id = $1 and t.task_id = $2 and a.api_key_id = $3`,
@@ -111,8 +125,20 @@ interface JoinedColumns {
 }
 
 function verbatim(row: StoredEntry & JoinedColumns): VerifiedRow {
-  const { payload_index, payload_received_at, salts, body, leaf_index, leaf_type, leaf_hash, leaf_received_at, ...entry } = row
-  const payload = payload_index === null ? null : { log_index: payload_index, received_at: payload_received_at, salts, body }
-  const leaf = leaf_index === null ? null : { log_index: leaf_index, type: leaf_type, leaf_hash, received_at: leaf_received_at }
+  const {
+    payload_index,
+    payload_received_at,
+    salts,
+    body,
+    leaf_index,
+    leaf_type,
+    leaf_hash,
+    leaf_received_at,
+    ...entry
+  } = row
+  const payload =
+    payload_index === null ? null : { log_index: payload_index, received_at: payload_received_at, salts, body }
+  const leaf =
+    leaf_index === null ? null : { log_index: leaf_index, type: leaf_type, leaf_hash, received_at: leaf_received_at }
   return { entry, payload, leaf }
 }

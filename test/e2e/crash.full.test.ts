@@ -16,7 +16,9 @@ const stepsPerTask = 40
 
 describe.each([
   { kind: 'pglite', database: () => ({}) },
-  ...(postgres === null ? [] : [{ kind: 'postgresql', database: () => ({ SVC_DATABASE_URL: postgres.freshDatabase() }) }]),
+  ...(postgres === null
+    ? []
+    : [{ kind: 'postgresql', database: () => ({ SVC_DATABASE_URL: postgres.freshDatabase() }) }]),
 ])('on $kind', ({ database }) => {
   it(`loses and doubles nothing in ${cycles} crashes`, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'svc-crash-'))
@@ -28,7 +30,15 @@ describe.each([
     for (let cycle = 0; cycle < cycles; cycle++) {
       const before = acknowledged.size
       let stop = false
-      const work = Array.from({ length: writers }, (_, writer) => write(platform, `${cycle}-${writer}`, acknowledged, () => stop, () => sent++))
+      const work = Array.from({ length: writers }, (_, writer) =>
+        write(
+          platform,
+          `${cycle}-${writer}`,
+          acknowledged,
+          () => stop,
+          () => sent++,
+        ),
+      )
       // The crash comes when a part of this cycle's steps has been acknowledged and the rest is under way.
       await until(() => acknowledged.size >= before + 60 + cycle * 10)
       await platform.kill9()
@@ -44,21 +54,34 @@ describe.each([
 })
 
 /** Writes tasks step by step in small batches, until told to stop or the platform is gone. */
-async function write(platform: PlatformProcess, name: string, acknowledged: Map<string, LoggedStep>, stopped: () => boolean, count: () => void): Promise<void> {
+async function write(
+  platform: PlatformProcess,
+  name: string,
+  acknowledged: Map<string, LoggedStep>,
+  stopped: () => boolean,
+  count: () => void,
+): Promise<void> {
   for (let task = 0; !stopped(); task++) {
     for (let step = 1; step <= stepsPerTask && !stopped(); step += 4) {
       const entries = [0, 1, 2, 3].map((more) => entry(`${name}-${task}`, step + more))
       count()
       const answer = await request<BatchAnswer>(platform, 'POST', '/api/v1/logs/batch', { entries }).catch(() => null)
       if (answer === null) return
-      for (const { entry: logged } of answer.results) if (logged !== undefined) acknowledged.set(`${logged.task_id} ${logged.step}`, logged)
+      for (const { entry: logged } of answer.results)
+        if (logged !== undefined) acknowledged.set(`${logged.task_id} ${logged.step}`, logged)
     }
   }
 }
 
 function entry(task_id: string, step: number) {
   const step_type = step === 1 ? 'START_NODE' : step === stepsPerTask ? 'END_NODE' : 'step.resource'
-  return { task_id, step, step_type, timestamp: new Date(Date.UTC(2026, 0, 5) + step * 1000).toISOString(), input: { step } }
+  return {
+    task_id,
+    step,
+    step_type,
+    timestamp: new Date(Date.UTC(2026, 0, 5) + step * 1000).toISOString(),
+    input: { step },
+  }
 }
 
 /** Every acknowledged step stands once, at its place and with its hash; a retry gets the very same answer. */
@@ -81,7 +104,11 @@ async function checkAll(platform: PlatformProcess, acknowledged: ReadonlyMap<str
 
 async function request<T>(platform: PlatformProcess, method: string, path: string, body?: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${platform.api_key}`, 'content-type': 'application/json' }
-  const response = await fetch(platform.url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+  const response = await fetch(platform.url + path, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
   if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
   return (await response.json()) as T
 }

@@ -1,5 +1,14 @@
 // The seed's agent-facing path, on both databases: register, log, judge, read back, verify.
-import type { BatchAnswer, IncidentList, LogDetail, LoggedStep, LogList, RegisteredAgent, TaskList, Verification } from '@svc/schemas'
+import type {
+  BatchAnswer,
+  IncidentList,
+  LogDetail,
+  LoggedStep,
+  LogList,
+  RegisteredAgent,
+  TaskList,
+  Verification,
+} from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 import { type Postgres, startPostgres } from '../support/postgres.js'
@@ -23,11 +32,16 @@ describe.each([
   })
   afterAll(() => discard(platform))
 
-  const log = (body: Record<string, unknown>, headers = {}) => platform.call<LoggedStep>('POST', '/api/v1/logs', { as: 'key', body, headers })
-  const verify = async (task_id: string) => (await platform.call<Verification>('GET', `/api/v1/tasks/${task_id}/verify`)).body
+  const log = (body: Record<string, unknown>, headers = {}) =>
+    platform.call<LoggedStep>('POST', '/api/v1/logs', { as: 'key', body, headers })
+  const verify = async (task_id: string) =>
+    (await platform.call<Verification>('GET', `/api/v1/tasks/${task_id}/verify`)).body
 
   it('registers once and updates after, with the same id', async () => {
-    const again = await platform.call<RegisteredAgent>('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'booker', team: 'travel' } })
+    const again = await platform.call<RegisteredAgent>('POST', '/api/v1/agents', {
+      as: 'key',
+      body: { agent_key: 'booker', team: 'travel' },
+    })
     expect(again.status).toBe(200)
     expect(again.body).toMatchObject({ agent_id, registration_status: 'updated', violations: [] })
     const { body } = await platform.call('GET', `/api/v1/agents/${agent_id}`)
@@ -40,23 +54,45 @@ describe.each([
     const effective = await platform.call('GET', '/api/v1/policies/effective?agent_key=booker', { as: 'key' })
     expect(effective.body).toMatchObject({ policies_offered: 15, manifests: [{ path: 'baseline.yaml' }] })
     const etag = effective.headers.get('etag') ?? ''
-    const same = await platform.call('GET', '/api/v1/policies/effective?agent_key=booker', { as: 'key', headers: { 'if-none-match': etag } })
+    const same = await platform.call('GET', '/api/v1/policies/effective?agent_key=booker', {
+      as: 'key',
+      headers: { 'if-none-match': etag },
+    })
     expect(same.status).toBe(304)
   })
 
   it('chains steps, and the chain verifies', async () => {
     const first = await log({ task_id: 'whole', step: 1, step_type: 'START_NODE', timestamp: at(1) })
-    const second = await log({ task_id: 'whole', step: 2, step_type: 'LLM_CALL', timestamp: at(2), prev_hash: first.body.hash })
+    const second = await log({
+      task_id: 'whole',
+      step: 2,
+      step_type: 'LLM_CALL',
+      timestamp: at(2),
+      prev_hash: first.body.hash,
+    })
     const third = await log({ task_id: 'whole', step_number: 3, step_type: 'END_NODE', timestamp: at(3) })
     expect([first.status, second.status, third.status]).toEqual([201, 201, 201])
-    expect([first.body.prev_hash, second.body.prev_hash, third.body.prev_hash]).toEqual(['', first.body.hash, second.body.hash])
-    expect(await verify('whole')).toMatchObject({ valid: true, entries: 3, anchoring: 'none', payloads: { present: 3, erased: 0 } })
+    expect([first.body.prev_hash, second.body.prev_hash, third.body.prev_hash]).toEqual([
+      '',
+      first.body.hash,
+      second.body.hash,
+    ])
+    expect(await verify('whole')).toMatchObject({
+      valid: true,
+      entries: 3,
+      anchoring: 'none',
+      payloads: { present: 3, erased: 0 },
+    })
     const { body } = await platform.call<TaskList>('GET', '/api/v1/logs/tasks?q=whole')
-    expect(body).toMatchObject({ total: 1, tasks: [{ status: 'completed', step_count: 3, agent_name: 'booker', unfinished: false }] })
+    expect(body).toMatchObject({
+      total: 1,
+      tasks: [{ status: 'completed', step_count: 3, agent_name: 'booker', unfinished: false }],
+    })
   })
 
   it('tells late arrival from tampering', async () => {
-    for (const step of [1, 3, 2]) await log({ task_id: 'late', step, step_type: step === 1 ? 'START_NODE' : 'LLM_CALL', timestamp: at(step) })
+    for (const step of [1, 3, 2])
+      await log({ task_id: 'late', step, step_type: step === 1 ? 'START_NODE' : 'LLM_CALL', timestamp: at(step) })
     const verdict = await verify('late')
     expect(verdict).toMatchObject({ valid: false, integrity: { ok: true }, sequence: { ok: false } })
     expect(verdict.sequence.issues.map((issue) => issue.code)).toEqual(['out_of_order'])
@@ -87,13 +123,24 @@ describe.each([
   })
 
   it('reports a violation on the entry and as one incident per policy, agent and task', async () => {
-    const exec = (step: number) => ({ task_id: 'exec', step, step_type: 'step.exec', timestamp: at(step), properties: { exec: { command: 'make' } } })
+    const exec = (step: number) => ({
+      task_id: 'exec',
+      step,
+      step_type: 'step.exec',
+      timestamp: at(step),
+      properties: { exec: { command: 'make' } },
+    })
     await log({ task_id: 'exec', step: 1, step_type: 'START_NODE', timestamp: at(1) })
     const entry = await log(exec(2))
-    expect(entry.body.violations).toMatchObject([{ name: 'Code runs only after a gate', severity: 'critical', violation_details: { code: 'GATE_MISSING' } }])
+    expect(entry.body.violations).toMatchObject([
+      { name: 'Code runs only after a gate', severity: 'critical', violation_details: { code: 'GATE_MISSING' } },
+    ])
     await log(exec(3))
     const { body } = await platform.call<IncidentList>('GET', '/api/v1/incidents?task_id=exec')
-    expect(body).toMatchObject({ total: 1, incidents: [{ state: 'open', occurrences: 2, step: 2, log_id: entry.body.log_id }] })
+    expect(body).toMatchObject({
+      total: 1,
+      incidents: [{ state: 'open', occurrences: 2, step: 2, log_id: entry.body.log_id }],
+    })
     const detail = await platform.call<LogDetail>('GET', `/api/v1/logs/${entry.body.log_id}`)
     expect(detail.body.violations).toEqual(entry.body.violations)
     expect(detail.body.properties).toEqual({ exec: { command: 'make' } })
@@ -107,20 +154,40 @@ describe.each([
   })
 
   it('takes batches in order, each entry with its own result', async () => {
-    const entry = (step: number) => ({ task_id: 'batch', step, step_type: step === 1 ? 'START_NODE' : 'LLM_CALL', timestamp: at(step) })
-    const entries = [entry(1), entry(2), entry(2), { ...entry(3), stepp: 1 }, { ...entry(3), agent_key: 'nobody' }, entry(3)]
+    const entry = (step: number) => ({
+      task_id: 'batch',
+      step,
+      step_type: step === 1 ? 'START_NODE' : 'LLM_CALL',
+      timestamp: at(step),
+    })
+    const entries = [
+      entry(1),
+      entry(2),
+      entry(2),
+      { ...entry(3), stepp: 1 },
+      { ...entry(3), agent_key: 'nobody' },
+      entry(3),
+    ]
     const { body } = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', { as: 'key', body: { entries } })
     expect(body.results.map((result) => result.status)).toEqual([201, 201, 200, 422, 409, 201])
     expect(body.results[3]?.problem?.errors[0]?.message).toContain('did you mean `step`')
     const lines = [entry(4), entry(5)].map((line) => JSON.stringify(line)).join('\n')
-    const nd = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', { as: 'key', raw: lines, headers: { 'content-type': 'application/x-ndjson' } })
+    const nd = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', {
+      as: 'key',
+      raw: lines,
+      headers: { 'content-type': 'application/x-ndjson' },
+    })
     expect(nd.body.results.map((result) => result.entry?.seq)).toEqual([4, 5])
     expect(await verify('batch')).toMatchObject({ valid: true, entries: 5 })
   })
 
   it('keeps one order under concurrent writers', async () => {
     await log({ task_id: 'busy', step: 1, step_type: 'START_NODE', timestamp: at(1) })
-    const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => log({ task_id: 'busy', step: index + 2, step_type: 'LLM_CALL', timestamp: at(1) })))
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        log({ task_id: 'busy', step: index + 2, step_type: 'LLM_CALL', timestamp: at(1) }),
+      ),
+    )
     expect(new Set(answers.map((answer) => answer.body.seq)).size).toBe(60)
     expect(new Set(answers.map((answer) => answer.body.log_index)).size).toBe(60)
     expect((await verify('busy')).integrity).toEqual({ ok: true, first_bad: null })
@@ -128,7 +195,11 @@ describe.each([
 
   it('judges a step on the history it holds, and changes nothing', async () => {
     await log({ task_id: 'hosted', step: 1, step_type: 'START_NODE', timestamp: at(1) })
-    const ask = () => platform.call('POST', '/api/v1/engine/evaluate', { as: 'key', body: { intended: { step_type: 'step.exec' }, context: { agent_id: 'booker', task_id: 'hosted' } } })
+    const ask = () =>
+      platform.call('POST', '/api/v1/engine/evaluate', {
+        as: 'key',
+        body: { intended: { step_type: 'step.exec' }, context: { agent_id: 'booker', task_id: 'hosted' } },
+      })
     expect((await ask()).body).toMatchObject({ action: 'block', blocked: true, risk_score: 1 })
     await log({ task_id: 'hosted', step: 2, step_type: 'step.gate', timestamp: at(2) })
     expect((await ask()).body).toMatchObject({ action: 'allow', blocked: false })
@@ -139,7 +210,10 @@ describe.each([
     const seen: number[] = []
     let cursor: string | null = null
     do {
-      const { body }: { body: LogList } = await platform.call<LogList>('GET', `/api/v1/logs?limit=7${cursor === null ? '' : `&cursor=${cursor}`}`)
+      const { body }: { body: LogList } = await platform.call<LogList>(
+        'GET',
+        `/api/v1/logs?limit=7${cursor === null ? '' : `&cursor=${cursor}`}`,
+      )
       seen.push(...body.logs.map((entry) => entry.log_index))
       cursor = body.next_cursor
     } while (cursor !== null)

@@ -17,10 +17,26 @@ describe.skipIf(postgres === null)('tampering', () => {
     platform = await startPlatform({ database_url: url })
     await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
     const timestamp = '2026-01-05T09:00:00.000Z'
-    const payload = { step_name: 'book', verb: 'POST', input: { seat: '12A' }, output: { ok: true }, properties: { 'data.classification': 'x' }, meta: { m: 1 } }
-    const steps = ['START_NODE', 'step.resource', 'step.resource', 'END_NODE'].map((step_type, index) => ({ task_id: 't', step: index + 1, step_type, timestamp, prev_hash: '', ...payload }))
+    const payload = {
+      step_name: 'book',
+      verb: 'POST',
+      input: { seat: '12A' },
+      output: { ok: true },
+      properties: { 'data.classification': 'x' },
+      meta: { m: 1 },
+    }
+    const steps = ['START_NODE', 'step.resource', 'step.resource', 'END_NODE'].map((step_type, index) => ({
+      task_id: 't',
+      step: index + 1,
+      step_type,
+      timestamp,
+      prev_hash: '',
+      ...payload,
+    }))
     for (const body of steps) await platform.call('POST', '/api/v1/logs', { as: 'key', body })
-    sql('create table kept_entries as table log_entries; create table kept_payloads as table log_payloads; create table kept_heads as table task_heads; create table kept_leaves as table log_leaves')
+    sql(
+      'create table kept_entries as table log_entries; create table kept_payloads as table log_payloads; create table kept_heads as table task_heads; create table kept_leaves as table log_leaves',
+    )
   })
   afterAll(async () => {
     await discard(platform)
@@ -36,7 +52,9 @@ describe.skipIf(postgres === null)('tampering', () => {
   })
 
   const columns = (table: string) =>
-    sql(`select string_agg(column_name || ':' || data_type, ',' order by ordinal_position) from information_schema.columns where table_name = '${table}'`)
+    sql(
+      `select string_agg(column_name || ':' || data_type, ',' order by ordinal_position) from information_schema.columns where table_name = '${table}'`,
+    )
       .split(',')
       .map((column) => column.split(':') as [string, string])
 
@@ -45,7 +63,10 @@ describe.skipIf(postgres === null)('tampering', () => {
     if (type === 'bigint') return [`${column} + 1000`, `${column} - 1000`]
     if (type === 'boolean') return [`not ${column}`]
     if (type.startsWith('timestamp')) return [`${column} + interval '1 millisecond'`]
-    const replaced = [1, 2, 9, 33, 40].map((place) => `overlay(${column} placing (case substr(${column}, ${place}, 1) when '7' then '8' else '7' end) from ${place} for 1)`)
+    const replaced = [1, 2, 9, 33, 40].map(
+      (place) =>
+        `overlay(${column} placing (case substr(${column}, ${place}, 1) when '7' then '8' else '7' end) from ${place} for 1)`,
+    )
     return [...replaced, `${column} || ' '`, `' ' || ${column}`, `substr(${column}, 2)`]
   }
 
@@ -65,7 +86,8 @@ describe.skipIf(postgres === null)('tampering', () => {
         sql(`update ${table} set ${column} = ${change} where ${where}`)
         if (sql(`select md5(t::text) from ${table} t where ${where}`) === before) continue
         const { integrity, valid } = await verify()
-        if (integrity.ok || valid || integrity.first_bad === null || integrity.first_bad.message === '') missed.push(`${column} = ${change}`)
+        if (integrity.ok || valid || integrity.first_bad === null || integrity.first_bad.message === '')
+          missed.push(`${column} = ${change}`)
         restore()
       }
     }
@@ -74,10 +96,16 @@ describe.skipIf(postgres === null)('tampering', () => {
 
   it('finds every single byte of a record, its salts and its values', async () => {
     const missed: string[] = []
-    for (const [table, column, key] of [['log_entries', 'record', 'log_index = 1'], ['log_payloads', 'body', 'log_index = 1'], ['log_payloads', 'salts', 'log_index = 1']] as const) {
+    for (const [table, column, key] of [
+      ['log_entries', 'record', 'log_index = 1'],
+      ['log_payloads', 'body', 'log_index = 1'],
+      ['log_payloads', 'salts', 'log_index = 1'],
+    ] as const) {
       const length = Number(sql(`select length(${column}) from ${table} where ${key}`))
       for (let place = 1; place <= length; place += 41) {
-        sql(`update ${table} set ${column} = overlay(${column} placing (case substr(${column}, ${place}, 1) when 'a' then 'b' else 'a' end) from ${place} for 1) where ${key}`)
+        sql(
+          `update ${table} set ${column} = overlay(${column} placing (case substr(${column}, ${place}, 1) when 'a' then 'b' else 'a' end) from ${place} for 1) where ${key}`,
+        )
         if ((await verify()).integrity.ok) missed.push(`${column} at ${place}`)
         restore()
       }
@@ -91,8 +119,16 @@ describe.skipIf(postgres === null)('tampering', () => {
     ['a payload that is gone', 'delete from log_payloads where log_index = 2', 'payload_mismatch'],
     ['a leaf that is gone', 'delete from log_leaves where log_index = 2', 'not_in_tree'],
     ['a head that is gone', "delete from task_heads where task_id = 't'", 'projection_mismatch'],
-    ['two payloads swapped', 'update log_payloads set log_index = case log_index when 1 then 902 when 2 then 901 end where log_index in (1, 2); update log_payloads set log_index = log_index - 900 where log_index > 900', 'payload_mismatch'],
-    ['two entries in another order', "update log_entries set seq = 5 - seq where task_id = 't' and seq in (2, 3)", 'link_broken'],
+    [
+      'two payloads swapped',
+      'update log_payloads set log_index = case log_index when 1 then 902 when 2 then 901 end where log_index in (1, 2); update log_payloads set log_index = log_index - 900 where log_index > 900',
+      'payload_mismatch',
+    ],
+    [
+      'two entries in another order',
+      "update log_entries set seq = 5 - seq where task_id = 't' and seq in (2, 3)",
+      'link_broken',
+    ],
   ])('names %s', async (_, change, code) => {
     sql(change)
     const { integrity } = await verify()

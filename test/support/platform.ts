@@ -26,7 +26,11 @@ export interface TestPlatform {
   readonly api_key: string
   readonly operator_token: string
   readonly data_dir: string
-  readonly call: <T = Record<string, unknown>>(method: string, path: string, options?: CallOptions) => Promise<Answer<T>>
+  readonly call: <T = Record<string, unknown>>(
+    method: string,
+    path: string,
+    options?: CallOptions,
+  ) => Promise<Answer<T>>
   readonly close: () => Promise<void>
   /** Closes, and opens again on the same data. */
   readonly restart: () => Promise<TestPlatform>
@@ -41,7 +45,12 @@ export interface Start {
 
 export async function startPlatform(start: Start = {}): Promise<TestPlatform> {
   const data_dir = start.data_dir ?? mkdtempSync(join(tmpdir(), 'svc-test-'))
-  const env = { SVC_DATA_DIR: data_dir, SVC_LOG_LEVEL: 'error', ...start.env, ...(start.database_url ? { SVC_DATABASE_URL: start.database_url } : {}) }
+  const env = {
+    SVC_DATA_DIR: data_dir,
+    SVC_LOG_LEVEL: 'error',
+    ...start.env,
+    ...(start.database_url ? { SVC_DATABASE_URL: start.database_url } : {}),
+  }
   const { value, errors } = readConfig(env)
   if (errors.length > 0) throw new Error(errors.join('; '))
   const platform = await createPlatform(value, start.clock)
@@ -83,14 +92,21 @@ export async function discard(platform: TestPlatform): Promise<void> {
   rmSync(platform.data_dir, { recursive: true, force: true })
 }
 
-type Paths = Record<string, Record<string, { responses: Record<string, { content?: Record<string, { schema: { $ref: string } }> }> }>>
+type Paths = Record<
+  string,
+  Record<string, { responses: Record<string, { content?: Record<string, { schema: { $ref: string } }> }> }>
+>
 
 /** Fails a test whose answer is not what /openapi.json says it is. */
 async function responseChecker(url: string) {
   const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Paths }
   const checker = createChecker(Object.values(documents))
   const patterns = Object.entries(paths)
-    .map(([path, operations]) => ({ operations, literal: !path.includes('{'), pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
+    .map(([path, operations]) => ({
+      operations,
+      literal: !path.includes('{'),
+      pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    }))
     .sort((a, b) => Number(b.literal) - Number(a.literal))
   return (method: string, path: string, status: number, type: string, body: unknown) => {
     const found = patterns.find(({ pattern }) => pattern.test(path.split('?')[0] ?? ''))
@@ -101,7 +117,8 @@ async function responseChecker(url: string) {
     }
     if (responses === undefined) return
     const described = responses[status]
-    if (described === undefined) throw new Error(`${method} ${path} answered ${status}, which /openapi.json does not describe`)
+    if (described === undefined)
+      throw new Error(`${method} ${path} answered ${status}, which /openapi.json does not describe`)
     const reference = described.content?.['application/json']?.schema.$ref.split('/').at(-1)
     if (reference !== undefined) expectSchema(checker, reference, body, `${method} ${path} ${status}`)
   }
@@ -109,5 +126,6 @@ async function responseChecker(url: string) {
 
 function expectSchema(checker: ReturnType<typeof createChecker>, name: string, body: unknown, what: string): void {
   const problems = checker(`${name}.json`)(body)
-  if (problems.length > 0) throw new Error(`${what}: not a \`${name}\`: ${JSON.stringify(problems)} in ${JSON.stringify(body)?.slice(0, 500)}`)
+  if (problems.length > 0)
+    throw new Error(`${what}: not a \`${name}\`: ${JSON.stringify(problems)} in ${JSON.stringify(body)?.slice(0, 500)}`)
 }

@@ -28,16 +28,22 @@ export async function startPostgres(): Promise<Postgres | null> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-pg-'))
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
-  const run = (name: string, args: readonly string[]) => execFileSync(bin(name), args, { ...user, cwd: folder, encoding: 'utf8', stdio: 'pipe' })
+  const run = (name: string, args: readonly string[]) =>
+    execFileSync(bin(name), args, { ...user, cwd: folder, encoding: 'utf8', stdio: 'pipe' })
   run('initdb', ['-D', data, '-U', 'svc', '-A', 'trust', '-E', 'UTF8', '--no-sync'])
   const port = await freePort()
   const start = () => {
     const options = `-p ${port} -k ${folder} -h 127.0.0.1 -c max_connections=60 -c listen_addresses=127.0.0.1`
-    execFileSync(bin('pg_ctl'), ['-D', data, '-w', '-l', join(folder, 'log'), '-o', options, 'start'], { ...user, cwd: folder, stdio: 'ignore' })
+    execFileSync(bin('pg_ctl'), ['-D', data, '-w', '-l', join(folder, 'log'), '-o', options, 'start'], {
+      ...user,
+      cwd: folder,
+      stdio: 'ignore',
+    })
   }
   const stop = (mode: string) => run('pg_ctl', ['-D', data, '-m', mode, '-w', 'stop'])
   const url = (name: string) => `postgres://svc@127.0.0.1:${port}/${name}`
-  const psql = (at: string, sql: string) => execFileSync(bin('psql'), ['-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', at, '-c', sql], { encoding: 'utf8' }).trim()
+  const psql = (at: string, sql: string) =>
+    execFileSync(bin('psql'), ['-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', at, '-c', sql], { encoding: 'utf8' }).trim()
   start()
   return {
     freshDatabase: () => {

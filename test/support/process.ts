@@ -17,7 +17,10 @@ export interface PlatformProcess {
 
 /** Starts the built platform and waits until it says where it is. Rejects with what it printed when it ends instead. */
 export function startProcess(env: Readonly<Record<string, string>>): Promise<PlatformProcess> {
-  const child = spawn(process.execPath, [program(root), 'start'], { env: { PATH: process.env['PATH'], SVC_LOG_LEVEL: 'error', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [program(root), 'start'], {
+    env: { PATH: process.env.PATH, SVC_LOG_LEVEL: 'error', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
   let printed = ''
   return new Promise((resolve, reject) => {
@@ -26,8 +29,20 @@ export function startProcess(env: Readonly<Record<string, string>>): Promise<Pla
       const url = /running at (http:\S+)/.exec(printed)?.[1]
       const api_key = /API key +(\S+)/.exec(printed)?.[1]
       const operator_token = /operator token +(\S+)/.exec(printed)?.[1]
-      if (!printed.includes('API description') || url === undefined || api_key === undefined || operator_token === undefined) return
-      resolve({ url, api_key, operator_token, kill9: () => end(child, 'SIGKILL', ended).then(() => undefined), terminate: () => end(child, 'SIGTERM', ended) })
+      if (
+        !printed.includes('API description') ||
+        url === undefined ||
+        api_key === undefined ||
+        operator_token === undefined
+      )
+        return
+      resolve({
+        url,
+        api_key,
+        operator_token,
+        kill9: () => end(child, 'SIGKILL', ended).then(() => undefined),
+        terminate: () => end(child, 'SIGTERM', ended),
+      })
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)

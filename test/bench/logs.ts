@@ -1,0 +1,158 @@
+// How many steps a second the platform takes in, next to a bare Express that answers a constant and, for batches, to
+// one `unnest` insert of the same rows.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { BatchAnswer } from '@svc/schemas'
+import autocannon from 'autocannon'
+import pg from 'pg'
+import { freePort, startPostgres } from '../support/postgres.js'
+import { type PlatformProcess, startProcess } from '../support/process.js'
+import type { Row } from './main.js'
+
+const seconds = 6
+const connections = 64
+
+export async function benchLogs(): Promise<Row[]> {
+  const bare = await bareExpress()
+  const postgres = await startPostgres()
+  const rows = await benchOn('PGlite', {}, bare, null)
+  if (postgres === null) return rows
+  const url = postgres.freshDatabase()
+  rows.push(...(await benchOn('PostgreSQL', { SVC_DATABASE_URL: url }, bare, await unnestRate(url))))
+  postgres.remove()
+  return rows
+}
+
+async function benchOn(
+  kind: string,
+  database: Record<string, string>,
+  bare: number,
+  unnest: number | null,
+): Promise<Row[]> {
+  const data_dir = mkdtempSync(join(tmpdir(), 'svc-bench-'))
+  const platform = await startProcess({
+    SVC_DATA_DIR: data_dir,
+    SVC_PORT: String(await freePort()),
+    SVC_LOG_LEVEL: 'error',
+    ...database,
+  })
+  await post(platform, '/api/v1/agents', { agent_key: 'bench', declared_tools: ['book_reservation'] })
+  const single = await singleRate(platform)
+  const batch = await batchRate(platform)
+  await platform.terminate()
+  rmSync(data_dir, { recursive: true, force: true })
+  return [
+    {
+      what: `POST /logs, 64 connections, ${kind}`,
+      measured: `${single.toFixed(0)} /s`,
+      reference: `bare Express ${bare.toFixed(0)} /s`,
+      ratio: (single / bare).toFixed(2),
+      bar: kind === 'PGlite' ? '–' : '≥ 0.4',
+    },
+    {
+      what: `POST /logs/batch of 500, ${kind}`,
+      measured: `${batch.toFixed(0)} rows/s`,
+      reference: unnest === null ? '–' : `unnest insert ${unnest.toFixed(0)} rows/s`,
+      ratio: unnest === null ? '–' : (batch / unnest).toFixed(2),
+      bar: unnest === null ? '–' : '≥ 0.4',
+    },
+  ]
+}
+
+const entry = (task_id: string, step: number) => ({
+  task_id,
+  step,
+  step_type: step === 1 ? 'START_NODE' : 'step.resource',
+  timestamp: '2026-01-05T09:00:00.000Z',
+  verb: 'POST',
+  step_name: 'book_reservation',
+  input: { user_id: 'mia_li_3668', flight: 'HAT136', seat: '12A' },
+  properties: { target: { trust: 'internal', host: 'booking.example' } },
+})
+
+/** Each connection writes a task of its own, a step at a time. */
+async function singleRate({ url, api_key }: PlatformProcess): Promise<number> {
+  let task = 0
+  const result = await autocannon({
+    ...{ url: `${url}/api/v1/logs`, connections, duration: seconds, method: 'POST' },
+    headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
+    setupClient: (client) => {
+      const task_id = `bench-${task++}`
+      let step = 1
+      const next = () => client.setBody(JSON.stringify(entry(task_id, step++)))
+      next()
+      client.on('response', next)
+    },
+  })
+  if (result.non2xx > 0) throw new Error(`${result.non2xx} requests failed`)
+  return result.requests.average
+}
+
+async function batchRate(platform: PlatformProcess): Promise<number> {
+  const started = performance.now()
+  let rows = 0
+  for (let batch = 0; performance.now() - started < seconds * 1000; batch++) {
+    const entries = Array.from({ length: 500 }, (_, index) => entry(`batch-${batch}`, index + 1))
+    const { results } = await post<BatchAnswer>(platform, '/api/v1/logs/batch', { entries })
+    rows += results.filter((result) => result.status === 201).length
+  }
+  return rows / ((performance.now() - started) / 1000)
+}
+
+/** Rows of the size of a log entry and its payload, 500 at a time, each insert committed: what the database can do. */
+async function unnestRate(url: string): Promise<number> {
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query(
+    'create table bare (org_id text, log_index bigint, record text, body text, primary key (org_id, log_index))',
+  )
+  const record = 'r'.repeat(1300)
+  const body = 'b'.repeat(1700)
+  const started = performance.now()
+  let rows = 0
+  for (; performance.now() - started < seconds * 500; rows += 500) {
+    const indexes = Array.from({ length: 500 }, (_, index) => rows + index)
+    await client.query("insert into bare select 'org', * from unnest($1::bigint[], $2::text[], $3::text[])", [
+      indexes,
+      indexes.map(() => record),
+      indexes.map(() => body),
+    ])
+  }
+  await client.end()
+  return rows / ((performance.now() - started) / 1000)
+}
+
+async function bareExpress(): Promise<number> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./bare-express.js', import.meta.url))], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const result = await autocannon({
+    ...{
+      url: line.toString().trim(),
+      connections,
+      duration: seconds,
+      method: 'POST',
+      body: JSON.stringify(entry('bench', 1)),
+    },
+    headers: { authorization: 'Bearer SvcKey-x', 'content-type': 'application/json' },
+  })
+  await stop(child)
+  return result.requests.average
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  child.kill()
+  await once(child, 'close')
+}
+
+async function post<T>({ url, api_key }: PlatformProcess, path: string, body: unknown): Promise<T> {
+  const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
+  const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!response.ok) throw new Error(`${path} answered ${response.status}`)
+  return (await response.json()) as T
+}

@@ -1,0 +1,28 @@
+// `npm run bench`: one table with ratios, and bench.json. Absolute numbers are printed and never asserted.
+import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { benchEvaluate } from './evaluate.js'
+import { benchLogs } from './logs.js'
+
+export interface Row {
+  readonly what: string
+  readonly measured: string
+  readonly reference: string
+  /** Measured against the reference; more is better when the unit is a rate, less when it is a time. */
+  readonly ratio: string
+  readonly bar: string
+}
+
+const rows: Row[] = [...benchEvaluate(), ...(await benchLogs())]
+const columns = ['what', 'measured', 'reference', 'ratio', 'bar'] as const
+const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => row[column].length)))
+const line = (cells: readonly string[]) =>
+  cells
+    .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+    .join('  ')
+    .trimEnd()
+
+console.log(`${cpus()[0]?.model ?? 'unknown processor'}, ${cpus().length} cores, Node ${process.version}\n`)
+console.log(line(columns))
+for (const row of rows) console.log(line(columns.map((column) => row[column])))
+writeFileSync('bench.json', `${JSON.stringify({ node: process.version, cores: cpus().length, rows }, null, 2)}\n`)

@@ -1,0 +1,83 @@
+// Every rule case through compile, history and evaluate.
+import { compile, evaluate, materialise, newHistory, parseTimestamp, record, rules } from '@svc/engine'
+import { describe, expect, it } from 'vitest'
+import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
+
+const cases = ruleCases()
+
+describe.each(rules)('$name', (rule) => {
+  const own = cases.filter((entry) => entry.rule === rule.name)
+
+  it('has cases for a pass and for a violation', () => {
+    expect(own.map((entry) => entry.case.expect)).toEqual(expect.arrayContaining(['pass', 'violation']))
+    expect(new Set(own.map((entry) => entry.case.name)).size).toBe(own.length)
+  })
+
+  it('has an example that compiles wherever the rule can be used', () => {
+    const [scope = 'step_execution'] = rule.scopes
+      .filter((candidate) => candidate !== 'agent_registration')
+      .concat(rule.scopes)
+    const set = policySet(rule.name, { scope, params: rule.example })
+    expect(set.dropped).toEqual([])
+  })
+
+  it.each(own.map((entry) => ({ name: entry.case.name, one: entry.case })))('$name', ({ one }) => {
+    const { answer, details } = judge(rule.name, one)
+    expect(answer).toBe(one.expect)
+    if (one.code !== undefined) expect(details?.code).toBe(one.code)
+    if (one.evidence !== undefined) expect(details?.evidence.map(({ step }) => step)).toEqual(one.evidence)
+    if (one.remedy !== undefined) expect(details?.remedy).toBe(one.remedy)
+    if (answer === 'violation') expect(details?.message).toMatch(/^[^A-Z].*[^.]$/)
+  })
+})
+
+it('has no cases for rules that do not exist', () => {
+  const names = new Set(rules.map((rule) => rule.name))
+  expect(cases.map((entry) => entry.rule).filter((name) => !names.has(name))).toEqual([])
+})
+
+describe('a condition tree 10,000 deep', () => {
+  const leaf = { rule_type: 'field_not_empty', params: { field: 'step_name' } }
+  const nested = Array.from({ length: 10_000 }).reduce<object>(
+    (condition, _, index) =>
+      index % 2 === 0
+        ? { rule_type: 'not', params: { condition } }
+        : { rule_type: 'all_of', params: { conditions: [condition] } },
+    leaf,
+  ) as typeof leaf
+
+  it.each([
+    { step_name: 'refund', expected: 'pass' },
+    { step_name: '', expected: 'violation' },
+  ])('is compiled and answers $expected', ({ step_name, expected }) => {
+    const set = policySet(nested.rule_type, { scope: 'step_execution', params: nested.params })
+    expect(set.dropped).toEqual([])
+    const step = { step_type: 'step.exec', step_name }
+    const situation = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
+    expect(answerOf(evaluate(set, ['step_execution'], situation).policies)).toBe(expected)
+  })
+})
+
+function policySet(rule: string, one: Pick<RuleCase, 'scope' | 'params'>) {
+  const manifest = { name: rule, version: '1', policies: policiesFor(rule, one) }
+  const assignment = { source: 'file', path: '', sha: '', agent: null, assigned_at: null, assigned_by: null }
+  const { policies } = materialise(manifest, assignment)
+  return compile(policies.map((policy, index) => ({ ...policy, id: index + 1, version: 1 })))
+}
+
+function judge(rule: string, one: RuleCase) {
+  const set = policySet(rule, one)
+  expect(set.dropped).toEqual([])
+  const history = newHistory(set)
+  for (const step of one.history) record(set, history, step, timeOf(step.timestamp))
+  const facts = { ...one.agent, ...one.context }
+  const situation = { step: one.step, agent: facts, context: facts, history, now: timeOf(one.now) }
+  const { policies } = evaluate(set, [one.scope], situation)
+  return { answer: answerOf(policies), details: policies.find(({ name }) => name === 'rule')?.violation_details }
+}
+
+function timeOf(timestamp: string | undefined): number {
+  const time = parseTimestamp(timestamp ?? '')
+  if (time === null) throw new Error(`\`${timestamp}\` is not a time`)
+  return time
+}
