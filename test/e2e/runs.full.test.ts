@@ -1,0 +1,21 @@
+// The recorded runs, when they are here: every task verifies, nothing honest is blocked, importing twice adds nothing.
+import { afterAll, describe, expect, it } from 'vitest'
+import { startPostgres } from '../support/postgres.js'
+import { sharedData } from '../support/shared.js'
+import { importRuns } from './runs.js'
+
+const file = sharedData('agent-runs/airline-service.jsonl')
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+
+describe.skipIf(file === null).each([
+  { kind: 'pglite', database: () => ({}) },
+  ...(postgres === null ? [] : [{ kind: 'postgresql', database: () => ({ SVC_DATABASE_URL: postgres.freshDatabase() }) }]),
+])('recorded runs on $kind', ({ database }) => {
+  it('come in whole, verify, and block nothing', async () => {
+    const { first, second, tasks, valid } = await importRuns(file ?? '', database())
+    expect(first).toMatchObject({ runs: 100, steps: 3241, created: 3241, failures: [], bad_lines: 0, would_block: {} })
+    expect({ tasks, valid }).toEqual({ tasks: 100, valid: 100 })
+    expect(second).toMatchObject({ created: 0, replayed: 3241 })
+  })
+})
