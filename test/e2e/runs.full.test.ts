@@ -8,10 +8,14 @@ const file = sharedData('agent-runs/airline-service.jsonl')
 const postgres = await startPostgres()
 afterAll(() => postgres?.remove())
 
-describe.skipIf(file === null).each([
-  { kind: 'pglite', database: () => ({}) },
-  ...(postgres === null ? [] : [{ kind: 'postgresql', database: () => ({ SVC_DATABASE_URL: postgres.freshDatabase() }) }]),
-])('recorded runs on $kind', ({ database }) => {
+describe
+  .skipIf(file === null)
+  .each([
+    { kind: 'pglite', database: () => ({}) },
+    ...(postgres === null
+      ? []
+      : [{ kind: 'postgresql', database: () => ({ SVC_DATABASE_URL: postgres.freshDatabase() }) }]),
+  ])('recorded runs on $kind', ({ database }) => {
   it('come in whole, verify, and block nothing', async () => {
     const { first, second, tasks, valid } = await importRuns(file ?? '', database())
     expect(first).toMatchObject({ runs: 100, steps: 3241, created: 3241, failures: [], bad_lines: 0, would_block: {} })

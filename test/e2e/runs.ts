@@ -29,7 +29,12 @@ export interface Outcome {
   readonly valid: number
 }
 
-const svc = fileURLToPath(new URL(import.meta.url.includes('/test/dist/') ? '../../../engine/bin/svc.js' : '../../engine/bin/svc.js', import.meta.url))
+const svc = fileURLToPath(
+  new URL(
+    import.meta.url.includes('/test/dist/') ? '../../../engine/bin/svc.js' : '../../engine/bin/svc.js',
+    import.meta.url,
+  ),
+)
 
 /** Imports the file twice into a fresh platform and verifies every task of it. */
 export async function importRuns(file: string, database: Readonly<Record<string, string>>): Promise<Outcome> {

@@ -1,0 +1,173 @@
+// Canonical JSON, strict reading, and the record format, which is frozen: these bytes must never change.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  actionDigest,
+  canonical,
+  commitment,
+  leafHash,
+  logIdOf,
+  noCheckpoint,
+  parseStrictJson,
+  recordText,
+} from '@svc/engine'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { sharedData } from '../support/shared.js'
+
+describe('canonical JSON (RFC 8785)', () => {
+  it.each([
+    [
+      'members sorted by UTF-16 code units',
+      { '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\ud83d\ude00': 5, '\u0080': 6, '\u00f6': 7 },
+      '{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\ud83d\ude00":5,"\ufb33":3}',
+    ],
+    [
+      'ECMAScript numbers',
+      [333333333.33333329, 1e30, 4.5, 2e-3, 1e-27, -0, 1e21],
+      '[333333333.3333333,1e+30,4.5,0.002,1e-27,0,1e+21]',
+    ],
+    ['minimal escapes', '\u20ac$\u000f\nA\'B"\\"/', '"\u20ac$\\u000f\\nA\'B\\"\\\\\\"/"'],
+    ['absent members', { a: undefined, b: null }, '{"b":null}'],
+    ['a member called __proto__', JSON.parse('{"__proto__":1,"a":2}'), '{"__proto__":1,"a":2}'],
+  ])('%s', (_, value, text) => expect(canonical(value)).toBe(text))
+
+  it.each([
+    ['a lone surrogate', '\ud800'],
+    ['a lone surrogate in a name', { '\udc00': 1 }],
+    ['NaN', Number.NaN],
+    ['Infinity', [Number.POSITIVE_INFINITY]],
+    ['a function', () => 1],
+  ])('refuses %s', (_, value) => expect(() => canonical(value)).toThrow(TypeError))
+
+  it('is what JSON.parse reads back, whatever the order of members', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = canonical(value)
+        expect(canonical(JSON.parse(text))).toBe(text)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  const vectors = sharedData('jcs/testdata')
+  it.skipIf(vectors === null)('gives the published vectors byte for byte', () => {
+    const folder = vectors ?? ''
+    const names = readdirSync(join(folder, 'input'))
+    expect(names.length).toBe(6)
+    for (const name of names) {
+      const given = JSON.parse(readFileSync(join(folder, 'input', name), 'utf8'))
+      const hex = readFileSync(join(folder, 'outhex', name.replace('.json', '.txt')), 'utf8').replaceAll(/\s/g, '')
+      expect(Buffer.from(canonical(given)).toString('hex')).toBe(hex)
+    }
+  })
+})
+
+describe('strict JSON', () => {
+  it.each([
+    ['duplicate names', '{"a":1,"b":{"a":2},"a":3}', /duplicate member name `a`/],
+    ['duplicate names spelt differently', '{"a":1,"\\u0061":2}', /duplicate member name `a`/],
+    ['a lone surrogate in an escape', '{"a":"\\ud800"}', /lone surrogate/],
+    ['a lone surrogate in a name', '{"\\udc00x":1}', /lone surrogate/],
+    ['an integer beyond 2^53-1', '[9007199254740993]', /beyond 2\^53-1/],
+    ['a negative one', '{"a":-9007199254740993}', /beyond 2\^53-1/],
+    ['a number no double holds', '[1e999]', /too large/],
+    ['nesting deeper than 64', `${'['.repeat(65)}${']'.repeat(65)}`, /deeper than 64/],
+    ['nothing', '', /ends too early|unexpected/],
+    ['a string that does not end', '"abc', /does not end/],
+    ['a trailing comma', '[1,]', /unexpected character/],
+    ['two values', '{} {}', /unexpected character/],
+    ['a byte order mark', '\ufeff{}', /unexpected character/],
+    ['a single quote', "{'a':1}", /unexpected character/],
+  ])('refuses %s', (_, text, message) => expect(parseStrictJson(text).problem?.message).toMatch(message))
+
+  it.each([
+    ['{"a":{"x":1},"b":{"x":1}}'],
+    ['[9007199254740991,-9007199254740991,1.5e300]'],
+    [`${'['.repeat(64)}${']'.repeat(64)}`],
+    ['{"a":"\\ud83d\\ude00","b:":"{\\"a\\":1}"}'],
+    ['  {"a" : [ true , null ] }\n'],
+  ])('reads %s', (text) => expect(parseStrictJson(text)).toEqual({ value: JSON.parse(text), problem: null }))
+
+  it('does not quote what it was sent', () => {
+    expect(parseStrictJson('{"password": hunter2}').problem?.message).not.toContain('hunter2')
+  })
+
+  it('agrees with JSON.parse on everything it accepts, and never throws', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.json(),
+          fc.string(),
+          fc.json().map((text) => text.slice(0, -1)),
+        ),
+        (text) => {
+          const reading = parseStrictJson(text)
+          if (reading.problem === null) expect(reading.value).toEqual(JSON.parse(text))
+          else expect(reading.problem.message).not.toBe('')
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+describe('the record, format svc.log/1', () => {
+  const record = {
+    v: 'svc.log/1' as const,
+    type: 'step' as const,
+    org_id: 'org_00',
+    agent_id: 'ag_00000000000000000000000000000000',
+    task_id: 'task',
+    seq: 1,
+    step: 1,
+    step_type: 'START_NODE',
+    timestamp: '2026-01-05T09:00:00+01:00',
+    received_at: '2026-01-05T08:00:00.123Z',
+    is_external_call: false,
+    has_write_permission: false,
+    prev_hash: '',
+    api_key_id: 'key_0',
+    policy_set: '0'.repeat(64),
+    evaluation: '1'.repeat(64),
+    data: { input: '2'.repeat(64) },
+    after: { ...noCheckpoint },
+  }
+
+  it('has these bytes and this hash, for ever', () => {
+    expect(recordText(record)).toBe(
+      `{"after":{"root":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","size":0},"agent_id":"ag_00000000000000000000000000000000","api_key_id":"key_0","data":{"input":"${'2'.repeat(64)}"},"evaluation":"${'1'.repeat(64)}","has_write_permission":false,"is_external_call":false,"org_id":"org_00","policy_set":"${'0'.repeat(64)}","prev_hash":"","received_at":"2026-01-05T08:00:00.123Z","seq":1,"step":1,"step_type":"START_NODE","task_id":"task","timestamp":"2026-01-05T09:00:00+01:00","type":"step","v":"svc.log/1"}`,
+    )
+    expect(leafHash(recordText(record))).toBe('7da43b00c0363d9882414306fb33200ed94dfd4d0a6e09fa337ee466a34c6512')
+  })
+
+  it('commits to a value under a salt and a field', () => {
+    const salt = Buffer.alloc(32, 7)
+    const own = commitment('input', { b: 1, a: 'x' }, salt)
+    expect(own).toBe('7c7263cb662bd4371c96935763dfe8afd7f328fb8d492243c4eb3d0afbcb53cc')
+    expect(commitment('input', { a: 'x', b: 1 }, salt)).toBe(own)
+    expect(commitment('output', { a: 'x', b: 1 }, salt)).not.toBe(own)
+    expect(commitment('input', { a: 'x', b: 1 }, Buffer.alloc(32, 8))).not.toBe(own)
+  })
+
+  it('derives the id of an entry from its time and its hash', () => {
+    const id = logIdOf(Date.parse(record.received_at), 'f'.repeat(64))
+    expect(id).toMatch(/^log_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(Number.parseInt(id.slice(4, 17).replace('-', ''), 16)).toBe(Date.parse(record.received_at))
+  })
+
+  it('digests what an approval binds to, whatever came out and whoever audits', () => {
+    const step = { step_type: 'LLM_CALL', verb: 'POST', input: { a: 1 }, properties: { x: 1 } }
+    const own = actionDigest(step)
+    expect(
+      actionDigest({
+        ...step,
+        step_type: 'step.model',
+        output: { b: 2 },
+        meta: { c: 3 },
+        properties: { x: 1, 'svc.subagent': {} },
+      }),
+    ).toBe(own)
+    expect(actionDigest({ ...step, input: { a: 2 } })).not.toBe(own)
+  })
+})
