@@ -3,6 +3,7 @@ export { canonical } from './log/canonical.js'
 export {
   actionDigest,
   commitment,
+  commitmentOfText,
   leafHash,
   logIdOf,
   noCheckpoint,

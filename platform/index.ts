@@ -7,6 +7,7 @@ import { type Credentials, localCredentials } from './credentials.js'
 import { createApp } from './http/app.js'
 import type { CommitParts } from './ingest/commit.js'
 import { createHistories } from './ingest/histories.js'
+import { createPartitions } from './ingest/partitions.js'
 import { createRulebook } from './ingest/rulebook.js'
 import { createIngest } from './ingest/writer.js'
 import { migrate } from './migrations/index.js'
@@ -45,6 +46,7 @@ export async function createPlatform(config: Config, clock: () => number = Date.
       clock,
       rulebook: createRulebook(agentsKept),
       histories: createHistories(historiesKept),
+      partitions: createPartitions(),
     }
     const ingest = createIngest(parts, (error) => logger.error({ err: error }, 'an entry could not be stored'))
     const { operator_token } = credentials

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs'
 
 const count = { passed: 0, failed: 0, skipped: 0 }
 for (const path of process.argv.slice(2)) {
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, numFailedTestSuites } = JSON.parse(readFileSync(path, 'utf8'))
+  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, numFailedTestSuites } = JSON.parse(
+    readFileSync(path, 'utf8'),
+  )
   count.passed += numPassedTests
   // A file that could not be loaded has no tests to fail, and has failed all the same.
   count.failed += Math.max(numFailedTests, numFailedTestSuites > 0 ? 1 : 0)

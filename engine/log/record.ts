@@ -21,9 +21,12 @@ export const noCheckpoint = { size: 0, root: emptyRoot } as const
  * JCS(value). Without the salt the value can be neither confirmed nor guessed.
  */
 export function commitment(field: string, value: unknown, salt: Uint8Array): string {
-  return createHmac('sha256', salt)
-    .update(`svc.payload/1\0${field}\0${canonical(value)}`)
-    .digest('hex')
+  return commitmentOfText(field, canonical(value), salt)
+}
+
+/** The same for a value whose canonical text is at hand. */
+export function commitmentOfText(field: string, text: string, salt: Uint8Array): string {
+  return createHmac('sha256', salt).update(`svc.payload/1\0${field}\0${text}`).digest('hex')
 }
 
 /** The hashed bytes of a record, as text. */

@@ -24,11 +24,15 @@ export function hazards(document: Document.Parsed): Hazard[] {
   const note: Note = (node, message) => {
     found.push({ message, offset: (node as Node | null)?.range?.[0] ?? 0 })
   }
+  const anchors = new Set<string>()
   let named = 0
   visit(document, {
     Node: (_, node, path) => {
       if (path.length > deepest) note(node, 'nested too deeply')
-      if (isAlias(node) || ('anchor' in node && node.anchor !== undefined)) named++
+      if (isAlias(node) && !anchors.has(node.source))
+        note(node, `no anchor \`${node.source.slice(0, 80)}\` before this alias`)
+      if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor)
+      if (isAlias(node) || node.anchor !== undefined) named++
       if (named > mostAliases) note(node, `more than ${mostAliases} anchors and aliases: write the repeated parts out`)
       if (path.length > deepest || named > mostAliases || found.length >= mostHazards) return visit.BREAK
       if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag)) note(node, 'tags are not allowed')

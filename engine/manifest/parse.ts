@@ -2,10 +2,10 @@
 import type { Manifest } from '@svc/schemas'
 import { compileRule } from '../rules/compile-rule.js'
 import { ParameterError } from '../rules/rule.js'
-import { lazyCheck, type SchemaCheck } from '../schema-check.js'
+import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../schema-check.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
 import { readYaml, type YamlReading } from './read-yaml.js'
-import { manifestShape, testFileShape } from './shape.js'
+import { manifestShape, mostItems, testFileShape } from './shape.js'
 
 export interface ManifestError {
   readonly code: 'UNREADABLE' | 'SHAPE' | 'RULE' | 'DUPLICATE_NAME' | 'UNKNOWN_POLICY'
@@ -49,13 +49,19 @@ export function parseManifest(text: string, file: string): ManifestReading {
   const notes = newNotes(yaml, file)
   const broken = noteShape(yaml, checkManifest, notes)
   const written = yaml.value as Partial<Manifest> | null
-  if (!Array.isArray(written?.policies)) return { value: null, errors: notes.errors, lines: [] }
+  if (!Array.isArray(written?.policies) || tooLong(written) !== null) {
+    return { value: null, errors: notes.errors(), lines: [] }
+  }
   const manifest = wellShaped(written as Manifest, broken)
-  const sound = manifest.policies.filter(([index, policy]) => isSound(policy, index, notes))
-  for (const { code, path, message } of crossCheck(manifest, namesOf(written.policies))) notes.add(code, path, message)
+  const doubtful = crossCheck(manifest, namesOf(written.policies))
+  for (const { code, path, message } of doubtful) notes.add(code, path, message)
+  const refused = new Set(doubtful.map(({ path }) => path.slice(0, 2).join('.')))
+  const sound = manifest.policies.filter(
+    ([index, policy]) => isSound(policy, index, notes) && !refused.has(`policies.${index}`),
+  )
   const lines = sound.map(([index]) => yaml.positionOf(['policies', `${index}`], false).line)
   const usable = !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
-  return { value: usable ? withOnly(written as Manifest, manifest, sound) : null, errors: notes.errors, lines }
+  return { value: usable ? withOnly(written as Manifest, manifest, sound) : null, errors: notes.errors(), lines }
 }
 
 /** Reads a sibling `<manifest>.test.yaml` about policies of these names; never throws. */
@@ -63,18 +69,29 @@ export function parseTestFile(text: string, file: string, policy_names: Iterable
   const yaml = readYaml(text)
   const notes = newNotes(yaml, file)
   noteShape(yaml, checkTestFile, notes)
-  if (notes.errors.length > 0) return { value: null, errors: notes.errors }
+  if (notes.errors().length > 0) return { value: null, errors: notes.errors() }
   const { tests } = yaml.value as { tests: ManifestTest[] }
   const alone = { policies: [], waivers: [], tests: [...tests.entries()] }
   for (const { code, path, message } of crossCheck(alone, new Set(policy_names))) notes.add(code, path, message)
-  return { value: notes.errors.length > 0 ? null : tests, errors: notes.errors }
+  return { value: notes.errors().length > 0 ? null : tests, errors: notes.errors() }
 }
 
 /** Notes what has the wrong shape; returns the members and items of the document that have. */
 function noteShape(yaml: YamlReading, check: SchemaCheck, notes: Notes): ReadonlySet<string> {
-  const problems = yaml.problems.length > 0 ? [] : check(yaml.value)
+  if (yaml.problems.length > 0) return new Set()
+  // Every item of a list far too long would have its own errors: nobody needs them, and they cost seconds.
+  const long = tooLong(yaml.value)
+  const problems = long === null ? check(yaml.value) : [long]
   for (const { path, at_key, message } of problems) notes.add('SHAPE', path, message, at_key)
   return new Set(problems.map(({ path }) => path.slice(0, 2).join('.')))
+}
+
+function tooLong(value: unknown): SchemaProblem | null {
+  const { policies, waivers, tests } = (value ?? {}) as Partial<Record<keyof Manifest, unknown>>
+  const lists = Object.entries({ policies, waivers, tests })
+  const name = lists.find(([, list]) => Array.isArray(list) && list.length > mostItems)?.[0]
+  if (name === undefined) return null
+  return { path: [name], at_key: false, message: `must NOT have more than ${mostItems} items` }
 }
 
 /** The items that have the right shape, with their places. */
@@ -116,15 +133,16 @@ function isSound(policy: ManifestPolicy, index: number, notes: Notes): boolean {
 }
 
 interface Notes {
-  readonly errors: ManifestError[]
+  /** In the order of the text. */
+  readonly errors: () => ManifestError[]
   readonly add: (code: ManifestError['code'], path: readonly string[], message: string, at_key?: boolean) => void
 }
 
 function newNotes(yaml: YamlReading, file: string): Notes {
-  const errors: ManifestError[] = yaml.problems.map((problem) => ({ code: 'UNREADABLE', file, path: '', ...problem }))
+  const noted: ManifestError[] = yaml.problems.map((problem) => ({ code: 'UNREADABLE', file, path: '', ...problem }))
   const add: Notes['add'] = (code, path, message, at_key = false) => {
-    if (errors.length >= mostErrors) return
-    errors.push({ code, message, file, path: path.join('.'), ...yaml.positionOf(path, at_key) })
+    if (noted.length >= mostErrors) return
+    noted.push({ code, message, file, path: path.join('.'), ...yaml.positionOf(path, at_key) })
   }
-  return { errors, add }
+  return { errors: () => noted.toSorted((a, b) => a.line - b.line || a.column - b.column), add }
 }

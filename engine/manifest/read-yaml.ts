@@ -22,6 +22,8 @@ export interface YamlReading {
 
 /** 256 KiB: a thousand policies of ordinary length (git.md §1). */
 const largest = 256 * 1024
+/** One fault often brings many; nobody reads more. */
+const mostFaults = 20
 /** What aliases may make of a file, in characters and nodes: four times the largest file. */
 const largestExpanded = 4 * largest
 
@@ -86,9 +88,9 @@ function problemOfText(text: string): YamlProblem | null {
 function faultsOf(document: Document.Parsed) {
   const { version } = document.directives?.yaml ?? {}
   if (version !== '1.2') return [{ message: `YAML ${version} is not read: remove the directive`, offset: 0 }]
-  return [...document.errors, ...document.warnings].map((fault) => ({
-    message: `not valid YAML: ${fault.message.split('\n')[0]}`,
-    offset: fault.pos[0],
+  return [...document.errors, ...document.warnings].slice(0, mostFaults).map(({ code, message, pos }) => ({
+    message: code === 'RESOURCE_EXHAUSTION' ? 'nested too deeply' : `not valid YAML: ${message.split('\n')[0]}`,
+    offset: pos[0],
   }))
 }
 

@@ -1,6 +1,9 @@
 // The shape of a manifest, whatever its rules (engine.md §4).
 import type { JsonMap } from '../steps.js'
 
+/** The most policies, waivers or tests in one file (engine.md §4). */
+export const mostItems = 1000
+
 const text = (description: string): JsonMap => ({ type: 'string', minLength: 1, description })
 const map: JsonMap = { type: 'object' }
 const severity = { type: 'string', enum: ['low', 'medium', 'high', 'critical'], description: 'critical blocks' }
@@ -85,7 +88,7 @@ const test: JsonMap = {
   },
 }
 
-const tests: JsonMap = { type: 'array', items: test, maxItems: 1000 }
+const tests: JsonMap = { type: 'array', items: test, maxItems: mostItems }
 
 export const manifestShape: JsonMap = {
   type: 'object',
@@ -95,8 +98,8 @@ export const manifestShape: JsonMap = {
     name: { ...text('what the manifest is called'), maxLength: 200 },
     version: text('such as "1.2.0"; in quotes, so that it stays text'),
     description: { type: 'string' },
-    policies: { type: 'array', items: policy, minItems: 1, maxItems: 1000 },
-    waivers: { type: 'array', items: waiver, maxItems: 1000 },
+    policies: { type: 'array', items: policy, minItems: 1, maxItems: mostItems },
+    waivers: { type: 'array', items: waiver, maxItems: mostItems },
     tests,
   },
 }

@@ -85,14 +85,12 @@ export function postOrder(root: Condition): { node: Condition; path: string; ari
 function childrenOf(node: Condition, path: string): { node: Condition; path: string }[] {
   if (!isCombinator(node.rule_type)) return []
   const key = node.rule_type === 'not' ? 'condition' : 'conditions'
-  const here = path === '' ? key : `${path}.${key}`
+  const within = path === '' ? '' : `${path}.params.`
+  const here = `${within}${key}`
   const params = node.params ?? {}
   const extra = Object.keys(params).find((name) => name !== key)
   if (extra !== undefined)
-    throw new ParameterError(
-      path === '' ? extra : `${path}.${extra}`,
-      `unknown parameter \`${extra}\` of \`${node.rule_type}\``,
-    )
+    throw new ParameterError(`${within}${extra}`, `unknown parameter \`${extra}\` of \`${node.rule_type}\``)
   const given = params[key]
   if (node.rule_type === 'not') return [{ node: asCondition(given, here), path: here }]
   if (!Array.isArray(given) || given.length === 0)

@@ -10,6 +10,7 @@ import type { Scope } from '../store/scope.js'
 import { insertViolations } from '../store/violations.js'
 import { type Batch, type Item, type Outcome, stepKey } from './batch.js'
 import type { Histories } from './histories.js'
+import type { Partitions } from './partitions.js'
 import { namedAgent, place } from './place.js'
 import type { Rulebook } from './rulebook.js'
 import { foundViolations } from './violations.js'
@@ -19,6 +20,7 @@ export interface CommitParts {
   readonly clock: () => number
   readonly rulebook: Rulebook
   readonly histories: Histories
+  readonly partitions: Partitions
 }
 
 /** Places the items in order and commits them together. Rejects when nothing was committed, or when it is unknown. */
@@ -29,6 +31,7 @@ export async function commitBatch(parts: CommitParts, scope: Scope, items: reado
       await catchUp(scope, tx, batch, items)
       const outcomes = items.map((item) => place(batch, item))
       if (batch.placed.length > 0) {
+        await parts.partitions.ensure(tx, batch.received_at)
         await appendEntries(scope, tx, batch)
         await insertViolations(scope, tx, batch.placed)
         await raiseIncidents(scope, tx, batch.received_at, foundViolations(batch.placed))
@@ -38,6 +41,7 @@ export async function commitBatch(parts: CommitParts, scope: Scope, items: reado
   } catch (error) {
     // What the caches learned from this batch did not happen, or cannot be relied on.
     parts.rulebook.forget(scope.org_id)
+    parts.partitions.forget()
     parts.histories.forget(
       scope.org_id,
       items.map((item) => item.request.task_id),

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   canonical,
-  commitment,
+  commitmentOfText,
   type Decision,
   hasWritePermission,
   isExternalCall,
@@ -62,22 +62,25 @@ export interface NewEntry {
 
 /** Makes the entry: commits to every payload field and to the evaluation with a fresh salt each, then hashes. */
 export function makeEntry(step: AcceptedStep, place: Placement, evaluation: readonly unknown[]): NewEntry {
-  const values: Record<string, unknown> = { evaluation }
-  for (const field of payloadFields) if (step[field] !== undefined) values[field] = step[field]
-  const fields = Object.keys(values)
+  const fields = committedFields.filter((field) => field === 'evaluation' || step[field] !== undefined)
   const random = randomBytes(saltBytes * fields.length)
-  const salts: Record<string, string> = {}
   const committed: Record<string, string> = {}
+  const salts: string[] = []
+  const values: string[] = []
   for (const [index, field] of fields.entries()) {
     const salt = random.subarray(index * saltBytes, (index + 1) * saltBytes)
-    salts[field] = salt.toString('hex')
-    committed[field] = commitment(field, values[field], salt)
+    const text = canonical(field === 'evaluation' ? evaluation : step[field])
+    committed[field] = commitmentOfText(field, text, salt)
+    salts.push(`"${field}":"${salt.toString('hex')}"`)
+    values.push(`"${field}":${text}`)
   }
   const { evaluation: evaluated = '', ...data } = committed
   const record = recordText(recordOf(step, place, evaluated, data))
-  const hash = leafHash(record)
-  return { entry: storedEntry(step, place, record, hash), salts: canonical(salts), body: canonical(values) }
+  return { entry: storedEntry(step, place, record, leafHash(record)), salts: `{${salts}}`, body: `{${values}}` }
 }
+
+/** In the order canonical JSON puts them, so that each value's text is made once. */
+const committedFields = (['evaluation', ...payloadFields] as const).toSorted()
 
 function recordOf(step: AcceptedStep, place: Placement, evaluation: string, data: Record<string, string>): LogRecord {
   return {

@@ -268,7 +268,8 @@ begin
   foreach parent in array array['log_entries', 'log_payloads'] loop
     if to_regclass(parent || '_' || suffix) is null then
       perform pg_advisory_xact_lock(hashtext('svc_ensure_month'));
-      execute format('create table if not exists %I partition of %I for values from (%L) to (%L)',
+      -- Rows of two kilobytes stay in their page as they are: compressing each cost half of an insert's time.
+      execute format('create table if not exists %I partition of %I for values from (%L) to (%L) with (toast_tuple_target = 8160)',
         parent || '_' || suffix, parent, first, after);
     end if;
   end loop;

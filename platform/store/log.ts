@@ -4,7 +4,7 @@ import type { Step, StoredEntry, StoredHead } from '@svc/engine'
 import type { Batch, EarlierStep } from '../ingest/batch.js'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
-import { columnsOf, insertRows, utc } from './sql.js'
+import { columnsOf, utc } from './sql.js'
 import { violationColumns } from './violations.js'
 
 export interface LogState {
@@ -106,41 +106,53 @@ const entryTypes = {
   ...{ api_key_id: 'text', policy_set: 'text', hash: 'text', record: 'text' },
 } satisfies Record<keyof StoredEntry, string>
 const entryFields = Object.keys(entryTypes) as (keyof StoredEntry)[]
-const payloadTypes = { org_id: 'text', log_index: 'bigint', received_at: 'timestamptz', salts: 'text', body: 'text' }
-const leafTypes = { org_id: 'text', log_index: 'bigint', type: 'text', leaf_hash: 'text', received_at: 'timestamptz' }
 const headFields = Object.keys(headColumns) as (keyof StoredHead)[]
+const headChanges = headFields
+  .filter((column) => column !== 'org_id' && column !== 'task_id')
+  .map((column) => `${column} = excluded.${column}`)
+  .join(', ')
 
-/** Writes a batch's entries, payloads, leaves, heads and violations, and grows the log by them. */
+/** Writes a batch's entries, payloads, leaves and heads and grows the log by them: one statement, one round trip. */
 export async function appendEntries(scope: Scope, tx: Transaction, batch: Batch): Promise<void> {
   const entries = batch.placed.map((placed) => placed.entry)
-  const received_at = new Date(batch.received_at).toISOString()
   const touched = new Set(entries.map((entry) => entry.task_id))
   const heads = [...batch.heads.values()].filter((head) => touched.has(head.task_id))
-  const payloads = batch.placed.map(({ entry, salts, body }) => ({ ...keyOf(entry), salts, body }))
-  const leaves = entries.map((entry) => ({ ...keyOf(entry), type: 'step', leaf_hash: entry.hash }))
-  await tx.query('select svc_ensure_month($1::timestamptz)', [received_at])
-  await tx.query(insertRows('log_entries', entryTypes), columnsOf(entries, entryFields))
-  await tx.query(
-    insertRows('log_payloads', payloadTypes),
-    columnsOf(payloads, ['org_id', 'log_index', 'received_at', 'salts', 'body']),
-  )
-  await tx.query(
-    insertRows('log_leaves', leafTypes),
-    columnsOf(leaves, ['org_id', 'log_index', 'type', 'leaf_hash', 'received_at']),
-  )
-  await tx.query(upsertHeads, columnsOf(heads, headFields))
-  await tx.query('update org_log set size = size + $2, last_received_at = $3 where org_id = $1', [
-    scope.org_id,
-    entries.length,
-    received_at,
+  await tx.query(append, [
+    ...[scope.org_id, entries.length, new Date(batch.received_at).toISOString()],
+    ...columnsOf(entries, entryFields),
+    ...[batch.placed.map((placed) => placed.salts), batch.placed.map((placed) => placed.body)],
+    ...columnsOf(heads, headFields),
   ])
 }
 
-function keyOf({ org_id, log_index, received_at }: StoredEntry) {
-  return { org_id, log_index, received_at }
+/** Makes the partitions that a time falls into; cheap when they are there. */
+export async function ensurePartitions(tx: Transaction, time: number): Promise<void> {
+  await tx.query('select svc_ensure_month($1::timestamptz)', [new Date(time).toISOString()])
 }
 
-const upsertHeads = `${insertRows('task_heads', headColumns)} on conflict (org_id, task_id) do update set ${headFields
-  .filter((column) => column !== 'org_id' && column !== 'task_id')
-  .map((column) => `${column} = excluded.${column}`)
-  .join(', ')}`
+const append = appendStatement()
+
+function appendStatement(): string {
+  const names = entryFields.join(', ')
+  const given = 3
+  const arrays = (types: readonly string[], before: number) =>
+    types.map((type, index) => `$${before + index + 1}::${type}[]`).join(', ')
+  const payloads = given + entryFields.length
+  const heads = payloads + 2
+  return `with placed as (
+      select * from unnest(${arrays(Object.values(entryTypes), given)}, ${arrays(['text', 'text'], payloads)})
+        as row(${names}, salts, body)
+    ), entries as (
+      insert into log_entries (${names}) select ${names} from placed
+    ), payloads as (
+      insert into log_payloads (org_id, log_index, received_at, salts, body)
+        select org_id, log_index, received_at, salts, body from placed
+    ), leaves as (
+      insert into log_leaves (org_id, log_index, received_at, type, leaf_hash)
+        select org_id, log_index, received_at, 'step', hash from placed
+    ), heads as (
+      insert into task_heads (${headFields.join(', ')}) select * from unnest(${arrays(Object.values(headColumns), heads)})
+        on conflict (org_id, task_id) do update set ${headChanges}
+    )
+    update org_log set size = size + $2, last_received_at = $3 where org_id = $1`
+}

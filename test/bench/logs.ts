@@ -67,7 +67,7 @@ const entry = (task_id: string, step: number) => ({
   task_id,
   step,
   step_type: step === 1 ? 'START_NODE' : 'step.resource',
-  timestamp: '2026-01-05T09:00:00.000Z',
+  timestamp: new Date(Date.UTC(2026, 0, 5) + step * 1000).toISOString(),
   verb: 'POST',
   step_name: 'book_reservation',
   input: { user_id: 'mia_li_3668', flight: 'HAT136', seat: '12A' },

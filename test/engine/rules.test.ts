@@ -13,12 +13,9 @@ describe.each(rules)('$name', (rule) => {
     expect(new Set(own.map((entry) => entry.case.name)).size).toBe(own.length)
   })
 
-  it('has an example that compiles wherever the rule can be used', () => {
-    const [scope = 'step_execution'] = rule.scopes
-      .filter((candidate) => candidate !== 'agent_registration')
-      .concat(rule.scopes)
-    const set = policySet(rule.name, { scope, params: rule.example })
-    expect(set.dropped).toEqual([])
+  it('has an example that compiles', () => {
+    const scope = rule.scopes.find((candidate) => candidate !== 'agent_registration') ?? 'agent_registration'
+    expect(policySet(rule.name, { scope, params: rule.example }).dropped).toEqual([])
   })
 
   it.each(own.map((entry) => ({ name: entry.case.name, one: entry.case })))('$name', ({ one }) => {
