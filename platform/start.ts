@@ -19,7 +19,10 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
   }
   try {
     const platform = await createPlatform(config)
-    await listen(platform, config)
+    await listen(platform, config).catch(async (error) => {
+      await platform.close()
+      throw error
+    })
     out.write(greeting(platform, config))
     await untilToldToStop()
     out.write('stopping: answering what has been accepted\n')

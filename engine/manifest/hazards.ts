@@ -13,7 +13,7 @@ const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
 const plainTag = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/
 /** Deep enough for a hundred conditions inside each other, far from what exhausts a stack. */
 const deepest = 500
-/** Resolving an alias costs a look at every anchor before it; 2,000 of both take 10 ms. */
+/** Resolving an alias costs a look at every anchor before it; 2,000 of both were measured to add less than 0.1 s. */
 const mostAliases = 2000
 /** More than this nobody reads, and a hostile file could hold one per character. */
 const mostHazards = 100
@@ -41,7 +41,7 @@ export function hazards(document: Document.Parsed): Hazard[] {
       return undefined
     },
   })
-  return found
+  return found.slice(0, mostHazards)
 }
 
 function noteKeys(map: YAMLMap, note: Note): void {

@@ -9,6 +9,8 @@ export interface PlatformProcess {
   readonly url: string
   readonly api_key: string
   readonly operator_token: string
+  /** What it said at its start. */
+  readonly printed: string
   /** Ends it without warning, as a crash does. */
   readonly kill9: () => Promise<void>
   /** Ends it as an operator does; the exit code. */
@@ -40,6 +42,7 @@ export function startProcess(env: Readonly<Record<string, string>>): Promise<Pla
         url,
         api_key,
         operator_token,
+        printed,
         kill9: () => end(child, 'SIGKILL', ended).then(() => undefined),
         terminate: () => end(child, 'SIGTERM', ended),
       })

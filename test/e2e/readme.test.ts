@@ -1,0 +1,140 @@
+// The documentation is tried: what the README shows and what a start prints is run as it stands.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseManifest } from '@svc/engine'
+import { afterAll, describe, expect, it } from 'vitest'
+import { freePort } from '../support/postgres.js'
+import { startProcess } from '../support/process.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const section = (title: string) => readme.split(/^## /m).find((part) => part.startsWith(title)) ?? ''
+const blocks = (text: string, language: string) =>
+  [...text.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1] ?? '')
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+const folder = mkdtempSync(join(tmpdir(), 'svc-readme-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Runs a shell command and reads what it prints as JSON. */
+const run = (command: string) =>
+  JSON.parse(execFileSync('bash', ['-c', command], { encoding: 'utf8', cwd: folder })) as Record<string, unknown>
+
+describe.skipIf(!hasCurl)("the developer's five minutes", () => {
+  it('block code without a gate, say what would allow it, and go on after one', async () => {
+    const [serve = '', evaluate = '', record = ''] = blocks(section('Five minutes for an agent developer'), 'sh')
+    const port = String(await freePort())
+    const here = (command: string) => command.replaceAll(':8765', `:${port}`)
+    expect(serve.trim()).toBe('npx --no-install svc serve --baseline')
+    const server = spawn(process.execPath, [join(root, 'engine/bin/svc.js'), 'serve', '--baseline', '--port', port], {
+      cwd: folder,
+    })
+    const ended = new Promise<number | null>((resolve) => server.once('close', resolve))
+    await new Promise((resolve) => server.stdout.once('data', resolve))
+    const before = run(here(evaluate))
+    expect(before).toMatchObject({ action: 'block', blocked: true })
+    expect(JSON.stringify(before)).toContain('a passed step.gate at most 3 steps before this step')
+    const [gate = '', end = ''] = here(record).split(/\n(?=curl)/)
+    expect(run(gate)).toEqual({ step: 1, task_id: 't-1' })
+    expect(run(here(evaluate))).toMatchObject({ action: 'allow', blocked: false })
+    expect(run(end)).toEqual({ status: 'ok', task_id: 't-1' })
+    expect(readFileSync(join(folder, 'data/traces.jsonl'), 'utf8')).toContain('"step_type":"step.gate"')
+    server.kill('SIGTERM')
+    expect(await ended).toBe(0)
+  })
+})
+
+describe("the compliance officer's manifest", () => {
+  it('is valid as it is shown', () => {
+    const [manifest = ''] = blocks(section('Five minutes for a compliance officer'), 'yaml')
+    expect(parseManifest(manifest, 'README.md').errors).toEqual([])
+  })
+})
+
+describe.skipIf(!hasCurl)('what the platform prints at its start', () => {
+  it('works as it is printed, also the second time', async () => {
+    const env = { SVC_DATA_DIR: join(folder, 'platform'), SVC_PORT: String(await freePort()) }
+    for (const status of ['created', 'updated']) {
+      const platform = await startProcess(env)
+      const [register = '', log = '', verify = ''] = platform.printed
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line.startsWith('curl'))
+      expect(run(register)).toMatchObject({ registration_status: status, violations: [] })
+      expect(run(log)).toMatchObject({ task_id: 'first-task', step: 1, seq: 1, prev_hash: '' })
+      expect(run(verify)).toMatchObject({ valid: true, entries: 1 })
+      expect(await platform.terminate()).toBe(0)
+    }
+  })
+
+  it('names what is wrong instead, when it cannot start', async () => {
+    const platform = await startProcess({ SVC_DATA_DIR: join(folder, 'taken'), SVC_PORT: String(await freePort()) })
+    await expect(startProcess({ SVC_DATA_DIR: join(folder, 'taken'), SVC_PORT: '0' })).rejects.toThrow(
+      /data directory .* is in use by process \d+/,
+    )
+    await expect(
+      startProcess({ SVC_DATA_DIR: join(folder, 'other'), SVC_PORT: new URL(platform.url).port }),
+    ).rejects.toThrow(/port \d+ is taken/)
+    await platform.terminate()
+    await expect(startProcess({ SVC_PORT: 'http', SVC_DATABASE_URL: 'mysql://x' })).rejects.toThrow(
+      /SVC_DATABASE_URL[\s\S]*SVC_PORT/,
+    )
+  })
+})
+
+describe('the engine alone', () => {
+  it('installs and works without the platform', () => {
+    const pack = (name: string) => {
+      const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, join(root, name)]
+      return join(
+        folder,
+        execFileSync('npm', args, { encoding: 'utf8', cwd: root, stdio: ['ignore', 'pipe', 'ignore'] })
+          .trim()
+          .split('\n')
+          .at(-1) ?? '',
+      )
+    }
+    const packages = ['schemas', 'library', 'engine'].map(pack)
+    const home = join(folder, 'agent')
+    execFileSync('mkdir', ['-p', join(home, 'node_modules/@svc')])
+    for (const [index, name] of ['schemas', 'library', 'engine'].entries()) {
+      const target = join(home, 'node_modules/@svc', name)
+      execFileSync('mkdir', ['-p', target])
+      execFileSync('tar', ['-xzf', packages[index] ?? '', '-C', target, '--strip-components=1'])
+    }
+    const wanted = JSON.parse(readFileSync(join(root, 'engine/package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+    }
+    const allowed = new Set(closure(Object.keys(wanted.dependencies).filter((name) => !name.startsWith('@svc/'))))
+    for (const name of allowed) {
+      const target = join(home, 'node_modules', name)
+      execFileSync('mkdir', ['-p', join(target, '..')])
+      execFileSync('cp', ['-r', join(root, 'node_modules', name), target])
+    }
+    for (const heavy of ['express', 'knex', 'pg', 'pino', 'helmet']) expect(allowed).not.toContain(heavy)
+    writeFileSync(join(home, 'package.json'), '{"type":"module"}')
+    const printed = execFileSync(
+      process.execPath,
+      [join(home, 'node_modules/@svc/engine/bin/svc.js'), 'rules', '--name', 'not'],
+      { encoding: 'utf8', cwd: home },
+    )
+    expect(printed).toContain('not  (flow;')
+  })
+})
+
+/** The packages that these need to run, and all that those need. */
+function closure(names: readonly string[]): string[] {
+  const seen = new Set<string>()
+  const pending = [...names]
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    if (seen.has(name)) continue
+    seen.add(name)
+    const { dependencies = {} } = JSON.parse(
+      readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8'),
+    ) as { dependencies?: Record<string, string> }
+    pending.push(...Object.keys(dependencies))
+  }
+  return [...seen]
+}
