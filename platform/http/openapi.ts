@@ -6,7 +6,7 @@ import type { Route } from './route.js'
 
 /** The document for these routes. */
 export function openapiDocument(routes: readonly Route[], version: string): JsonMap {
-  const paths: Record<string, Record<string, JsonMap>> = {}
+  const paths: Record<string, Record<string, JsonMap>> = { '/health': { get: health } }
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operation(route) }
   return {
     openapi: '3.1.0',
@@ -50,6 +50,18 @@ function operation(route: Route): JsonMap {
       },
     },
   }
+}
+
+/** Served apart from the routes, because it needs no credential and must answer while the database is away. */
+const health: JsonMap = {
+  summary: 'Whether the platform works',
+  tags: ['Health'],
+  operationId: 'get_health',
+  security: [],
+  responses: {
+    200: { description: 'It does', content: json('platform-health') },
+    503: { description: 'The database is away', content: json('platform-health') },
+  },
 }
 
 const problemTitles = `A problem: ${Object.keys(errorTable).join(', ')}`
