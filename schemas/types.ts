@@ -427,6 +427,26 @@ export interface IncidentList {
 }
 
 /**
+ * Body of the incident moves that take a note.
+ */
+export interface IncidentNote {
+  /**
+   * What was done
+   */
+  note?: string
+}
+
+/**
+ * Body of POST /api/v1/incidents/{id}/ignore.
+ */
+export interface IncidentReason {
+  /**
+   * Why it is no incident
+   */
+  reason: string
+}
+
+/**
  * A violation that is kept until somebody deals with it.
  */
 export interface Incident {

@@ -17,26 +17,16 @@ const source: Knex.MigrationSource<(typeof migrations)[number]> = {
 const migrationLock = 7_283_001
 
 /**
- * Brings the database up to this build; a no-op when it is. Processes that start together take turns; a lock that a
- * killed one left in the bookkeeping table is then known to be stale, and is freed.
+ * Brings the database up to this build; a no-op when it is. Starts that come together take turns; a lock that a killed
+ * one left in the bookkeeping table is then known to be stale, and is freed. Rejects with UNAVAILABLE when the database
+ * is away.
  */
-export async function migrate(db: Database): Promise<void> {
-  const { knex, kind } = db
+export function migrate({ knex, exclusively }: Database): Promise<void> {
   const config = { migrationSource: source, tableName: 'svc_migrations' }
-  const latest = async () => {
+  return exclusively(migrationLock, async () => {
     await knex.migrate.forceFreeMigrationsLock(config)
     await knex.migrate.latest(config)
-  }
-  // The embedded database has one process, which its lock file has seen to.
-  if (kind === 'pglite') return latest()
-  const turn = await knex.client.acquireConnection()
-  try {
-    await turn.query('select pg_advisory_lock($1)', [migrationLock])
-    await latest()
-    await turn.query('select pg_advisory_unlock($1)', [migrationLock])
-  } finally {
-    await knex.client.releaseConnection(turn)
-  }
+  })
 }
 
 /** The last migration that has run, null before the first. */

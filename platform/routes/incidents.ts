@@ -1,7 +1,27 @@
+import type { IncidentNote, IncidentReason } from '@svc/schemas'
+import { type IncidentMove, moveIncident } from '../commands/move-incident.js'
 import { byOperator, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
 import { listIncidents } from '../store/lists.js'
 import { listReply, pageOf } from './page.js'
+
+/** A move of an incident, with the body it takes. */
+function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason', summary: string): Route {
+  return {
+    method: 'post',
+    path: `/api/v1/incidents/{id}/${move}`,
+    summary,
+    tag: 'Incidents',
+    access: byOperator,
+    body,
+    responses: { 200: 'incident' },
+    handle: async ({ platform, scope, params, body: sent }) => {
+      const { note, reason } = sent as Partial<IncidentNote & IncidentReason>
+      const moved = await moveIncident(platform, scope, params.id ?? '', move, note ?? reason ?? null)
+      return { status: 200, body: moved }
+    },
+  }
+}
 
 export const incidentRoutes: readonly Route[] = [
   {
@@ -26,4 +46,8 @@ export const incidentRoutes: readonly Route[] = [
       return listReply('incidents', listed, page, (incident) => incident.id)
     },
   },
+  moveRoute('review', 'incident-note', 'Take an open incident on'),
+  moveRoute('resolve', 'incident-note', 'Close an incident that was dealt with; a further violation opens a new one'),
+  moveRoute('ignore', 'incident-reason', 'Close an incident that is none; further violations are only counted'),
+  moveRoute('reactivate', 'incident-note', 'Take a closed incident on again'),
 ]

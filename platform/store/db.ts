@@ -11,8 +11,13 @@ import type { Scope } from './scope.js'
 export interface Database {
   readonly knex: Knex
   readonly kind: 'pglite' | 'postgresql'
+  /** Runs `work` while no other holder of the same lock runs: in this process, and on a server in any other. */
+  readonly exclusively: <T>(lock: number, work: () => Promise<T>) => Promise<T>
   readonly close: () => Promise<void>
 }
+
+/** Where the driver's own remarks go, such as a lost connection; without one they are printed. */
+export type Remark = (message: string) => void
 
 /** Statements of one transaction, straight to the connection: ingestion runs thousands a second. */
 export interface Transaction {
@@ -20,16 +25,16 @@ export interface Transaction {
 }
 
 /** Opens the database the configuration names. Throws CONFLICT when the data directory is in use. */
-export async function openDatabase(config: Config): Promise<Database> {
+export async function openDatabase(config: Config, remark?: Remark): Promise<Database> {
   if (config.database_url !== null) {
-    const knex = connect({ connectionString: config.database_url }, 10)
-    return { knex, kind: 'postgresql', close: () => knex.destroy() }
+    const knex = connect({ connectionString: config.database_url }, 10, remark)
+    return { knex, kind: 'postgresql', exclusively: exclusion(knex, true), close: () => knex.destroy() }
   }
-  return openEmbedded(config.data_dir)
+  return openEmbedded(config.data_dir, remark)
 }
 
 /** PGlite behind a private unix socket: only this user's processes can reach the directory it stands in. */
-async function openEmbedded(data_dir: string): Promise<Database> {
+async function openEmbedded(data_dir: string, remark?: Remark): Promise<Database> {
   const unlock = takeLock(data_dir)
   try {
     const { PGlite } = await import('@electric-sql/pglite')
@@ -39,14 +44,14 @@ async function openEmbedded(data_dir: string): Promise<Database> {
     const server = new PGLiteSocketServer({ db: pglite, maxConnections: embeddedConnections, ...place.server })
     await server.start()
     const port = place.client.port ?? Number(String(server.getServerConn()).split(':').at(-1))
-    const knex = connect({ ...place.client, port, user: 'postgres', database: 'postgres' }, embeddedConnections)
+    const knex = connect({ ...place.client, port, user: 'postgres', database: 'postgres' }, embeddedConnections, remark)
     const close = async () => {
       await knex.destroy()
       await server.stop()
       await pglite.close()
       unlock()
     }
-    return { knex, kind: 'pglite', close }
+    return { knex, kind: 'pglite', exclusively: exclusion(knex, false), close }
   } catch (error) {
     unlock()
     throw error
@@ -69,7 +74,7 @@ function socketPlace(data_dir: string) {
   return { server: { path }, client: { host: directory, port: 5432 } }
 }
 
-function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number): Knex {
+function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number, remark?: Remark): Knex {
   const types = new pg.TypeOverrides()
   // bigint columns hold positions and step numbers, which the edge keeps below 2^53.
   types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -77,7 +82,40 @@ function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: n
     client: 'pg',
     connection: { ...connection, types } as Knex.PgConnectionConfig,
     pool: { min: 0, max, acquireTimeoutMillis: 5000 },
+    ...(remark !== undefined && { log: { warn: remark, error: remark, debug: remark, deprecate: remark } }),
   })
+}
+
+/**
+ * Turns within the process come first, so that waiting for a server's lock takes one connection and not the pool. The
+ * embedded database needs no more: its connections are one session, which its own lock would never keep apart.
+ */
+function exclusion(knex: Knex, shared: boolean): Database['exclusively'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return (lock, work) => {
+    const turn = last.then(() => (shared ? holding(knex, lock, work) : work()))
+    last = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+async function holding<T>(knex: Knex, lock: number, work: () => Promise<T>): Promise<T> {
+  const { client } = knex
+  const connection = (await client.acquireConnection().catch((error: unknown) => {
+    throw isAway(error) ? away(error) : error
+  })) as pg.Client
+  try {
+    await connection.query('select pg_advisory_lock($1)', [lock])
+    return await work()
+  } catch (error) {
+    throw isAway(error) ? away(error) : error
+  } finally {
+    await connection.query('select pg_advisory_unlock($1)', [lock]).catch(() => {
+      // A connection that cannot unlock must not go back to the pool with the lock in its hands.
+      Object.assign(connection, { __knex__disposed: 'connection lost' })
+    })
+    await client.releaseConnection(connection)
+  }
 }
 
 /**
@@ -111,7 +149,9 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
   try {
     await connection.query(begin)
     const result = await work(transactionOn(connection))
-    await connection.query('commit')
+    const { command } = await connection.query('commit')
+    // PostgreSQL answers a commit after a failed statement with a rollback, and calls neither an error.
+    if (command !== 'COMMIT') throw new Error('the database has given up the transaction: a statement in it failed')
     return result
   } catch (error) {
     broken = isAway(error)

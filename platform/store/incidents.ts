@@ -2,7 +2,7 @@
 import type { Incident } from '@svc/schemas'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
-import { insertRows } from './sql.js'
+import { insertRows, utc } from './sql.js'
 
 /** What makes a violation the same occurrence as an earlier one. */
 export interface IncidentKey {
@@ -81,4 +81,36 @@ export async function insertIncidents(scope: Scope, tx: Transaction, incidents: 
     insertRows('incidents', types),
     columns.map((column) => rows.map((row) => row[column])),
   )
+}
+
+export const incidentColumns = `id, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
+  scope, state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
+  history`
+
+/** The incident, locked until the transaction ends; null when there is none. */
+export async function lockIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
+  const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2 for update`
+  const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
+  return incident ?? null
+}
+
+export type IncidentChange = Pick<Incident, 'state' | 'reviewed_by' | 'note' | 'history'>
+
+/** Changes the incident; null when one of the same policy, agent and task is open or active already. */
+export async function updateIncident(
+  scope: Scope,
+  tx: Transaction,
+  id: string,
+  change: IncidentChange,
+): Promise<Incident | null> {
+  const { state, reviewed_by, note, history } = change
+  const [incident] = await tx.query<Incident>(
+    `update incidents i set state = $3, reviewed_by = $4, note = $5, history = $6
+     where i.org_id = $1 and i.id = $2 and ($3 not in ('open', 'active') or not exists (
+       select 1 from incidents o where o.org_id = i.org_id and o.id <> i.id and o.policy_id = i.policy_id
+         and o.agent_id = i.agent_id and o.task_id is not distinct from i.task_id and o.state in ('open', 'active')))
+     returning ${incidentColumns}`,
+    [scope.org_id, id, state, reviewed_by, note, JSON.stringify(history)],
+  )
+  return incident ?? null
 }

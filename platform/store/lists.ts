@@ -2,9 +2,10 @@
 import type { Agent, Incident, Policy } from '@svc/schemas'
 import { type AgentRow, agentColumns, agentView } from './agents.js'
 import type { Transaction } from './db.js'
+import { incidentColumns } from './incidents.js'
 import { policyColumns } from './policies.js'
 import type { Scope } from './scope.js'
-import { filters, utc } from './sql.js'
+import { filters } from './sql.js'
 
 export interface Page {
   readonly limit: number
@@ -64,9 +65,6 @@ export async function listPolicies(scope: Scope, tx: Transaction, filter: Filter
     .add('enabled = ?::boolean', filter.enabled)
   return page<Policy>(tx, { table: 'policies', columns: policyColumns, key: 'id', newest_first: false }, where, at)
 }
-
-const incidentColumns = `id, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity, scope,
-  state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note, history`
 
 export async function listIncidents(
   scope: Scope,

@@ -1,43 +1,67 @@
 // One process per data directory: the embedded database would let a second one in silently and corrupt it.
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PlatformError } from '../errors.js'
 
 /**
  * Takes `lock` in the directory, which is created when missing; returns what gives it back. A lock whose process is
- * gone, or whose id another process has since been given, is taken over. Throws CONFLICT while its holder lives.
+ * gone, or whose id another process has since been given, is taken over. Throws CONFLICT while its holder lives, also
+ * when that is another start at the same moment.
  */
 export function takeLock(directory: string): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const path = join(directory, 'lock')
   const mine = identity(process.pid)
   for (let attempt = 0; attempt < 3; attempt++) {
-    if (create(path, mine)) return () => rmSync(path, { force: true })
+    if (create(path, mine) || replaceStale(path, mine)) return () => rmSync(path, { force: true })
     const holder = read(path)
-    if (holder !== null && holder !== mine && holder === identity(Number.parseInt(holder, 10))) {
-      const pid = Number.parseInt(holder, 10)
-      throw new PlatformError(
-        'CONFLICT',
-        `data directory \`${directory}\` is in use by process ${pid}: stop it first, or set SVC_DATA_DIR`,
-      )
-    }
-    if (holder === mine)
-      throw new PlatformError('CONFLICT', `data directory \`${directory}\` is already open in this process`)
-    rmSync(path, { force: true })
+    if (holder === null || !isHeld(holder)) continue
+    if (holder === mine) throw conflict(directory, 'already open in this process')
+    const pid = Number.parseInt(holder, 10)
+    throw conflict(directory, `in use by process ${pid}: stop it first, or set SVC_DATA_DIR`)
   }
-  throw new PlatformError('CONFLICT', `data directory \`${directory}\` is being opened by another process`)
+  throw conflict(directory, 'being opened by another process')
 }
 
+/** Appears with its content or not at all: a lock seen empty would be taken for a stale one. */
 function create(path: string, content: string): boolean {
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, content, { mode: 0o600 })
   try {
-    const file = openSync(path, 'wx', 0o600)
-    writeSync(file, content)
-    closeSync(file)
+    linkSync(draft, path)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
+  } finally {
+    rmSync(draft, { force: true })
   }
+}
+
+// INVARIANT (one-successor): a stale lock is replaced only by whoever holds `lock.next`, and only after reading it again
+// while holding that: of two starts that saw the same stale lock, the later one finds the earlier one's.
+function replaceStale(path: string, mine: string): boolean {
+  const next = `${path}.next`
+  if (!create(next, mine)) {
+    const claimant = read(next)
+    if (claimant !== null && !isHeld(claimant)) rmSync(next, { force: true })
+    return false
+  }
+  const holder = read(path)
+  if (holder === null || isHeld(holder)) {
+    rmSync(next, { force: true })
+    return false
+  }
+  renameSync(next, path)
+  return read(path) === mine
+}
+
+function isHeld(holder: string): boolean {
+  return holder === identity(Number.parseInt(holder, 10))
+}
+
+function conflict(directory: string, what: string): PlatformError {
+  return new PlatformError('CONFLICT', `data directory \`${directory}\` is ${what}`)
 }
 
 function read(path: string): string | null {

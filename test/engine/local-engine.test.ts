@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runSvc, type Serving, serve } from '../support/serve.js'
+import { runSvc, type Serving, serve } from '../support/local-engine.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-serve-'))
 const traces = join(folder, 'traces.jsonl')
