@@ -45,3 +45,14 @@ export class PlatformError extends Error {
     this.headers = code === 'UNAVAILABLE' ? { 'retry-after': '1', ...headers } : headers
   }
 }
+
+/** INVALID, naming every field that is wrong. */
+export function invalid(errors: readonly FieldError[]): PlatformError {
+  const [first] = errors
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  const detail =
+    first === undefined
+      ? 'a field is wrong'
+      : `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
+  return new PlatformError('INVALID', detail, { errors })
+}

@@ -106,7 +106,7 @@ describe('the platform', () => {
   it('flows from routes to commands to the store', () => {
     const order: readonly (readonly [from: string, notTo: readonly string[]])[] = [
       ['platform/store', ['platform/routes', 'platform/http', 'platform/commands']],
-      ['platform/commands', ['platform/routes']],
+      ['platform/commands', ['platform/routes', 'platform/http']],
       ['platform/ingest', ['platform/routes', 'platform/http']],
     ]
     expect(

@@ -11,8 +11,8 @@ import {
   verbProblem,
 } from '@svc/engine'
 import type { Agent, Evaluation, HostedEvaluateRequest } from '@svc/schemas'
-import { PlatformError } from '../errors.js'
-import { invalid } from '../http/validate.js'
+import { invalid, PlatformError } from '../errors.js'
+
 import { newId } from '../ids.js'
 import type { KeyIdentity } from '../ingest/batch.js'
 import { type AgentRules, loadRules } from '../ingest/rulebook.js'

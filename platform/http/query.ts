@@ -1,7 +1,9 @@
 // Query parameters, checked like bodies: unknown ones are refused, so that a misspelt filter never means "all".
+
 import { type JsonMap, lazyCheck, type SchemaCheck } from '@svc/engine'
 import type { FieldError } from '../errors.js'
-import { checked, invalid } from './validate.js'
+import { invalid } from '../errors.js'
+import { checked } from './validate.js'
 
 export type Query = Readonly<Record<string, string>>
 

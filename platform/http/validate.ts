@@ -1,7 +1,7 @@
 // From bytes to checked values: strict JSON first, then the schema; all that is wrong at once.
 import { createChecker, lineAndColumn, parseStrictJson, type SchemaCheck, type SchemaProblem } from '@svc/engine'
 import { documents, type SchemaName } from '@svc/schemas'
-import { type FieldError, PlatformError } from '../errors.js'
+import { type FieldError, invalid, PlatformError } from '../errors.js'
 
 const checker = createChecker(Object.values(documents))
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -48,16 +48,6 @@ export function validated<T>(name: SchemaName, value: unknown): T {
 export function checked<T>(problems: readonly SchemaProblem[], value: unknown): T {
   if (problems.length > 0) throw invalid(problems.map(fieldError))
   return value as T
-}
-
-export function invalid(errors: readonly FieldError[]): PlatformError {
-  const [first] = errors
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  const detail =
-    first === undefined
-      ? 'a field is wrong'
-      : `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
-  return new PlatformError('INVALID', detail, { errors })
 }
 
 function fieldError({ path, message }: SchemaProblem): FieldError {

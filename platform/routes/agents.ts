@@ -1,8 +1,8 @@
 import type { AgentRegistration } from '@svc/schemas'
 import { registerAgent } from '../commands/register-agent.js'
-import { PlatformError } from '../errors.js'
+import { invalid, PlatformError } from '../errors.js'
 import { byKey, byOperator, type Call, parameters, type Route } from '../http/route.js'
-import { invalid } from '../http/validate.js'
+
 import { agentView, findAgents } from '../store/agents.js'
 import { withSnapshot } from '../store/db.js'
 import { listAgents } from '../store/lists.js'

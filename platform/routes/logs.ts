@@ -1,9 +1,9 @@
 import type { BatchResult, LogRequest } from '@svc/schemas'
 import { withIdempotencyKey } from '../commands/remember-answer.js'
-import { errorTable, PlatformError } from '../errors.js'
+import { errorTable, invalid, PlatformError } from '../errors.js'
 import { problemOf } from '../http/problem.js'
 import { byKey, byOperator, type Call, parameters, type Reply, type Route } from '../http/route.js'
-import { invalid, readJson, readJsonLines, validated } from '../http/validate.js'
+import { readJson, readJsonLines, validated } from '../http/validate.js'
 import type { KeyIdentity, Outcome } from '../ingest/batch.js'
 import { withSnapshot } from '../store/db.js'
 import { readLog, readLogs } from '../store/log-reads.js'
@@ -27,7 +27,7 @@ export const logRoutes: readonly Route[] = [
     body: 'log-request',
     responses: { 200: 'logged-step', 201: 'logged-step' },
     handle: (call) =>
-      withIdempotencyKey(call, keyOf(call), async () => {
+      remembered(call, async () => {
         const [outcome] = await call.platform.ingest.submit(call.scope, keyOf(call), [
           oneNumber(call.body as LogRequest),
         ])
@@ -46,9 +46,7 @@ export const logRoutes: readonly Route[] = [
     lines: true,
     responses: { 200: 'batch-answer' },
     handle: (call) =>
-      withIdempotencyKey(call, keyOf(call), async () =>
-        reply(200, { results: await logBatch(call, batchEntries(call)) }, false),
-      ),
+      remembered(call, async () => reply(200, { results: await logBatch(call, batchEntries(call)) }, false)),
   },
   {
     method: 'get',
@@ -111,6 +109,12 @@ export const logRoutes: readonly Route[] = [
     },
   },
 ]
+
+/** Runs the call once for an Idempotency-Key. */
+function remembered(call: Call, run: () => Promise<Reply>): Promise<Reply> {
+  const request = { idempotency_key: call.header('idempotency-key'), raw: call.raw }
+  return withIdempotencyKey(call.platform, call.scope, keyOf(call), request, run)
+}
 
 function keyOf({ principal }: Call): KeyIdentity {
   if (principal.kind === 'key') return principal.key

@@ -52,8 +52,18 @@ function replaceStale(path: string, mine: string): boolean {
     rmSync(next, { force: true })
     return false
   }
-  renameSync(next, path)
-  return read(path) === mine
+  return rename(next, path) && read(path) === mine
+}
+
+/** False when another start has removed the claim, as one left by a crash is. */
+function rename(from: string, to: string): boolean {
+  try {
+    renameSync(from, to)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
 }
 
 function isHeld(holder: string): boolean {
