@@ -37,11 +37,11 @@ export { runTests, type TestResult } from './manifest/test.js'
 export { didYouMean } from './nearest.js'
 export { compile, type PolicyInput, type PolicySet } from './policy/compile.js'
 export { type Decision, evaluate } from './policy/evaluate.js'
-export { type History, newHistory, record } from './policy/history.js'
+export { newHistory, record } from './policy/history.js'
 export { compareLevels, levelApplies, type RiskLevel } from './policy/risk.js'
 export { isExternalCall } from './rules/lookup.js'
 export { rules } from './rules/registry.js'
-export type { Scope, Situation } from './rules/rule.js'
+export type { History, Scope, Situation } from './rules/rule.js'
 export { createChecker, lazyCheck, type SchemaCheck, type SchemaProblem } from './schema-check.js'
 export {
   canonicalType,

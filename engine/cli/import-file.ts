@@ -1,6 +1,6 @@
 // Steps into a file, one a line.
 import { type FileHandle, open } from 'node:fs/promises'
-import type { ImportTarget } from './import-run.js'
+import type { ImportTarget } from './import-target.js'
 
 export function createFileTarget(path: string): ImportTarget {
   let file: FileHandle | null = null

@@ -1,17 +1,8 @@
 // Steps straight onto a platform: a few runs at a time, each in order, and safe to send again.
 import type { BatchAnswer, BatchResult, Behavior } from '@svc/schemas'
-import type { ImportTarget } from './import-run.js'
 import { openImportState } from './import-state.js'
+import type { ImportTarget, PlatformImport } from './import-target.js'
 import { postJson } from './post-json.js'
-
-export interface PlatformImport {
-  readonly url: string
-  readonly api_key: string
-  readonly file: string
-  readonly agent_key: string
-  readonly start: number
-  readonly resume: boolean
-}
 
 /** Steps in one request, and runs under way at once: enough to fill a group commit (log.md §2). */
 const batchSize = 250

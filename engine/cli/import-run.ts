@@ -1,37 +1,16 @@
 // Carrying out `svc import`: two passes over the file, so that it never has to be in memory.
 import { readFileSync } from 'node:fs'
-import type { Behavior } from '@svc/schemas'
-import { type ImportSettings, stepsOf } from '../import/chat-completions.js'
+import { stepsOf } from '../import/chat-completions.js'
 import { type GuessedMeaning, meaningOf, type ToolMap, toolMapProblems } from '../import/tools.js'
 import { readTranscript, type Transcript } from '../import/transcript.js'
 import { parseStrictJson } from '../log/strict-json.js'
 import { readYaml } from '../manifest/read-yaml.js'
 import { parseTimestamp } from '../steps.js'
-import type { ImportOptions } from './import.js'
 import { createFileTarget } from './import-file.js'
 import { createPlatformTarget } from './import-platform.js'
+import type { ImportCounts, ImportOptions } from './import-target.js'
 import { progressBar } from './progress.js'
 import { readLines } from './read-lines.js'
-
-/** Where steps go. */
-export interface ImportTarget {
-  /** Called once, before any run. */
-  readonly begin: (settings: ImportSettings) => Promise<void>
-  /** True for a run that need not be sent again. */
-  readonly has: (line: number) => boolean
-  /** Takes a run's steps; rejects only when going on makes no sense. */
-  readonly put: (line: number, steps: readonly Behavior[]) => Promise<void>
-  readonly finish: () => Promise<ImportCounts>
-}
-
-export interface ImportCounts {
-  readonly steps: number
-  readonly created: number
-  readonly replayed: number
-  readonly failures: readonly string[]
-  readonly violations: Readonly<Record<string, number>>
-  readonly would_block: Readonly<Record<string, number>>
-}
 
 class UsageError extends Error {}
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { PlatformImport } from './import-platform.js'
+import type { PlatformImport } from './import-target.js'
 
 export interface ImportState {
   readonly has: (line: number) => boolean

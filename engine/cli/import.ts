@@ -1,17 +1,7 @@
 // `svc import`: recorded runs become steps, in a file or straight on a platform.
 import { basename } from 'node:path'
 import { Command } from 'commander'
-
-export interface ImportOptions {
-  readonly agentKey?: string
-  readonly out?: string
-  readonly to?: string
-  readonly apiKey?: string
-  readonly tools?: string
-  readonly start: string
-  readonly resume?: true
-  readonly json?: true
-}
+import type { ImportOptions } from './import-target.js'
 
 const example = `
 Examples:

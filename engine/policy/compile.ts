@@ -1,9 +1,9 @@
 // From stored or written policies to a PolicySet: compiled once, immutable, with everything refused named.
 import type { DroppedPolicy, Policy, PolicyResult } from '@svc/schemas'
 import { compileRule } from '../rules/compile-rule.js'
-import type { Check, Scope, Tracker } from '../rules/rule.js'
+import type { Check, History, Scope, Tracker } from '../rules/rule.js'
 import { ParameterError } from '../rules/rule.js'
-import type { History, HistoryPlan } from './history.js'
+import type { HistoryPlan } from './history.js'
 
 /** A policy to be compiled, with the time until which it is waived for this agent, if it is. */
 export interface PolicyInput extends Policy {

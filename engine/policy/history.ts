@@ -1,26 +1,12 @@
 // What a task has done so far, kept as running indexes: recording a step costs the number of distinct trackers
 // of the policy set, and asking costs nothing that grows with the task.
 import type { EvidenceStep } from '@svc/schemas'
-import { evidenceOf, type Tracker } from '../rules/rule.js'
+import { evidenceOf, type History, type Recorded, type Tracker } from '../rules/rule.js'
 import { canonicalType, isBlocked, type Step } from '../steps.js'
-
-/** A step that has happened. `position` is 1-based within the history, `at` is milliseconds since 1970. */
-export interface Recorded {
-  readonly step: Step
-  readonly type: string
-  readonly position: number
-  readonly at: number
-}
 
 /** The trackers of a policy set, in slot order. */
 export interface HistoryPlan {
   readonly trackers: readonly Tracker<unknown>[]
-}
-
-export interface History {
-  /** Steps that count: recorded and not blocked. */
-  length: number
-  readonly states: unknown[]
 }
 
 /** A task that has done nothing yet, indexed for one policy set. */

@@ -1,10 +1,11 @@
 // Rules about the path a task took to this step (engine.md §3, 4–13).
 
 import type { EvidenceStep } from '@svc/schemas'
-import { evidenceOfRecorded, type Recorded } from '../policy/history.js'
+import { evidenceOfRecorded } from '../policy/history.js'
 import { gatePassed, type JsonMap, type Step } from '../steps.js'
 import { compilePattern, filterSchema, type StepPattern } from './filter.js'
 import { AmbiguousField, compileStepField } from './lookup.js'
+import type { Recorded } from './rule.js'
 import { type CompileEnvironment, defineRule, evidenceOf, PASS, type Scope, type Slot } from './rule.js'
 
 const scopes: readonly Scope[] = ['step_execution']

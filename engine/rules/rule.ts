@@ -1,6 +1,5 @@
 // What a rule is, what it is asked, and what it may answer.
 import type { EvidenceStep, PolicyResult, Rule } from '@svc/schemas'
-import type { History, Recorded } from '../policy/history.js'
 import type { JsonMap, Step } from '../steps.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
@@ -20,6 +19,21 @@ export interface Finding {
 }
 
 export type Answer = typeof PASS | typeof NOT_APPLICABLE | Finding
+
+/** A step that has happened. `position` is 1-based within the history, `at` is milliseconds since 1970. */
+export interface Recorded {
+  readonly step: Step
+  readonly type: string
+  readonly position: number
+  readonly at: number
+}
+
+/** What a task has done so far, as running indexes: one state per tracker. */
+export interface History {
+  /** Steps that count: recorded and not blocked. */
+  length: number
+  readonly states: unknown[]
+}
 
 /** Everything a rule may look at. `now` is milliseconds since 1970; at registration there is no step and no history. */
 export interface Situation {
