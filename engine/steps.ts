@@ -88,6 +88,10 @@ export function taskStatus(has_error: boolean, has_end: boolean): TaskStatus {
 
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
 
+// Years 1 to 9999 in UTC: what RFC 3339 can write and every database can hold.
+const firstTime = Date.parse('0001-01-01T00:00:00Z')
+const lastTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
 /** Milliseconds since 1970 of an RFC 3339 time with zone, or null when it is none. A leap second counts as the next. */
 export function parseTimestamp(text: string): number | null {
   const match = rfc3339.exec(text)
@@ -95,11 +99,12 @@ export function parseTimestamp(text: string): number | null {
   const [, year, month, day, hour, minute, second, fraction = '', sign, zoneHour = '0', zoneMinute = '0'] = match
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null
   if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return null
-  const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
-  const back = new Date(date)
-  if (back.getUTCMonth() !== Number(month) - 1 || back.getUTCDate() !== Number(day)) return null
+  const date = Date.parse(`${year}-${month}-${day}T00:00:00Z`)
+  // A day that the month does not have is none, or is read as one of the next month.
+  if (Number.isNaN(date) || new Date(date).getUTCDate() !== Number(day)) return null
   const clock = (Number(hour) * 3600 + Number(minute) * 60 + Number(second)) * 1000
   const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3))
   const zone = (Number(zoneHour) * 60 + Number(zoneMinute)) * 60_000 * (sign === '-' ? -1 : 1)
-  return date + clock + milliseconds - zone
+  const time = date + clock + milliseconds - zone
+  return time >= firstTime && time <= lastTime ? time : null
 }

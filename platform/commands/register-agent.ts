@@ -1,5 +1,5 @@
 // Registering an agent (platform.md §2): idempotent; the baseline comes first, then registration is judged.
-import { compareLevels, evaluate, type JsonMap, newHistory, type RiskLevel } from '@svc/engine'
+import { canonical, compareLevels, evaluate, type JsonMap, newHistory, type RiskLevel } from '@svc/engine'
 import type { AgentRegistration, RegisteredAgent } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
@@ -39,7 +39,7 @@ export async function registerAgent(
     }
     const sent: JsonMap = { ...known?.sent, ...body }
     const values = agentValues({ agent_id, api_key_id: key.key_id, known: known ?? null, sent })
-    const changed = known === undefined || JSON.stringify(known.sent) !== JSON.stringify(sent)
+    const changed = known === undefined || canonical(known.sent) !== canonical(sent)
     if (changed) await putAgent(scope, tx, now, values)
     if (known === undefined) await applyBaseline(scope, tx, now, values)
     if (changed) await noteRegistration(scope, tx, now, values, known ?? null)

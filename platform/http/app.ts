@@ -68,6 +68,7 @@ function serve(app: Express, platform: Platform, authenticate: Authenticate, rou
   const checkQuery = queryCheck(route.query ?? {})
   const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
   const admit = async (request: Request, response: Response, next: NextFunction) => {
+    refuseUnprintable(request)
     response.locals.principal = await authenticate(request.headers.authorization, route.access)
     next()
   }
@@ -85,6 +86,13 @@ function serve(app: Express, platform: Platform, authenticate: Authenticate, rou
     })
     send(response, reply)
   })
+}
+
+/** Nothing here has a name with control characters, and the database cannot even be asked for NUL. */
+function refuseUnprintable({ params }: Request): void {
+  const names = Object.values(params).flat()
+  if (names.some((name) => /\p{Cc}/u.test(name ?? '')))
+    throw new PlatformError('NOT_FOUND', 'there is nothing of this name')
 }
 
 function mediaType(route: Route) {

@@ -50,12 +50,15 @@ const whole = (description: string, max: number): JsonMap => {
   return { type: 'string', pattern: `^\\d{1,${digits}}$`, description, maximum: max }
 }
 
+/** The database cannot hold the character NUL, and nothing is called by any other that cannot be seen. */
+const printable: JsonMap = { type: 'string', pattern: '^[^\\u0000-\\u001f]*$' }
+
 /** Query parameters that several lists share. */
 export const parameters = {
   limit: (max: number, fallback: number) => ({ ...whole(`1 to ${max}, default ${fallback}`, max), minimum: 1 }),
   skip: { ...whole('how many to pass over', 1_000_000_000), minimum: 0 },
   cursor: { type: 'string', maxLength: 200, description: '`next_cursor` of the page before' },
-  text: (description: string): JsonMap => ({ type: 'string', minLength: 1, maxLength: 200, description }),
+  text: (description: string): JsonMap => ({ ...printable, minLength: 1, maxLength: 200, description }),
   time: (description: string): JsonMap => ({ type: 'string', format: 'date-time', description }),
   flag: (description: string): JsonMap => ({ type: 'string', enum: ['true', 'false'], description }),
   choice: (description: string, values: readonly string[]): JsonMap => ({ type: 'string', enum: values, description }),
