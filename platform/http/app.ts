@@ -65,7 +65,7 @@ const readBody = express.raw({ type: () => true, limit: largestBody, inflate: fa
 const readBatch = express.raw({ type: () => true, limit: largestBatch, inflate: false })
 
 function serve(app: Express, platform: Platform, authenticate: Authenticate, route: Route): void {
-  const checkQuery = queryCheck(route.query ?? {})
+  const checkQuery = queryCheck(route.query ?? {}, route.required)
   const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
   const admit = async (request: Request, response: Response, next: NextFunction) => {
     refuseUnprintable(request)
@@ -79,7 +79,7 @@ function serve(app: Express, platform: Platform, authenticate: Authenticate, rou
     const body = route.body === undefined || route.lines ? null : validated(route.body, readJson(raw))
     const reply = await route.handle({
       ...{ platform, principal, scope: principal.scope, raw, body },
-      params: request.params as Record<string, string>,
+      params: pathParameters(request),
       query: checkQuery(request.query),
       header: (name) => request.get(name),
       request_id: String(response.locals.request_id),
@@ -93,6 +93,13 @@ function refuseUnprintable({ params }: Request): void {
   const names = Object.values(params).flat()
   if (names.some((name) => /\p{Cc}/u.test(name ?? '')))
     throw new PlatformError('NOT_FOUND', 'there is nothing of this name')
+}
+
+/** No name that is kept here contains NUL, and the database cannot be asked for one that does. */
+function pathParameters({ params }: Request): Record<string, string> {
+  const named = params as Record<string, string>
+  if (Object.values(named).some((name) => name.includes('\0'))) throw new PlatformError('NOT_FOUND', 'no such thing')
+  return named
 }
 
 function mediaType(route: Route) {
@@ -134,6 +141,8 @@ function answerError({ logger }: Platform) {
     const error = asPlatformError(thrown)
     const request_id = String(response.locals.request_id)
     if (error.code === 'INTERNAL') logger.error({ request_id, err: thrown }, 'unexpected error')
+    if (error.code === 'UNAVAILABLE') logger.warn({ request_id, err: error.cause ?? error }, 'unavailable')
+    if (error.code === 'UNAVAILABLE') logger.warn({ request_id, err: error.cause }, error.message)
     if (response.headersSent) {
       response.destroy()
       return

@@ -42,7 +42,7 @@ export function createAuthentication(platform: Platform): Authenticate {
   }
 
   return async (authorization, access) => {
-    const token = /^Bearer ([!-~]{1,300})$/.exec(authorization ?? '')?.[1]
+    const token = /^Bearer ([!-~]{1,300})$/i.exec(authorization ?? '')?.[1]
     if (token === undefined) throw unauthenticated('send `Authorization: Bearer …` with an API key or a token')
     const hash = keyHash(token)
     if (timingSafeEqual(hash, operatorHash)) {

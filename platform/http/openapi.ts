@@ -33,15 +33,17 @@ function operation(route: Route): JsonMap {
     name,
     in: 'query',
     description,
-    schema,
+    ...(route.required?.includes(name) && { required: true }),
+    schema: published(schema),
   }))
+  const parameters = [...inPath, ...inQuery, ...(route.idempotent ? [idempotencyKey] : [])]
   return {
     summary: route.summary,
     tags: [route.tag],
     operationId: `${route.method}${route.path.replace(/[^A-Za-z0-9]+/g, '_')}`,
     security: route.access.kinds.map((kind) => ({ [kind === 'key' ? 'api_key' : 'operator']: [] })),
-    ...(inPath.length + inQuery.length > 0 && { parameters: [...inPath, ...inQuery] }),
-    ...(route.body !== undefined && { requestBody: { required: true, content: json(route.body) } }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.body !== undefined && { requestBody: { required: true, content: requestContent(route, route.body) } }),
     responses: {
       ...successes(route),
       default: {
@@ -50,6 +52,26 @@ function operation(route: Route): JsonMap {
       },
     },
   }
+}
+
+const idempotencyKey: JsonMap = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'For 24 hours the same key means the same request, and gets the same answer',
+  schema: { type: 'string', pattern: '^[!-~]{1,200}$' },
+}
+
+/** A parameter as its caller thinks of it: all arrive as text, and are checked as text. */
+function published({ pattern, ...schema }: JsonMap): JsonMap {
+  if (typeof schema.maximum === 'number') return { ...schema, type: 'integer' }
+  if (Array.isArray(schema.enum) && schema.enum.every((value) => value === 'true' || value === 'false'))
+    return { type: 'boolean' }
+  return pattern === undefined ? schema : { ...schema, pattern }
+}
+
+function requestContent(route: Route, body: SchemaName): JsonMap {
+  const lines = { 'application/x-ndjson': { schema: { type: 'string', description: 'One entry a line' } } }
+  return { ...json(body), ...(route.lines && lines) }
 }
 
 /** Served apart from the routes, because it needs no credential and must answer while the database is away. */

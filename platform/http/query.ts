@@ -1,25 +1,50 @@
 // Query parameters, checked like bodies: unknown ones are refused, so that a misspelt filter never means "all".
-
-import { type JsonMap, lazyCheck, type SchemaCheck } from '@svc/engine'
-import type { FieldError } from '../errors.js'
-import { invalid } from '../errors.js'
+import { type JsonMap, lazyCheck, parseTimestamp, type SchemaCheck } from '@svc/engine'
+import { type FieldError, invalid } from '../errors.js'
 import { checked } from './validate.js'
 
 export type Query = Readonly<Record<string, string>>
 
-/** A check for a route's parameters. Throws INVALID. */
-export function queryCheck(parameters: Readonly<Record<string, JsonMap>>): (query: unknown) => Query {
+type Parameters = Readonly<Record<string, JsonMap>>
+
+/** A check for a route's parameters, which brings times into the one form the database is asked in. Throws INVALID. */
+export function queryCheck(parameters: Parameters, required: readonly string[] = []): (query: unknown) => Query {
   const check: SchemaCheck = lazyCheck({ type: 'object', additionalProperties: false, properties: parameters })
   return (query) => {
-    const value = checked<Query>(check(query), query)
-    const errors = Object.entries(value).flatMap(([name, text]) => outOfRange(name, text, parameters[name] ?? {}))
+    const given = Object.entries(checked<Query>(check(query), query))
+    const missing = required.filter((name) => !given.some(([known]) => known === name))
+    const errors = [
+      ...missing.map((path) => ({ path, message: `\`${path}\` is missing` })),
+      ...given.flatMap(([name, text]) => wrong(name, text, parameters[name] ?? {})),
+    ]
     if (errors.length > 0) throw invalid(errors)
-    return value
+    return Object.fromEntries(given.map(([name, text]) => [name, isTime(parameters[name]) ? utcTime(text) : text]))
   }
+}
+
+/** What no schema of strings can say. */
+function wrong(path: string, text: string, parameter: JsonMap): FieldError[] {
+  // The database cannot be asked for it, and no text that it holds contains it.
+  if (text.includes('\0')) return [{ path, message: 'the character NUL is not allowed' }]
+  if (isTime(parameter) && !fourDigitYear.test(utcTime(text)))
+    return [{ path, message: 'must be in the years 0001 to 9999, in UTC' }]
+  return outOfRange(path, text, parameter)
 }
 
 function outOfRange(path: string, text: string, { minimum, maximum }: JsonMap): FieldError[] {
   if (typeof maximum !== 'number' || typeof minimum !== 'number') return []
   const value = Number(text)
   return value >= minimum && value <= maximum ? [] : [{ path, message: `must be from ${minimum} to ${maximum}` }]
+}
+
+// The database has no year 0, and writes years beyond 9999 differently from Node.
+const fourDigitYear = /^(?!0000)\d{4}-/
+
+function isTime(parameter: JsonMap | undefined): boolean {
+  return parameter?.format === 'date-time'
+}
+
+/** A time that passed its format, in UTC with milliseconds: the database knows fewer zones than RFC 3339. */
+function utcTime(text: string): string {
+  return new Date(parseTimestamp(text) ?? Number.NaN).toISOString()
 }

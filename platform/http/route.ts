@@ -36,6 +36,10 @@ export interface Route {
   readonly lines?: true
   /** Query parameters: schemas of strings; any other is refused. */
   readonly query?: Readonly<Record<string, JsonMap>>
+  /** Query parameters that must be there. */
+  readonly required?: readonly string[]
+  /** True where the header `Idempotency-Key` is honoured. */
+  readonly idempotent?: true
   readonly responses: Readonly<Record<number, SchemaName | null>>
   readonly handle: (call: Call) => Promise<Reply>
 }
@@ -55,8 +59,13 @@ const printable: JsonMap = { type: 'string', pattern: '^[^\\u0000-\\u001f]*$' }
 
 /** Query parameters that several lists share. */
 export const parameters = {
-  limit: (max: number, fallback: number) => ({ ...whole(`1 to ${max}, default ${fallback}`, max), minimum: 1 }),
+  limit: (max: number, fallback: number) => ({
+    ...whole(`1 to ${max}, default ${fallback}`, max),
+    minimum: 1,
+    default: fallback,
+  }),
   skip: { ...whole('how many to pass over', 1_000_000_000), minimum: 0 },
+  id: (description: string): JsonMap => ({ ...whole(description, 999_999_999_999_999), minimum: 1 }),
   cursor: { type: 'string', maxLength: 200, description: '`next_cursor` of the page before' },
   text: (description: string): JsonMap => ({ ...printable, minLength: 1, maxLength: 200, description }),
   time: (description: string): JsonMap => ({ type: 'string', format: 'date-time', description }),

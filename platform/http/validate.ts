@@ -1,5 +1,5 @@
 // From bytes to checked values: strict JSON first, then the schema; all that is wrong at once.
-import { createChecker, lineAndColumn, parseStrictJson, type SchemaCheck, type SchemaProblem } from '@svc/engine'
+import { createChecker, lineAndColumn, parseStrictJson, type SchemaProblem } from '@svc/engine'
 import { documents, type SchemaName } from '@svc/schemas'
 import { type FieldError, invalid, PlatformError } from '../errors.js'
 
@@ -12,10 +12,19 @@ export function readJson(bytes: Uint8Array): unknown {
   return parseText(decode(bytes))
 }
 
-/** Reads a body of one JSON value a line; blank lines are passed over. */
+/** Reads a body of one JSON value a line; blank lines are passed over, and a line that is not JSON is its MALFORMED. */
 export function readJsonLines(bytes: Uint8Array): unknown[] {
   const lines = decode(bytes).split('\n')
-  return lines.flatMap((line, index) => (line.trim() === '' ? [] : [parseText(line, index)]))
+  return lines.flatMap((line, index) => (line.trim() === '' ? [] : [readLine(line, index)]))
+}
+
+function readLine(line: string, index: number): unknown {
+  try {
+    return parseText(line, index)
+  } catch (error) {
+    if (error instanceof PlatformError) return error
+    throw error
+  }
 }
 
 function decode(bytes: Uint8Array): string {
@@ -26,22 +35,20 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-function parseText(text: string, lines_before = 0): unknown {
+function parseText(text: string, lines_before: number | null = null): unknown {
   const reading = parseStrictJson(text)
   if (reading.problem === null) return reading.value
   const { message, offset } = reading.problem
   const at = offset === null ? null : lineAndColumn(text, offset)
-  const where = at === null ? '' : ` at line ${at.line + lines_before}, column ${at.column}`
+  const line = (at?.line ?? 1) + (lines_before ?? 0)
+  const ofLines = lines_before === null ? '' : ` of line ${line}`
+  const where = at === null ? ofLines : ` at line ${line}, column ${at.column}`
   throw new PlatformError('MALFORMED', `${message}${where}`)
 }
 
-const checks = new Map<SchemaName, SchemaCheck>()
-
 /** The value as its schema's type. Throws INVALID naming every field that is wrong. */
 export function validated<T>(name: SchemaName, value: unknown): T {
-  const check = checks.get(name) ?? checker(`${name}.json`)
-  checks.set(name, check)
-  return checked<T>(check(value), value)
+  return checked<T>(checker(`${name}.json`)(value), value)
 }
 
 /** Turns the findings of a check into an error, or passes the value on. */

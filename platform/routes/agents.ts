@@ -2,7 +2,6 @@ import type { AgentRegistration } from '@svc/schemas'
 import { registerAgent } from '../commands/register-agent.js'
 import { invalid, PlatformError } from '../errors.js'
 import { byKey, byOperator, type Call, parameters, type Route } from '../http/route.js'
-
 import { agentView, findAgents } from '../store/agents.js'
 import { withSnapshot } from '../store/db.js'
 import { listAgents } from '../store/lists.js'
@@ -67,9 +66,15 @@ export const agentRoutes: readonly Route[] = [
 
 /** The database cannot hold the character NUL in text. */
 function refuseNul(body: AgentRegistration): void {
-  const fields = Object.entries(body).filter((entry) => JSON.stringify(entry).includes('\\u0000'))
+  const fields = Object.entries(body).filter(holdsNul)
   if (fields.length > 0)
     throw invalid(
       fields.map(([path]) => ({ path: path.replaceAll('\0', ''), message: 'the character NUL is not allowed' })),
     )
+}
+
+/** Looks at names and values at any depth. */
+function holdsNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0')
+  return typeof value === 'object' && value !== null && Object.entries(value).flat().some(holdsNul)
 }

@@ -35,7 +35,7 @@ export const incidentRoutes: readonly Route[] = [
       severity: parameters.choice('severity', ['low', 'medium', 'high', 'critical']),
       agent_id: parameters.text('one agent'),
       task_id: parameters.text('one task'),
-      policy_id: { type: 'string', pattern: '^\\d{1,15}$', description: 'one policy' },
+      policy_id: parameters.id('one policy'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },

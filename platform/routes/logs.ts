@@ -25,6 +25,7 @@ export const logRoutes: readonly Route[] = [
     tag,
     access: byKey,
     body: 'log-request',
+    idempotent: true,
     responses: { 200: 'logged-step', 201: 'logged-step' },
     handle: (call) =>
       remembered(call, async () => {
@@ -44,6 +45,7 @@ export const logRoutes: readonly Route[] = [
     access: byKey,
     body: 'batch-request',
     lines: true,
+    idempotent: true,
     responses: { 200: 'batch-answer' },
     handle: (call) =>
       remembered(call, async () => reply(200, { results: await logBatch(call, batchEntries(call)) }, false)),
@@ -145,6 +147,7 @@ async function logBatch(call: Call, entries: readonly unknown[]): Promise<BatchR
 }
 
 function readEntry(value: unknown): LogRequest | PlatformError {
+  if (value instanceof PlatformError) return value
   try {
     return oneNumber(validated<LogRequest>('log-request', value))
   } catch (error) {

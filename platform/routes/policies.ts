@@ -44,17 +44,20 @@ export const policyRoutes: readonly Route[] = [
     tag,
     access: byReadingKey,
     query: { agent_key: parameters.text('the agent, by its own key') },
+    required: ['agent_key'],
     responses: { 200: 'effective-policies', 304: null },
     handle: async ({ platform, scope, principal, query, header }) => {
-      const agent_key = query.agent_key
-      if (agent_key === undefined) {
-        const errors = [{ path: 'agent_key', message: '`agent_key` is missing' }]
-        throw new PlatformError('INVALID', 'name the agent as `agent_key`', { errors })
-      }
       if (principal.kind !== 'key') throw new PlatformError('FORBIDDEN', 'this needs an API key (`SvcKey-…`)')
-      const { body, etag } = await effectivePoliciesOf(platform, scope, principal.key, agent_key)
-      const same = header('if-none-match') === etag
-      return same ? { status: 304, headers: { etag } } : { status: 200, body, headers: { etag } }
+      const { body, etag } = await effectivePoliciesOf(platform, scope, principal.key, query.agent_key ?? '')
+      return isKnown(etag, header('if-none-match'))
+        ? { status: 304, headers: { etag } }
+        : { status: 200, body, headers: { etag } }
     },
   },
 ]
+
+/** Whether If-None-Match names the tag: a list, compared weakly, as proxies weaken tags (RFC 9110 §13.1.2). */
+function isKnown(etag: string, header = ''): boolean {
+  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes(etag) || tags.includes('*')
+}

@@ -19,6 +19,8 @@ export const taskRoutes: readonly Route[] = [
       withTask(call, async (tx, task_id) => {
         const head = await readHead(call.scope, tx, task_id)
         if (head === null) throw noTask()
+        if (head.seq > longestChain)
+          throw new PlatformError('TOO_LARGE', `the chain has ${head.seq} entries: read it through GET /api/v1/logs`)
         const entries = await readLogs(call.scope, tx, { task_id }, longestChain, null)
         const body = { task_id, agent_id: head.agent_id, entries, head: { seq: head.seq, hash: head.hash } }
         return { status: 200, body }
@@ -46,7 +48,7 @@ export const taskRoutes: readonly Route[] = [
   },
 ]
 
-/** A chain is answered whole; a task longer than this is read through the log's pages. */
+/** A chain is answered whole or not at all; a longer one is read through the log's pages, and verified at any length. */
 const longestChain = 100_000
 
 /** Runs a read of one task in one snapshot; a key sees its own agents' tasks only, and no hint of others. */

@@ -82,6 +82,8 @@ function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: n
     client: 'pg',
     connection: { ...connection, types } as Knex.PgConnectionConfig,
     pool: { min: 0, max, acquireTimeoutMillis: 5000 },
+    // What goes wrong reaches whoever asked, as UNAVAILABLE, and is logged there.
+    log: { warn: nothing, error: nothing, debug: nothing, deprecate: nothing },
     ...(remark !== undefined && { log: { warn: remark, error: remark, debug: remark, deprecate: remark } }),
   })
 }
@@ -117,6 +119,8 @@ async function holding<T>(knex: Knex, lock: number, work: () => Promise<T>): Pro
     await client.releaseConnection(connection)
   }
 }
+
+function nothing(): void {}
 
 /**
  * Runs `work` in one transaction bound to the scope's organization, for row-level security to rely on. Rejects with

@@ -52,7 +52,7 @@ export async function listAgents(scope: Scope, tx: Transaction, filter: Filter, 
     .add('risk_classification = ?', filter.risk_classification)
     .add('environment = ?', filter.environment)
     .add('active = ?::boolean', filter.active)
-    .add('position(lower(?) in lower(name || agent_key)) > 0', filter.q)
+    .add('(position(lower(?) in lower(name)) > 0 or position(lower(?) in lower(agent_key)) > 0)', filter.q)
   const listing = { table: 'agents', columns: agentColumns, key: 'agent_id', newest_first: false }
   const { rows, total } = await page<AgentRow>(tx, listing, where, at)
   return { rows: rows.map(agentView), total }

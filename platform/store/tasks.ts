@@ -68,7 +68,10 @@ export async function readHead(scope: Scope, tx: Transaction, task_id: string): 
   return head ?? null
 }
 
-/** True when the task's agent was registered by this key. */
+/**
+ * True when the task's agent was registered by this key. The head says whose it is, and so does the first entry: whoever
+ * removes or rewrites one of them must not hide that from the owner, who would then be told that there is no such task.
+ */
 export async function taskBelongsToKey(
   scope: Scope,
   tx: Transaction,
@@ -76,8 +79,12 @@ export async function taskBelongsToKey(
   key_id: string,
 ): Promise<boolean> {
   const rows = await tx.query(
-    `select 1 from task_heads t join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id
-     where t.org_id = $1 and t.task_id = $2 and a.api_key_id = $3`,
+    `select 1 from (
+       (select agent_id from task_heads where org_id = $1 and task_id = $2)
+       union all
+       (select agent_id from log_entries where org_id = $1 and task_id = $2 order by seq limit 1)
+     ) t join agents a on a.org_id = $1 and a.agent_id = t.agent_id
+     where a.api_key_id = $3 limit 1`,
     [scope.org_id, task_id, key_id],
   )
   return rows.length > 0

@@ -1,0 +1,117 @@
+// Every endpoint, from its own description and against it: never 5xx, never a stack trace.
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+
+let platform: TestPlatform
+let paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>
+beforeAll(async () => {
+  platform = await startPlatform()
+  await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
+  paths = ((await (await fetch(`${platform.url}/openapi.json`)).json()) as { paths: typeof paths }).paths
+})
+afterAll(() => discard(platform))
+
+const hostile = fc.oneof(
+  fc.constantFrom(
+    '',
+    ' ',
+    '\0',
+    '../..',
+    "' or 1=1 --",
+    '%',
+    '💥',
+    '__proto__',
+    '-1',
+    '1e400',
+    'null',
+    '9007199254740993',
+    'a'.repeat(5000),
+    '{{7*7}}',
+    '\u202e',
+    '🏴\u{e0067}',
+  ),
+  fc.string({ unit: 'binary', maxLength: 30 }),
+)
+const sample = {
+  ...{
+    agent_key: 'a',
+    task_id: 't',
+    step: 1,
+    step_type: 'START_NODE',
+    timestamp: '2026-01-05T09:00:00Z',
+    verb: 'POST',
+  },
+  ...{
+    input: { a: 1 },
+    properties: { target: { trust: 'external' } },
+    note: 'x',
+    reason: 'y',
+    entries: [{ task_id: 't' }],
+  },
+  ...{ intended: { step_type: 'step.exec' }, context: { agent_id: 'a', task_id: 't' }, declared_tools: ['x'] },
+}
+const value = fc.oneof(hostile, fc.jsonValue({ maxDepth: 3 }), fc.integer(), fc.constant(null))
+/** The sample with some members left out and some replaced by anything. */
+const body = fc
+  .tuple(
+    fc.subarray(Object.keys(sample)),
+    fc.dictionary(fc.oneof(fc.constantFrom(...Object.keys(sample)), hostile), value, { maxKeys: 4 }),
+  )
+  .map(([kept, changed]) => ({
+    ...Object.fromEntries(kept.map((key) => [key, sample[key as keyof typeof sample]])),
+    ...changed,
+  }))
+
+const safe = async (method: string, path: string, as: string, raw?: string) => {
+  const response = await fetch(platform.url + path, {
+    method,
+    redirect: 'manual',
+    headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
+    ...(raw !== undefined && { body: raw }),
+  })
+  const text = await response.text()
+  expect({ method, path, raw, status: response.status >= 500 }).toEqual({ method, path, raw, status: false })
+  expect(text).not.toMatch(/node_modules|\bat [A-Z]\w+\.|DatabaseError|syntax error at/)
+}
+
+describe('whatever is sent', () => {
+  it('is answered, and never by 5xx', async () => {
+    for (const [path, operations] of Object.entries(paths)) {
+      for (const [method, { parameters = [] }] of Object.entries(operations)) {
+        const tokens = [platform.api_key, platform.operator_token]
+        const names = parameters.filter((parameter) => parameter.in === 'query').map((parameter) => parameter.name)
+        await fc.assert(
+          fc.asyncProperty(
+            fc.constantFrom(...tokens),
+            hostile,
+            fc.dictionary(names.length > 0 ? fc.constantFrom(...names) : hostile, hostile, { maxKeys: 3 }),
+            body,
+            async (as, name, query, sent) => {
+              const filled = path.replaceAll(/\{\w+\}/g, encodeURIComponent(name.isWellFormed() ? name : 'x'))
+              const search = new URLSearchParams(Object.entries(query)).toString()
+              await safe(
+                method.toUpperCase(),
+                `${filled}?${search}`,
+                as,
+                method === 'post' ? JSON.stringify(sent) : undefined,
+              )
+            },
+          ),
+          { numRuns: 60 },
+        )
+      }
+    }
+  })
+
+  it('also when it is hardly JSON', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('/api/v1/agents', '/api/v1/logs', '/api/v1/logs/batch', '/api/v1/engine/evaluate'),
+        fc.string({ unit: 'binary', maxLength: 200 }),
+        (path, raw) => safe('POST', path, platform.api_key, raw),
+      ),
+      { numRuns: 200 },
+    )
+  })
+})

@@ -1,0 +1,55 @@
+// The database goes away and comes back: what is refused is refused honestly, and nothing acknowledged is lost.
+import type { Problem, Verification } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+
+describe.skipIf(postgres === null)('while the database is away', () => {
+  if (postgres === null) return
+  let platform: TestPlatform
+  let step = 0
+  const log = (number: number) =>
+    platform.call<Problem>('POST', '/api/v1/logs', {
+      as: 'key',
+      body: {
+        task_id: 't',
+        step: number,
+        step_type: number === 1 ? 'START_NODE' : 'LLM_CALL',
+        timestamp: '2026-01-05T09:00:00Z',
+      },
+    })
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: postgres.freshDatabase() })
+    await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
+    for (; step < 3; step++) await log(step + 1)
+  })
+  afterAll(async () => {
+    await discard(platform)
+    postgres.remove()
+  })
+
+  it.each(['fast', 'immediate'] as const)(
+    '(stopped %s) says 503 with Retry-After, and recovers by itself',
+    async (mode) => {
+      postgres.stop(mode)
+      const refused = await Promise.all([log(step + 1), log(step + 1), platform.call<Problem>('GET', '/api/v1/logs')])
+      for (const { status, headers, body } of refused) {
+        expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '1'])
+      }
+      expect((await platform.call('GET', '/health')).body).toMatchObject({
+        status: 'degraded',
+        database: { connected: false },
+      })
+      expect((await fetch(`${platform.url}/livez`)).status).toBe(200)
+      postgres.start()
+      const again = await log(step + 1)
+      expect([200, 201]).toContain(again.status)
+      step++
+      const { body } = await platform.call<Verification>('GET', '/api/v1/tasks/t/verify')
+      expect(body).toMatchObject({ valid: true, entries: step })
+      expect((await platform.call('GET', '/health')).body).toMatchObject({ status: 'ok' })
+    },
+  )
+})
