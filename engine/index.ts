@@ -10,6 +10,7 @@ export {
   type PayloadField,
   payloadFields,
   policySetDigest,
+  receivedAtOf,
   recordText,
   saltBytes,
 } from './log/record.js'

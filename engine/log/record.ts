@@ -54,6 +54,16 @@ export function logIdOf(received_at: number, hash: string): string {
   return `log_${time.slice(0, 8)}-${time.slice(8)}-7${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`
 }
 
+/** The time an entry's identifier holds, ms since 1970; null when it is no such identifier. */
+export function receivedAtOf(log_id: string): number | null {
+  const match = /^log_([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.exec(log_id)
+  const time = match === null ? Number.NaN : Number.parseInt(`${match[1]}${match[2]}`, 16)
+  return time <= latestTime ? time : null
+}
+
+/** The last millisecond of the year 9999. */
+const latestTime = 253_402_300_799_999
+
 /**
  * What an approval binds to: SHA-256 hex of the JCS of {step_type, verb, step_name, input, properties without svc.*},
  * absent keys omitted (engine.md §3, gate_binds_action).

@@ -79,7 +79,7 @@ function serve(app: Express, platform: Platform, authenticate: Authenticate, rou
     const body = route.body === undefined || route.lines ? null : validated(route.body, readJson(raw))
     const reply = await route.handle({
       ...{ platform, principal, scope: principal.scope, raw, body },
-      params: pathParameters(request),
+      params: request.params as Record<string, string>,
       query: checkQuery(request.query),
       header: (name) => request.get(name),
       request_id: String(response.locals.request_id),
@@ -93,13 +93,6 @@ function refuseUnprintable({ params }: Request): void {
   const names = Object.values(params).flat()
   if (names.some((name) => /\p{Cc}/u.test(name ?? '')))
     throw new PlatformError('NOT_FOUND', 'there is nothing of this name')
-}
-
-/** No name that is kept here contains NUL, and the database cannot be asked for one that does. */
-function pathParameters({ params }: Request): Record<string, string> {
-  const named = params as Record<string, string>
-  if (Object.values(named).some((name) => name.includes('\0'))) throw new PlatformError('NOT_FOUND', 'no such thing')
-  return named
 }
 
 function mediaType(route: Route) {
@@ -142,7 +135,6 @@ function answerError({ logger }: Platform) {
     const request_id = String(response.locals.request_id)
     if (error.code === 'INTERNAL') logger.error({ request_id, err: thrown }, 'unexpected error')
     if (error.code === 'UNAVAILABLE') logger.warn({ request_id, err: error.cause ?? error }, 'unavailable')
-    if (error.code === 'UNAVAILABLE') logger.warn({ request_id, err: error.cause }, error.message)
     if (response.headersSent) {
       response.destroy()
       return

@@ -1,5 +1,5 @@
 // The log as people read it: entries with their payloads, in pages.
-import type { StoredEntry } from '@svc/engine'
+import { receivedAtOf, type StoredEntry } from '@svc/engine'
 import type { LogDetail, LogEntry, LogRecord } from '@svc/schemas'
 import type { Transaction } from './db.js'
 import { entrySelect } from './log.js'
@@ -48,12 +48,14 @@ export async function readLogs(
 
 /** One entry with what was hashed and which policies it violates; null when there is none. */
 export async function readLog(scope: Scope, tx: Transaction, log_id: string): Promise<LogDetail | null> {
+  const received_at = receivedAtOf(log_id)
+  if (received_at === null) return null
   const [row] = await tx.query<Row & Pick<LogDetail, 'violations'>>(
     `select ${entrySelect}, p.salts, p.body, coalesce((
        select jsonb_agg(${violationColumns} order by v.policy_id) from log_violations v
        where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::jsonb) as violations
-     ${fromLog} where e.org_id = $1 and e.log_id = $2`,
-    [scope.org_id, log_id],
+     ${fromLog} where e.org_id = $1 and e.log_id = $2 and e.received_at = $3`,
+    [scope.org_id, log_id, new Date(received_at).toISOString()],
   )
   if (row === undefined) return null
   const salts = row.salts === null ? {} : (JSON.parse(row.salts) as Record<string, string>)
