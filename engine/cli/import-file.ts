@@ -2,6 +2,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { ImportTarget } from './import-target.js'
 
+/** The file is opened when the first run is ready, so that an import that cannot begin leaves it as it was. */
 export function createFileTarget(path: string): ImportTarget {
   let file: FileHandle | null = null
   let steps = 0
@@ -11,12 +12,12 @@ export function createFileTarget(path: string): ImportTarget {
     },
     has: () => false,
     put: async (_, run) => {
+      await file?.appendFile(run.map((step) => `${JSON.stringify(step)}\n`).join(''))
       steps += run.length
-      await file?.write(run.map((step) => `${JSON.stringify(step)}\n`).join(''))
     },
     finish: async () => {
       await file?.close()
-      return { steps, created: steps, replayed: 0, failures: [], violations: {}, would_block: {} }
+      return { steps, created: steps, replayed: 0, failed_runs: 0, failures: [], violations: {}, would_block: {} }
     },
   }
 }

@@ -1,47 +1,44 @@
 // Steps straight onto a platform: a few runs at a time, each in order, and safe to send again.
-import type { BatchAnswer, BatchResult, Behavior } from '@svc/schemas'
-import { openImportState } from './import-state.js'
-import type { ImportTarget, PlatformImport } from './import-target.js'
+import type { BatchAnswer, Behavior } from '@svc/schemas'
+import { createCounts } from './import-counts.js'
+import type { ImportState } from './import-state.js'
+import type { ImportTarget } from './import-target.js'
 import { postJson } from './post-json.js'
 
-/** Steps in one request, and runs under way at once: enough to fill a group commit (log.md §2). */
-const batchSize = 250
-const runsAtOnce = 8
+export interface Platform {
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly api_key: string
+}
 
-export function createPlatformTarget(to: PlatformImport): ImportTarget {
-  const state = openImportState(to)
+/** Runs under way at once. A run has one batch under way, so its steps arrive in order. */
+const runsAtOnce = 4
+const batchSize = 200
+/** Characters of a batch: a platform reads 8 MiB (platform.md §6), and a character takes up to 3 bytes. */
+const batchLength = 2 * 1024 * 1024
+/** Refusals that are about the steps; after any other nothing can be sent. */
+const aboutSteps = [400, 409, 413, 422]
+
+export function createPlatformTarget(to: Platform, state: ImportState): ImportTarget {
   const under_way = new Set<Promise<void>>()
-  const failures: string[] = []
-  const violations: Record<string, number> = {}
-  const would_block: Record<string, number> = {}
-  const count = { steps: 0, created: 0, replayed: 0 }
+  const counts = createCounts()
   let stopped: unknown = null
 
-  const note = (line: number, step: Behavior, result: BatchResult) => {
-    count.steps++
-    if (result.status === 201) count.created++
-    else if (result.status === 200) count.replayed++
-    else failures.push(`line ${line + 1}, step ${step.step}: ${result.problem?.detail ?? `status ${result.status}`}`)
-    for (const violation of result.entry?.violations ?? []) {
-      violations[violation.name] = (violations[violation.name] ?? 0) + 1
-      const blocks = violation.severity === 'critical' && violation.mode === 'enforce' && !violation.waived
-      if (blocks) would_block[violation.name] = (would_block[violation.name] ?? 0) + 1
-    }
-  }
-
   const send = async (line: number, steps: readonly Behavior[]) => {
-    const before = failures.length
-    for (let from = 0; from < steps.length; from += batchSize) {
-      const part = steps.slice(from, from + batchSize)
-      const { results } = await postBatch(to, part)
-      for (const [index, step] of part.entries()) note(line, step, results[index] ?? { status: 0 })
+    for (const part of partsOf(steps)) {
+      const posted = await postBatch(to, part)
+      if (posted.refusal === null) counts.addAnswers(line, part, posted.answer)
+      else if (aboutSteps.includes(posted.refusal.status)) counts.addRefusal(line, part, posted.refusal.message)
+      else throw new Error(posted.refusal.message)
     }
-    if (failures.length === before) state.done(line)
+    if (!counts.hasFailed(line)) state.done(line)
   }
 
   return {
     begin: async ({ agent_key, declared_tools }) => {
-      await postJson(`${to.url}/api/v1/agents`, to.api_key, { agent_key, declared_tools })
+      const agent = { agent_key, name: agent_key, declared_tools }
+      const { refusal } = await postJson(`${to.url}/api/v1/agents`, to.api_key, agent)
+      if (refusal !== null) throw new Error(refusal.message)
     },
     has: (line) => state.has(line),
     put: async (line, steps) => {
@@ -57,17 +54,35 @@ export function createPlatformTarget(to: PlatformImport): ImportTarget {
     finish: async () => {
       await Promise.all(under_way)
       if (stopped !== null) throw stopped
-      if (failures.length === 0) state.clear()
-      return { ...count, failures, violations, would_block }
+      const total = counts.total()
+      if (total.failed_runs === 0) state.clear()
+      return total
     },
   }
 }
 
+/** A run in batches that the platform can take; a step too large for any is sent alone, for the platform to say so. */
+function* partsOf(steps: readonly Behavior[]): Generator<Behavior[]> {
+  let part: Behavior[] = []
+  let length = 0
+  for (const step of steps) {
+    const own = JSON.stringify(step).length
+    if (part.length > 0 && (part.length >= batchSize || length + own > batchLength)) {
+      yield part
+      part = []
+      length = 0
+    }
+    part.push(step)
+    length += own
+  }
+  yield part
+}
+
 /** Sends steps until the platform has an answer to each; one that could not be stored just now is sent again. */
-async function postBatch({ url, api_key }: PlatformImport, steps: readonly Behavior[]): Promise<BatchAnswer> {
-  const body = { entries: steps.map(toEntry) }
-  const accept = (answer: BatchAnswer) => answer.results.every(({ status }) => status < 500)
-  return postJson<BatchAnswer>(`${url}/api/v1/logs/batch`, api_key, body, accept)
+function postBatch({ url, api_key }: Platform, steps: readonly Behavior[]) {
+  const complete = ({ results }: Partial<BatchAnswer>) =>
+    results?.length === steps.length && results.every(({ status }) => status !== 429 && status !== 503)
+  return postJson<BatchAnswer>(`${url}/api/v1/logs/batch`, api_key, { entries: steps.map(toEntry) }, complete)
 }
 
 /** A Behavior as a log entry: the agent is named by its own key. */

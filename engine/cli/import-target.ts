@@ -13,7 +13,7 @@ export interface ImportOptions {
   readonly json?: true
 }
 
-/** Where steps go. */
+/** Where steps go: a file and a platform are reported on alike. */
 export interface ImportTarget {
   /** Called once, before any run. */
   readonly begin: (settings: ImportSettings) => Promise<void>
@@ -25,20 +25,15 @@ export interface ImportTarget {
 }
 
 export interface ImportCounts {
+  /** Steps written or sent. */
   readonly steps: number
   readonly created: number
+  /** Steps that were there already. */
   readonly replayed: number
+  /** Runs with a step that was refused. */
+  readonly failed_runs: number
+  /** Why steps were refused, with line and step; the first thousand. */
   readonly failures: readonly string[]
   readonly violations: Readonly<Record<string, number>>
   readonly would_block: Readonly<Record<string, number>>
-}
-
-/** An import onto a platform. */
-export interface PlatformImport {
-  readonly url: string
-  readonly api_key: string
-  readonly file: string
-  readonly agent_key: string
-  readonly start: number
-  readonly resume: boolean
 }

@@ -1,5 +1,4 @@
 // `svc import`: recorded runs become steps, in a file or straight on a platform.
-import { basename } from 'node:path'
 import { Command } from 'commander'
 import type { ImportOptions } from './import-target.js'
 
@@ -7,6 +6,7 @@ const example = `
 Examples:
   svc import chat-completions runs.jsonl --out steps.jsonl
   svc import chat-completions runs.jsonl --to http://127.0.0.1:8080 --api-key SvcKey-…
+  zcat runs.jsonl.gz | svc import chat-completions - --agent-key refund-desk --out steps.jsonl
 
 Each line is one run: {"run_id": "…", "messages": [ … ]}. Importing a file twice adds nothing.
 
@@ -16,7 +16,7 @@ export function importCommand(): Command {
   return new Command('import')
     .description('turn recorded runs into steps')
     .argument('<format>', 'chat-completions')
-    .argument('<file>', 'one run a line (JSONL)')
+    .argument('<file>', 'one run a line (JSONL); - is standard input')
     .option('--agent-key <key>', 'who made the runs (default: the name of the file)')
     .option('--out <file>', 'write a step a line')
     .option('--to <url>', 'register the agent on a platform and log the steps there')
@@ -28,7 +28,6 @@ export function importCommand(): Command {
     .addHelpText('after', example)
     .action(async (format: string, file: string, options: ImportOptions) => {
       const { runImport } = await import('./import-run.js')
-      const agent_key = options.agentKey ?? basename(file).replace(/\.jsonl?$/, '')
-      process.exitCode = await runImport(format, file, agent_key, options)
+      process.exitCode = await runImport(format, file, options)
     })
 }

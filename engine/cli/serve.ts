@@ -1,11 +1,11 @@
 // `svc serve`: the local engine, next to the agent.
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 
 export interface ServeOptions {
   readonly baseline?: true
   readonly policyFile: readonly string[]
   readonly host: string
-  readonly port: string
+  readonly port: number
   readonly agentKey?: string
   readonly logLocation?: string
 }
@@ -33,7 +33,7 @@ export function serveCommand(): Command {
       [],
     )
     .option('--host <host>', 'where to listen', '127.0.0.1')
-    .option('--port <port>', 'where to listen', '8765')
+    .option('--port <port>', 'where to listen; 0 takes a free one', portOf, 8765)
     .option('--agent-key <key>', 'the agent whose waivers apply')
     .option(
       '--log-location <place>',
@@ -44,4 +44,9 @@ export function serveCommand(): Command {
       const { runServe } = await import('../serve/run.js')
       process.exitCode = await runServe(options, process.env, process.stdout, process.stderr)
     })
+}
+
+function portOf(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new InvalidArgumentError('give a number from 0 to 65535')
 }

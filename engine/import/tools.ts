@@ -1,11 +1,14 @@
 // What kind of step a tool call is: said by a mapping file, else guessed from the tool's name.
 import type { Behavior } from '@svc/schemas'
-import { lazyCheck } from '../schema-check.js'
+import { lazyCheck, type SchemaProblem } from '../schema-check.js'
 import { type JsonMap, verbProblem, verbsOf } from '../steps.js'
+import { deepest, depthOf } from './exact.js'
+
+type Verb = NonNullable<Behavior['verb']>
 
 export interface ToolMeaning {
   readonly step_type: Behavior['step_type']
-  readonly verb?: NonNullable<Behavior['verb']>
+  readonly verb?: Verb
   readonly properties?: JsonMap
 }
 
@@ -59,17 +62,24 @@ const thinking = new Set(['think', 'calculate', 'plan', 'reflect', 'scratchpad',
 
 /** The meaning of a tool: the map's values win over the guess. */
 export function meaningOf(name: string, map: ToolMap): GuessedMeaning {
-  const said = Object.hasOwn(map, name) ? map[name] : undefined
   const guess = guessOf(name)
+  const said = Object.hasOwn(map, name) ? map[name] : undefined
   if (said === undefined) return guess
   const step_type = said.step_type ?? guess.step_type
-  const verb = said.verb ?? (step_type === guess.step_type ? guess.verb : onlyVerb(step_type))
+  const verb = said.verb ?? verbFor(step_type, guess.verb)
   return {
     step_type,
-    certain: true,
+    certain: said.verb !== undefined || guess.certain || verb === undefined || verbsOf[step_type].length === 1,
     ...(verb !== undefined && { verb }),
     ...(said.properties && { properties: said.properties }),
   }
+}
+
+/** The guessed verb where the step type takes it, else the only one it takes. */
+function verbFor(step_type: Behavior['step_type'], guess: Verb | undefined): Verb | undefined {
+  const verbs = verbsOf[step_type]
+  if (guess !== undefined && verbs.includes(guess)) return guess
+  return verbs.length === 1 ? verbs[0] : undefined
 }
 
 function guessOf(name: string): GuessedMeaning {
@@ -81,13 +91,7 @@ function guessOf(name: string): GuessedMeaning {
   if (thinking.has(first)) return { step_type: 'step.self', verb: 'GET', certain: true }
   const verb = Object.keys(verbWords).find((candidate) => verbWords[candidate]?.includes(first))
   if (verb === undefined) return { step_type: 'step.resource', verb: 'POST', certain: false }
-  return { step_type: 'step.resource', verb: verb as NonNullable<Behavior['verb']>, certain: true }
-}
-
-/** The verb of a step type that takes one only; others are left without rather than guessed. */
-function onlyVerb(step_type: Behavior['step_type']): NonNullable<Behavior['verb']> | undefined {
-  const verbs = verbsOf[step_type]
-  return verbs.length === 1 ? verbs[0] : undefined
+  return { step_type: 'step.resource', verb: verb as Verb, certain: true }
 }
 
 const checkMap = lazyCheck({
@@ -104,14 +108,17 @@ const checkMap = lazyCheck({
 })
 
 /** What is wrong with a mapping, by path; an empty list when it can be used. */
-export function toolMapProblems(
-  value: unknown,
-): readonly { readonly path: readonly string[]; readonly message: string }[] {
+export function toolMapProblems(value: unknown): readonly SchemaProblem[] {
   const problems = checkMap(value)
   if (problems.length > 0) return problems
-  return Object.keys(value as ToolMap).flatMap((name) => {
-    const { step_type, verb } = meaningOf(name, value as ToolMap)
+  const map = value as ToolMap
+  return Object.entries(map).flatMap(([name, { properties }]) => {
+    const { step_type, verb } = meaningOf(name, map)
+    const found: SchemaProblem[] = []
     const message = verb === undefined ? null : verbProblem({ step_type, verb })
-    return message === null ? [] : [{ path: [name, 'verb'], message }]
+    if (message !== null) found.push({ path: [name, 'verb'], at_key: false, message })
+    if (depthOf(properties) > deepest)
+      found.push({ path: [name, 'properties'], at_key: true, message: 'is nested too deeply' })
+    return found
   })
 }

@@ -2,7 +2,7 @@
 import type { StoredHead } from '@svc/engine'
 import type { LoggedStep, LogRequest } from '@svc/schemas'
 import type { PlatformError } from '../errors.js'
-import type { NewEntry } from './entry.js'
+import { type NewEntry, type SealedPayload, sealPayload } from './entry.js'
 import type { Histories } from './histories.js'
 import type { Candidate } from './replay.js'
 import type { AgentRules } from './rulebook.js'
@@ -17,6 +17,18 @@ export interface KeyIdentity {
 export interface Item {
   readonly key: KeyIdentity
   readonly request: LogRequest
+  /** Sealed at its first use, or ahead of it while the database is busy. */
+  readonly payload: () => SealedPayload
+}
+
+/** A step waiting to be placed. */
+export function itemOf(key: KeyIdentity, request: LogRequest): Item {
+  let sealed: SealedPayload | undefined
+  const payload = () => {
+    sealed ??= sealPayload(request)
+    return sealed
+  }
+  return { key, request, payload }
 }
 
 export type Outcome =

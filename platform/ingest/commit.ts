@@ -23,8 +23,15 @@ export interface CommitParts {
   readonly partitions: Partitions
 }
 
-/** Places the items in order and commits them together. Rejects when nothing was committed, or when it is unknown. */
-export async function commitBatch(parts: CommitParts, scope: Scope, items: readonly Item[]): Promise<Outcome[]> {
+/**
+ * Places the items in order and commits them together; `meanwhile` is called while the database is writing. Rejects when nothing was committed, or when it is unknown.
+ */
+export async function commitBatch(
+  parts: CommitParts,
+  scope: Scope,
+  items: readonly Item[],
+  meanwhile: () => void,
+): Promise<Outcome[]> {
   try {
     return await withTransaction(parts.db, scope, async (tx) => {
       const batch = await openBatch(parts, scope, tx, items)
@@ -32,7 +39,9 @@ export async function commitBatch(parts: CommitParts, scope: Scope, items: reado
       const outcomes = items.map((item) => place(batch, item))
       if (batch.placed.length > 0) {
         await parts.partitions.ensure(tx, batch.received_at)
-        await appendEntries(scope, tx, batch)
+        const appended = appendEntries(scope, tx, batch)
+        meanwhile()
+        await appended
         await insertViolations(scope, tx, batch.placed)
         await raiseIncidents(scope, tx, batch.received_at, foundViolations(batch.placed))
       }

@@ -60,29 +60,66 @@ export interface NewEntry {
   readonly body: string
 }
 
-/** Makes the entry: commits to every payload field and to the evaluation with a fresh salt each, then hashes. */
-export function makeEntry(step: AcceptedStep, place: Placement, evaluation: readonly unknown[]): NewEntry {
-  const fields = committedFields.filter((field) => field === 'evaluation' || step[field] !== undefined)
-  const random = randomBytes(saltBytes * fields.length)
-  const committed: Record<string, string> = {}
-  const salts: string[] = []
-  const values: string[] = []
-  for (const [index, field] of fields.entries()) {
-    const salt = random.subarray(index * saltBytes, (index + 1) * saltBytes)
-    const text = canonical(field === 'evaluation' ? evaluation : step[field])
-    committed[field] = commitmentOfText(field, text, salt)
-    salts.push(`"${field}":"${salt.toString('hex')}"`)
-    values.push(`"${field}":${text}`)
-  }
-  const { evaluation: evaluated = '', ...data } = committed
-  const record = recordText(recordOf(step, place, evaluated, data))
-  return { entry: storedEntry(step, place, record, leafHash(record)), salts: `{${salts}}`, body: `{${values}}` }
+/** Payload fields as they will be stored, and what the record says of them; made before the place of the step is known. */
+export interface SealedPayload {
+  readonly data: Readonly<Record<string, string>>
+  readonly salts: string
+  readonly values: string
 }
 
 /** In the order canonical JSON puts them, so that each value's text is made once. */
-const committedFields = (['evaluation', ...payloadFields] as const).toSorted()
+const sealedFields = payloadFields.toSorted()
 
-function recordOf(step: AcceptedStep, place: Placement, evaluation: string, data: Record<string, string>): LogRecord {
+/** Commits to every payload field that was sent, with a fresh salt each. */
+export function sealPayload(request: LogRequest): SealedPayload {
+  return seal(
+    Object.fromEntries(
+      sealedFields.flatMap((field) => (request[field] === undefined ? [] : [[field, request[field]]])),
+    ),
+  )
+}
+
+/** `values` in canonical order of their names. */
+function seal(values: Readonly<Record<string, unknown>>): SealedPayload {
+  const fields = Object.entries(values)
+  const random = randomBytes(saltBytes * fields.length)
+  const data: Record<string, string> = {}
+  const salts: string[] = []
+  const texts: string[] = []
+  for (const [index, [field, value]] of fields.entries()) {
+    const salt = random.subarray(index * saltBytes, (index + 1) * saltBytes)
+    const text = canonical(value)
+    data[field] = commitmentOfText(field, text, salt)
+    salts.push(`"${field}":"${salt.toString('hex')}"`)
+    texts.push(`"${field}":${text}`)
+  }
+  return { data, salts: salts.join(','), values: texts.join(',') }
+}
+
+/** Makes the entry: commits to the evaluation, and hashes the record. */
+export function makeEntry(
+  step: AcceptedStep,
+  payload: SealedPayload,
+  place: Placement,
+  evaluation: readonly unknown[],
+): NewEntry {
+  const judged = seal({ evaluation })
+  const record = recordText(recordOf(step, place, judged.data.evaluation ?? '', payload.data))
+  // `evaluation` stands before every payload field, as canonical JSON wants it.
+  const joined = (own: string, others: string) => (others === '' ? `{${own}}` : `{${own},${others}}`)
+  return {
+    entry: storedEntry(step, place, record, leafHash(record)),
+    salts: joined(judged.salts, payload.salts),
+    body: joined(judged.values, payload.values),
+  }
+}
+
+function recordOf(
+  step: AcceptedStep,
+  place: Placement,
+  evaluation: string,
+  data: Readonly<Record<string, string>>,
+): LogRecord {
   return {
     v: 'svc.log/1',
     type: 'step',
@@ -101,7 +138,7 @@ function recordOf(step: AcceptedStep, place: Placement, evaluation: string, data
     api_key_id: place.api_key_id,
     policy_set: place.policy_set,
     evaluation,
-    data,
+    data: { ...data },
     after: { ...noCheckpoint },
   }
 }

@@ -17,7 +17,7 @@ export function place(batch: Batch, item: Item): Outcome {
   const rules = writerOf(batch, item, head)
   if (rules instanceof PlatformError) return { error: rules }
   const step = acceptedStep(request, rules.agent.agent_id)
-  const sent = { step, client_prev_hash: request.prev_hash ?? null, api_key_id: item.key.key_id }
+  const sent = { step, client_prev_hash: request.prev_hash ?? null, api_key_id: item.key.key_id, payload: item.payload }
   const candidates = batch.earlier.get(stepKey(request.task_id, step.step)) ?? []
   const again = candidates.find((candidate) => isSameStep(candidate, step, sent.client_prev_hash))
   if (again !== undefined) return { status: 200, replayed: true, entry: answerOf(again, again.violations) }
@@ -61,6 +61,7 @@ interface SentStep {
   readonly step: AcceptedStep
   readonly client_prev_hash: string | null
   readonly api_key_id: string
+  readonly payload: Item['payload']
 }
 
 /** Judges the step on the history before it, then makes its entry. */
@@ -77,6 +78,7 @@ function judgeAndMake(
   const decision = evaluate(rules.set, scopes, { step, agent: rules.facts, context: rules.facts, history, now })
   const made = makeEntry(
     step,
+    sent.payload(),
     {
       org_id: batch.org_id,
       agent_id: rules.agent.agent_id,

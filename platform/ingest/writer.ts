@@ -3,7 +3,7 @@
 import type { LogRequest } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import type { Scope } from '../store/scope.js'
-import type { Item, KeyIdentity, Outcome } from './batch.js'
+import { type Item, itemOf, type KeyIdentity, type Outcome } from './batch.js'
 import { type CommitParts, commitBatch } from './commit.js'
 
 /** Most entries in one commit: past this a larger batch gains nothing and the others wait longer (log.md §2). */
@@ -37,7 +37,7 @@ export function createIngest(parts: CommitParts, report: (error: unknown) => voi
     const lane = lanes.get(scope.org_id) ?? startLane(scope)
     return Promise.all(
       requests.map(
-        (request) => new Promise<Outcome>((answer) => lane.waiting.push({ item: { key, request }, answer })),
+        (request) => new Promise<Outcome>((answer) => lane.waiting.push({ item: itemOf(key, request), answer })),
       ),
     )
   }
@@ -46,7 +46,7 @@ export function createIngest(parts: CommitParts, report: (error: unknown) => voi
   const startLane = (scope: Scope): Lane => {
     const lane: Lane = { scope, waiting: [] }
     lanes.set(scope.org_id, lane)
-    const run = drain(parts, lane, report, () => lanes.delete(scope.org_id)).finally(() => running.delete(run))
+    const run = drain({ parts, lane, report }, () => lanes.delete(scope.org_id)).finally(() => running.delete(run))
     running.add(run)
     return lane
   }
@@ -59,22 +59,20 @@ export function createIngest(parts: CommitParts, report: (error: unknown) => voi
   return { submit, close }
 }
 
-async function drain(
-  parts: CommitParts,
-  lane: Lane,
-  report: (error: unknown) => void,
-  leave: () => void,
-): Promise<void> {
+interface Writing {
+  readonly parts: CommitParts
+  readonly lane: Lane
+  readonly report: (error: unknown) => void
+}
+
+async function drain(writing: Writing, leave: () => void): Promise<void> {
+  const { lane } = writing
   // Lets everything that arrived in this turn of the event loop into the first batch.
   await new Promise((resolve) => setImmediate(resolve))
   while (lane.waiting.length > 0) {
     const batch = lane.waiting.splice(0, largestBatch)
-    const outcomes = await settle(
-      parts,
-      lane.scope,
-      batch.map(({ item }) => item),
-      report,
-    )
+    const items = batch.map(({ item }) => item)
+    const outcomes = await settle(writing, items)
     for (const [index, { answer }] of batch.entries()) answer(outcomes[index] ?? { error: internal() })
   }
   // INVARIANT (no lost entry): found empty and left in one go, so that nothing can be queued on a lane that has ended.
@@ -82,14 +80,10 @@ async function drain(
 }
 
 /** A batch that fails for a reason of its own is tried one by one, so that one bad entry fails alone. */
-async function settle(
-  parts: CommitParts,
-  scope: Scope,
-  items: readonly Item[],
-  report: (error: unknown) => void,
-): Promise<Outcome[]> {
+async function settle(writing: Writing, items: readonly Item[]): Promise<Outcome[]> {
+  const { parts, lane, report } = writing
   try {
-    return await commitBatch(parts, scope, items)
+    return await commitBatch(parts, lane.scope, items, () => sealAhead(lane))
   } catch (error) {
     if (error instanceof PlatformError) return items.map(() => ({ error }))
     if (items.length === 1) {
@@ -97,8 +91,19 @@ async function settle(
       return [{ error: internal() }]
     }
     const outcomes: Outcome[] = []
-    for (const item of items) outcomes.push(...(await settle(parts, scope, [item], report)))
+    for (const item of items) outcomes.push(...(await settle(writing, [item])))
     return outcomes
+  }
+}
+
+/** While the database writes one batch, the next one's payloads are sealed; a fault is met when its step is placed. */
+function sealAhead({ waiting }: Lane): void {
+  for (const { item } of waiting.slice(0, largestBatch)) {
+    try {
+      item.payload()
+    } catch {
+      return
+    }
   }
 }
 

@@ -1,0 +1,253 @@
+// Recorded runs as steps: what becomes of each message, and that nothing is lost, changed or different the second time.
+import { readFileSync } from 'node:fs'
+import { createChecker, parseStrictJson, verbProblem } from '@svc/engine'
+import { type Behavior, documents } from '@svc/schemas'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { stepsOf } from '../../engine/import/chat-completions.js'
+import { depthOf, keepsNumbers } from '../../engine/import/exact.js'
+import { taskIdOf } from '../../engine/import/task-id.js'
+import { meaningOf, type ToolMap } from '../../engine/import/tools.js'
+import { readTranscript } from '../../engine/import/transcript.js'
+
+interface TranscriptCase {
+  readonly name: string
+  readonly line?: unknown
+  readonly text?: string
+  readonly tools?: ToolMap
+  readonly start?: Partial<Behavior>
+  readonly steps?: readonly Partial<Behavior>[]
+  readonly inputs?: readonly unknown[]
+  readonly problem?: string
+}
+
+const cases = (name: string): unknown =>
+  parse(readFileSync(new URL(`../cases/import/${name}.yaml`, import.meta.url), 'utf8'))
+const begin = Date.UTC(2026, 0, 1)
+
+function convert(text: string, tools: ToolMap = {}, line = 0): Behavior[] {
+  const reading = readTranscript(text)
+  if (reading.problem !== null) throw new Error(reading.problem)
+  const { transcript } = reading
+  const declared_tools = transcript.messages.flatMap(({ tool_calls }) => tool_calls.map(({ name }) => name))
+  return stepsOf(transcript, line, { agent_key: 'desk', start: begin, tools, declared_tools })
+}
+
+/** What a step says, without what the import adds to each. */
+function told({ agent_id, task_id, step, timestamp, meta, ...body }: Behavior): unknown {
+  const { synthetic_time, ...rest } = meta ?? {}
+  return Object.keys(rest).length === 0 ? body : { ...body, meta: rest }
+}
+
+describe('transcripts', () => {
+  const all = cases('transcripts') as TranscriptCase[]
+
+  it.each(all)('$name', ({ line, text = JSON.stringify(line), tools, start, steps, inputs, problem }) => {
+    if (problem !== undefined) {
+      expect(readTranscript(text).problem).toContain(problem)
+      return
+    }
+    const [first, ...others] = convert(text, tools)
+    expect(others.pop()).toMatchObject({ step_type: 'task.end', meta: { synthetic_time: true } })
+    expect(first?.step_type).toBe('task.start')
+    if (start !== undefined) expect({ input: first?.input, meta: first?.meta }).toEqual(start)
+    if (steps !== undefined) expect(others.map(told)).toEqual(steps)
+    if (inputs !== undefined) {
+      expect(others.filter(({ step_type }) => step_type === 'step.resource').map(({ input }) => input)).toEqual(inputs)
+    }
+  })
+})
+
+describe('tools', () => {
+  const all = Object.entries(cases('tools') as Record<string, [string, string | null, boolean]>)
+
+  it.each(all)('%s', (name, [step_type, verb, certain]) => {
+    expect(meaningOf(name, {})).toEqual({ step_type, certain, ...(verb !== null && { verb }) })
+  })
+
+  it('that a mapping names without a verb stay a guess when their names say nothing', () => {
+    const map: ToolMap = { frobnicate: { properties: {} }, grep: { verb: 'GET' }, ask: { step_type: 'step.gate' } }
+    expect(Object.keys(map).filter((name) => !meaningOf(name, map).certain)).toEqual(['frobnicate'])
+  })
+})
+
+describe('identity and time', () => {
+  const text = JSON.stringify({ run_id: 'r', messages: [{ role: 'user', content: 'hi' }] })
+
+  it('a task is the UUIDv5 of its run in the namespace of its agent', () => {
+    // Computed with another implementation: uuid5(uuid5(NAMESPACE_URL, agent_key), run_id).
+    expect(taskIdOf('desk', 'r')).toBe('d2e24068-8d0c-553b-9ad2-2c494ffcbf3a')
+    expect(taskIdOf('Büro', 'läuft')).toBe('337adf0c-c966-5ef3-b5b8-168094bbfaf6')
+    expect(new Set([taskIdOf('a', 'bc'), taskIdOf('ab', 'c'), taskIdOf('desk', 'R')]).size).toBe(3)
+  })
+
+  it('a line takes an hour, a step a second, and steps count from 1', () => {
+    const steps = convert(text, {}, 25)
+    expect(steps.map(({ step, timestamp }) => [step, timestamp])).toEqual([
+      [1, '2026-01-02T01:00:00.000Z'],
+      [2, '2026-01-02T01:00:01.000Z'],
+      [3, '2026-01-02T01:00:02.000Z'],
+    ])
+  })
+
+  it('the same line makes the same bytes', () => {
+    expect(JSON.stringify(convert(text))).toBe(JSON.stringify(convert(text)))
+  })
+})
+
+describe('hostile transcripts', () => {
+  const call = (text: string) => ({ id: 'a', function: { name: 'send', arguments: text } })
+  const inputOf = (text: string) =>
+    convert(JSON.stringify({ run_id: 'r', messages: [{ role: 'assistant', tool_calls: [call(text)] }] })).at(2)?.input
+
+  it('keep prototype keys as data', () => {
+    const steps = convert(
+      `{"run_id": "r", "__proto__": {"polluted": 1}, "messages": [{"role": "user", "__proto__": {"polluted": 2}, "content": "x"}]}`,
+    )
+    expect(JSON.stringify(steps)).toMatch(/"run":\{"run_id":"r","__proto__":\{"polluted":1\}\}/)
+    expect(JSON.stringify(steps)).toMatch(/"transcript":\{"__proto__":\{"polluted":2\}\}/)
+    expect(JSON.stringify(inputOf('{"__proto__": {"polluted": 3}}'))).toBe('{"__proto__":{"polluted":3}}')
+    expect({}).not.toHaveProperty('polluted')
+  })
+
+  it('keep as text what is nested too deeply for a batch of steps', () => {
+    const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+    for (let depth = 1; depth <= 70; depth++) {
+      const input = inputOf(`{"a": ${nested(depth)}}`)
+      expect(input).toEqual(
+        depth < 56 ? { a: JSON.parse(nested(depth)) as unknown } : { arguments: `{"a": ${nested(depth)}}` },
+      )
+    }
+  })
+
+  it('stay within the depth of a batch, wherever the depth is', () => {
+    const deep = JSON.parse(`${'['.repeat(57)}1${']'.repeat(57)}`) as unknown
+    const messages = ['system', 'developer', 'user', 'assistant', 'tool', 'critic'].flatMap((role) => [
+      { role, content: deep },
+      { role, name: deep, more: deep },
+    ])
+    const steps = convert(JSON.stringify({ run_id: 'r', reward: deep, messages }))
+    expect(parseStrictJson(JSON.stringify({ entries: steps })).problem).toBeNull()
+    const kept = JSON.stringify(JSON.stringify(deep))
+    expect(JSON.stringify(steps).split(kept)).toHaveLength(1 + 1 + 6 + 12 + 1)
+  })
+
+  it('match the calls and answers of a very long run in little time', () => {
+    const calls = Array.from({ length: 20_000 }, (_, index) => ({
+      role: 'assistant',
+      tool_calls: [{ id: `c${index}`, function: { name: 'get_x', arguments: '{}' } }],
+    }))
+    const answers = calls.map((_, index) => ({ role: 'tool', tool_call_id: `c${index}`, name: 'get_x', content: '' }))
+    const before = performance.now()
+    const steps = convert(JSON.stringify({ run_id: 'r', messages: [...calls, ...answers] }))
+    expect(steps.filter(({ output }) => output?.content === '')).toHaveLength(20_000)
+    // Linear takes about 0.2 s; trying every answer for every call takes half a minute.
+    expect(performance.now() - before).toBeLessThan(5000)
+  })
+
+  const check = createChecker(Object.values(documents))
+  const message = fc.record(
+    {
+      role: fc.oneof(fc.constantFrom('system', 'user', 'assistant', 'tool', 'function', 'developer'), fc.string()),
+      content: fc.oneof(fc.string(), fc.jsonValue(), fc.json()),
+      name: fc.oneof(fc.constantFrom('get_x', 'y'), fc.jsonValue()),
+      tool_call_id: fc.oneof(fc.constantFrom('a', 'b'), fc.jsonValue()),
+      tool_calls: fc.array(
+        fc.record({
+          id: fc.oneof(fc.constantFrom('a', 'b', null), fc.jsonValue()),
+          function: fc.record(
+            {
+              name: fc.oneof(fc.constantFrom('get_x', 'y', 'bash'), fc.string({ minLength: 1 })),
+              arguments: fc.oneof(fc.json(), fc.jsonValue(), fc.string()),
+            },
+            { requiredKeys: ['name'] },
+          ),
+        }),
+        { maxLength: 3 },
+      ),
+      function_call: fc.oneof(fc.constant({ name: 'y' }), fc.constant(null)),
+      refusal: fc.string(),
+    },
+    { requiredKeys: ['role'] },
+  )
+  const transcript = fc.record({ run_id: fc.string({ minLength: 1 }), messages: fc.array(message, { minLength: 1 }) })
+
+  it('become steps that the platform takes, with every text in them', () => {
+    fc.assert(
+      fc.property(transcript, (line) => {
+        const text = JSON.stringify(line)
+        const reading = readTranscript(text)
+        if (reading.problem !== null) {
+          expect(parseStrictJson(text).problem).not.toBeNull()
+          return
+        }
+        const steps = convert(text)
+        expect(steps).toEqual(convert(text))
+        const entries = steps.map(({ agent_id, ...step }) => ({ ...step, agent_key: agent_id }))
+        expect(parseStrictJson(JSON.stringify({ entries })).problem).toBeNull()
+        expect(entries.flatMap((entry) => check('log-request.json')(entry))).toEqual([])
+        expect(steps.flatMap((step) => check('behavior.json')(step))).toEqual([])
+        expect(steps.map(verbProblem).filter((problem) => problem !== null)).toEqual([])
+        const kept = JSON.stringify(steps)
+        for (const { content, refusal } of line.messages) {
+          for (const said of [content, refusal]) if (typeof said === 'string') expect(isKept(said, kept)).toBe(true)
+        }
+      }),
+    )
+  })
+
+  /** As the text it was or as the value it stands for. */
+  function isKept(said: string, kept: string): boolean {
+    return kept.includes(JSON.stringify(said)) || kept.includes(JSON.stringify(parseStrictJson(said)).slice(9, -16))
+  }
+
+  it('are read without throwing, whatever they are', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
+        expect(typeof readTranscript(text).problem).toBe('string')
+      }),
+    )
+  })
+})
+
+describe('numbers', () => {
+  it('are kept when they are what a program writes', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+        expect(keepsNumbers(JSON.stringify([value, { a: value }]))).toBe(true)
+        expect(keepsNumbers(`[${value.toExponential()}]`)).toBe(true)
+      }),
+    )
+  })
+
+  it('are not kept when their digits are more than a double has', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 900n }), (value) => {
+        expect(keepsNumbers(`[${value}]`)).toBe(normal(String(value)) === normal(String(Number(value))))
+      }),
+    )
+  })
+
+  /** Exact, but slow: a decimal as a fraction of whole numbers. */
+  function normal(literal: string): bigint {
+    const [, digits = '', fraction = '', power = '0'] = /^(\d+)(?:\.(\d+))?(?:e\+?(\d+))?$/.exec(literal) ?? []
+    return BigInt(digits + fraction) * 10n ** BigInt(Number(power) - fraction.length)
+  }
+
+  it.each([
+    ['only in a string', '"9007199254740993 1e999"', true],
+    ['only in strings with escapes', '{"a\\"1e999": "\\\\", "b": 1}', true],
+    ['written in other ways', '[1.50, 100e-2, -0, 0.0e5, 1E2]', true],
+    ['after a string with an escape', '["\\\\", 1e999]', false],
+    ['with many decimals', '[123456789.123456789123]', false],
+    ['with many zeros', `[1${'0'.repeat(500)}]`, false],
+    ['with a million zeros', `[0.${'0'.repeat(1_000_000)}1]`, false],
+  ])('%s', (_, json, kept) => {
+    expect(keepsNumbers(json)).toBe(kept)
+  })
+
+  it('are looked for at the depth of the value', () => {
+    expect([1, [], [[1]], { a: [{}] }].map(depthOf)).toEqual([0, 1, 2, 3])
+  })
+})

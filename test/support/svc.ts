@@ -1,0 +1,43 @@
+// The command `svc` as its users run it: the built program, in a process of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
+const program = fileURLToPath(new URL(`${root}engine/bin/svc.js`, import.meta.url))
+
+export interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  readonly finished: Promise<Finished>
+}
+
+/** Starts `svc` with nothing of this process's environment but the path. */
+export function startSvc(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  stdin?: string | Uint8Array,
+): Running {
+  const child = spawn(process.execPath, [program, ...args], { env: { PATH: process.env.PATH, ...env } })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  // A program that refuses its arguments does not wait for its input.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(stdin ?? '')
+  const finished = new Promise<Finished>((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
+  return { child, finished }
+}
+
+export function runSvc(...call: Parameters<typeof startSvc>): Promise<Finished> {
+  return startSvc(...call).finished
+}
