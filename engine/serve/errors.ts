@@ -6,6 +6,7 @@ export type ServeErrorCode = keyof typeof statusOf
 
 const statusOf = {
   MALFORMED: 400,
+  FOREIGN_ORIGIN: 403,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   TOO_LARGE: 413,

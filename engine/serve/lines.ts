@@ -1,7 +1,6 @@
 // What the local engine writes of a step: the step with its decision, and the incidents it makes.
 import type { Behavior, Evaluation, PolicyResult } from '@svc/schemas'
 import type { ManifestInEffect } from '../source/source.js'
-import { isBlocked } from '../steps.js'
 import type { TraceLine } from '../trace/sink.js'
 
 /** The step as recorded: `svc.eval` says how it was decided, `svc.manifests` on task.start what was in force (seed §2). */
@@ -16,29 +15,37 @@ export function stepLine(
     ...{ policy_id, name, severity, violated, manifest_id },
     ...(violation_details !== null && { code: violation_details.code }),
   }))
+  // These two are the engine's own words: what an agent sends under their names is not kept.
+  const { 'svc.eval': _eval, 'svc.manifests': _manifests, ...sent } = step.meta ?? {}
   const meta = {
-    ...step.meta,
+    ...sent,
     'svc.eval': { evaluation_id, action, risk_score, policies: outcomes },
     ...(step.step_type === 'task.start' && { 'svc.manifests': manifests }),
   }
   return { kind: 'step', recorded_at: new Date(now).toISOString(), ...step, meta }
 }
 
-/** A line for each violated policy that is not waived. */
-export function incidentLines(step: Behavior, policies: readonly PolicyResult[], now: number): TraceLine[] {
+/**
+ * A line for each violated policy that is not waived. `blocked` says that the step was not to be carried out;
+ * a registration has no task and no step.
+ */
+export function incidentLines(
+  step: Partial<Behavior>,
+  policies: readonly PolicyResult[],
+  now: number,
+  blocked = false,
+): TraceLine[] {
+  const defied = blocked && step.output?.status !== 'blocked'
   return policies
     .filter(({ violated, waived }) => violated && !waived)
     .map(({ violated: _violated, rule_type: _rule, ...violation }) => ({
       kind: 'incident' as const,
       recorded_at: new Date(now).toISOString(),
       agent_id: step.agent_id ?? null,
-      task_id: step.task_id ?? '',
+      task_id: step.task_id ?? null,
       step: step.step ?? null,
       violation,
-      reason:
-        blocks(violation) && step.step !== undefined && !isBlocked(step)
-          ? ('executed_although_blocked' as const)
-          : ('violated' as const),
+      reason: defied && blocks(violation) ? ('executed_although_blocked' as const) : ('violated' as const),
     }))
 }
 

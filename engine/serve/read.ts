@@ -2,41 +2,62 @@
 import type { IncomingMessage } from 'node:http'
 import { documents, type SchemaName } from '@svc/schemas'
 import { lineAndColumn, parseStrictJson } from '../log/strict-json.js'
-import { createChecker } from '../schema-check.js'
+import { createChecker, type SchemaCheck } from '../schema-check.js'
 import { ServeError } from './errors.js'
 
 /** Largest body, bytes (engine.md §7). */
 const largest = 1024 * 1024
+/** How much of a larger one is read before it is refused: who is cut off while sending does not see the answer. */
+const mostDiscarded = 16 * largest
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const checker = createChecker(Object.values(documents))
 
-/** The request's body as its schema's type. Throws MALFORMED, INVALID, TOO_LARGE or UNSUPPORTED_MEDIA_TYPE. */
-export async function readBody<T>(request: IncomingMessage, schema: SchemaName): Promise<T> {
-  const type = (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim().toLowerCase()
+export interface BodyReader {
+  /** The body as its schema's type. Throws MALFORMED, INVALID, TOO_LARGE or UNSUPPORTED_MEDIA_TYPE. */
+  readonly read: <T>(request: IncomingMessage, schema: SchemaName) => Promise<T>
+  /** Compiles the schema now rather than at its first body. */
+  readonly prepare: (schema: SchemaName) => void
+}
+
+/** Schemas are compiled when they are first needed, so that starting does not wait for them. */
+export function createBodyReader(): BodyReader {
+  let checker: ((id: string) => SchemaCheck) | undefined
+  const checkOf = (schema: SchemaName) => {
+    checker ??= createChecker(Object.values(documents))
+    return checker(`${schema}.json`)
+  }
+  return {
+    read: async <T>(request: IncomingMessage, schema: SchemaName) => {
+      refuseOtherTypes(request)
+      const value = parse(await readBytes(request))
+      refuseMisfit(checkOf(schema), value)
+      return value as T
+    },
+    prepare: checkOf,
+  }
+}
+
+function refuseOtherTypes({ headers }: IncomingMessage): void {
+  const type = (headers['content-type'] ?? 'application/json').split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json') throw new ServeError('UNSUPPORTED_MEDIA_TYPE', 'send the body as `application/json`')
-  if (request.headers['content-encoding'] !== undefined)
+  if (headers['content-encoding'] !== undefined)
     throw new ServeError('UNSUPPORTED_MEDIA_TYPE', 'send the body uncompressed')
-  const value = parse(await readBytes(request))
-  const problems = checker(`${schema}.json`)(value)
-  if (problems.length === 0) return value as T
-  const errors = problems.map(({ path, message }) => ({ path: path.join('.'), message }))
-  const [first] = errors
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  throw new ServeError(
-    'INVALID',
-    `${first?.path === '' ? 'body' : `\`${first?.path}\``}: ${first?.message}${more}`,
-    errors,
-  )
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  const tooLarge = new ServeError('TOO_LARGE', 'the body is larger than 1 MiB')
+  if (Number(request.headers['content-length'] ?? 0) > mostDiscarded) throw tooLarge
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of request) {
-    chunks.push(chunk as Buffer)
-    size += (chunk as Buffer).length
-    if (size > largest) throw new ServeError('TOO_LARGE', 'the body is larger than 1 MiB')
+  try {
+    for await (const chunk of request) {
+      size += (chunk as Buffer).length
+      if (size <= largest) chunks.push(chunk as Buffer)
+      else if (size > mostDiscarded) throw tooLarge
+    }
+  } catch (error) {
+    throw error === tooLarge ? error : new ServeError('MALFORMED', 'the request ended before its body did')
   }
+  if (size > largest) throw tooLarge
   return Buffer.concat(chunks)
 }
 
@@ -53,4 +74,16 @@ function parse(bytes: Buffer): unknown {
   if (offset === null) throw new ServeError('MALFORMED', message)
   const { line, column } = lineAndColumn(text, offset)
   throw new ServeError('MALFORMED', `${message} at line ${line}, column ${column}`)
+}
+
+function refuseMisfit(check: SchemaCheck, value: unknown): void {
+  const errors = check(value).map(({ path, message }) => ({ path: path.join('.'), message }))
+  const [first] = errors
+  if (first === undefined) return
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  throw new ServeError(
+    'INVALID',
+    `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`,
+    errors,
+  )
 }

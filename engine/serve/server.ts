@@ -4,7 +4,7 @@ import type { EngineHealth, SchemaName } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
 import type { LocalEngine } from './engine.js'
 import { problemOf, ServeError } from './errors.js'
-import { readBody } from './read.js'
+import { type BodyReader, createBodyReader } from './read.js'
 
 export interface ServerParts {
   readonly engine: LocalEngine
@@ -16,35 +16,59 @@ export interface ServerParts {
 
 type Handler = (request: IncomingMessage) => Promise<unknown>
 
-/** The server, not listening yet. Slow senders are cut off: 10 s for the head, 30 s for all of a request. */
-export function createLocalServer(parts: ServerParts): Server {
+type Routes = Readonly<Record<string, readonly [method: string, handler: Handler]>>
+
+/** Slow senders are cut off: 10 s for the head, 30 s for all of a request; looked at every 2 s. */
+const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 2_000 }
+
+export interface LocalServer {
+  /** Not listening yet. */
+  readonly server: Server
+  /** Does what the first request would otherwise wait for. */
+  readonly warmUp: () => void
+}
+
+export function createLocalServer(parts: ServerParts): LocalServer {
+  const bodies = createBodyReader()
+  const routes = routesOf(parts, bodies)
+  const server = createServer(patience, async (request, response) => {
+    try {
+      refuseStrangers(server, request)
+      const body = await handlerFor(routes, request, response)(request)
+      letGo(server, response)
+      send(response, 200, 'application/json', body)
+    } catch (error) {
+      letGo(server, response)
+      sendProblem(parts, response, error)
+    }
+  })
+  return { server, warmUp: () => bodies.prepare('evaluate-request') }
+}
+
+function routesOf(parts: ServerParts, bodies: BodyReader): Routes {
   const { engine } = parts
   const post =
     <T>(schema: SchemaName, act: (body: T) => unknown): Handler =>
     async (request) =>
-      act(await readBody<T>(request, schema))
-  const routes: Readonly<Record<string, readonly [method: string, handler: Handler]>> = {
+      act(await bodies.read<T>(request, schema))
+  return {
     '/health': ['GET', async () => healthOf(parts)],
     '/evaluate': ['POST', post('evaluate-request', engine.evaluate)],
     '/record': ['POST', post('record-request', engine.record)],
     '/end_task': ['POST', post('end-task-request', engine.endTask)],
     '/register_agent': ['POST', post('agent-registration', engine.registerAgent)],
   }
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, async (request, response) => {
-    try {
-      refuseOtherHosts(server, request)
-      const path = (request.url ?? '/').split('?')[0] ?? '/'
-      const [method, handle] = Object.hasOwn(routes, path) ? (routes[path] ?? []) : []
-      if (method === undefined || handle === undefined) {
-        throw new ServeError('NOT_FOUND', `there is nothing here; there is: ${Object.keys(routes).join(', ')}`)
-      }
-      if (request.method !== method) throw new ServeError('METHOD_NOT_ALLOWED', `use ${method} here`)
-      send(response, 200, 'application/json', await handle(request))
-    } catch (error) {
-      sendProblem(parts, response, error)
-    }
-  })
-  return server
+}
+
+function handlerFor(routes: Routes, request: IncomingMessage, response: ServerResponse): Handler {
+  const path = (request.url ?? '/').split('?')[0] ?? '/'
+  const [method, handle] = Object.hasOwn(routes, path) ? (routes[path] ?? []) : []
+  if (method === undefined || handle === undefined) {
+    throw new ServeError('NOT_FOUND', `there is nothing here; there is: ${Object.keys(routes).join(', ')}`)
+  }
+  if (request.method === method) return handle
+  response.setHeader('allow', method)
+  throw new ServeError('METHOD_NOT_ALLOWED', `use ${method} here`)
 }
 
 function healthOf({ policies, instance_id }: ServerParts): EngineHealth {
@@ -65,16 +89,26 @@ function healthOf({ policies, instance_id }: ServerParts): EngineHealth {
   }
 }
 
-/** A page in a browser can be pointed at this address by its name server; its Host header gives it away. */
-function refuseOtherHosts(server: Server, request: IncomingMessage): void {
+/**
+ * A page in a browser can be pointed at this address by its name server, which its Host header gives away; or it can
+ * send here without being allowed to read the answer, which its Origin header gives away.
+ */
+function refuseStrangers(server: Server, { headers }: IncomingMessage): void {
   const at = server.address()
   if (at === null || typeof at === 'string') return
   const own = at.family === 'IPv6' ? `[${at.address}]` : at.address
   const names = [own, 'localhost', '127.0.0.1', '[::1]']
-  const host = request.headers.host?.toLowerCase() ?? ''
-  if (!names.some((name) => host === `${name}:${at.port}` || (at.port === 80 && host === name))) {
+  const hosts = names.flatMap((name) => [`${name}:${at.port}`, ...(at.port === 80 ? [name] : [])])
+  if (!hosts.includes(headers.host?.toLowerCase() ?? ''))
     throw new ServeError('MISDIRECTED', 'the Host header names another server')
-  }
+  const { origin } = headers
+  if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`))
+    throw new ServeError('FOREIGN_ORIGIN', 'pages of other origins may not ask here')
+}
+
+/** While the server is stopping, a connection that stays open for more would keep it. */
+function letGo(server: Server, response: ServerResponse): void {
+  if (!server.listening) response.shouldKeepAlive = false
 }
 
 function send(response: ServerResponse, status: number, type: string, body: unknown): void {

@@ -1,7 +1,8 @@
 // The tasks under way on this machine, bounded by number and age.
 import type { Evaluation } from '@svc/schemas'
 import type { PolicySet } from '../policy/compile.js'
-import { type History, newHistory } from '../policy/history.js'
+import { newHistory } from '../policy/history.js'
+import type { History } from '../rules/rule.js'
 import type { JsonMap } from '../steps.js'
 
 export interface Task {
@@ -93,10 +94,12 @@ export function awaitRecord(task: Task, evaluation: Evaluation): void {
   if (task.pending.size > pendingKept && oldest !== undefined) task.pending.delete(oldest)
 }
 
-/** The decision a recorded step belongs to: by the id it names, else by what it does. Taken once. */
+/** The decision a recorded step belongs to: by the id it names, else the latest on what it does. Taken once. */
 export function takeDecision(task: Task, evaluation_id: unknown, action_digest: string): Evaluation | null {
   const named = typeof evaluation_id === 'string' ? task.pending.get(evaluation_id) : undefined
-  const found = named ?? [...task.pending.values()].find((evaluation) => evaluation.action_digest === action_digest)
+  // The latest: an agent that was blocked, passed a gate and asked again acts on the second answer.
+  const same = [...task.pending.values()].filter((evaluation) => evaluation.action_digest === action_digest)
+  const found = named ?? same.at(-1)
   if (found === undefined) return null
   task.pending.delete(found.evaluation_id)
   return found

@@ -5,9 +5,13 @@ import { join } from 'node:path'
 import { baseline } from '@svc/library'
 import type { DroppedPolicy } from '@svc/schemas'
 import { materialise, waivedUntil } from '../manifest/materialise.js'
-import { type ManifestError, parseManifest } from '../manifest/parse.js'
+import { type ManifestReading, parseManifest } from '../manifest/parse.js'
+import { readYaml } from '../manifest/read-yaml.js'
 import { compile, type PolicyInput } from '../policy/compile.js'
 import { firstState, type LoadedPolicies, type ManifestInEffect, type Offer } from './source.js'
+
+/** As many as one manifest may hold (engine.md §4). */
+const mostPolicies = 1000
 
 export interface FileSources {
   readonly baseline: boolean
@@ -24,7 +28,7 @@ export function loadFiles(sources: FileSources, now: number): LoadedPolicies {
   const files = [...(sources.baseline ? [baselineFile()] : []), ...sources.paths.flatMap(filesAt)]
   const offer = offerOf(files, sources.agent_key)
   const set = compile(offer.policies)
-  const dropped = [...offer.unreadable, ...set.dropped]
+  const dropped = [...offer.unreadable, ...offer.remarks, ...set.dropped]
   const offered = set.offered + offer.unreadable.length
   const source = sources.paths.length === 0 ? 'baseline' : 'file'
   return {
@@ -56,8 +60,16 @@ function filesAt(path: string): PolicyFile[] {
   const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).sort()
   return names
     .filter((name) => /\.ya?ml$/.test(name) && !/\.test\.ya?ml$/.test(name) && !/(^|[\\/])\./.test(name))
+    .filter((name) => statSync(join(path, name)).isFile())
     .map((name) => readFile(join(path, name)))
-    .filter((file) => /^policies\s*:/m.test(file.text))
+    .filter(({ text }) => mayHavePolicies(text))
+}
+
+/** A file that cannot be read as YAML is taken for a manifest when it looks like one: it must not vanish silently. */
+function mayHavePolicies(text: string): boolean {
+  const { value, problems } = readYaml(text)
+  if (problems.length > 0) return /^[\s{]*["']?policies["']?\s*:/m.test(text)
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'policies')
 }
 
 function readFile(path: string): PolicyFile {
@@ -66,14 +78,18 @@ function readFile(path: string): PolicyFile {
   return { source: 'file', path, text: bytes.toString('utf8'), sha }
 }
 
-/** Sound policies of all files, numbered in order; every error of a file is a policy that was offered and refused. */
+/** Sound policies of all files, numbered in order, and what is wrong with the others. */
 function offerOf(files: readonly PolicyFile[], agent_key: string | null): Offer {
   const policies: PolicyInput[] = []
   const unreadable: DroppedPolicy[] = []
+  const remarks: DroppedPolicy[] = []
   const manifests: ManifestInEffect[] = []
   for (const { source, path, text, sha } of files) {
-    const { value, errors } = parseManifest(text, path)
-    unreadable.push(...droppedOf(errors))
+    const reading = parseManifest(text, path)
+    const refused = refusedOf(reading, text, path)
+    unreadable.push(...refused.policies)
+    remarks.push(...refused.others)
+    const { value } = reading
     if (value === null) continue
     const made = materialise(value, { source, path, sha, agent: null, assigned_at: null, assigned_by: null })
     const waived = agent_key === null ? new Map<string, number>() : waivedUntil(value, agent_key)
@@ -88,16 +104,39 @@ function offerOf(files: readonly PolicyFile[], agent_key: string | null): Offer 
     }
     manifests.push({ manifest_id: made.manifest_id, name: value.name, path, sha })
   }
-  return { policies, unreadable, manifests }
+  return { policies, unreadable, remarks, manifests }
 }
 
-/** One row for each policy that has errors, named by its place; errors outside policies are the file's. */
-function droppedOf(errors: readonly ManifestError[]): DroppedPolicy[] {
-  const rows = new Map<string, DroppedPolicy>()
-  for (const { path, file, line, column, message } of errors) {
-    const name = /^policies\.\d+/.exec(path)?.[0] ?? path.split('.')[0] ?? ''
-    const key = name === '' ? file : name
-    if (!rows.has(key)) rows.set(key, { name: key, reason: message, policy_id: null, source: file, line, column })
+/**
+ * One row for each policy that is not in effect, by its name; for a manifest that cannot be used these are all of its
+ * policies. Errors elsewhere, such as in a waiver, cost no policy: they are named without being counted.
+ */
+function refusedOf({ value, errors }: ManifestReading, text: string, file: string) {
+  const first = new Map<string, DroppedPolicy>()
+  for (const { path, line, column, message } of errors) {
+    const place = /^policies\.\d+/.exec(path)?.[0] ?? path.split('.').slice(0, 2).join('.')
+    const row = { name: place === '' ? file : place, reason: message, policy_id: null, source: file, line, column }
+    if (!first.has(place)) first.set(place, row)
   }
-  return [...rows.values()]
+  const rows = [...first.entries()]
+  const others = rows.filter(([place]) => !/^policies\.\d/.test(place)).map(([, row]) => row)
+  const names = errors.length === 0 ? [] : policyNames(text)
+  if (value === null && names.length === 0) return { policies: others.slice(0, 1), others: others.slice(1) }
+  const [cause] = others
+  const policies = names.flatMap((name, index) => {
+    const own = first.get(`policies.${index}`)
+    if (own !== undefined) return [{ ...own, name }]
+    return value === null && cause !== undefined ? [{ ...cause, name }] : []
+  })
+  return { policies, others: value === null ? [] : others }
+}
+
+/** What the policies of a manifest are called, as far as that can be told; more than a manifest may hold is not. */
+function policyNames(text: string): string[] {
+  const { policies } = (readYaml(text).value ?? {}) as { policies?: unknown }
+  if (!Array.isArray(policies) || policies.length > mostPolicies) return []
+  return policies.map((policy: unknown, index) => {
+    const name = typeof policy === 'object' && policy !== null && 'name' in policy ? policy.name : undefined
+    return typeof name === 'string' && name !== '' ? name : `policies.${index}`
+  })
 }

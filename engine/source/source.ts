@@ -4,10 +4,13 @@ import type { PolicyInput, PolicySet } from '../policy/compile.js'
 
 export type LoadState = EngineHealth['load_state']
 
-/** Policies as a source offered them; those that could not even be read are named in `unreadable`. */
+/** Policies as a source offered them. */
 export interface Offer {
   readonly policies: readonly PolicyInput[]
+  /** Policies that could not even be read. */
   readonly unreadable: readonly DroppedPolicy[]
+  /** What else is wrong and costs no policy, such as a bad waiver. */
+  readonly remarks: readonly DroppedPolicy[]
   readonly manifests: readonly ManifestInEffect[]
 }
 

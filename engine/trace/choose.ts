@@ -7,19 +7,32 @@ import { stdoutSink } from './stdout.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Opens the sink at `file:PATH`, `stdout` or `none`. Throws for a location that is none, or cannot be opened. */
-export function openSink(location: string | undefined, env: Environment, out: Writable): Sink {
-  const sink = sinkAt(location ?? env.SVC_LOG_LOCATION ?? 'auto', env, out)
+/**
+ * Opens the sink at `file:PATH`, `stdout` or `none`; trouble with it later goes to `report`. Throws for a location that
+ * is none, or cannot be opened.
+ */
+export function openSink(
+  location: string | undefined,
+  env: Environment,
+  out: Writable,
+  report: (line: string) => void,
+): Sink {
+  const sink = sinkAt(location ?? (env.SVC_LOG_LOCATION || 'auto'), env, out, report)
   if (env.SVC_LOG_PAYLOADS !== 'metadata_only') return sink
   return { ...sink, write: (line) => sink.write(withoutPayloads(line)) }
 }
 
-function sinkAt(location: string, env: Environment, out: Writable): Sink {
-  if (location === 'auto') return fileSink(join(env.SVC_DATA_DIR ?? 'data', 'traces.jsonl'))
+function sinkAt(location: string, env: Environment, out: Writable, report: (line: string) => void): Sink {
+  if (location === 'auto') return fileSink(join(env.SVC_DATA_DIR || 'data', 'traces.jsonl'), report)
   if (location === 'stdout') return stdoutSink(out)
   if (location === 'none') return nowhere
-  if (location.startsWith('file:') && location.length > 5) return fileSink(location.slice(5))
+  if (location.startsWith('file:') && location.length > 5) return fileSink(location.slice(5), report)
   throw new Error(`\`${location}\` is not a log location: use file:PATH, stdout or none`)
 }
 
-const nowhere: Sink = { write: () => undefined, flush: async () => undefined, close: async () => undefined }
+const nowhere: Sink = {
+  on_stdout: false,
+  write: () => undefined,
+  flush: async () => undefined,
+  close: async () => undefined,
+}

@@ -1,36 +1,73 @@
 // The trace as a file, a JSON object a line.
-import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Sink } from './sink.js'
 
-/** Appends to the file; `flush` makes sure it is on disk. Throws when the file cannot be opened. */
-export function fileSink(path: string): Sink {
+/** Characters kept for a disk that takes nothing, before lines are given up. */
+const mostWaiting = 16 * 1024 * 1024
+
+/**
+ * Appends to the file; `flush` makes sure it is on disk, and throws when it is not. Throws when the file cannot be
+ * opened. A write that fails is told to `report` once and tried again with the next line: no step fails for it.
+ */
+export function fileSink(path: string, report: (line: string) => void): Sink {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const file = openSync(path, 'a', 0o600)
+  const durable = fstatSync(file).isFile()
   let waiting: string[] = []
+  let size = 0
+  let unwritten = Buffer.alloc(0)
   let scheduled = false
+  let failing = false
+  let lost = 0
+
+  /** Writes what waits. What is left after a failure starts where the disk stopped, so that no line is torn. */
   const drain = () => {
+    while (unwritten.length > 0 || waiting.length > 0) {
+      if (unwritten.length === 0) {
+        unwritten = Buffer.from(waiting.join(''))
+        waiting = []
+        size = 0
+      }
+      unwritten = unwritten.subarray(writeSync(file, unwritten))
+    }
+    if (failing) report(`the trace is being written to \`${path}\` again; ${lost} lines were lost`)
+    failing = false
+    lost = 0
+  }
+  const drainOrReport = () => {
     scheduled = false
-    if (waiting.length === 0) return
-    const text = waiting.join('')
-    waiting = []
-    writeSync(file, text)
+    try {
+      drain()
+    } catch (error) {
+      if (!failing) report(`the trace cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+      failing = true
+    }
+  }
+  const flush = async () => {
+    drain()
+    if (durable) fsyncSync(file)
   }
   return {
+    on_stdout: false,
     write: (line) => {
-      waiting.push(`${JSON.stringify(line)}\n`)
+      const text = `${JSON.stringify(line)}\n`
+      if (size + text.length > mostWaiting) lost += 1
+      else {
+        waiting.push(text)
+        size += text.length
+      }
       if (scheduled) return
       scheduled = true
-      setImmediate(drain)
+      setImmediate(drainOrReport)
     },
-    flush: async () => {
-      drain()
-      fsyncSync(file)
-    },
+    flush,
     close: async () => {
-      drain()
-      fsyncSync(file)
-      closeSync(file)
+      try {
+        await flush()
+      } finally {
+        closeSync(file)
+      }
     },
   }
 }

@@ -7,7 +7,8 @@ export type TraceLine =
       readonly kind: 'incident'
       readonly recorded_at: string
       readonly agent_id: string | null
-      readonly task_id: string
+      /** Null at a registration. */
+      readonly task_id: string | null
       readonly step: number | null
       readonly violation: Omit<StepViolation, 'violation_details'> & { readonly violation_details: unknown }
       /** Why it is one: a policy, or a blocked step that was carried out all the same. */
@@ -15,16 +16,19 @@ export type TraceLine =
     }
 
 export interface Sink {
+  /** True when lines go to standard output, where nothing else may then be printed. */
+  readonly on_stdout: boolean
   readonly write: (line: TraceLine) => void
   /** Resolves once everything written is where it will survive this process. */
   readonly flush: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Leaves payloads out of a line (SVC_LOG_PAYLOADS=metadata_only). */
+/** Leaves `input` and `output` out of a line; `properties` and `meta` stay (SVC_LOG_PAYLOADS=metadata_only). */
 export function withoutPayloads(line: TraceLine): TraceLine {
   if (line.kind !== 'step') return line
   const { input: _input, output, ...rest } = line
+  // How it ended is no payload, as long as it is a word: whether a step was blocked must stay readable.
   const status = output?.status
-  return status === undefined ? rest : { ...rest, output: { status } }
+  return typeof status === 'string' ? { ...rest, output: { status } } : rest
 }

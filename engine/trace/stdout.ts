@@ -4,6 +4,7 @@ import type { Sink } from './sink.js'
 
 export function stdoutSink(out: Writable): Sink {
   return {
+    on_stdout: true,
     write: (line) => {
       out.write(`${JSON.stringify(line)}\n`)
     },

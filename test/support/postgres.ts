@@ -4,6 +4,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Config, readConfig } from '@svc/platform'
 
 export interface Postgres {
   /** Connection URL of a fresh database. */
@@ -80,4 +81,31 @@ export function freePort(): Promise<number> {
       server.close(() => resolve(typeof at === 'object' && at !== null ? at.port : 0))
     })
   })
+}
+
+export interface FreshDatabase {
+  readonly kind: 'pglite' | 'postgresql'
+  /** Where a database nobody has used lives: a new folder, or a new name in the one cluster of the test file. */
+  readonly fresh: () => Config
+}
+
+/** Describes the same behaviour on the embedded database and, where there are binaries, on a server. */
+export async function forEachDatabase(name: string, tests: (database: FreshDatabase) => void): Promise<void> {
+  // Benchmarks use this file too, and outside of a test run vitest cannot be loaded.
+  const { afterAll, describe } = await import('vitest')
+  const postgres = await startPostgres()
+  const folders: string[] = []
+  const config = (env: Record<string, string>) => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-db-'))
+    folders.push(folder)
+    return readConfig({ SVC_DATA_DIR: folder, ...env }).value
+  }
+  afterAll(() => {
+    postgres?.remove()
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  })
+  describe(`${name} on pglite`, () => tests({ kind: 'pglite', fresh: () => config({}) }))
+  describe.skipIf(postgres === null)(`${name} on postgresql`, () =>
+    tests({ kind: 'postgresql', fresh: () => config({ SVC_DATABASE_URL: postgres?.freshDatabase() ?? '' }) }),
+  )
 }

@@ -1,57 +1,127 @@
-// `svc serve` as its users run it: the built program, on a free port.
-import { spawn } from 'node:child_process'
+// The local engine as its users run it: the built command, in a process of its own, over real HTTP.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createChecker } from '@svc/engine'
-import { documents } from '@svc/schemas'
+import { documents, type Problem } from '@svc/schemas'
 
-const program = fileURLToPath(
-  new URL(
-    import.meta.url.includes('/test/dist/') ? '../../../engine/bin/svc.js' : '../../engine/bin/svc.js',
-    import.meta.url,
-  ),
-)
+const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
+const program = fileURLToPath(new URL(`${root}engine/bin/svc.js`, import.meta.url))
+const checker = createChecker(Object.values(documents))
 
-export interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
+export interface ServeAnswer<T> {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: T
 }
 
-export interface Serving {
+export interface ServeCall {
+  readonly body?: unknown
+  /** Sent as it is instead of `body`. */
+  readonly raw?: string | Uint8Array
+  /** Over the ones a client sends by itself; null leaves one out. */
+  readonly headers?: Readonly<Record<string, string | null>>
+}
+
+export interface Serve {
   readonly url: string
-  readonly stderr: () => string
-  readonly send: (
-    path: string,
-    raw: string | Uint8Array | null,
-    headers?: Readonly<Record<string, string>>,
-  ) => Promise<{ status: number; body: Record<string, unknown> }>
-  readonly post: <T = Record<string, unknown>>(path: string, body: unknown) => Promise<T>
-  readonly stop: (signal?: NodeJS.Signals) => Promise<Ended>
+  readonly port: number
+  readonly folder: string
+  readonly post: <T>(path: string, body: unknown) => Promise<ServeAnswer<T>>
+  readonly call: <T = Problem>(method: string, path: string, call?: ServeCall) => Promise<ServeAnswer<T>>
+  /** Everything printed so far. */
+  readonly printed: () => { readonly out: string; readonly err: string }
+  /** The lines of the trace that are on disk. */
+  readonly trace: () => TraceRow[]
+  readonly signal: (signal: NodeJS.Signals) => void
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number | null>
+  /** Ends it, and removes what it wrote. */
+  readonly discard: () => Promise<void>
 }
 
-/** Runs `svc` with these arguments to its end. */
-export function runSvc(
+/** A line of the trace, read back loosely: a test names what it expects of it. */
+export type TraceRow = Record<string, unknown> & { readonly kind: string; readonly meta?: Record<string, unknown> }
+
+/** A folder of its own with these files in it. */
+export function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-serve-'))
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  return folder
+}
+
+/** Runs `svc` to its end. */
+export async function runSvc(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const folder = folderWith({})
+  const { printed, ended } = start(args, env, folder)
+  const code = await ended
+  rmSync(folder, { recursive: true, force: true })
+  return { code, ...printed() }
+}
+
+/** Starts `svc serve` on a free port, in a folder with these files. Rejects with what it printed when it ends instead. */
+export async function startServe(
   args: readonly string[],
+  files: Readonly<Record<string, string>> = {},
   env: Readonly<Record<string, string>> = {},
-  cwd?: string,
-): Promise<Ended> {
-  return spawnSvc(args, env, cwd).ended
+): Promise<Serve> {
+  const folder = folderWith(files)
+  const { child, printed, ended } = start(['serve', '--port', '0', ...args], env, folder)
+  const url = await new Promise<string>((resolve, reject) => {
+    const look = () => {
+      const { out, err } = printed()
+      const found = /at (http:\/\/\S+)\n/.exec(out + err)?.[1]
+      if (found !== undefined) resolve(found)
+    }
+    child.stdout?.on('data', look)
+    child.stderr?.on('data', look)
+    ended.then((code) => reject(new Error(`svc serve ended with ${code}: ${JSON.stringify(printed())}`)))
+  })
+  const call = <T>(method: string, path: string, what?: ServeCall) => send<T>(url, method, path, what)
+  return {
+    url,
+    port: Number(new URL(url).port),
+    folder,
+    post: (path, body) => call('POST', path, { body }),
+    call,
+    printed,
+    trace: () => linesOf(join(folder, 'data', 'traces.jsonl')),
+    signal: (signal) => child.kill(signal),
+    ended,
+    discard: async () => {
+      child.kill('SIGKILL')
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
 }
 
-function spawnSvc(args: readonly string[], env: Readonly<Record<string, string>>, cwd: string | undefined) {
-  const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env.PATH, ...env },
-    ...(cwd !== undefined && { cwd }),
+function start(args: readonly string[], env: Readonly<Record<string, string>>, cwd: string) {
+  const child: ChildProcess = spawn(process.execPath, [program, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const out = { stdout: '', stderr: '' }
-  child.stdout.on('data', (chunk: Buffer) => {
-    out.stdout += chunk.toString()
+  const texts = { out: '', err: '' }
+  child.stdout?.on('data', (chunk: Buffer) => {
+    texts.out += chunk.toString()
   })
-  child.stderr.on('data', (chunk: Buffer) => {
-    out.stderr += chunk.toString()
+  child.stderr?.on('data', (chunk: Buffer) => {
+    texts.err += chunk.toString()
   })
-  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, ...out })))
-  return { child, out, ended }
+  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
+  return { child, printed: () => ({ ...texts }), ended }
+}
+
+function linesOf(path: string): TraceRow[] {
+  const text = readFileSync(path, 'utf8')
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as TraceRow)
 }
 
 const answers: Readonly<Record<string, string>> = {
@@ -61,42 +131,30 @@ const answers: Readonly<Record<string, string>> = {
   '/end_task': 'ended-task',
   '/register_agent': 'local-registration',
 }
-const checker = createChecker(Object.values(documents))
 
-/** Starts serving; every answer is checked against its schema. Rejects with what was printed when it ends instead. */
-export async function serve(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
-  const { child, out, ended } = spawnSvc(['serve', '--port', '0', ...args], env, undefined)
-  const url = await new Promise<string>((resolve, reject) => {
-    const look = () => {
-      const found = /at (http:\S+)/.exec(out.stdout + out.stderr)?.[1]
-      if (found !== undefined) resolve(found)
-    }
-    child.stdout.on('data', look)
-    child.stderr.on('data', look)
-    ended.then(({ code, stderr }) => reject(new Error(`svc serve ended with ${code}: ${stderr}`)))
+/** One request; every answer is checked against its schema. */
+function send<T>(url: string, method: string, path: string, { body, raw, headers }: ServeCall = {}) {
+  const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+  const sent = { ...(payload !== undefined && { 'content-type': 'application/json' }), ...headers }
+  const kept = Object.entries(sent).filter((entry): entry is [string, string] => entry[1] !== null)
+  return new Promise<ServeAnswer<T>>((resolve, reject) => {
+    const outgoing = request(url + path, { method, headers: Object.fromEntries(kept), agent: false }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => {
+        text += chunk
+      })
+      response.on('error', reject)
+      response.on('end', () => {
+        const status = response.statusCode ?? 0
+        const answer = JSON.parse(text) as T
+        const name = status === 200 ? answers[path] : 'problem'
+        const problems = name === undefined ? [] : checker(`${name}.json`)(answer)
+        if (problems.length > 0) reject(new Error(`${path} ${status}: not a \`${name}\`: ${JSON.stringify(problems)}`))
+        else resolve({ status, headers: response.headers, body: answer })
+      })
+    })
+    outgoing.on('error', reject)
+    outgoing.end(payload)
   })
-  const send: Serving['send'] = async (path, raw, headers = {}) => {
-    const response = await fetch(
-      url + path,
-      raw === null
-        ? {}
-        : { method: 'POST', body: raw as string, headers: { 'content-type': 'application/json', ...headers } },
-    )
-    const body = (await response.json()) as Record<string, unknown>
-    const name = response.ok ? (answers[path] ?? '') : 'problem'
-    const problems = checker(`${name}.json`)(body)
-    if (problems.length > 0)
-      throw new Error(`${path} ${response.status}: not a \`${name}\`: ${JSON.stringify(problems)}`)
-    return { status: response.status, body }
-  }
-  const post = async <T>(path: string, body: unknown) => {
-    const answer = await send(path, JSON.stringify(body))
-    if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
-    return answer.body as T
-  }
-  const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
-    child.kill(signal)
-    return ended
-  }
-  return { url, stderr: () => out.stderr, send, post, stop }
 }

@@ -1,0 +1,319 @@
+// `svc serve` as a program: its sources, what it prints, how it starts, stops and fails.
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { EngineHealth, Evaluation } from '@svc/schemas'
+import { afterEach, describe, expect, it } from 'vitest'
+import { folderWith, runSvc, type Serve, startServe } from '../support/serve.js'
+
+const policy = (name: string, more = '') =>
+  `  - {name: ${name}, rule_type: field_not_empty, params: {field: step_name}, severity: critical, scope: step_execution${more}}\n`
+const manifest = (...policies: string[]) => `name: M\nversion: "1"\npolicies:\n${policies.join('')}`
+
+const running: Serve[] = []
+afterEach(async () => {
+  for (const serve of running.splice(0)) await serve.discard()
+})
+async function started(...args: Parameters<typeof startServe>): Promise<Serve> {
+  const serve = await startServe(...args)
+  running.push(serve)
+  return serve
+}
+const healthOf = async (serve: Serve) => (await serve.call<EngineHealth>('GET', '/health')).body
+const ask = (serve: Serve, intended: object, more: object = {}) =>
+  serve.post<Evaluation>('/evaluate', {
+    intended,
+    context: { agent_id: 'a', task_id: 't', environment: 'development', risk_classification: 'limited', ...more },
+  })
+
+describe('what is in force', () => {
+  it('is the baseline, when it is asked for', async () => {
+    const serve = await started(['--baseline'])
+    expect(await healthOf(serve)).toMatchObject({ load_state: 'enforcing', policy_count: 15, source: 'baseline' })
+    const { body } = await ask(serve, { step_type: 'step.exec' })
+    expect(body.blocked).toBe(true)
+    expect(body.policies.find(({ violated }) => violated)?.violation_details?.remedy).toContain('gate')
+  })
+
+  it('numbers the policies of all files, in order', async () => {
+    const files = { 'a.yaml': manifest(policy('one'), policy('two')), 'b.yaml': manifest(policy('three')) }
+    const serve = await started(['--policy-file', 'b.yaml', '--policy-file', 'a.yaml'], files)
+    const { body } = await ask(serve, { step_type: 'step.gate' })
+    expect(body.policies.map(({ policy_id, name }) => [policy_id, name])).toEqual([
+      [1, 'three'],
+      [2, 'one'],
+      [3, 'two'],
+    ])
+    expect(new Set(body.policies.map(({ manifest_id }) => manifest_id)).size).toBe(2)
+  })
+
+  it('is every manifest of a folder and nothing else in it', async () => {
+    const folder = folderWith({
+      'b.yml': manifest(policy('plain')),
+      'c.test.yaml': 'tests: []\npolicies: []\n',
+      'd.yaml': 'name: something else\n',
+      'e.yaml': `{"name": "J", "version": "1", "policies": [{"name": "flow", "rule_type": "field_not_empty",
+        "params": {"field": "step_name"}, "severity": "low", "scope": "step_execution"}]}`,
+      'f.txt': manifest(policy('text')),
+      'g.yaml': 'policies:\n\t- broken\n',
+    })
+    for (const name of ['sub', '.hidden', 'h.yaml']) mkdirSync(join(folder, name))
+    writeFileSync(join(folder, 'sub', 'deep.yaml'), manifest(policy('deep')))
+    writeFileSync(join(folder, '.hidden', 'no.yaml'), manifest(policy('hidden')))
+    const serve = await started(['--policy-file', folder])
+    const { body } = await ask(serve, { step_type: 'step.gate' })
+    expect(body.policies.map(({ name }) => name)).toEqual(['plain', 'flow', 'deep'])
+    const { dropped } = await healthOf(serve)
+    expect(dropped.map(({ source }) => source)).toEqual([join(folder, 'g.yaml')])
+  })
+
+  it('is what is sound in a file that is half wrong; the rest is named', async () => {
+    const text = manifest(policy('good'), policy('misspelt', ', severty: low'), '  - {rule_type: nothing}\n')
+    const serve = await started(['--policy-file', 'm.yaml'], { 'm.yaml': text })
+    const health = await healthOf(serve)
+    expect(health).toMatchObject({ load_state: 'enforcing', policy_count: 1, policies_offered: 3 })
+    expect(health.dropped).toMatchObject([
+      { name: 'misspelt', source: 'm.yaml', line: 5, reason: expect.stringContaining('severty') },
+      { name: 'policies.2', source: 'm.yaml', line: 6 },
+    ])
+    expect(health.dropped[0]?.column).toBeGreaterThan(1)
+    expect(serve.printed().err).toMatch(/dropped `misspelt` \(m\.yaml:5:\d+\): .*severty/)
+    expect((await ask(serve, { step_type: 'step.gate' })).body.blocked).toBe(true)
+  })
+
+  it('keeps its policies when only a waiver is wrong', async () => {
+    const text = `${manifest(policy('good'))}waivers:\n  - {policy: goood}\n`
+    const health = await healthOf(await started(['--policy-file', 'm.yaml'], { 'm.yaml': text }))
+    expect(health).toMatchObject({ load_state: 'enforcing', policy_count: 1, policies_offered: 1 })
+    expect(health.dropped).toMatchObject([{ name: 'waivers.0', source: 'm.yaml', line: 6 }])
+  })
+
+  it.each([
+    { name: 'all its policies are wrong', text: manifest(policy('a', ', x: 1'), policy('b', ', x: 1')), offered: 2 },
+    { name: 'it has no name', text: manifest(policy('a'), policy('b')).replace('name: M', ''), offered: 2 },
+    { name: 'it is no YAML', text: 'policies: [', offered: 1 },
+  ])('is nothing when $name, and it says so', async ({ text, offered }) => {
+    const serve = await started(['--policy-file', 'm.yaml'], { 'm.yaml': text })
+    const health = await healthOf(serve)
+    expect(health).toMatchObject({
+      load_state: 'all_dropped',
+      loaded: false,
+      policy_count: 0,
+      policies_offered: offered,
+    })
+    expect(health.dropped.filter(({ source }) => source === 'm.yaml').length).toBeGreaterThanOrEqual(offered)
+    expect(serve.printed().err.match(/all_dropped: /g)).toHaveLength(1)
+    const { body } = await ask(serve, { step_type: 'step.exec' })
+    expect(body).toMatchObject({ action: 'allow', policies: [] })
+  })
+
+  it('is nothing when nothing is offered, and it says so', async () => {
+    const serve = await started(['--policy-file', folderWith({})])
+    expect(await healthOf(serve)).toMatchObject({ load_state: 'none_configured', policies_offered: 0, dropped: [] })
+    expect(serve.printed().err.match(/none_configured: /g)).toHaveLength(1)
+  })
+
+  it('leaves out what is waived for the agent it runs beside', async () => {
+    const waiver = 'waivers:\n  - {policy: one, agent_key: night, reason: r, approved_by: b, expires: 2999-01-01}\n'
+    const files = { 'm.yaml': manifest(policy('one')) + waiver }
+    const night = await started(['--policy-file', 'm.yaml', '--agent-key', 'night'], files)
+    const { body } = await ask(night, { step_type: 'step.gate' })
+    expect(body).toMatchObject({ blocked: false, outcome: 'warn', policies: [{ violated: true, waived: true }] })
+    const day = await started(['--policy-file', 'm.yaml', '--agent-key', 'day'], files)
+    expect((await ask(day, { step_type: 'step.gate' })).body.blocked).toBe(true)
+  })
+})
+
+describe('starting', () => {
+  it('prints the state, the address and a request that works as printed', async () => {
+    const serve = await started(['--baseline'])
+    const { out } = serve.printed()
+    expect(out).toMatch(/^svc serve: enforcing, 15 of 15 policies in effect, at http:\/\/127\.0\.0\.1:\d+\n/)
+    const command = /^try: (curl .*)$/m.exec(out)?.[1] ?? ''
+    const { stdout } = await promisify(execFile)('sh', ['-c', command])
+    expect(JSON.parse(stdout)).toMatchObject({ blocked: true })
+  })
+
+  it.each([
+    { name: 'no source', args: [], env: {}, says: ['no policy source', '--baseline', '--policy-file', 'SVC_API_URL'] },
+    {
+      name: 'only a platform as source',
+      args: [],
+      env: { SVC_API_URL: 'http://x', SVC_API_KEY: 'k' },
+      says: ['no policy source', 'SVC_API_URL and SVC_API_KEY are set, but', 'cannot fetch from a platform'],
+    },
+    {
+      name: 'a file that is not there',
+      args: ['--policy-file', 'gone.yaml'],
+      env: {},
+      says: ['`gone.yaml` does not exist'],
+    },
+    {
+      name: 'a host beyond loopback',
+      args: ['--baseline', '--host', '0.0.0.0'],
+      env: {},
+      says: ['binding beyond loopback needs a token'],
+    },
+    {
+      name: 'a log location that is none',
+      args: ['--baseline', '--log-location', 'moon'],
+      env: {},
+      says: ['`moon`', 'file:PATH'],
+    },
+  ])('with $name ends with 1 and says what is missing', async ({ args, env, says }) => {
+    const { code, out, err } = await runSvc(['serve', ...args], env)
+    expect([code, out]).toEqual([1, ''])
+    for (const text of says) expect(err).toContain(text)
+    expect(err.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('on a port that is taken ends with 1 and names it', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', () => resolve()))
+    const { port } = other.address() as AddressInfo
+    const { code, err } = await runSvc(['serve', '--baseline', '--port', String(port)])
+    await new Promise((resolve) => other.close(resolve))
+    expect([code, err]).toEqual([1, `svc serve: port ${port} is taken: give another with --port\n`])
+  })
+
+  it('called wrongly ends with 2', async () => {
+    for (const args of [
+      ['serve', '--port', '70000'],
+      ['serve', '--wat'],
+      ['serve', 'extra'],
+      ['nothing'],
+      ['rules', '--name', 'x'],
+    ])
+      expect([args, (await runSvc(args)).code]).toEqual([args, 2])
+  })
+
+  it('explains each command with an example and its exit codes', async () => {
+    for (const command of ['serve', 'rules', 'import']) {
+      const { code, out } = await runSvc([command, '--help'])
+      expect(code).toBe(0)
+      expect(out).toMatch(/Examples?:\n {2}svc /)
+      expect(out).toContain('Exit codes: 0')
+    }
+  })
+})
+
+describe('stopping', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('at %s writes what it has and ends with 0', async (signal) => {
+    const serve = await started(['--baseline'])
+    for (let count = 0; count < 50; count++)
+      await serve.post('/record', { step: { task_id: 't', step_type: 'step.model', verb: 'POST' } })
+    serve.signal(signal)
+    expect(await serve.ended).toBe(0)
+    expect(serve.trace().map(({ step }) => step)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
+  })
+
+  it('answers the request under way, and takes no other', async () => {
+    const serve = await started(['--baseline'])
+    const body = JSON.stringify({ step: { task_id: 't', step_type: 'step.gate' } })
+    const head = `POST /record HTTP/1.1\r\nHost: 127.0.0.1:${serve.port}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`
+    const socket = connect(serve.port, '127.0.0.1')
+    let answer = ''
+    const said = (text: string) =>
+      new Promise<void>((resolve) => {
+        const look = () => answer.includes(text) && resolve()
+        socket.on('data', look)
+        look()
+      })
+    socket.on('data', (chunk) => {
+      answer += chunk.toString()
+    })
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.write(head)
+    await said('100 Continue')
+    serve.signal('SIGTERM')
+    await refused(serve.port)
+    socket.write(body)
+    await closed
+    expect(answer).toMatch(/HTTP\/1\.1 200 OK/)
+    expect(await serve.ended).toBe(0)
+    expect(serve.trace()).toHaveLength(1)
+  })
+
+  it('does not wait for ever for a request that never ends', async () => {
+    const serve = await started(['--baseline'])
+    const socket = connect(serve.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    const head = `POST /record HTTP/1.1\r\nHost: 127.0.0.1:${serve.port}\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n`
+    await new Promise((resolve) => {
+      socket.once('data', resolve)
+      socket.write(head)
+    })
+    serve.signal('SIGTERM')
+    expect(await serve.ended).toBe(0)
+    socket.destroy()
+  }, 15_000)
+})
+
+describe('the trace', () => {
+  const step = { task_id: 't', step_type: 'step.exec', input: { secret: 1 }, output: { status: 'blocked', text: 'x' } }
+
+  it('goes where SVC_LOG_LOCATION says, readable by its owner alone', async () => {
+    const serve = await started(['--baseline'], {}, { SVC_LOG_LOCATION: 'file:deep/er/t.jsonl' })
+    await serve.post('/record', { step })
+    await serve.post('/end_task', { task_id: 't' })
+    const path = join(serve.folder, 'deep', 'er', 't.jsonl')
+    expect(JSON.parse(readFileSync(path, 'utf8').split('\n')[0] ?? '')).toMatchObject({ kind: 'step', step: 1 })
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  it('has standard output to itself', async () => {
+    const serve = await started(['--baseline'], {}, { SVC_LOG_LOCATION: 'stdout' })
+    await serve.post('/record', { step })
+    await serve.post('/end_task', { task_id: 't' })
+    serve.signal('SIGTERM')
+    await serve.ended
+    const lines = serve.printed().out.trim().split('\n')
+    const kinds = new Set(lines.map((line) => (JSON.parse(line) as { kind: string }).kind))
+    expect(kinds).toEqual(new Set(['step', 'incident']))
+  })
+
+  it('leaves payloads out when told to, and keeps what else there is', async () => {
+    const serve = await started(['--baseline'], {}, { SVC_LOG_PAYLOADS: 'metadata_only' })
+    await serve.post('/record', { step: { ...step, properties: { kept: 1 }, meta: { mine: 2 } } })
+    await serve.post('/end_task', { task_id: 't' })
+    const [line] = serve.trace()
+    expect(line).toMatchObject({ step_type: 'step.exec', properties: { kept: 1 }, meta: { mine: 2 } })
+    expect(line?.input).toBeUndefined()
+    expect(line?.output).toEqual({ status: 'blocked' })
+  })
+
+  it.skipIf(process.platform !== 'linux')('that cannot be written fails no step, and is told once', async () => {
+    const serve = await started(['--baseline', '--log-location', 'file:/dev/full'])
+    for (const task_id of ['t', 'u', 'v'])
+      expect((await serve.post('/record', { step: { ...step, task_id } })).status).toBe(200)
+    expect((await ask(serve, { step_type: 'step.exec' })).body.blocked).toBe(true)
+    expect((await serve.post('/end_task', { task_id: 't' })).status).toBe(500)
+    expect(serve.printed().err.match(/the trace cannot be written: ENOSPC/g)).toHaveLength(1)
+  })
+})
+
+it('lists the rules for people and for programs', async () => {
+  const listed = JSON.parse((await runSvc(['rules', '--json'])).out) as { rules: { name: string }[] }
+  const { out } = await runSvc(['rules'])
+  expect(listed.rules.length).toBeGreaterThan(15)
+  for (const { name } of listed.rules) expect(out).toContain(`${name}  (`)
+  const one = await runSvc(['rules', '--name', 'step_requires_gate'])
+  expect(one.out).toMatch(/^step_requires_gate {2}\(path; step_execution/)
+  expect(one.out).toContain('max_age_steps')
+  expect((await runSvc(['rules', '--name', 'step_require_gate'])).err).toContain('`step_requires_gate`')
+})
+
+/** Resolves once the port takes no more connections. */
+async function refused(port: number): Promise<void> {
+  const open = await new Promise<boolean>((resolve) => {
+    const probe = connect(port, '127.0.0.1', () => {
+      probe.destroy()
+      resolve(true)
+    })
+    probe.once('error', () => resolve(false))
+  })
+  if (open) await refused(port)
+}

@@ -1,0 +1,316 @@
+// The database layer on both databases: migrations, transactions, partitions, the lock, and a server that goes away.
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../platform/config.js'
+import { lastMigration, migrate } from '../../platform/migrations/index.js'
+import { type Database, openDatabase, withSnapshot, withTransaction } from '../../platform/store/db.js'
+import { takeLock } from '../../platform/store/lock-file.js'
+import { scopeOf } from '../../platform/store/scope.js'
+import { forEachDatabase, startPostgres } from '../support/postgres.js'
+import { startProcess } from '../support/process.js'
+
+const scope = scopeOf('org_1a', { kind: 'system', id: 'test' })
+
+/** One row of the table with the fewest columns, through the way ingestion takes. */
+const raise = (db: Database, kind: string, value: number) =>
+  withTransaction(db, scope, (tx) => tx.query('insert into counters values ($1, $2, $3)', ['org_1a', kind, value]))
+
+const counters = (db: Database) =>
+  withTransaction(db, scope, (tx) => tx.query<{ kind: string; value: number }>('select kind, value from counters'))
+
+const builtLock = new URL('../../platform/dist/store/lock-file.js', import.meta.url).href
+const taker = `
+  const { takeLock } = await import('${builtLock}')
+  const attempt = (directory) => {
+    try {
+      takeLock(directory)
+      return 'taken'
+    } catch (error) {
+      return error.code
+    }
+  }
+  const { existsSync, writeSync } = await import('node:fs')
+  const [, directory, word] = process.argv
+  writeSync(1, 'ready')
+  while (!existsSync(word));
+  writeSync(1, attempt(directory))
+  setInterval(() => {}, 1000)
+`
+
+/** A process that takes the lock once the file `word` is there, as closely with others as can be, and lives on. */
+async function readyToTake(directory: string, word: string) {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', taker, directory, word])
+  const said = () =>
+    new Promise<string>((resolve, reject) => {
+      child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()))
+      child.stderr.once('data', (chunk: Buffer) => reject(new Error(chunk.toString())))
+    })
+  await said()
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  return {
+    answer: said(),
+    end: () => {
+      child.kill('SIGKILL')
+      return ended
+    },
+  }
+}
+
+/** Every table, column, index and check there is, in one comparable value. */
+const shape = (db: Database) =>
+  withTransaction(db, scope, async (tx) => [
+    await tx.query(`select table_name, column_name, data_type, is_nullable from information_schema.columns
+      where table_schema = 'public' order by 1, 2`),
+    await tx.query(`select indexdef from pg_indexes where schemaname = 'public' order by 1`),
+    await tx.query('select id, name from svc_migrations order by 1'),
+  ])
+
+await forEachDatabase('the database', ({ kind, fresh }) => {
+  const config = fresh()
+  let db: Database
+  beforeAll(async () => {
+    db = await openDatabase(config)
+    await migrate(db)
+  })
+  afterAll(() => db.close())
+  afterEach(() => withTransaction(db, scope, (tx) => tx.query('delete from counters')))
+
+  it('is of the kind the configuration names, and says where its migrations stand', async () => {
+    expect(db.kind).toBe(kind)
+    expect(await lastMigration(db)).toBe('0001-spine')
+  })
+
+  it('changes nothing when it is migrated again', async () => {
+    const before = await shape(db)
+    await migrate(db)
+    expect(await shape(db)).toEqual(before)
+  })
+
+  it('is migrated once by starts that come together', async () => {
+    const other = fresh()
+    const first = await openDatabase(other)
+    // The embedded database admits one process, so there the two starts share it.
+    const second = kind === 'pglite' ? first : await openDatabase(other)
+    await Promise.all([migrate(first), migrate(second), migrate(second)])
+    expect(await shape(first)).toEqual(await shape(db))
+    await first.close()
+    if (second !== first) await second.close()
+  })
+
+  it('begins every key of a tenant with org_id', async () => {
+    const keys = await withTransaction(db, scope, (tx) =>
+      tx.query<{ table: string; first: string }>(`
+        select c.relname as table, a.attname as first from pg_index i
+        join pg_class c on c.oid = i.indrelid join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+        where i.indisprimary and c.relnamespace = 'public'::regnamespace and c.relname not like 'svc\\_%'`),
+    )
+    expect(keys.length).toBeGreaterThanOrEqual(16)
+    expect(keys.filter(({ first }) => first !== 'org_id')).toEqual([])
+  })
+
+  it('keeps all of a transaction or nothing', async () => {
+    const failing = withTransaction(db, scope, async (tx) => {
+      await tx.query("insert into counters values ('org_1a', 'policy', 1)")
+      throw new Error('on purpose')
+    })
+    await expect(failing).rejects.toThrow('on purpose')
+    expect(await counters(db)).toEqual([])
+    await raise(db, 'policy', 2)
+    expect(await counters(db)).toEqual([{ kind: 'policy', value: 2 }])
+  })
+
+  it('does not call a transaction kept that the database has given up', async () => {
+    const swallowing = withTransaction(db, scope, async (tx) => {
+      await tx.query("insert into counters values ('org_1a', 'policy', 1)")
+      await tx.query('select 1 / 0').catch(() => undefined)
+    })
+    await expect(swallowing).rejects.toThrow('given up')
+    expect(await counters(db)).toEqual([])
+  })
+
+  it('binds the organization to the transaction and no longer', async () => {
+    const ask = "select coalesce(current_setting('app.org_id', true), '') as org_id"
+    expect(await withTransaction(db, scope, (tx) => tx.query(ask))).toEqual([{ org_id: 'org_1a' }])
+    expect((await db.knex.raw(ask)).rows).toEqual([{ org_id: '' }])
+    const forged = scopeOf("org_1a', true); drop table counters; --", scope.actor)
+    await expect(withTransaction(db, forged, (tx) => tx.query(ask))).rejects.toThrow('not an organization id')
+  })
+
+  it('reads without being able to write', async () => {
+    const writing = withSnapshot(db, scope, (tx) => tx.query("insert into counters values ('org_1a', 'repo', 1)"))
+    await expect(writing).rejects.toMatchObject({ code: '25006' })
+  })
+
+  it('gives bigint as a number and jsonb as a value', async () => {
+    const text = `select 9007199254740991::bigint as big, '{"a": [1]}'::jsonb as body`
+    expect(await withTransaction(db, scope, (tx) => tx.query(text))).toEqual([
+      { big: Number.MAX_SAFE_INTEGER, body: { a: [1] } },
+    ])
+  })
+
+  it('refuses to change or remove an event', async () => {
+    await withTransaction(db, scope, (tx) =>
+      tx.query(`insert into events values ('org_1a', 'ev_1', now(), 'system', 'test', 'test.made', 'test', '1', '{}')`),
+    )
+    for (const change of ["update events set kind = 'other'", 'delete from events', 'truncate events']) {
+      const refused = withTransaction(db, scope, (tx) => tx.query(change))
+      await expect(refused).rejects.toThrow(`events are append-only: ${change.split(' ')[0]} is refused`)
+    }
+    expect(await withTransaction(db, scope, (tx) => tx.query('select kind from events'))).toEqual([
+      { kind: 'test.made' },
+    ])
+  })
+
+  it('makes the partitions of a month once, whoever asks', async () => {
+    const ensure = (moment: string) =>
+      withTransaction(db, scope, (tx) => tx.query('select svc_ensure_month($1)', [moment]))
+    await Promise.all(Array.from({ length: 6 }, () => ensure('2031-03-31T23:59:59.999Z')))
+    await ensure('2031-04-01T00:00:00Z')
+    const payload = (received_at: string) =>
+      withTransaction(db, scope, (tx) =>
+        tx.query<{ partition: string }>(
+          "insert into log_payloads values ('org_1a', 1, $1, null, null) returning tableoid::regclass::text as partition",
+          [received_at],
+        ),
+      )
+    expect(await payload('2031-03-31T23:59:59.999Z')).toEqual([{ partition: 'log_payloads_203103' }])
+    expect(await payload('2031-04-01T00:00:00Z')).toEqual([{ partition: 'log_payloads_203104' }])
+    await expect(payload('2033-01-01T00:00:00Z')).rejects.toMatchObject({ code: '23514' })
+  })
+
+  it('has partitions for this month and the next from the start', async () => {
+    const [row] = await withTransaction(db, scope, (tx) =>
+      tx.query<{ missing: number }>(`
+        select count(*)::int as missing from unnest(array['log_entries', 'log_payloads']) parent,
+          unnest(array[now(), now() + interval '1 month']) moment
+        where to_regclass(parent || to_char(moment at time zone 'UTC', '_YYYYMM')) is null`),
+    )
+    expect(row).toEqual({ missing: 0 })
+  })
+
+  it('keeps what was committed through a close', async () => {
+    await raise(db, 'repo', 7)
+    await db.close()
+    if (kind === 'pglite') expect(existsSync(join(config.data_dir, 'lock'))).toBe(false)
+    db = await openDatabase(config)
+    expect(await counters(db)).toEqual([{ kind: 'repo', value: 7 }])
+  })
+})
+
+describe('a data directory', () => {
+  const folders: string[] = []
+  const folder = () => {
+    const made = mkdtempSync(join(tmpdir(), 'svc-lock-'))
+    folders.push(made)
+    return made
+  }
+  afterAll(() => {
+    for (const made of folders) rmSync(made, { recursive: true, force: true })
+  })
+
+  it('belongs to one live process, and to the next when that one was killed', async () => {
+    const data_dir = folder()
+    const config = readConfig({ SVC_DATA_DIR: data_dir }).value
+    const holder = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0' })
+    const [pid] = readFileSync(join(data_dir, 'lock'), 'utf8').split(' ')
+    await expect(openDatabase(config)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining(`is in use by process ${pid}`),
+    })
+    await holder.kill9()
+    const db = await openDatabase(config)
+    expect(await lastMigration(db)).toBe('0001-spine')
+    await db.close()
+  })
+
+  it('is not opened twice by the same process', () => {
+    const data_dir = folder()
+    const unlock = takeLock(data_dir)
+    expect(() => takeLock(data_dir)).toThrow('already open in this process')
+    unlock()
+    takeLock(data_dir)()
+  })
+
+  it('is taken over from a process that is gone, from a reused id, and from a lock that cannot be read', () => {
+    const gone = spawnSync(process.execPath, ['-e', '']).pid
+    const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+    for (const content of [`${gone} 12345`, `${other.pid} 1`, '', 'not a lock']) {
+      const data_dir = folder()
+      writeFileSync(join(data_dir, 'lock'), content)
+      takeLock(data_dir)()
+      expect(existsSync(join(data_dir, 'lock'))).toBe(false)
+    }
+    other.kill()
+  })
+
+  it.each(['no lock', 'a stale lock'])('goes to one of the starts that come together on %s', async (found) => {
+    for (let round = 0; round < 8; round++) {
+      const data_dir = folder()
+      const word = join(folder(), 'go')
+      if (found === 'a stale lock') writeFileSync(join(data_dir, 'lock'), '999999999 1')
+      const starts = await Promise.all(Array.from({ length: 5 }, () => readyToTake(data_dir, word)))
+      writeFileSync(word, '')
+      const answers = await Promise.all(starts.map((start) => start.answer))
+      await Promise.all(starts.map((start) => start.end()))
+      expect(answers.sort()).toEqual(['CONFLICT', 'CONFLICT', 'CONFLICT', 'CONFLICT', 'taken'])
+    }
+  })
+
+  it('keeps its socket from other users', async () => {
+    const config = readConfig({ SVC_DATA_DIR: folder() }).value
+    const db = await openDatabase(config)
+    expect(statSync(join(config.data_dir, 'socket')).mode & 0o777).toBe(0o700)
+    await db.close()
+  })
+
+  it('serves from a loopback port where its path is too long for a socket', async () => {
+    const config = readConfig({ SVC_DATA_DIR: join(folder(), 'x'.repeat(120)) }).value
+    const db = await openDatabase(config)
+    await migrate(db)
+    expect(existsSync(join(config.data_dir, 'socket'))).toBe(false)
+    await db.close()
+  })
+})
+
+const server = await startPostgres()
+describe.skipIf(server === null)('a server that goes away', () => {
+  let db: Database
+  beforeAll(async () => {
+    db = await openDatabase(readConfig({ SVC_DATABASE_URL: server?.freshDatabase() ?? '' }).value)
+    await migrate(db)
+  })
+  afterAll(async () => {
+    await db.close()
+    server?.remove()
+  })
+
+  it('is UNAVAILABLE while it is stopped, with a time to retry, and serves again after', async () => {
+    await raise(db, 'policy', 1)
+    server?.stop('fast')
+    const refused = { code: 'UNAVAILABLE', headers: { 'retry-after': '1' } }
+    await expect(counters(db)).rejects.toMatchObject(refused)
+    await expect(counters(db)).rejects.toMatchObject(refused)
+    server?.start()
+    expect(await counters(db)).toEqual([{ kind: 'policy', value: 1 }])
+  })
+
+  it('is UNAVAILABLE to the transaction it ends, and keeps nothing of it', async () => {
+    const ended = withTransaction(db, scope, async (tx) => {
+      await tx.query("insert into counters values ('org_1a', 'repo', 1)")
+      await tx.query('select pg_terminate_backend(pg_backend_pid())')
+    })
+    await expect(ended).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await counters(db)).toEqual([{ kind: 'policy', value: 1 }])
+  })
+
+  it('keeps what it acknowledged when it is killed', async () => {
+    await raise(db, 'assignment', 3)
+    server?.stop('immediate')
+    await expect(counters(db)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    server?.start()
+    expect(await counters(db)).toContainEqual({ kind: 'assignment', value: 3 })
+  })
+})

@@ -1,0 +1,125 @@
+// The published document: complete, sound by itself, and the same as what is served.
+import { type JsonMap, lazyCheck } from '@svc/engine'
+import { documents } from '@svc/schemas'
+import { describe, expect, it } from 'vitest'
+import { openapiDocument } from '../../platform/http/openapi.js'
+import { routes } from '../../platform/routes/table.js'
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+  readonly schema: JsonMap
+}
+
+interface Operation {
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly operationId: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, { schema: JsonMap }>> }
+  readonly responses: Readonly<Record<string, { description: string; content?: Record<string, { schema: JsonMap }> }>>
+}
+
+// Through JSON, as its readers get it.
+const document = JSON.parse(JSON.stringify(openapiDocument(routes, '1.2.3'))) as {
+  openapi: string
+  info: { title: string; version: string }
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, JsonMap>; securitySchemes: Record<string, JsonMap> }
+}
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ at: `${method} ${path}`, path, operation })),
+)
+const parametersOf = (at: string) => operations.find((found) => found.at === at)?.operation.parameters ?? []
+const schemaOf = (at: string, name: string) => parametersOf(at).find((parameter) => parameter.name === name)?.schema
+
+/** Every reference anywhere in a value. */
+function references(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === '$ref' && typeof inner === 'string' ? [inner] : references(inner),
+  )
+}
+
+describe('the document', () => {
+  it('is OpenAPI 3.1 of this version', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' } })
+    expect(Object.keys(document.components.schemas).sort()).toEqual(Object.keys(documents).sort())
+  })
+
+  it('refers to nothing that it does not hold', () => {
+    const found = [...new Set(references(document))]
+    const missing = found.filter((reference) => {
+      const name = /^#\/components\/schemas\/([^/]+)$/.exec(reference)?.[1]
+      return name === undefined || !Object.hasOwn(document.components.schemas, name)
+    })
+    expect(found.length).toBeGreaterThan(20)
+    expect(missing).toEqual([])
+  })
+
+  it.each(Object.keys(documents))('holds the schema `%s` in a form that works by itself', (name) => {
+    const check = lazyCheck({ $ref: `#/components/schemas/${name}`, components: document.components })
+    expect(check(0).map((problem) => problem.path)).toContainEqual([])
+  })
+
+  it('describes every route and nothing else', () => {
+    const served = routes.map(({ method, path }) => `${method} ${path}`)
+    expect(new Set(served).size).toBe(served.length)
+    expect(operations.map(({ at }) => at).sort()).toEqual([...served, 'get /health'].sort())
+  })
+
+  it('gives each operation a name of its own', () => {
+    const names = operations.map(({ operation }) => operation.operationId)
+    expect(new Set(names).size).toBe(names.length)
+  })
+})
+
+describe.each(operations)('$at', ({ path, operation }) => {
+  it('says what it does, for whom, and what it answers', () => {
+    expect(operation.summary).not.toBe('')
+    expect(operation.tags.length).toBe(1)
+    const schemes = operation.security.flatMap((choice) => Object.keys(choice))
+    expect(schemes.every((scheme) => Object.hasOwn(document.components.securitySchemes, scheme))).toBe(true)
+    expect(schemes.length > 0 || path === '/health').toBe(true)
+    const successes = Object.entries(operation.responses).filter(([status]) => /^2\d\d$/.test(status))
+    expect(successes.length).toBeGreaterThan(0)
+    for (const [, { content }] of successes) expect(content?.['application/json']?.schema.$ref).toBeDefined()
+    if (path !== '/health') {
+      const problem = { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } }
+      expect(operation.responses.default?.content).toEqual(problem)
+    }
+  })
+
+  it('declares each parameter once, and those in the path as required', () => {
+    const declared = operation.parameters ?? []
+    const places = declared.map((parameter) => `${parameter.in} ${parameter.name}`)
+    expect(new Set(places).size).toBe(places.length)
+    const inPath = declared.filter((parameter) => parameter.in === 'path')
+    expect(inPath.map((parameter) => `{${parameter.name}}`)).toEqual(path.match(/\{\w+\}/g) ?? [])
+    expect(inPath.every((parameter) => parameter.required === true)).toBe(true)
+    for (const { schema } of declared) expect(['string', 'integer', 'boolean']).toContain(schema.type)
+  })
+})
+
+describe('what a client is made from', () => {
+  it('has numbers and flags as such, with their limits', () => {
+    const tasks = 'get /api/v1/logs/tasks'
+    expect(schemaOf(tasks, 'limit')).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 20 })
+    expect(schemaOf(tasks, 'skip')).toMatchObject({ type: 'integer', minimum: 0 })
+    expect(schemaOf(tasks, 'unfinished')).toEqual({ type: 'boolean' })
+    expect(schemaOf('get /api/v1/logs', 'from')).toEqual({ type: 'string', format: 'date-time' })
+  })
+
+  it('says what must be sent, and in which forms', () => {
+    const [agent_key] = parametersOf('get /api/v1/policies/effective')
+    expect(agent_key).toMatchObject({ name: 'agent_key', required: true })
+    const batch = operations.find(({ at }) => at === 'post /api/v1/logs/batch')?.operation
+    expect(Object.keys(batch?.requestBody?.content ?? {})).toEqual(['application/json', 'application/x-ndjson'])
+    for (const at of ['post /api/v1/logs', 'post /api/v1/logs/batch'])
+      expect(parametersOf(at).map((parameter) => `${parameter.in} ${parameter.name}`)).toEqual([
+        'header Idempotency-Key',
+      ])
+  })
+})
