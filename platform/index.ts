@@ -35,7 +35,7 @@ const agentsKept = 5000
 
 /** Opens the database, brings it up to date, makes the first workspace, and returns a platform that is complete. */
 export async function createPlatform(config: Config, clock: () => number = Date.now): Promise<RunningPlatform> {
-  const logger = pino({ level: config.log_level })
+  const logger = pino({ level: config.log_level, serializers: { err: errorView } })
   const db = await openDatabase(config)
   try {
     await migrate(db)
@@ -79,4 +79,11 @@ async function closeServer(listener: Server): Promise<void> {
   const closed = new Promise((resolve) => listener.close(resolve))
   listener.closeIdleConnections()
   await closed
+}
+
+/** What the log says of an error: the database's own details quote the values they are about. */
+function errorView(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { name, message, stack } = error
+  return { type: name, code: (error as { code?: unknown }).code, message, stack }
 }

@@ -1,5 +1,7 @@
 // Reading JSON the way evidence must be read (log.md §1): what two readers could understand differently is refused.
 
+import { jsonFault } from './json-fault.js'
+
 export interface JsonProblem {
   readonly message: string
   /** 0-based offset into the text; null when the reader does not know. */
@@ -19,8 +21,11 @@ export function parseStrictJson(text: string): JsonReading {
   if (problem !== null) return { problem }
   try {
     return { value: JSON.parse(text), problem: null }
-  } catch (error) {
-    return { problem: { message: `not JSON: ${reason(error)}`, offset: null } }
+  } catch {
+    // The parser's own message quotes the text around the fault; payloads do not belong into messages.
+    const { offset, expected } = jsonFault(text)
+    const found = offset >= text.length ? 'it ends too early' : 'unexpected character'
+    return { problem: { message: `not JSON: ${found}, where ${expected} should be`, offset } }
   }
 }
 
@@ -28,14 +33,6 @@ export function parseStrictJson(text: string): JsonReading {
 export function lineAndColumn(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n')
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
-}
-
-// V8 quotes the text around the error; payloads do not belong into messages.
-function reason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  const at = /position (\d+)/.exec(message)
-  if (at !== null) return `unexpected character at position ${at[1]}`
-  return /end of JSON/.test(message) ? 'it ends too early' : 'unexpected character'
 }
 
 const quoteMark = 0x22

@@ -181,6 +181,7 @@ create table task_heads (
 create index task_heads_latest on task_heads (org_id, last_log_index desc);
 create index task_heads_of_agent on task_heads (org_id, agent_id, last_log_index desc);
 
+-- json, not jsonb: evidence may quote a step's name, which may hold any character, NUL included.
 create table log_violations (
   org_id text not null,
   log_index bigint not null,
@@ -190,7 +191,7 @@ create table log_violations (
   mode text not null,
   waived boolean not null,
   manifest_id text,
-  details jsonb not null,
+  details json not null,
   primary key (org_id, log_index, policy_id)
 );
 
@@ -210,7 +211,7 @@ create table incidents (
   state text not null check (state in ('open', 'active', 'resolved', 'ignored')),
   mode text not null check (mode in ('enforce', 'observe')),
   risk_score double precision not null,
-  violation_details jsonb not null,
+  violation_details json not null,
   occurrences integer not null check (occurrences > 0),
   first_seen timestamptz(3) not null,
   last_seen timestamptz(3) not null,
@@ -230,7 +231,7 @@ create table idempotency_keys (
   key text not null,
   salt bytea not null,
   mac bytea not null,
-  answer jsonb,
+  answer json,
   created_at timestamptz(3) not null,
   primary key (org_id, api_key_id, key)
 );

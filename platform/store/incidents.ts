@@ -61,7 +61,7 @@ const types = {
     policy_id: 'bigint',
   },
   ...{ policy_name: 'text', rule_type: 'text', manifest_id: 'text', severity: 'text', scope: 'text', mode: 'text' },
-  ...{ risk_score: 'float8', violation_details: 'jsonb', occurrences: 'int', first_seen: 'timestamptz' },
+  ...{ risk_score: 'float8', violation_details: 'json', occurrences: 'int', first_seen: 'timestamptz' },
   ...{ last_seen: 'timestamptz', state: 'text' },
 } as const
 

@@ -52,8 +52,8 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
   if (received_at === null) return null
   const [row] = await tx.query<Row & Pick<LogDetail, 'violations'>>(
     `select ${entrySelect}, p.salts, p.body, coalesce((
-       select jsonb_agg(${violationColumns} order by v.policy_id) from log_violations v
-       where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::jsonb) as violations
+       select json_agg(${violationColumns} order by v.policy_id) from log_violations v
+       where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::json) as violations
      ${fromLog} where e.org_id = $1 and e.log_id = $2 and e.received_at = $3`,
     [scope.org_id, log_id, new Date(received_at).toISOString()],
   )

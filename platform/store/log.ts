@@ -70,8 +70,8 @@ export async function findSteps(
   if (wanted.length === 0) return []
   const rows = await tx.query<StoredEntry & { salts: string | null; violations: EarlierStep['violations'] }>(
     `select ${entrySelect}, p.salts, coalesce((
-       select jsonb_agg(${violationColumns} order by v.policy_id) from log_violations v
-       where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::jsonb) as violations
+       select json_agg(${violationColumns} order by v.policy_id) from log_violations v
+       where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::json) as violations
      from log_entries e
      left join log_payloads p on p.org_id = e.org_id and p.log_index = e.log_index and p.received_at = e.received_at
      where e.org_id = $1

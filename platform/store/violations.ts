@@ -5,12 +5,12 @@ import type { Scope } from './scope.js'
 import { insertRows } from './sql.js'
 
 /** A row of log_violations `v` as it is told to people. */
-export const violationColumns = `jsonb_build_object('policy_id', v.policy_id, 'name', v.name, 'severity', v.severity,
+export const violationColumns = `json_build_object('policy_id', v.policy_id, 'name', v.name, 'severity', v.severity,
   'mode', v.mode, 'waived', v.waived, 'manifest_id', v.manifest_id, 'violation_details', v.details)`
 
 const types = {
   ...{ org_id: 'text', log_index: 'bigint', policy_id: 'bigint', name: 'text', severity: 'text', mode: 'text' },
-  ...{ waived: 'boolean', manifest_id: 'text', details: 'jsonb' },
+  ...{ waived: 'boolean', manifest_id: 'text', details: 'json' },
 }
 
 /** Keeps every violation of the placed entries. */

@@ -89,6 +89,33 @@ describe('strict JSON', () => {
     ['  {"a" : [ true , null ] }\n'],
   ])('reads %s', (text) => expect(parseStrictJson(text)).toEqual({ value: JSON.parse(text), problem: null }))
 
+  it.each([
+    ['{"a": hunter2}', 6, /where value should be/],
+    ['{"a":1,}', 7, /where name should be/],
+    ['[1 2]', 3, /where , or \]/],
+    ['{"a" 1}', 5, /where : should be/],
+    ['{"a":1', 6, /ends too early, where , or \}/],
+    ['{"a":"\\x"}', 5, /a string that is not JSON/],
+    ['[01]', 2, /where , or \]/],
+    ['[1]]', 3, /where end should be/],
+  ])('names the place in %s', (text, offset, message) => {
+    const { problem } = parseStrictJson(text)
+    expect(problem?.offset).toBe(offset)
+    expect(problem?.message).toMatch(message)
+  })
+
+  it('names a place in whatever is not JSON', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), fc.constantFrom('', ',', '}', '"', 'x', '\u0001'), (json, at, put) => {
+        const cut = at % (json.length + 1)
+        const text = json.slice(0, cut) + put + json.slice(cut + 1)
+        const { problem } = parseStrictJson(text)
+        if (problem !== null && problem.offset !== null) expect(problem.offset).toBeLessThanOrEqual(text.length)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
   it('does not quote what it was sent', () => {
     expect(parseStrictJson('{"password": hunter2}').problem?.message).not.toContain('hunter2')
   })

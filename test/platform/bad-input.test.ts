@@ -245,6 +245,21 @@ describe('hostile payloads that are valid', () => {
   })
 })
 
+describe('a violating step', () => {
+  it('cannot escape being recorded by the characters in its name', async () => {
+    const step_name = 'a\u0000b'
+    const body = { ...sound, task_id: 'nul', agent_key: 'a', step_type: 'step.exec', step_name }
+    const send = () =>
+      platform.call<LoggedStep>('POST', '/api/v1/logs', { as: 'key', body, headers: { 'idempotency-key': 'nul' } })
+    const first = await send()
+    expect([first.status, first.body.violations[0]?.violation_details.evidence[0]?.step_name]).toEqual([201, step_name])
+    expect((await send()).body).toEqual(first.body)
+    expect((await platform.call<LoggedStep>('POST', '/api/v1/logs', { as: 'key', body })).body).toEqual(first.body)
+    expect((await platform.call('GET', '/api/v1/incidents?task_id=nul')).body).toMatchObject({ total: 1 })
+    expect((await platform.call('GET', '/api/v1/tasks/nul/verify')).body).toMatchObject({ integrity: { ok: true } })
+  })
+})
+
 describe('an agent', () => {
   const register = (body: unknown, as = 'key') =>
     platform.call<RegisteredAgent & Problem>('POST', '/api/v1/agents', { as, body })
