@@ -7,6 +7,8 @@ const shared = {
 
 export default defineConfig({
   test: {
+    // Most of the time is spent waiting for databases and processes, so that two workers do not disturb each other.
+    maxWorkers: 2,
     projects: [
       {
         ...shared,

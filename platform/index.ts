@@ -36,7 +36,7 @@ const agentsKept = 5000
 /** Opens the database, brings it up to date, makes the first workspace, and returns a platform that is complete. */
 export async function createPlatform(config: Config, clock: () => number = Date.now): Promise<RunningPlatform> {
   const logger = pino({ level: config.log_level, serializers: { err: errorView } })
-  const db = await openDatabase(config)
+  const db = await openDatabase(config, (message) => logger.warn(message))
   try {
     await migrate(db)
     const credentials = localCredentials(config)

@@ -24,8 +24,8 @@ export function parseStrictJson(text: string): JsonReading {
   } catch {
     // The parser's own message quotes the text around the fault; payloads do not belong into messages.
     const { offset, expected } = jsonFault(text)
-    const found = offset >= text.length ? 'it ends too early' : 'unexpected character'
-    return { problem: { message: `not JSON: ${found}, where ${expected} should be`, offset } }
+    const found = offset >= text.length ? 'the end' : 'something else'
+    return { problem: { message: `not JSON: expected ${expected}, found ${found}`, offset } }
   }
 }
 

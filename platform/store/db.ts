@@ -16,7 +16,7 @@ export interface Database {
   readonly close: () => Promise<void>
 }
 
-/** Where the driver's own remarks go, such as a lost connection; without one they are printed. */
+/** Where the driver's own remarks go, such as a lost connection; without one they go nowhere. */
 export type Remark = (message: string) => void
 
 /** Statements of one transaction, straight to the connection: ingestion runs thousands a second. */
@@ -74,7 +74,7 @@ function socketPlace(data_dir: string) {
   return { server: { path }, client: { host: directory, port: 5432 } }
 }
 
-function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number, remark?: Remark): Knex {
+function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number, remark: Remark = nothing): Knex {
   const types = new pg.TypeOverrides()
   // bigint columns hold positions and step numbers, which the edge keeps below 2^53.
   types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -83,8 +83,7 @@ function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: n
     connection: { ...connection, types } as Knex.PgConnectionConfig,
     pool: { min: 0, max, acquireTimeoutMillis: 5000 },
     // What goes wrong reaches whoever asked, as UNAVAILABLE, and is logged there.
-    log: { warn: nothing, error: nothing, debug: nothing, deprecate: nothing },
-    ...(remark !== undefined && { log: { warn: remark, error: remark, debug: remark, deprecate: remark } }),
+    log: { warn: remark, error: remark, debug: remark, deprecate: remark },
   })
 }
 

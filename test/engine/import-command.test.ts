@@ -65,7 +65,10 @@ describe('a file of steps', () => {
     const env = { TMPDIR: mkdtempSync(join(folder, 'tmp-')) }
     const args = ['import', 'chat-completions', '-', '--agent-key', 'k', '--out', out, '--json']
     const { code, stdout, stderr } = await runSvc(args, env, `${run('a')}\nx\n`)
-    expect({ code, stderr }).toEqual({ code: 1, stderr: '(stdin):2 not JSON: unexpected character\n' })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: '(stdin):2 not JSON: expected value, found something else at column 1\n',
+    })
     expect(JSON.parse(stdout)).toEqual({
       ...{ runs: 1, skipped_runs: 0, bad_lines: 1, steps: 3, created: 3, replayed: 0, failed_runs: 0 },
       ...{ failures: [], violations: {}, would_block: {}, guessed_tools: [] },
@@ -106,7 +109,7 @@ describe('bad lines', () => {
     const { code, stdout, stderr } = await importInto(path)
     expect(code).toBe(1)
     expect(stderr.replaceAll(path, 'FILE').split('\n')).toEqual([
-      'FILE:2 not JSON: it ends too early',
+      'FILE:2 not JSON: expected value, found the end at column 12',
       'FILE:5 not UTF-8',
       'FILE:6 `messages` is missing',
       'FILE:8 `run_id` is the one of line 1',

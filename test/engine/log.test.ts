@@ -73,12 +73,12 @@ describe('strict JSON', () => {
     ['a negative one', '{"a":-9007199254740993}', /beyond 2\^53-1/],
     ['a number no double holds', '[1e999]', /too large/],
     ['nesting deeper than 64', `${'['.repeat(65)}${']'.repeat(65)}`, /deeper than 64/],
-    ['nothing', '', /ends too early|unexpected/],
+    ['nothing', '', /expected value, found the end/],
     ['a string that does not end', '"abc', /does not end/],
-    ['a trailing comma', '[1,]', /unexpected character/],
-    ['two values', '{} {}', /unexpected character/],
-    ['a byte order mark', '\ufeff{}', /unexpected character/],
-    ['a single quote', "{'a':1}", /unexpected character/],
+    ['a trailing comma', '[1,]', /expected value, found something else/],
+    ['two values', '{} {}', /expected end/],
+    ['a byte order mark', '\ufeff{}', /expected value/],
+    ['a single quote', "{'a':1}", /expected name/],
   ])('refuses %s', (_, text, message) => expect(parseStrictJson(text).problem?.message).toMatch(message))
 
   it.each([
@@ -90,14 +90,14 @@ describe('strict JSON', () => {
   ])('reads %s', (text) => expect(parseStrictJson(text)).toEqual({ value: JSON.parse(text), problem: null }))
 
   it.each([
-    ['{"a": hunter2}', 6, /where value should be/],
-    ['{"a":1,}', 7, /where name should be/],
-    ['[1 2]', 3, /where , or \]/],
-    ['{"a" 1}', 5, /where : should be/],
-    ['{"a":1', 6, /ends too early, where , or \}/],
+    ['{"a": hunter2}', 6, /expected value, found something else/],
+    ['{"a":1,}', 7, /expected name, found/],
+    ['[1 2]', 3, /expected , or \]/],
+    ['{"a" 1}', 5, /expected :, found/],
+    ['{"a":1', 6, /expected , or \}, found the end/],
     ['{"a":"\\x"}', 5, /a string that is not JSON/],
-    ['[01]', 2, /where , or \]/],
-    ['[1]]', 3, /where end should be/],
+    ['[01]', 2, /expected , or \]/],
+    ['[1]]', 3, /expected end, found/],
   ])('names the place in %s', (text, offset, message) => {
     const { problem } = parseStrictJson(text)
     expect(problem?.offset).toBe(offset)
