@@ -127,6 +127,9 @@ export function compileTree(root: Condition, leaf: (node: Condition, path: strin
     ({ node, path, arity }): Instruction =>
       isCombinator(node.rule_type) ? { combine: node.rule_type, arity } : { check: leaf(node, path) },
   )
+  const [only] = program
+  // Most policies are one rule, and it answers for itself.
+  if (program.length === 1 && only !== undefined && 'check' in only) return only.check
   return (situation) => {
     const answers: Answer[] = []
     for (const instruction of program) {

@@ -111,16 +111,19 @@ function nested(root: unknown, segments: readonly string[]): unknown {
 
 /** Finds a path spelt nested, as one dotted key, or in any mixture; two spellings must agree. */
 function dotted(segments: readonly string[]): (root: unknown) => unknown {
-  const heads = segments.map((_, index) => segments.slice(0, index + 1).join('.'))
-  const tails = segments.slice(0, -1).map((_, index) => dotted(segments.slice(index + 1)))
+  const ways = segments.map((_, index) => ({
+    head: segments.slice(0, index + 1).join('.'),
+    tail: index === segments.length - 1 ? null : dotted(segments.slice(index + 1)),
+  }))
   return (root) => {
     if (typeof root !== 'object' || root === null) return null
     let found: unknown = null
-    for (const [index, head] of heads.entries()) {
-      if (!Object.hasOwn(root, head) || (Array.isArray(root) && !/^(0|[1-9]\d*)$/.test(head))) continue
-      const value = (root as JsonMap)[head]
-      const tail = tails[index]
-      const here = tail === undefined ? (value ?? null) : tail(value)
+    for (let index = 0; index < ways.length; index++) {
+      const way = ways[index]
+      if (way === undefined || !Object.hasOwn(root, way.head)) continue
+      if (Array.isArray(root) && !/^(0|[1-9]\d*)$/.test(way.head)) continue
+      const value = (root as JsonMap)[way.head]
+      const here = way.tail === null ? (value ?? null) : way.tail(value)
       if (here === null) continue
       if (found !== null && !sameJson(found, here)) throw new AmbiguousField(segments.join('.'))
       found = here
