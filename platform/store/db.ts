@@ -1,5 +1,6 @@
 // The database: a PostgreSQL server, or the same dialect embedded in this process. The driver is the same for both.
-import { chmodSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import knexModule, { type Knex } from 'knex'
 import pg from 'pg'
@@ -43,12 +44,13 @@ async function openEmbedded(data_dir: string, remark?: Remark): Promise<Database
     const place = socketPlace(data_dir)
     const server = new PGLiteSocketServer({ db: pglite, maxConnections: embeddedConnections, ...place.server })
     await server.start()
-    const port = place.client.port ?? Number(String(server.getServerConn()).split(':').at(-1))
+    const port = 'port' in place.client ? place.client.port : Number(String(server.getServerConn()).split(':').at(-1))
     const knex = connect({ ...place.client, port, user: 'postgres', database: 'postgres' }, embeddedConnections, remark)
     const close = async () => {
       await knex.destroy()
       await server.stop()
       await pglite.close()
+      place.remove()
       unlock()
     }
     return { knex, kind: 'pglite', exclusively: exclusion(knex, false), close }
@@ -61,17 +63,30 @@ async function openEmbedded(data_dir: string, remark?: Remark): Promise<Database
 // Connections take turns on the one backend; more than a few only queue inside the socket server.
 const embeddedConnections = 4
 
-/** A unix socket beside the data; a loopback port where the path would be too long for one (107 bytes). */
+/**
+ * A unix socket in a directory that only this user can enter: beside the data, or in the temporary folder where that
+ * path would be too long for a socket (107 bytes). Windows has neither, so there it is a loopback port.
+ */
 function socketPlace(data_dir: string) {
-  const directory = join(data_dir, 'socket')
-  const path = join(directory, '.s.PGSQL.5432')
-  if (process.platform === 'win32' || Buffer.byteLength(path) > 100) {
-    return { server: { host: '127.0.0.1', port: 0 }, client: { host: '127.0.0.1' } }
+  const loopback = { server: { host: '127.0.0.1', port: 0 }, client: { host: '127.0.0.1' }, remove: nothing }
+  if (process.platform === 'win32') return loopback
+  const directory = socketDirectory(join(data_dir, 'socket'))
+  const server = { path: join(directory, socketName) }
+  return {
+    server,
+    client: { host: directory, port: 5432 },
+    remove: () => rmSync(directory, { recursive: true, force: true }),
   }
-  rmSync(directory, { recursive: true, force: true })
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  chmodSync(directory, 0o700)
-  return { server: { path }, client: { host: directory, port: 5432 } }
+}
+
+const socketName = '.s.PGSQL.5432'
+
+function socketDirectory(wanted: string): string {
+  if (Buffer.byteLength(join(wanted, socketName)) > 100) return mkdtempSync(join(tmpdir(), 'svc-'))
+  rmSync(wanted, { recursive: true, force: true })
+  mkdirSync(wanted, { recursive: true, mode: 0o700 })
+  chmodSync(wanted, 0o700)
+  return wanted
 }
 
 function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number, remark: Remark = nothing): Knex {
