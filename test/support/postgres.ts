@@ -45,6 +45,12 @@ export async function startPostgres(): Promise<Postgres | null> {
   const url = (name: string) => `postgres://svc@127.0.0.1:${port}/${name}`
   const psql = (at: string, sql: string) =>
     execFileSync(bin('psql'), ['-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', at, '-c', sql], { encoding: 'utf8' }).trim()
+  const remove = () => {
+    spawnSync(bin('pg_ctl'), ['-D', data, '-m', 'immediate', '-w', 'stop'], { ...user, cwd: folder })
+    rmSync(folder, { recursive: true, force: true })
+  }
+  // A run that is cut short calls no clean-up of its own.
+  process.once('exit', remove)
   start()
   return {
     freshDatabase: () => {
@@ -56,8 +62,8 @@ export async function startPostgres(): Promise<Postgres | null> {
     start,
     stop,
     remove: () => {
-      spawnSync(bin('pg_ctl'), ['-D', data, '-m', 'immediate', '-w', 'stop'], { ...user, cwd: folder })
-      rmSync(folder, { recursive: true, force: true })
+      process.removeListener('exit', remove)
+      remove()
     },
   }
 }
