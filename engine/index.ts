@@ -40,10 +40,11 @@ export { compile, type PolicyInput, type PolicySet } from './policy/compile.js'
 export { type Decision, evaluate } from './policy/evaluate.js'
 export { newHistory, record } from './policy/history.js'
 export { compareLevels, levelApplies, type RiskLevel } from './policy/risk.js'
+export { attributesOf, registrationFacts } from './registration.js'
 export { isExternalCall } from './rules/lookup.js'
 export { rules } from './rules/registry.js'
 export type { History, Scope, Situation } from './rules/rule.js'
-export { createChecker, lazyCheck, type SchemaCheck, type SchemaProblem } from './schema-check.js'
+export { createChecker, lazyCheck, problemSummary, type SchemaCheck, type SchemaProblem } from './schema-check.js'
 export {
   canonicalType,
   hasWritePermission,

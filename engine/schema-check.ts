@@ -79,6 +79,14 @@ function explain(error: ErrorObject): SchemaProblem {
   }
 }
 
+/** One sentence for any number of fields that are wrong. */
+export function problemSummary(errors: readonly { readonly path: string; readonly message: string }[]): string {
+  const [first] = errors
+  if (first === undefined) return 'a field is wrong'
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  return `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
+}
+
 /** A name from outside, short enough for a message. */
 function shown(name: string): string {
   return name.length > 80 ? `${name.slice(0, 80)}…` : name

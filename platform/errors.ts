@@ -1,4 +1,5 @@
 // Everything that can go wrong for a caller, in one table (platform.md §6).
+import { problemSummary } from '@svc/engine'
 
 export type ErrorCode = keyof typeof errorTable
 
@@ -48,11 +49,5 @@ export class PlatformError extends Error {
 
 /** INVALID, naming every field that is wrong. */
 export function invalid(errors: readonly FieldError[]): PlatformError {
-  const [first] = errors
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  const detail =
-    first === undefined
-      ? 'a field is wrong'
-      : `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
-  return new PlatformError('INVALID', detail, { errors })
+  return new PlatformError('INVALID', problemSummary(errors), { errors })
 }

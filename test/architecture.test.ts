@@ -82,6 +82,7 @@ const pure = [
   'engine/import',
   'engine/steps.ts',
   'engine/nearest.ts',
+  'engine/registration.ts',
   'engine/schema-check.ts',
 ]
 

@@ -180,7 +180,7 @@ const checkType = compileStepField('guard.check_type', 'field')
 const outputStatus = compileStepField('output.status', 'field')
 
 /** Whether a gate passed; one that says two things at once has not. */
-export function hasPassed(gate: Step): boolean {
+function hasPassed(gate: Step): boolean {
   try {
     checkType(gate)
     return gatePassed(guardResult(gate), outputStatus(gate))

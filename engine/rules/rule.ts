@@ -1,9 +1,8 @@
 // What a rule is, what it is asked, and what it may answer.
-import type { EvidenceStep, PolicyResult, Rule } from '@svc/schemas'
+import type { EvidenceStep, Rule } from '@svc/schemas'
 import type { JsonMap, Step } from '../steps.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
-export type Severity = PolicyResult['severity']
 export type Category = Rule['category']
 
 /** The two answers that are not a violation. Not applicable passes a policy, but not a `not` or an `any_of`. */

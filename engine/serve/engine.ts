@@ -13,6 +13,7 @@ import type {
 import { actionDigest } from '../log/record.js'
 import { evaluate } from '../policy/evaluate.js'
 import { newHistory, record } from '../policy/history.js'
+import { registrationFacts } from '../registration.js'
 import type { Scope } from '../rules/rule.js'
 import type { LoadedPolicies } from '../source/source.js'
 import { isBlocked, type JsonMap, verbProblem } from '../steps.js'
@@ -163,14 +164,8 @@ function registerAgent(
   agents: Agents,
   body: AgentRegistration,
 ): LocalRegistration {
-  const known = ['agent_key', 'name', 'purpose', 'owner_id', 'risk_classification', 'environment', 'declared_tools']
-  const entries = Object.entries(body)
   const agent_id = body.agent_key
-  const agent = {
-    ...Object.fromEntries(entries.filter(([key]) => known.includes(key))),
-    agent_id,
-    attributes: Object.fromEntries(entries.filter(([key]) => !known.includes(key))),
-  }
+  const agent = registrationFacts(body, agent_id)
   agents.set(agent_id, agent)
   const now = clock()
   const situation = { step: null, agent, context: {}, history: newHistory(policies.set), now }

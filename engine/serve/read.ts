@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { documents, type SchemaName } from '@svc/schemas'
 import { lineAndColumn, parseStrictJson } from '../log/strict-json.js'
-import { createChecker, type SchemaCheck } from '../schema-check.js'
+import { createChecker, problemSummary, type SchemaCheck } from '../schema-check.js'
 import { ServeError } from './errors.js'
 
 /** Largest body, bytes (engine.md §7). */
@@ -78,12 +78,5 @@ function parse(bytes: Buffer): unknown {
 
 function refuseMisfit(check: SchemaCheck, value: unknown): void {
   const errors = check(value).map(({ path, message }) => ({ path: path.join('.'), message }))
-  const [first] = errors
-  if (first === undefined) return
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  throw new ServeError(
-    'INVALID',
-    `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`,
-    errors,
-  )
+  if (errors.length > 0) throw new ServeError('INVALID', problemSummary(errors), errors)
 }

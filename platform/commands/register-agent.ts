@@ -1,5 +1,5 @@
 // Registering an agent (platform.md §2): idempotent; the baseline comes first, then registration is judged.
-import { canonical, compareLevels, evaluate, type JsonMap, newHistory, type RiskLevel } from '@svc/engine'
+import { canonical, evaluate, type JsonMap, newHistory, registrationFacts } from '@svc/engine'
 import type { AgentRegistration, RegisteredAgent } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
@@ -12,6 +12,7 @@ import { recordEvents } from '../store/events.js'
 import { bumpConfig, lockLog } from '../store/log.js'
 import type { Scope } from '../store/scope.js'
 import { applyBaseline } from './apply-baseline.js'
+import { agentValues } from './merge-registration.js'
 import { raiseIncidents } from './raise-incidents.js'
 
 export interface Registration {
@@ -51,37 +52,6 @@ export async function registerAgent(
   })
 }
 
-const fields = ['agent_key', 'name', 'purpose', 'owner_id', 'risk_classification', 'environment', 'declared_tools']
-
-interface Merge {
-  readonly agent_id: string
-  readonly api_key_id: string
-  readonly known: AgentRow | null
-  readonly sent: JsonMap
-}
-
-/** Defaults fill what was never sent; a lower risk level waits for an operator, a higher one applies at once. */
-function agentValues({ agent_id, api_key_id, known, sent }: Merge): AgentValues {
-  const registration = sent as AgentRegistration
-  const asked = registration.risk_classification ?? 'unclassified'
-  const lowered = known !== null && compareLevels(asked, known.risk_classification) < 0
-  const risk_classification: RiskLevel = lowered ? known.risk_classification : asked
-  return {
-    agent_id,
-    api_key_id,
-    agent_key: registration.agent_key,
-    sent,
-    name: registration.name ?? registration.agent_key,
-    purpose: registration.purpose ?? null,
-    owner_id: registration.owner_id ?? null,
-    risk_classification,
-    pending_risk_classification: lowered ? asked : null,
-    environment: registration.environment ?? 'development',
-    declared_tools: registration.declared_tools ?? null,
-    attributes: Object.fromEntries(Object.entries(sent).filter(([key]) => !fields.includes(key))),
-  }
-}
-
 async function noteRegistration(
   scope: Scope,
   tx: Transaction,
@@ -100,8 +70,7 @@ async function noteRegistration(
 async function judge(scope: Scope, tx: Transaction, now: number, agent: AgentValues) {
   const [rules] = await loadRules(scope, tx, [agent.agent_id])
   if (rules === undefined) return []
-  const known = Object.entries(agent.sent).filter(([key]) => fields.includes(key))
-  const facts = { ...Object.fromEntries(known), agent_id: agent.agent_id, attributes: agent.attributes }
+  const facts = registrationFacts(agent.sent, agent.agent_id)
   const situation = { step: null, agent: facts, context: {}, history: newHistory(rules.set), now }
   const decision = evaluate(rules.set, ['agent_registration'], situation)
   const violations = decision.policies.flatMap(stepViolation)
