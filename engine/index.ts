@@ -1,4 +1,5 @@
 // What other packages may use of the engine.
+export { factsAsSaid, factsTightened, type SaidContext } from './context.js'
 export { canonical } from './log/canonical.js'
 export {
   actionDigest,
@@ -39,6 +40,7 @@ export { didYouMean } from './nearest.js'
 export { compile, type PolicyInput, type PolicySet } from './policy/compile.js'
 export { type Decision, evaluate } from './policy/evaluate.js'
 export { newHistory, record } from './policy/history.js'
+export { type Occasion, occasionOf } from './policy/plan.js'
 export { compareLevels, levelApplies, type RiskLevel } from './policy/risk.js'
 export { attributesOf, registrationFacts } from './registration.js'
 export { isExternalCall } from './rules/lookup.js'

@@ -48,6 +48,8 @@ const aliases: ReadonlyMap<string, BehaviorType> = new Map([
 
 /** The name a step type is compared by: the platform's older names resolve to the engine's. */
 export function canonicalType(step_type: string): string {
+  // The older names begin with a capital and the engine's do not: this is asked several times per decision.
+  if (step_type.charCodeAt(0) > 90) return step_type
   return aliases.get(step_type) ?? step_type
 }
 
@@ -75,7 +77,12 @@ const passing = new Set(['pass', 'passed', 'allow', 'allowed', 'approved', 'ok',
 
 /** True when every present one of `guard.result` and `output.status` says so; neither present means passed. */
 export function gatePassed(guard_result: unknown, output_status: unknown): boolean {
-  return [guard_result, output_status].every((said) => said == null || passing.has(String(said).toLowerCase()))
+  return saysPassed(guard_result) && saysPassed(output_status)
+}
+
+function saysPassed(word: unknown): boolean {
+  if (word === null || word === undefined || word === true) return true
+  return typeof word === 'string' && passing.has(word.toLowerCase())
 }
 
 export type TaskStatus = 'error' | 'completed' | 'running'

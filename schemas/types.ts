@@ -63,18 +63,20 @@ export interface Agent {
   pending_risk_classification: string | null
   environment: 'development' | 'test' | 'staging' | 'production'
   /**
-   * Tools the agent declares: names, or objects with a name
+   * Names or objects with a name; null when the agent never declared any
    */
-  declared_tools: (
-    | string
-    | {
-        name: string
-        description?: string
-        version?: string
-        source?: string
-        digest?: string
-      }
-  )[]
+  declared_tools:
+    | (
+        | string
+        | {
+            name: string
+            description?: string
+            version?: string
+            source?: string
+            digest?: string
+          }
+      )[]
+    | null
   attributes: {
     [k: string]: unknown
   }
@@ -279,6 +281,10 @@ export interface EngineHealth {
 export interface EvaluateRequest {
   intended: Behavior
   context: EvaluationContext
+  /**
+   * True: when allowed, the step counts as history until it is recorded, released, or 60 seconds old
+   */
+  reserve?: boolean
 }
 
 /**
@@ -992,16 +998,36 @@ export interface Manifest {
       | 'field_not_empty'
       | 'field_in_list'
       | 'field_matches_regex'
+      | 'field_in_range'
+      | 'step_directly_preceded_by'
+      | 'step_requires_predecessor'
+      | 'step_preceded_by_without_intervening'
+      | 'step_requires_dedicated_predecessor'
+      | 'sequence_forbidden'
       | 'step_requires_gate'
+      | 'gate_binds_action'
       | 'step_not_after'
       | 'history_contains'
+      | 'current_is'
       | 'tainted_path_block'
       | 'execution_max_steps'
+      | 'max_consecutive_same_type'
+      | 'usage_budget'
       | 'step_rate_limit'
+      | 'step_forbidden_for_classification'
       | 'step_name_in_allowlist'
+      | 'domain_allowlist'
       | 'pii_in_request'
+      | 'argument_matches'
+      | 'path_within_root'
       | 'working_hours_only'
+      | 'value_flow_forbidden'
+      | 'node_directly_preceded_by'
+      | 'node_requires_predecessor'
       | 'execution_contains_node_before_current'
+      | 'node_forbidden_for_agent_classification'
+      | 'execution_max_tool_calls'
+      | 'execution_requires_node_sequence'
       | 'all_of'
       | 'any_of'
       | 'not'
@@ -1189,6 +1215,14 @@ export interface Problem {
 }
 
 /**
+ * Answer of GET /readyz of the local engine.
+ */
+export interface Readiness {
+  ready: boolean
+  load_state: 'enforcing' | 'stale_cache' | 'none_configured' | 'unavailable' | 'all_dropped'
+}
+
+/**
  * Body of POST /record.
  */
 export interface RecordRequest {
@@ -1213,6 +1247,27 @@ export interface RegisteredAgent {
   agent_id: string
   registration_status: 'created' | 'updated'
   violations: StepViolation[]
+}
+
+/**
+ * Body of POST /release.
+ */
+export interface ReleaseRequest {
+  /**
+   * The evaluation whose reservation is given back
+   */
+  evaluation_id: string
+}
+
+/**
+ * Answer of POST /release.
+ */
+export interface ReleasedReservation {
+  status: 'ok'
+  /**
+   * False when there was no such reservation any more
+   */
+  released: boolean
 }
 
 /**

@@ -81,6 +81,7 @@ const pure = [
   'engine/log',
   'engine/import',
   'engine/steps.ts',
+  'engine/context.ts',
   'engine/nearest.ts',
   'engine/registration.ts',
   'engine/schema-check.ts',

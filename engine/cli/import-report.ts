@@ -1,6 +1,8 @@
 // What an import did, for a person or a program.
+
 import type { Survey } from './import-survey.js'
 import type { ImportCounts } from './import-target.js'
+import { printable } from './printable.js'
 
 export interface ImportReport {
   readonly survey: Survey
@@ -43,9 +45,4 @@ function violationLines({ violations, would_block }: ImportCounts): string[] {
     return `  ${String(count).padStart(6)}  ${name}${blocked === undefined ? '' : ` (${blocked} would have been blocked)`}`
   }
   return ['violations by policy:', ...policies.map(lineOf)]
-}
-
-/** Text from outside without what a terminal would act on. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '�')
 }

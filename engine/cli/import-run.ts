@@ -4,11 +4,12 @@ import { meaningOf } from '../import/tools.js'
 import { createFileTarget } from './import-file.js'
 import { type ImportPlan, planImport, UsageError } from './import-options.js'
 import { createPlatformTarget } from './import-platform.js'
-import { type ImportReport, printable, reportAsJson, reportAsText } from './import-report.js'
+import { type ImportReport, reportAsJson, reportAsText } from './import-report.js'
 import { type ImportSource, withSource } from './import-source.js'
 import { type ImportState, noState, openImportState } from './import-state.js'
 import { runsOf, type Survey, surveyFile } from './import-survey.js'
 import type { ImportOptions, ImportTarget } from './import-target.js'
+import { printable } from './printable.js'
 import { progressBar } from './progress.js'
 
 /** Runs the import and reports on it; returns the exit code. */

@@ -1,6 +1,6 @@
 // The runs of a file, and what has to be known of all of them before the first is sent.
 import { readTranscript, type Transcript } from '../import/transcript.js'
-import { readLines } from './read-lines.js'
+import { readLines } from '../trace/read-lines.js'
 
 export interface Survey {
   readonly runs: number

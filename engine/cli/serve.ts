@@ -7,6 +7,8 @@ export interface ServeOptions {
   readonly host: string
   readonly port: number
   readonly agentKey?: string
+  readonly token?: string
+  readonly failClosed?: true
   readonly logLocation?: string
 }
 
@@ -39,6 +41,8 @@ export function serveCommand(): Command {
       '--log-location <place>',
       'file:PATH, stdout or none (default: SVC_LOG_LOCATION, else a file under SVC_DATA_DIR)',
     )
+    .option('--token <secret>', 'what callers must send as a bearer token; needed beyond loopback (or SVC_LOCAL_TOKEN)')
+    .option('--fail-closed', 'block every step while no policy is in force (or SVC_FAIL_CLOSED=1)')
     .addHelpText('after', example)
     .action(async (options: ServeOptions) => {
       const { runServe } = await import('../serve/run.js')

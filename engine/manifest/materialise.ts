@@ -61,10 +61,10 @@ export function materialise(manifest: Manifest, assignment: Assignment): Materia
 }
 
 /**
- * Until when each policy is waived for an agent, ms since 1970: 24:00 UTC of the day the waiver names. Of two waivers
+ * Until when each policy is waived for an agent, nobody in particular when null, ms since 1970: 24:00 UTC of the day the waiver names. Of two waivers
  * the longer one counts.
  */
-export function waivedUntil(manifest: Manifest, agent_key: string): ReadonlyMap<string, number> {
+export function waivedUntil(manifest: Manifest, agent_key: string | null): ReadonlyMap<string, number> {
   const until = new Map<string, number>()
   for (const waiver of manifest.waivers ?? []) {
     const day = parseTimestamp(`${waiver.expires}T00:00:00Z`)

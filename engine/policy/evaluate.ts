@@ -1,43 +1,50 @@
 // The decision on one step, or on one registration (engine.md §5). Evaluating changes nothing.
 import type { Evaluation, PolicyResult, ViolationDetails } from '@svc/schemas'
 import { AmbiguousField } from '../rules/lookup.js'
-import { type Answer, evidenceOf, type Finding, type Scope, type Situation } from '../rules/rule.js'
-import { type CompiledPolicy, type PolicySet, resultOf } from './compile.js'
+import { type Answer, evidenceOf, type Finding, type Situation } from '../rules/rule.js'
+import { canonicalType } from '../steps.js'
+import type { PolicySet } from './compile.js'
+import { type Occasion, type Question, resultOf } from './plan.js'
 import { riskOf } from './risk.js'
 
-/** The outcome of one evaluation without the two members that cost more than all policies together. */
-export type Decision = Omit<Evaluation, 'evaluation_id' | 'action_digest'>
-
-/**
- * Judges a situation under the policies of the given scopes. `situation.now` is milliseconds since 1970. Every policy
- * in scope is reported, in id order. A check that throws violates: broken never means allowed.
- */
-export function evaluate(set: PolicySet, scopes: readonly Scope[], situation: Situation): Decision {
-  const policies: PolicyResult[] = []
-  let risk_score = 0
-  let violated = false
-  let blocked = false
-  for (const scope of scopes) {
-    for (const compiled of set.by_scope[scope]) {
-      const answer = ask(compiled, situation)
-      if (typeof answer !== 'object') {
-        policies.push(compiled.passed)
-        continue
-      }
-      const result = violation(compiled, answer, situation.now)
-      policies.push(result)
-      violated = true
-      if (result.mode !== 'enforce' || result.waived) continue
-      risk_score = Math.max(risk_score, riskOf[result.severity])
-      blocked ||= result.severity === 'critical' && scope !== 'task_execution'
-    }
-  }
-  if (scopes.length > 1) policies.sort((a, b) => a.policy_id - b.policy_id)
-  const outcome = blocked ? 'block' : violated ? 'warn' : 'allow'
-  return { action: blocked ? 'block' : 'allow', blocked, outcome, risk_score, policies }
+/** The outcome of one evaluation without what costs more than all policies together: its id and the action's digest. */
+export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'risk_score'> {
+  /** Every policy in scope, in id order. When none is violated this is the plan's own list. */
+  readonly policies: readonly PolicyResult[]
 }
 
-function ask({ check }: CompiledPolicy, situation: Situation): Answer {
+/**
+ * Judges a situation; `situation.now` is milliseconds since 1970. Every policy in scope is reported, in id order. A check
+ * that throws violates: broken never means allowed.
+ */
+export function evaluate(set: PolicySet, occasion: Occasion, situation: Situation): Decision {
+  const plan = set.plans[occasion]
+  const { step } = situation
+  const asked = (step !== null && plan.by_type.get(canonicalType(step.step_type))) || plan.of_others
+  let policies: PolicyResult[] | null = null
+  let risk_score = 0
+  let blocked = false
+  for (let index = 0; index < asked.length; index++) {
+    const question = asked[index] as Question
+    const answer = ask(question, situation)
+    if (typeof answer !== 'object') continue
+    const result = violation(question, answer, situation.now)
+    policies ??= plan.passed.slice()
+    policies[question.index] = result
+    if (result.mode !== 'enforce' || result.waived) continue
+    risk_score = Math.max(risk_score, riskOf[result.severity])
+    blocked ||= blocks(question)
+  }
+  const outcome = blocked ? 'block' : policies !== null ? 'warn' : 'allow'
+  return { action: blocked ? 'block' : 'allow', blocked, outcome, risk_score, policies: policies ?? plan.passed }
+}
+
+/** Only what is critical blocks, and never what is found when the task is over. */
+function blocks({ policy }: Question): boolean {
+  return policy.severity === 'critical' && policy.scope !== 'task_execution'
+}
+
+function ask({ check }: Question, situation: Situation): Answer {
   try {
     return check(situation)
   } catch (error) {
@@ -55,7 +62,7 @@ export function failure(error: unknown, situation: Situation): Finding {
   return { code: 'RULE_ERROR', message: 'the rule failed on this step', evidence }
 }
 
-function violation({ policy }: CompiledPolicy, finding: Finding, now: number): PolicyResult {
+function violation({ policy }: Question, finding: Finding, now: number): PolicyResult {
   const violation_details: ViolationDetails = {
     code: finding.code,
     message: finding.message,

@@ -1,7 +1,6 @@
 // What a task has done so far, kept as running indexes: recording a step costs the number of distinct trackers
 // of the policy set, and asking costs nothing that grows with the task.
-import type { EvidenceStep } from '@svc/schemas'
-import { evidenceOf, type History, type Recorded, type Tracker } from '../rules/rule.js'
+import type { History, Tracker } from '../rules/rule.js'
 import { canonicalType, isBlocked, type Step } from '../steps.js'
 
 /** The trackers of a policy set, in slot order. */
@@ -24,7 +23,18 @@ export function record(plan: HistoryPlan, history: History, step: Step, at: numb
   history.length = recorded.position
 }
 
-/** A recorded step as evidence, numbered as it was logged, else by its place in the history. */
-export function evidenceOfRecorded(recorded: Recorded): EvidenceStep {
-  return { ...evidenceOf(recorded.step), step: recorded.step.step ?? recorded.position }
+/** A history that may go on without the original: what it records is not seen there. */
+export function copyHistory(plan: HistoryPlan, { length, states }: History): History {
+  return { length, states: states.map((state, index) => plan.trackers[index]?.copy?.(state) ?? state) }
+}
+
+/**
+ * The history as another policy set indexes it: what both track goes on. `complete` is false when the new set tracks
+ * something the old one did not, of which nothing earlier is known then.
+ */
+export function carryOver(from: HistoryPlan, history: History, to: HistoryPlan) {
+  const states = new Map(from.trackers.map((tracker, index) => [tracker.key, history.states[index]]))
+  const complete = history.length === 0 || to.trackers.every(({ key }) => states.has(key))
+  const carried = to.trackers.map((tracker) => (states.has(tracker.key) ? states.get(tracker.key) : tracker.init()))
+  return { history: { length: history.length, states: carried }, complete }
 }

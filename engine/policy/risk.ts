@@ -3,6 +3,11 @@ import type { Agent, PolicyResult } from '@svc/schemas'
 
 export type RiskLevel = Agent['risk_classification']
 
+/** The level that is meant; what is none, or missing, is unclassified. */
+export function riskLevelOf(said: unknown): RiskLevel {
+  return order.find((level) => level === said) ?? 'unclassified'
+}
+
 const order: readonly RiskLevel[] = ['minimal', 'limited', 'high', 'unacceptable']
 
 /**

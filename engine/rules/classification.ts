@@ -1,12 +1,53 @@
 // Rules about who the agent is and what it may use (engine.md §3, 18–19).
 import type { JsonMap } from '../steps.js'
 import { compileField } from './lookup.js'
-import { defineRule, evidenceOf, NOT_APPLICABLE, PASS, ParameterError, type Scope, type Situation } from './rule.js'
+import { defineStepRule, PASS, ParameterError, type Scope, type Situation, stepViolation } from './rule.js'
+import { stepType } from './track.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
+export const levels: JsonMap = {
+  type: 'array',
+  items: { type: 'string', enum: ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] },
+  minItems: 1,
+}
+
+/** What allows a step that the agent's risk level forbids. */
+export const anotherLevel = 'leave this to an agent of a risk level that may do it'
+
+const levelInContext = compileField('context.risk_classification')
+const levelOfAgent = compileField('agent.risk_classification')
+
+/** The agent's risk level: what the context says now, else what is registered. */
+export function levelOf(situation: Situation): string {
+  return String(levelInContext(situation) ?? levelOfAgent(situation))
+}
+
 export const classificationRules = [
-  defineRule<{ agent_field?: string; allowed?: readonly string[] }>({
+  defineStepRule<{ forbidden_step_type: string; agent_risk_classifications: readonly string[] }>({
+    name: 'step_forbidden_for_classification',
+    category: 'classification',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['forbidden_step_type', 'agent_risk_classifications'],
+      additionalProperties: false,
+      properties: { forbidden_step_type: stepType, agent_risk_classifications: levels },
+    },
+    doc: "Passes when the agent's risk level is not in the list. A step of another type is not applicable.",
+    example: { forbidden_step_type: 'step.credential', agent_risk_classifications: ['minimal', 'limited'] },
+    judges: ({ forbidden_step_type }) => [forbidden_step_type],
+    compile: (params) => {
+      const listed = new Set(params.agent_risk_classifications)
+      const message = `agents of this risk level do no \`${params.forbidden_step_type}\` steps`
+      return (situation) => {
+        if (!listed.has(levelOf(situation))) return PASS
+        return stepViolation(situation, 'FORBIDDEN_FOR_CLASSIFICATION', message, anotherLevel)
+      }
+    },
+  }),
+  defineStepRule<{ agent_field?: string; allowed?: readonly string[] }>({
     name: 'step_name_in_allowlist',
     category: 'classification',
     scopes,
@@ -41,7 +82,6 @@ export const classificationRules = [
           : 'use a name that the policy allows'
       return (situation) => {
         const { step } = situation
-        if (step === null) return NOT_APPLICABLE
         const known = names(situation)
         if (known !== null && step.step_name !== undefined && known.has(step.step_name)) return PASS
         const message =
@@ -50,7 +90,7 @@ export const classificationRules = [
             : known === null
               ? `the agent has no list in \`${listField}\``
               : 'the name of the step is not in the list'
-        return { code: 'NAME_NOT_ALLOWED', message, evidence: [evidenceOf(step)], remedy }
+        return stepViolation(situation, 'NAME_NOT_ALLOWED', message, remedy)
       }
     },
   }),

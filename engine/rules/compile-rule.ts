@@ -1,11 +1,11 @@
 // From a rule's name and parameters to a check; everything wrong with them is found here, at load.
 import { didYouMean } from '../nearest.js'
 import { lazyCheck } from '../schema-check.js'
-import type { JsonMap } from '../steps.js'
+import { canonicalType, type JsonMap } from '../steps.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
-import { type TargetFilter, targetKeys, withTarget } from './filter.js'
+import { type StepPattern, type TargetFilter, targetKeys, targetPattern, withTarget } from './filter.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
-import { type Check, type CompileEnvironment, ParameterError, type Scope } from './rule.js'
+import { type Check, type CompileEnvironment, type LeafRule, ParameterError, type Scope } from './rule.js'
 
 const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule)) }]))
 
@@ -15,38 +15,71 @@ export function scopesOf(rule_type: string, params: JsonMap): readonly Scope[] {
   return sharedScopes(leaves.map(({ node, path }) => leafNamed(node.rule_type, path).rule.scopes))
 }
 
+export interface CompiledRule {
+  readonly check: Check
+  /** Canonical step types outside which it is never applicable; null when it can be to any. */
+  readonly types: ReadonlySet<string> | null
+}
+
 /** Compiles a rule with its parameters. Throws ParameterError whose path is relative to the policy's `params`. */
-export function compileRule(rule_type: string, params: JsonMap, environment: CompileEnvironment): Check {
+export function compileRule(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledRule {
   const scopes = scopesOf(rule_type, params)
   if (!scopes.includes(environment.scope)) {
     const usable = scopes.length === 0 ? 'its conditions share no scope' : `it can at ${scopes.join(', ')}`
     throw new ParameterError('scope', `\`${rule_type}\` cannot be used at \`${environment.scope}\`; ${usable}`)
   }
-  return compileTree({ rule_type, params }, (node, path) =>
-    compileLeaf(node.rule_type, node.params ?? {}, path, environment),
-  )
+  const types = new Set<string>()
+  let any = false
+  const check = compileTree({ rule_type, params }, (node, path) => {
+    const { rule, pattern } = checkedLeaf(node.rule_type, node.params ?? {}, path, environment.scope)
+    any ||= pattern.step_types === undefined
+    for (const type of pattern.step_types ?? []) types.add(canonicalType(type))
+    return compileLeaf(rule, pattern, node.params ?? {}, path, environment)
+  })
+  return { check, types: any ? null : types }
 }
 
-function compileLeaf(rule_type: string, params: JsonMap, path: string, environment: CompileEnvironment): Check {
+/** The rule and the steps it is meant for. */
+function checkedLeaf(rule_type: string, params: JsonMap, path: string, scope: Scope) {
   const { rule, check } = leafNamed(rule_type, path)
   const [problem] = check(params)
   if (problem !== undefined) {
     const where = problem.path.join('.')
-    throw new ParameterError(
-      inParams(path, where),
-      `\`${rule_type}\`${where === '' ? '' : `, \`${where}\``}: ${problem.message}`,
-    )
+    const place = where === '' ? '' : `, \`${where}\``
+    throw new ParameterError(inParams(path, where), `\`${rule_type}\`${place}: ${problem.message}`)
   }
-  const target: TargetFilter = Object.fromEntries(
-    targetKeys.flatMap((key) => (key in params ? [[key, params[key]]] : [])),
-  )
-  const [filtered] = Object.keys(target)
-  if (environment.scope === 'agent_registration' && filtered !== undefined) {
+  const filtered = targetKeys.find((key) => key in params)
+  if (scope === 'agent_registration' && filtered !== undefined) {
     const message = 'a target filter selects steps, and there are none at `agent_registration`'
     throw new ParameterError(inParams(path, filtered), message)
   }
+  return { rule, pattern: patternOf(rule, params) }
+}
+
+const writingVerbs = ['POST', 'PATCH', 'DELETE']
+
+/** What the author aims at, within what the rule can judge at all. */
+function patternOf(rule: LeafRule, params: JsonMap): StepPattern {
+  const target: TargetFilter = Object.fromEntries(
+    targetKeys.flatMap((key) => (key in params ? [[key, params[key]]] : [])),
+  )
+  const pattern = targetPattern(target)
+  const judged = rule.judges?.(params).map(canonicalType)
+  const aimed = pattern.step_types?.map(canonicalType)
+  const step_types = aimed && judged ? aimed.filter((type) => judged.includes(type)) : (judged ?? aimed)
+  if (rule.targets !== 'writes') return { ...pattern, step_types }
+  return { ...pattern, step_types, verbs: pattern.verbs ?? writingVerbs, any_verb_for: 'step.exec' }
+}
+
+function compileLeaf(
+  rule: LeafRule,
+  pattern: StepPattern,
+  params: JsonMap,
+  path: string,
+  environment: CompileEnvironment,
+): Check {
   try {
-    return withTarget(target, rule.compile(params, environment))
+    return withTarget(pattern, rule.compile(params, environment))
   } catch (error) {
     throw error instanceof ParameterError ? new ParameterError(inParams(path, error.path), error.message) : error
   }

@@ -64,7 +64,9 @@ export const compoundRules: readonly RuleDescription[] = [
 ]
 
 /** A leaf answers for itself; a combinator takes the last `arity` answers. */
-type Instruction = { readonly check: Check } | { readonly combine: Combinator; readonly arity: number }
+type Instruction =
+  | { readonly check: Check }
+  | { readonly combine: Combine; readonly arity: number; readonly says: string }
 
 export function isCombinator(rule_type: string): rule_type is Combinator {
   return rule_type === 'all_of' || rule_type === 'any_of' || rule_type === 'not'
@@ -125,47 +127,105 @@ export function sharedScopes(of: readonly (readonly Scope[])[]): Scope[] {
 export function compileTree(root: Condition, leaf: (node: Condition, path: string) => Check): Check {
   const program = postOrder(root).map(
     ({ node, path, arity }): Instruction =>
-      isCombinator(node.rule_type) ? { combine: node.rule_type, arity } : { check: leaf(node, path) },
+      isCombinator(node.rule_type)
+        ? { combine: combinators[node.rule_type], arity, says: describe(node) }
+        : { check: leaf(node, path) },
   )
   const [only] = program
   // Most policies are one rule, and it answers for itself.
   if (program.length === 1 && only !== undefined && 'check' in only) return only.check
+  // One list for all runs: a check never runs inside itself, and this is asked for every step.
+  const answers: Answer[] = []
   return (situation) => {
-    const answers: Answer[] = []
-    for (const instruction of program) {
-      if ('check' in instruction) answers.push(instruction.check(situation))
-      else answers.push(combine(instruction.combine, answers.splice(answers.length - instruction.arity), situation))
+    let top = 0
+    for (let index = 0; index < program.length; index++) {
+      const instruction = program[index] as Instruction
+      if ('check' in instruction) answers[top++] = instruction.check(situation)
+      else {
+        top -= instruction.arity
+        answers[top] = instruction.combine(answers, top, top + instruction.arity, situation, instruction.says)
+        top += 1
+      }
     }
     return answers[0] ?? NOT_APPLICABLE
   }
 }
 
-function combine(kind: Combinator, reversed: readonly Answer[], situation: Situation): Answer {
-  const applicable = reversed.filter((answer) => answer !== NOT_APPLICABLE)
-  if (applicable.length === 0) return NOT_APPLICABLE
-  const findings = applicable.filter((answer): answer is Finding => typeof answer === 'object')
-  if (kind === 'not') return findings.length > 0 ? PASS : negated(situation)
-  if (kind === 'all_of') return findings.at(0) ?? PASS
-  return findings.length < applicable.length ? PASS : noneOf(findings)
+/** Takes the answers from `start` to before `end`; what is not applicable does not count. */
+type Combine = (answers: readonly Answer[], start: number, end: number, situation: Situation, says: string) => Answer
+
+const combinators: Readonly<Record<Combinator, Combine>> = {
+  all_of: (answers, start, end) => {
+    let passed = false
+    for (let index = start; index < end; index++) {
+      if (typeof answers[index] === 'object') return both(findingsIn(answers, start, end))
+      passed ||= answers[index] === PASS
+    }
+    return passed ? PASS : NOT_APPLICABLE
+  },
+  any_of: (answers, start, end) => {
+    let violated = false
+    for (let index = start; index < end; index++) {
+      if (answers[index] === PASS) return PASS
+      violated ||= typeof answers[index] === 'object'
+    }
+    return violated ? noneOf(findingsIn(answers, start, end)) : NOT_APPLICABLE
+  },
+  not: (answers, start, _end, situation, says) => {
+    if (answers[start] === NOT_APPLICABLE) return NOT_APPLICABLE
+    return typeof answers[start] === 'object' ? PASS : negated(situation, says)
+  },
 }
 
-function negated(situation: Situation): Finding {
-  const evidence = situation.step === null ? [] : [evidenceOf(situation.step)]
+function findingsIn(answers: readonly Answer[], start: number, end: number): Finding[] {
+  return answers.slice(start, end).filter((answer) => typeof answer === 'object')
+}
+
+/** All that is violated, so that nobody mends one thing only to be told of the next. */
+function both(findings: readonly Finding[]): Finding {
+  const [first] = findings
+  if (first !== undefined && findings.length === 1) return first
+  const remedies = findings.flatMap((finding) => finding.remedy ?? [])
   return {
-    code: 'CONDITION_HOLDS',
-    message: 'a condition holds that must not',
-    evidence,
-    remedy: 'change what makes the condition hold',
+    code: first?.code ?? 'CONDITION_VIOLATED',
+    message: findings.map((finding) => finding.message).join('; and '),
+    evidence: unique(findings),
+    ...(remedies.length === findings.length && { remedy: remedies.join('; and ') }),
   }
 }
 
 function noneOf(findings: readonly Finding[]): Finding {
-  const unique = new Map(findings.flatMap((finding) => finding.evidence).map((step) => [JSON.stringify(step), step]))
+  const [first] = findings
   const remedies = findings.flatMap((finding) => finding.remedy ?? [])
+  const remedy = findings.length === 1 ? first?.remedy : `one of: ${remedies.join('; or ')}`
   return {
     code: 'NO_CONDITION_HOLDS',
     message: findings.map((finding) => finding.message).join('; and '),
-    evidence: [...unique.values()],
-    ...(remedies.length > 0 && { remedy: `one of: ${remedies.join('; or ')}` }),
+    evidence: unique(findings),
+    ...(remedies.length > 0 && remedy !== undefined && { remedy }),
   }
+}
+
+/** What a `not` is violated by: its condition, named with its parameters, which are the policy's own words. */
+function negated(situation: Situation, says: string): Finding {
+  const evidence = situation.step === null ? [] : [evidenceOf(situation.step)]
+  return {
+    code: 'CONDITION_HOLDS',
+    message: `${says} holds and must not`,
+    evidence,
+    remedy: `make it so that ${says} does not hold`,
+  }
+}
+
+/** The condition of a `not` in words, short enough to be read. */
+function describe(node: Condition): string {
+  const { rule_type, params = {} } = (node.params?.condition ?? node) as Condition
+  const aim = Object.entries(params).filter(([name]) => !name.startsWith('target_') && !/^conditions?$/.test(name))
+  const said = aim.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')
+  return `\`${rule_type}\`${said === '' ? '' : ` (${said.length > 200 ? `${said.slice(0, 200)}…` : said})`}`
+}
+
+function unique(findings: readonly Finding[]): Finding['evidence'] {
+  const steps = findings.flatMap((finding) => finding.evidence)
+  return [...new Map(steps.map((step) => [JSON.stringify(step), step])).values()]
 }

@@ -1,13 +1,54 @@
-// Rules about what a step carries (engine.md §3, 20–22).
+// Rules about what a step carries (engine.md §3, 20–22 and argument_matches).
 import type { JsonMap } from '../steps.js'
+import { isUnder, readHost } from './host.js'
 import { compileField } from './lookup.js'
-import { compileSearch, type Matcher } from './pattern.js'
-import { defineRule, evidenceOf, NOT_APPLICABLE, PASS, type Scope } from './rule.js'
+import { compileSearch } from './pattern.js'
+import { isWithin } from './root.js'
+import { defineStepRule, NOT_APPLICABLE, PASS, ParameterError, type Scope, stepViolation } from './rule.js'
+import { someString } from './strings.js'
 
 const scopes: readonly Scope[] = ['step_execution']
+const field: JsonMap = { type: 'string', minLength: 1, description: 'field path, such as `input.path`' }
+const pattern: JsonMap = { type: 'string', minLength: 1, maxLength: 1000, description: 'searched, not anchored' }
 
 export const contentRules = [
-  defineRule<{ patterns: readonly string[]; fields?: readonly string[] }>({
+  defineStepRule<{ allowed_domains: readonly string[]; field?: string }>({
+    name: 'domain_allowlist',
+    category: 'content',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['allowed_domains'],
+      additionalProperties: false,
+      properties: {
+        allowed_domains: {
+          type: 'array',
+          items: { type: 'string', minLength: 1 },
+          description: 'hosts; those under them are allowed too',
+        },
+        field: { ...field, description: 'default target.host' },
+      },
+    },
+    doc: 'Passes when the host in the field is an allowed one or under it. No field, or a file path: not applicable.',
+    example: { allowed_domains: ['example.com'], field: 'input.url' },
+    compile: ({ allowed_domains, field: path = 'target.host' }) => {
+      const get = compileField(path)
+      const allowed = allowed_domains.map(allowedHost)
+      const remedy = `use a host that is allowed: ${allowed_domains.join(', ')}`
+      return (situation) => {
+        const value = get(situation)
+        if (value === null) return NOT_APPLICABLE
+        const read = typeof value === 'string' ? readHost(value) : null
+        if (read === null)
+          return stepViolation(situation, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
+        if (read.kind === 'path') return NOT_APPLICABLE
+        if (allowed.some((domain) => isUnder(read.host, domain))) return PASS
+        return stepViolation(situation, 'DOMAIN_NOT_ALLOWED', `the host in \`${path}\` is not an allowed one`, remedy)
+      }
+    },
+  }),
+  defineStepRule<{ patterns: readonly string[]; fields?: readonly string[] }>({
     name: 'pii_in_request',
     category: 'content',
     scopes,
@@ -17,55 +58,96 @@ export const contentRules = [
       required: ['patterns'],
       additionalProperties: false,
       properties: {
-        patterns: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 1000 }, minItems: 1 },
-        fields: {
-          type: 'array',
-          items: { type: 'string', minLength: 1 },
-          minItems: 1,
-          description: 'default input and exec.command',
-        },
+        patterns: { type: 'array', items: pattern, minItems: 1 },
+        fields: { type: 'array', items: field, minItems: 1, description: 'default input and exec.command' },
       },
     },
     doc: 'Passes when no pattern is found in any string inside the fields, keys included.',
     example: { patterns: ['[0-9]{3}-[0-9]{2}-[0-9]{4}'], fields: ['input'] },
-    compile: (params) => {
-      const matchers = params.patterns.map((pattern, index) => compileSearch(pattern, `patterns.${index}`))
-      const fields = (params.fields ?? ['input', 'exec.command']).map((path) => ({
-        path,
-        get: compileField(path, 'fields'),
-      }))
+    compile: ({ patterns, fields = ['input', 'exec.command'] }) => {
+      const matchers = patterns.map((one, index) => compileSearch(one, `patterns.${index}`))
+      const places = fields.map((path) => ({ path, get: compileField(path, 'fields') }))
       return (situation) => {
-        const { step } = situation
-        if (step === null) return NOT_APPLICABLE
-        for (const { path, get } of fields) {
-          const index = firstMatch(get(situation), matchers)
-          if (index === null) continue
-          return {
-            code: 'PATTERN_FOUND',
-            message: `pattern ${index + 1} of the policy is found in \`${path}\``,
-            evidence: [evidenceOf(step)],
-            remedy: `take it out of \`${path}\``,
-          }
+        for (const { path, get } of places) {
+          let index = -1
+          const found = someString(get(situation), true, (text) => {
+            index = matchers.findIndex((matches) => matches(text))
+            return index >= 0
+          })
+          if (!found) continue
+          const message = `pattern ${index + 1} of the policy is found in \`${path}\``
+          return stepViolation(situation, 'PATTERN_FOUND', message, `take it out of \`${path}\``)
         }
         return PASS
       }
     },
   }),
+  defineStepRule<{ field: string; pattern: string; found?: boolean }>({
+    name: 'argument_matches',
+    category: 'content',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['field', 'pattern'],
+      additionalProperties: false,
+      properties: { field, pattern, found: { type: 'boolean', description: 'default true; false: must not be found' } },
+    },
+    doc: 'Passes when the pattern is found (or, `found: false`, is not) in a string of the field; then keys count too.',
+    example: { field: 'exec.command', pattern: '\\brm\\s+-rf\\b', found: false },
+    compile: ({ field: path, pattern: source, found = true }) => {
+      const get = compileField(path)
+      const matches = compileSearch(source, 'pattern')
+      return (situation) => {
+        if (someString(get(situation), !found, matches) === found) return PASS
+        return found
+          ? stepViolation(
+              situation,
+              'PATTERN_MISSING',
+              `the pattern is not found in \`${path}\``,
+              `give \`${path}\` the form the policy asks for`,
+            )
+          : stepViolation(
+              situation,
+              'PATTERN_FOUND',
+              `the pattern is found in \`${path}\``,
+              `take it out of \`${path}\``,
+            )
+      }
+    },
+  }),
+  defineStepRule<{ field: string }>({
+    name: 'path_within_root',
+    category: 'content',
+    scopes,
+    targets: 'writes',
+    params: { type: 'object', required: ['field'], additionalProperties: false, properties: { field } },
+    doc: 'Passes when the path in the field stays in `context.project_root`, told from its text; links are not followed.',
+    example: { field: 'input.path' },
+    compile: ({ field: path }) => {
+      const get = compileField(path)
+      const remedy = `keep \`${path}\` inside the project root`
+      return (situation) => {
+        const root = projectRoot(situation)
+        const value = get(situation)
+        if (root === null || root === '' || value === null) return NOT_APPLICABLE
+        const within = typeof value === 'string' ? isWithin(value, String(root)) : null
+        if (within === true) return PASS
+        return within === null
+          ? stepViolation(situation, 'PATH_UNREADABLE', `no path can be read from \`${path}\``, remedy)
+          : stepViolation(situation, 'PATH_OUTSIDE_ROOT', `the path in \`${path}\` leaves the project root`, remedy)
+      }
+    },
+  }),
 ]
 
-/** Index of the first pattern found in any string of the value, keys included; null when there is none. */
-function firstMatch(value: unknown, matchers: readonly Matcher[]): number | null {
-  const pending: unknown[] = [value]
-  while (pending.length > 0) {
-    const item = pending.pop()
-    if (typeof item === 'string') {
-      const index = matchers.findIndex((matches) => matches(item))
-      if (index >= 0) return index
-    } else if (Array.isArray(item)) {
-      pending.push(...item)
-    } else if (typeof item === 'object' && item !== null) {
-      for (const key of Object.keys(item)) pending.push(key, (item as JsonMap)[key])
-    }
-  }
-  return null
+const projectRoot = compileField('context.project_root')
+
+/** An allowed domain as hosts are compared. Throws ParameterError for what is no host. */
+function allowedHost(domain: string, index: number): string {
+  const read = domain.includes('*') ? null : readHost(domain)
+  const bare = !/[/@\\?#]/.test(domain) && (domain.startsWith('[') || !domain.includes(':'))
+  if (read?.kind === 'host' && bare) return read.host
+  const hint = domain.startsWith('*.') ? `; write \`${domain.slice(2)}\`, which includes what is under it` : ''
+  throw new ParameterError(`allowed_domains.${index}`, `\`${domain}\` is not a host${hint}`)
 }

@@ -1,14 +1,19 @@
-// Rules that count (engine.md §3, 14–17).
+// Rules that count (engine.md §3, 14–17). A step of another type is not applicable to any of them.
 import type { EvidenceStep } from '@svc/schemas'
-import { evidenceOfRecorded } from '../policy/history.js'
-import { canonicalType } from '../steps.js'
-import { defineRule, evidenceOf, NOT_APPLICABLE, PASS, type Scope } from './rule.js'
+import { canonicalType, type JsonMap, type Step } from '../steps.js'
+import { AmbiguousField, compileField, compileStepField } from './lookup.js'
+import { defineStepRule, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
 
 const scopes: readonly Scope[] = ['step_execution']
-const step_type = { type: 'string', minLength: 1, description: 'the step type that is counted' }
+const step_type: JsonMap = { type: 'string', minLength: 1, description: 'the step type that is counted' }
+
+interface Counted {
+  readonly step_type: string
+}
+const judges = (params: Counted) => [params.step_type]
 
 export const countRules = [
-  defineRule<{ step_type: string; max_steps: number }>({
+  defineStepRule<Counted & { max_steps: number }>({
     name: 'execution_max_steps',
     category: 'count',
     scopes,
@@ -21,6 +26,7 @@ export const countRules = [
     },
     doc: 'Passes when the history holds fewer than `max_steps` of the type. A step of another type is not applicable.',
     example: { step_type: 'step.model', max_steps: 200 },
+    judges,
     compile: (params, environment) => {
       const type = canonicalType(params.step_type)
       const count = environment.track<number>({
@@ -29,19 +35,86 @@ export const countRules = [
         add: (state, recorded) => (recorded.type === type ? state + 1 : state),
       })
       const message = `the task already has ${params.max_steps} \`${params.step_type}\` steps, the most that are allowed`
-      return ({ step, history }) => {
-        if (step === null || canonicalType(step.step_type) !== type) return NOT_APPLICABLE
-        if (count(history) < params.max_steps) return PASS
-        return {
-          code: 'TOO_MANY_STEPS',
-          message,
-          evidence: [evidenceOf(step)],
-          remedy: 'end this task; a new one counts from zero',
-        }
+      const remedy = params.max_steps > 0 ? 'end this task; a new one counts from zero' : 'leave this step out'
+      return (situation) => {
+        if (count(situation.history) < params.max_steps) return PASS
+        return stepViolation(situation, 'TOO_MANY_STEPS', message, remedy)
       }
     },
   }),
-  defineRule<{ step_type: string; max_steps: number; window_seconds: number }>({
+  defineStepRule<Counted & { max_consecutive: number }>({
+    name: 'max_consecutive_same_type',
+    category: 'count',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['step_type', 'max_consecutive'],
+      additionalProperties: false,
+      properties: { step_type, max_consecutive: { type: 'integer', minimum: 1 } },
+    },
+    doc: 'Passes when fewer than `max_consecutive` of the type end the history. Another type is not applicable.',
+    example: { step_type: 'step.model', max_consecutive: 20 },
+    judges,
+    compile: (params, environment) => {
+      const type = canonicalType(params.step_type)
+      const run = environment.track<number>({
+        key: `run ${type}`,
+        init: () => 0,
+        add: (state, recorded) => (recorded.type === type ? state + 1 : 0),
+      })
+      const message = `${params.max_consecutive} \`${params.step_type}\` steps in a row came just before`
+      const remedy = 'do a step of another type first'
+      return (situation) => {
+        if (run(situation.history) < params.max_consecutive) return PASS
+        return stepViolation(situation, 'TOO_MANY_IN_A_ROW', message, remedy)
+      }
+    },
+  }),
+  defineStepRule<Counted & { property_path: string; budget: number }>({
+    name: 'usage_budget',
+    category: 'count',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['step_type', 'property_path', 'budget'],
+      additionalProperties: false,
+      properties: {
+        step_type,
+        property_path: { type: 'string', minLength: 1, description: 'field path, such as `usage.total_tokens`' },
+        budget: { type: 'number', minimum: 0, description: 'inclusive' },
+      },
+    },
+    doc: 'Passes when the sum over the history and this step is within the budget. What is no number counts 0.',
+    example: { step_type: 'step.model', property_path: 'usage.total_tokens', budget: 200_000 },
+    judges,
+    compile: (params, environment) => {
+      const { property_path: path, budget } = params
+      const type = canonicalType(params.step_type)
+      const amountIn = compileStepField(path, 'property_path')
+      const amountNow = compileField(path, 'property_path')
+      const sum = environment.track<number | null>({
+        key: `sum ${type} ${path}`,
+        init: () => 0,
+        add: (state, recorded) =>
+          state === null || recorded.type !== type ? state : added(state, amountIn, recorded.step),
+      })
+      // Amounts are decimal fractions that doubles only approximate: ten times 0.1 fits a budget of 1.
+      const limit = budget * (1 + 1e-9)
+      const message = `with this step \`${path}\` adds up to more than ${budget}`
+      return (situation) => {
+        const before = sum(situation.history)
+        if (before === null) throw new AmbiguousField(path)
+        const now = amountOf(amountNow(situation))
+        if (before + now <= limit) return PASS
+        const remedy =
+          now <= limit ? 'end this task; a new one counts from zero' : `keep \`${path}\` to at most ${budget}`
+        return stepViolation(situation, 'BUDGET_EXCEEDED', message, remedy)
+      }
+    },
+  }),
+  defineStepRule<Counted & { max_steps: number; window_seconds: number }>({
     name: 'step_rate_limit',
     category: 'count',
     scopes,
@@ -58,39 +131,68 @@ export const countRules = [
     },
     doc: 'Passes when fewer than `max_steps` of the type lie in (now − window, now]. Another type is not applicable.',
     example: { step_type: 'step.resource', max_steps: 60, window_seconds: 60 },
+    judges,
     compile: (params, environment) => {
       const type = canonicalType(params.step_type)
-      const recent = environment.track<RecentSteps>({
+      const recent = environment.track<Ring>({
         key: `recent ${type} ${params.max_steps}`,
-        init: () => ({ ring: [], next: 0 }),
-        add: (state, recorded) => {
-          if (recorded.type !== type) return state
-          state.ring[state.next] = { at: recorded.at, evidence: evidenceOfRecorded(recorded) }
-          state.next = (state.next + 1) % params.max_steps
-          return state
-        },
+        init: () => ({ at: [], number: [], name: [], next: 0 }),
+        add: (state, recorded) => (recorded.type === type ? push(state, recorded, params.max_steps) : state),
+        copy: ({ at, number, name, next }) => ({ at: [...at], number: [...number], name: [...name], next }),
       })
       const window = params.window_seconds * 1000
-      return ({ step, history, now }) => {
-        if (step === null || canonicalType(step.step_type) !== type) return NOT_APPLICABLE
-        const { ring, next } = recent(history)
+      const message = `${params.max_steps} \`${params.step_type}\` steps within ${params.window_seconds} seconds`
+      return (situation) => {
+        const ring = recent(situation.history)
+        if (ring.at.length < params.max_steps) return PASS
         // Times never decrease within a task, so the oldest of the last max_steps decides alone.
-        const oldest = ring.length < params.max_steps ? undefined : ring[next]
-        if (oldest === undefined || oldest.at <= now - window) return PASS
-        const seconds = Math.max(1, Math.ceil((oldest.at + window - now) / 1000))
-        return {
-          code: 'TOO_FAST',
-          message: `${params.max_steps} \`${params.step_type}\` steps within ${params.window_seconds} seconds`,
-          evidence: [oldest.evidence, evidenceOf(step)],
-          remedy: `wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`,
-        }
+        const oldest = ring.at[ring.next] ?? 0
+        if (oldest <= situation.now - window) return PASS
+        const seconds = Math.max(1, Math.ceil((oldest + window - situation.now) / 1000))
+        const remedy = `wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`
+        return stepViolation(situation, 'TOO_FAST', message, remedy, evidenceAt(ring, ring.next, params.step_type))
       }
     },
   }),
 ]
 
-/** The last `max_steps` steps of a type; `next` is where the oldest stands once the ring is full. */
-interface RecentSteps {
-  readonly ring: { at: number; evidence: EvidenceStep }[]
+/** Negative amounts and what is no finite number count nothing. */
+function amountOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
+}
+
+/** The sum with one step more; null for good once a step said two amounts. */
+function added(sum: number, amountIn: (step: Step) => unknown, step: Step): number | null {
+  try {
+    return sum + amountOf(amountIn(step))
+  } catch (error) {
+    if (error instanceof AmbiguousField) return null
+    throw error
+  }
+}
+
+/**
+ * The last steps of a type, in parallel lists because there may be a ring for each of 10,000 tasks; `next` is where the
+ * oldest stands once the ring is full.
+ */
+interface Ring {
+  readonly at: number[]
+  readonly number: number[]
+  readonly name: (string | null)[]
   next: number
+}
+
+function push(ring: Ring, { step, at, position }: Recorded, size: number): Ring {
+  const { next } = ring
+  const before = ring.name[(next + size - 1) % size]
+  ring.at[next] = at
+  ring.number[next] = step.step ?? position
+  // Equal names share one string: most steps of a task have few.
+  ring.name[next] = before !== undefined && before === step.step_name ? before : (step.step_name ?? null)
+  ring.next = (next + 1) % size
+  return ring
+}
+
+function evidenceAt(ring: Ring, index: number, step_type: string): EvidenceStep {
+  return { step: ring.number[index] ?? null, step_type, step_name: ring.name[index] ?? null }
 }

@@ -2,7 +2,7 @@
 import { canonicalType } from '../steps.js'
 import { compileField, sameJson } from './lookup.js'
 import { compileAnchored } from './pattern.js'
-import { defineRule, evidenceOf, type Finding, PASS, type Scope, type Situation } from './rule.js'
+import { defineRule, evidenceOf, type Finding, PASS, ParameterError, type Scope, type Situation } from './rule.js'
 
 const scopes: readonly Scope[] = ['agent_registration', 'step_execution']
 const field = {
@@ -81,6 +81,42 @@ export const fieldRules = [
         const message =
           value === null ? `\`${params.field}\` is missing` : `\`${params.field}\` does not match the pattern`
         return finding(situation, 'FIELD_NO_MATCH', message, `give \`${params.field}\` the form the policy asks for`)
+      }
+    },
+  }),
+  defineRule<{ field: string; min?: number; max?: number }>({
+    name: 'field_in_range',
+    category: 'field',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['field'],
+      additionalProperties: false,
+      properties: {
+        field,
+        min: { type: 'number', description: 'inclusive' },
+        max: { type: 'number', description: 'inclusive' },
+      },
+    },
+    doc: 'Passes when the value is a finite number from `min` to `max`. A missing value, or any other, violates.',
+    example: { field: 'input.amount', min: 0, max: 500, target_step_names: ['refund'] },
+    compile: ({ field: path, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }) => {
+      if (min === Number.NEGATIVE_INFINITY && max === Number.POSITIVE_INFINITY)
+        throw new ParameterError('', 'give `min` or `max`, or both')
+      if (min > max) throw new ParameterError('max', `\`max\` ${max} is below \`min\` ${min}: no number fits`)
+      const get = compileField(path)
+      const limits = [
+        ...(Number.isFinite(min) ? [`at least ${min}`] : []),
+        ...(Number.isFinite(max) ? [`at most ${max}`] : []),
+      ]
+      const remedy = `set \`${path}\` to a number of ${limits.join(' and ')}`
+      return (situation) => {
+        const value = get(situation)
+        if (typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max) return PASS
+        const problem =
+          value === null ? 'is missing' : typeof value === 'number' ? 'is out of range' : 'is not a number'
+        return finding(situation, 'FIELD_NOT_IN_RANGE', `\`${path}\` ${problem}`, remedy)
       }
     },
   }),

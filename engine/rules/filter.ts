@@ -30,61 +30,104 @@ export interface TargetFilter {
 
 export const targetKeys = Object.keys(targetSchema) as readonly (keyof TargetFilter)[]
 
-/** What a step must be to be meant: a type, and perhaps a verb and some fields. */
+/** Which steps are meant; whatever is left out accepts all. */
 export interface StepPattern {
-  readonly step_type: string
-  readonly verb?: string | undefined
+  readonly step_types?: readonly string[] | undefined
+  readonly verbs?: readonly string[] | undefined
+  readonly step_names?: readonly string[] | undefined
   readonly filter?: JsonMap | undefined
-  /** What a step counts as when its fields are ambiguous: true where matching is held against it. */
-  readonly when_ambiguous: boolean
+  /** Steps of this type are meant whatever their verb. */
+  readonly any_verb_for?: string
 }
 
-/** A predicate over recorded steps. Throws ParameterError for a filter path that is none. */
-export function compilePattern(pattern: StepPattern, parameter: string): (step: Step) => boolean {
-  const type = canonicalType(pattern.step_type)
+/**
+ * A predicate over recorded steps, where no context is at hand. A step with ambiguous fields counts as `when_ambiguous`
+ * says: true where matching is held against it. Throws ParameterError for a filter path that is none.
+ */
+export function compilePattern(
+  pattern: StepPattern,
+  when_ambiguous: boolean,
+  parameter: string,
+): (step: Step) => boolean {
   const conditions = Object.entries(pattern.filter ?? {}).map(([path, wanted]) => {
     const get = compileStepField(path, parameter)
     const accepts = acceptor(path, wanted)
     return (step: Step) => accepts(get(step))
   })
+  const tests = [...typeTests(pattern), ...headTests(pattern), ...conditions]
   return (step) => {
-    if (canonicalType(step.step_type) !== type) return false
-    if (pattern.verb !== undefined && step.verb !== pattern.verb) return false
     try {
-      return conditions.every((holds) => holds(step))
+      for (const test of tests) if (!test(step)) return false
+      return true
     } catch (error) {
-      if (error instanceof AmbiguousField) return pattern.when_ambiguous
+      if (error instanceof AmbiguousField) return when_ambiguous
       throw error
     }
   }
 }
 
-/** Wraps a check so that steps outside the target filter are not applicable. */
-export function withTarget(filter: TargetFilter, check: Check): Check {
-  const tests: ((situation: Situation, step: Step) => boolean)[] = []
-  const types = filter.target_step_types && new Set(filter.target_step_types.map(canonicalType))
-  if (types) tests.push((_, step) => types.has(canonicalType(step.step_type)))
-  const verbs = targetVerbs(filter)
-  if (verbs) tests.push((_, step) => step.verb !== undefined && verbs.has(step.verb))
-  const names = filter.target_step_names && new Set(filter.target_step_names)
-  if (names) tests.push((_, step) => step.step_name !== undefined && names.has(step.step_name))
-  for (const [path, wanted] of Object.entries(filter.target_property_filter ?? {})) {
-    const get = compileField(path, 'target_property_filter')
+/** The same as a predicate over situations; an ambiguous field is thrown, and so violates. */
+export function compileTarget(
+  pattern: StepPattern,
+  parameter = 'target_property_filter',
+): ((situation: Situation, step: Step) => boolean) | null {
+  const conditions = Object.entries(pattern.filter ?? {}).map(([path, wanted]) => {
+    const get = compileField(path, parameter)
     const accepts = acceptor(path, wanted)
-    tests.push((situation) => accepts(get(situation)))
-  }
-  if (tests.length === 0) return check
-  return (situation) => {
-    const { step } = situation
-    if (step === null) return NOT_APPLICABLE
-    for (const test of tests) if (!test(situation, step)) return NOT_APPLICABLE
-    return check(situation)
+    return (_: Step, situation: Situation) => accepts(get(situation))
+  })
+  const tests: ((step: Step, situation: Situation) => boolean)[] = [
+    ...typeTests(pattern),
+    ...headTests(pattern),
+    ...conditions,
+  ]
+  const [first, ...others] = tests
+  if (first === undefined) return null
+  if (others.length === 0) return (situation, step) => first(step, situation)
+  return (situation, step) => {
+    for (let index = 0; index < tests.length; index++) if (!tests[index]?.(step, situation)) return false
+    return true
   }
 }
 
-function targetVerbs(filter: TargetFilter): Set<string> | null {
-  if (filter.target_verb === undefined && filter.target_verbs === undefined) return null
-  return new Set([...(filter.target_verbs ?? []), ...(filter.target_verb === undefined ? [] : [filter.target_verb])])
+/** Wraps a check so that steps outside the pattern are not applicable. */
+export function withTarget(pattern: StepPattern, check: Check): Check {
+  const isTarget = compileTarget(pattern)
+  if (isTarget === null) return check
+  return (situation) => {
+    const { step } = situation
+    return step !== null && isTarget(situation, step) ? check(situation) : NOT_APPLICABLE
+  }
+}
+
+/** The pattern that a rule's target parameters make. */
+export function targetPattern(filter: TargetFilter): StepPattern {
+  const { target_step_types, target_verb, target_verbs, target_step_names, target_property_filter } = filter
+  const single = target_verb === undefined ? [] : [target_verb]
+  const verbs =
+    target_verbs === undefined && target_verb === undefined ? undefined : [...(target_verbs ?? []), ...single]
+  return { step_types: target_step_types, verbs, step_names: target_step_names, filter: target_property_filter }
+}
+
+type Test = (step: Step) => boolean
+
+function typeTests({ step_types }: StepPattern): Test[] {
+  if (step_types === undefined) return []
+  const [only, ...others] = step_types.map(canonicalType)
+  if (only !== undefined && others.length === 0) return [(step) => canonicalType(step.step_type) === only]
+  const types = new Set(step_types.map(canonicalType))
+  return [(step) => types.has(canonicalType(step.step_type))]
+}
+
+function headTests({ verbs, step_names, any_verb_for }: StepPattern): Test[] {
+  const wanted = verbs && new Set(verbs)
+  const names = step_names && new Set(step_names)
+  return [
+    ...(wanted
+      ? [(step: Step) => (step.verb !== undefined && wanted.has(step.verb)) || step.step_type === any_verb_for]
+      : []),
+    ...(names ? [(step: Step) => step.step_name !== undefined && names.has(step.step_name)] : []),
+  ]
 }
 
 /** Strictly equal; a list means one of; null means missing. Step types are compared by their canonical names. */

@@ -1,11 +1,11 @@
 // The rule about time (engine.md §3, 23). Compound rules are in compound.ts.
-import { defineRule, evidenceOf, PASS, ParameterError } from './rule.js'
+import { defineStepRule, PASS, ParameterError, stepViolation } from './rule.js'
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 type Day = (typeof weekdays)[number]
 
 export const flowRules = [
-  defineRule<{ start_hour: number; end_hour: number; timezone: string; days?: readonly Day[] }>({
+  defineStepRule<{ start_hour: number; end_hour: number; timezone: string; days?: readonly Day[] }>({
     name: 'working_hours_only',
     category: 'flow',
     scopes: ['step_execution'],
@@ -33,11 +33,10 @@ export const flowRules = [
         return hour >= start ? days.has(dayName(day)) : hour < end && days.has(dayName(day - 1))
       }
       const remedy = `wait for the hours from ${start} to ${end} in ${params.timezone}`
-      return ({ step, now }) => {
-        const { hour, day } = local(now)
-        if (isOpen(hour, day)) return PASS
-        const evidence = step === null ? [] : [evidenceOf(step)]
-        return { code: 'OUTSIDE_HOURS', message: 'now is outside the hours that are allowed', evidence, remedy }
+      const message = 'now is outside the hours that are allowed'
+      return (situation) => {
+        const { hour, day } = local(situation.now)
+        return isOpen(hour, day) ? PASS : stepViolation(situation, 'OUTSIDE_HOURS', message, remedy)
       }
     },
   }),

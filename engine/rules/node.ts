@@ -1,38 +1,228 @@
-// The platform's node rules (seed §2, sequence rules), in the same registry.
-import { canonicalType } from '../steps.js'
-import { defineRule, evidenceOf, NOT_APPLICABLE, PASS } from './rule.js'
+// The platform's node rules (seed §2), in the same registry. At task_execution they judge the whole finished task:
+// each step against what preceded it, and the end itself.
+import { canonicalType, type JsonMap } from '../steps.js'
+import { anotherLevel, levelOf, levels } from './classification.js'
+import { compilePattern, compileTarget, filterSchema } from './filter.js'
+import { nodeCheck } from './node-check.js'
+import { defineStepRule, PASS, type Scope, stepViolation } from './rule.js'
+import { stepType, stepTypes } from './track.js'
+
+const scopes: readonly Scope[] = ['step_execution', 'task_execution']
+const atEnd: readonly Scope[] = ['task_execution']
+const nodeType: JsonMap = { ...stepType, description: 'a step type, such as `LLM_CALL` or `step.model`' }
+const target_node_types: JsonMap = { ...stepTypes, description: 'the nodes that are checked' }
 
 export const nodeRules = [
-  defineRule<{ required_node_type: string }>({
+  defineStepRule<{ required_predecessor_type: string; target_node_types?: readonly string[] }>({
+    name: 'node_directly_preceded_by',
+    category: 'path',
+    scopes,
+    targets: false,
+    params: {
+      type: 'object',
+      required: ['required_predecessor_type'],
+      additionalProperties: false,
+      properties: { required_predecessor_type: nodeType, target_node_types },
+    },
+    doc: 'Passes when the node directly before is of that type. Without `target_node_types` all but the first are checked.',
+    example: { required_predecessor_type: 'step.gate', target_node_types: ['step.exec'] },
+    compile: ({ required_predecessor_type, target_node_types }, environment) => {
+      const required = canonicalType(required_predecessor_type)
+      const targets = target_node_types && new Set(target_node_types.map(canonicalType))
+      return nodeCheck<string | null>(environment, {
+        key: `last node ${JSON.stringify([required, targets && [...targets]])}`,
+        init: null,
+        next: (_, type) => type,
+        fits: (type, before) => {
+          const checked = targets === undefined ? before !== null : targets.has(type)
+          return checked ? before === required : null
+        },
+        code: 'NOT_DIRECTLY_PRECEDED',
+        message: `a node is not directly preceded by \`${required_predecessor_type}\``,
+        remedy: `a \`${required_predecessor_type}\` right before it`,
+      })
+    },
+  }),
+  defineStepRule<{ required_predecessor_type: string; target_node_types: readonly string[] }>({
+    name: 'node_requires_predecessor',
+    category: 'path',
+    scopes,
+    targets: false,
+    params: {
+      type: 'object',
+      required: ['required_predecessor_type', 'target_node_types'],
+      additionalProperties: false,
+      properties: { required_predecessor_type: nodeType, target_node_types },
+    },
+    doc: 'Passes when a node of that type came anywhere earlier.',
+    example: { required_predecessor_type: 'step.message', target_node_types: ['step.resource'] },
+    compile: ({ required_predecessor_type, target_node_types }, environment) => {
+      const required = canonicalType(required_predecessor_type)
+      const targets = new Set(target_node_types.map(canonicalType))
+      return nodeCheck<boolean>(environment, {
+        key: `node seen ${JSON.stringify([required, ...targets])}`,
+        init: false,
+        next: (seen, type) => seen || type === required,
+        fits: (type, seen) => (targets.has(type) ? seen : null),
+        code: 'PREDECESSOR_MISSING',
+        message: `a node has no \`${required_predecessor_type}\` before it`,
+        remedy: `a \`${required_predecessor_type}\` before it`,
+      })
+    },
+  }),
+  defineStepRule<{ required_node_type: string }>({
     name: 'execution_contains_node_before_current',
     category: 'path',
-    scopes: ['task_execution'],
+    scopes: atEnd,
     targets: false,
     params: {
       type: 'object',
       required: ['required_node_type'],
       additionalProperties: false,
-      properties: { required_node_type: { type: 'string', minLength: 1, description: 'a step type or node type' } },
+      properties: { required_node_type: nodeType },
     },
     doc: 'Passes when the finished task holds such a node before its end.',
     example: { required_node_type: 'START_NODE' },
-    compile: (params, environment) => {
-      const type = canonicalType(params.required_node_type)
+    compile: ({ required_node_type }, environment) => {
+      const type = canonicalType(required_node_type)
       const seen = environment.track<boolean>({
         key: `seen ${type}`,
         init: () => false,
         add: (state, recorded) => state || recorded.type === type,
       })
-      return ({ step, history }) => {
-        if (step === null) return NOT_APPLICABLE
-        if (seen(history)) return PASS
-        return {
-          code: 'NODE_MISSING',
-          message: `the task has no \`${params.required_node_type}\` before its end`,
-          evidence: [evidenceOf(step)],
-          remedy: `log a \`${params.required_node_type}\` in every task`,
-        }
+      const message = `the task has no \`${required_node_type}\` before its end`
+      const remedy = `log a \`${required_node_type}\` in every task`
+      return (situation) => (seen(situation.history) ? PASS : stepViolation(situation, 'NODE_MISSING', message, remedy))
+    },
+  }),
+  defineStepRule<{
+    forbidden_node_type: string
+    agent_risk_classifications: readonly string[]
+    node_attribute_filter?: JsonMap
+  }>({
+    name: 'node_forbidden_for_agent_classification',
+    category: 'classification',
+    scopes,
+    targets: false,
+    params: {
+      type: 'object',
+      required: ['forbidden_node_type', 'agent_risk_classifications'],
+      additionalProperties: false,
+      properties: {
+        forbidden_node_type: nodeType,
+        agent_risk_classifications: levels,
+        node_attribute_filter: { ...filterSchema, description: 'only nodes with these fields' },
+      },
+    },
+    doc: "Passes when the agent's risk level is not in the list. Without such a node it is not applicable.",
+    example: {
+      forbidden_node_type: 'step.resource',
+      agent_risk_classifications: ['minimal'],
+      node_attribute_filter: { is_external_call: true },
+    },
+    compile: ({ forbidden_node_type, agent_risk_classifications, node_attribute_filter }, environment) => {
+      const pattern = { step_types: [forbidden_node_type], filter: node_attribute_filter }
+      const isSuch = compilePattern(pattern, true, 'node_attribute_filter')
+      const isSuchNow = compileTarget(pattern, 'node_attribute_filter')
+      const check = nodeCheck<null>(environment, {
+        key: `node kind ${JSON.stringify(pattern)}`,
+        init: null,
+        next: () => null,
+        fits: (_type, _before, step) => (isSuch(step) ? false : null),
+        fits_now: (situation) => (isSuchNow?.(situation, situation.step) === false ? null : false),
+        code: 'FORBIDDEN_FOR_CLASSIFICATION',
+        message: `agents of this risk level have no such \`${forbidden_node_type}\` nodes`,
+        remedy: anotherLevel,
+      })
+      const listed = new Set(agent_risk_classifications)
+      return (situation) => {
+        const answer = check(situation)
+        return typeof answer === 'object' && !listed.has(levelOf(situation)) ? PASS : answer
+      }
+    },
+  }),
+  defineStepRule<{ max_calls: number; node_type: string }>({
+    name: 'execution_max_tool_calls',
+    category: 'count',
+    scopes: atEnd,
+    targets: false,
+    params: {
+      type: 'object',
+      required: ['max_calls', 'node_type'],
+      additionalProperties: false,
+      properties: { max_calls: { type: 'integer', minimum: 0 }, node_type: nodeType },
+    },
+    doc: 'Passes when the finished task holds at most `max_calls` nodes of the type.',
+    example: { max_calls: 50, node_type: 'step.resource' },
+    compile: ({ max_calls, node_type }, environment) => {
+      const type = canonicalType(node_type)
+      const count = environment.track<number>({
+        key: `count ${type}`,
+        init: () => 0,
+        add: (state, recorded) => (recorded.type === type ? state + 1 : state),
+      })
+      const message = `the task has more than ${max_calls} \`${node_type}\` nodes`
+      return (situation) => {
+        const own = canonicalType(situation.step.step_type) === type ? 1 : 0
+        if (count(situation.history) + own <= max_calls) return PASS
+        return stepViolation(situation, 'TOO_MANY_CALLS', message, 'spread the work over several tasks')
+      }
+    },
+  }),
+  defineStepRule<{ required_sequence: readonly string[]; strict_order?: boolean }>({
+    name: 'execution_requires_node_sequence',
+    category: 'path',
+    scopes: atEnd,
+    targets: false,
+    params: {
+      type: 'object',
+      required: ['required_sequence'],
+      additionalProperties: false,
+      properties: {
+        required_sequence: { ...stepTypes, description: 'node types in order' },
+        strict_order: { type: 'boolean', description: 'default false; true: nothing lies between them' },
+      },
+    },
+    doc: 'Passes when the finished task holds the nodes in this order.',
+    example: { required_sequence: ['task.start', 'step.gate', 'task.end'] },
+    compile: ({ required_sequence, strict_order = false }, environment) => {
+      const wanted = required_sequence.map(canonicalType)
+      const advance = strict_order ? contiguous(wanted) : scattered(wanted)
+      const progress = environment.track<number>({
+        key: `node sequence ${strict_order} ${JSON.stringify(wanted)}`,
+        init: () => 0,
+        add: (state, recorded) => advance(state, recorded.type),
+      })
+      const listed = required_sequence.map((type) => `\`${type}\``).join(', ')
+      const message = `the task does not hold ${listed} in this order${strict_order ? ', one right after the other' : ''}`
+      const remedy = `log ${listed} in this order in every task`
+      return (situation) => {
+        const reached = advance(progress(situation.history), canonicalType(situation.step.step_type))
+        return reached === wanted.length ? PASS : stepViolation(situation, 'SEQUENCE_MISSING', message, remedy)
       }
     },
   }),
 ]
+
+type Advance = (matched: number, type: string) => number
+
+/** How many of the sequence have been met, in order; once all have, that stays. */
+function scattered(wanted: readonly string[]): Advance {
+  return (matched, type) => (wanted[matched] === type ? matched + 1 : matched)
+}
+
+/** The same with nothing between them: on a mismatch the longest border goes on (Knuth, Morris and Pratt 1977). */
+function contiguous(wanted: readonly string[]): Advance {
+  const border = [0]
+  for (let index = 1; index < wanted.length; index++) {
+    let length = border[index - 1] ?? 0
+    while (length > 0 && wanted[length] !== wanted[index]) length = border[length - 1] ?? 0
+    border.push(wanted[length] === wanted[index] ? length + 1 : 0)
+  }
+  return (matched, type) => {
+    if (matched === wanted.length) return matched
+    let length = matched
+    while (length > 0 && wanted[length] !== type) length = border[length - 1] ?? 0
+    return wanted[length] === type ? length + 1 : 0
+  }
+}

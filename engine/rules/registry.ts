@@ -8,18 +8,24 @@ import { countRules } from './count.js'
 import { fieldRules } from './field.js'
 import { targetSchema } from './filter.js'
 import { flowRules } from './flow.js'
+import { gateRules } from './gate.js'
 import { nodeRules } from './node.js'
 import { pathRules } from './path.js'
+import { predecessorRules } from './predecessor.js'
 import type { LeafRule, RuleDescription } from './rule.js'
+import { valueFlowRules } from './value-flow.js'
 
 /** The rules that answer for themselves. */
 export const leafRules: readonly LeafRule[] = [
   ...fieldRules,
+  ...predecessorRules,
+  ...gateRules,
   ...pathRules,
   ...countRules,
   ...classificationRules,
   ...contentRules,
   ...flowRules,
+  ...valueFlowRules,
   ...nodeRules,
 ]
 

@@ -46,12 +46,19 @@ export interface Situation {
 /** A compiled rule: pure, synchronous, and free of anything that parameters alone decide. */
 export type Check = (situation: Situation) => Answer
 
+/** What a rule sees that cannot be used at registration: there always is a step. */
+export interface StepSituation extends Situation {
+  readonly step: Step
+}
+
 /** Running knowledge about a task, kept up to date step by step so that no rule scans history. */
 export interface Tracker<S> {
   /** Trackers with the same key see the same steps the same way and share one state. */
   readonly key: string
   readonly init: () => S
   readonly add: (state: S, recorded: Recorded) => S
+  /** A state that may go on without the original; left out where states are never changed in place. */
+  readonly copy?: (state: S) => S
 }
 
 /** Where a compiled rule finds its tracker's state. */
@@ -81,26 +88,56 @@ export interface RuleDescription {
   readonly params: JsonMap
   readonly doc: string
   readonly example: JsonMap
-  /** Whether the rule takes the target filter. */
-  readonly targets: boolean
+  /** Whether the rule takes the target filter; `writes`: its verbs default to the writing ones, and step.exec is meant too. */
+  readonly targets: boolean | 'writes'
 }
 
 /** A rule that answers for itself, whatever its parameters are. */
 export interface LeafRule extends RuleDescription {
+  /** The only step types it can be applicable to; left out where it can be to any. */
+  readonly judges?: (params: JsonMap) => readonly string[]
   readonly compile: (params: JsonMap, environment: CompileEnvironment) => Check
 }
 
-interface LeafRuleOf<P> extends RuleDescription {
+interface LeafRuleOf<P, S extends Situation> extends RuleDescription {
   readonly example: P & JsonMap
-  readonly compile: (params: P, environment: CompileEnvironment) => Check
+  readonly judges?: (params: P) => readonly string[]
+  readonly compile: (params: P, environment: CompileEnvironment) => (situation: S) => Answer
 }
 
 /** Lets a list hold rules of different parameters; the schema has been checked before `compile` is called. */
-export function defineRule<P>(definition: LeafRuleOf<P>): LeafRule {
-  return { ...definition, compile: (params, environment) => definition.compile(params as P, environment) }
+export function defineRule<P>(definition: LeafRuleOf<P, Situation>): LeafRule {
+  const { judges } = definition
+  return {
+    ...definition,
+    ...(judges && { judges: (params: JsonMap) => judges(params as P) }),
+    compile: (params, environment) => definition.compile(params as P, environment),
+  } as LeafRule
+}
+
+/** A rule about steps: its scopes leave registration out, which is the only situation without a step. */
+export function defineStepRule<P>(definition: LeafRuleOf<P, StepSituation>): LeafRule {
+  return defineRule(definition as unknown as LeafRuleOf<P, Situation>)
 }
 
 /** The step under judgement as evidence; its number is null until it is recorded. */
 export function evidenceOf(step: Step): EvidenceStep {
   return { step: step.step ?? null, step_type: step.step_type, step_name: step.step_name ?? null }
+}
+
+/** A recorded step as evidence, numbered as it was logged, else by its place in the history. */
+export function evidenceOfRecorded({ step, position }: Recorded): EvidenceStep {
+  return { ...evidenceOf(step), step: step.step ?? position }
+}
+
+/** A violation by the step under judgement, after the earlier steps that led to it. */
+export function stepViolation(
+  { step }: StepSituation,
+  code: string,
+  message: string,
+  remedy: string,
+  ...earlier: readonly (EvidenceStep | null)[]
+): Finding {
+  const evidence = [...earlier.filter((one) => one !== null), evidenceOf(step)]
+  return { code, message, evidence, remedy }
 }

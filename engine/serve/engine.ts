@@ -5,64 +5,88 @@ import type {
   EndedTask,
   EndTaskRequest,
   EvaluateRequest,
-  Evaluation,
-  LocalRegistration,
   RecordedStep,
   RecordRequest,
+  ReleasedReservation,
+  ReleaseRequest,
 } from '@svc/schemas'
 import { actionDigest } from '../log/record.js'
-import { evaluate } from '../policy/evaluate.js'
-import { newHistory, record } from '../policy/history.js'
+import { record } from '../policy/history.js'
+import { occasionOf } from '../policy/plan.js'
 import { registrationFacts } from '../registration.js'
-import type { Scope } from '../rules/rule.js'
-import type { LoadedPolicies } from '../source/source.js'
+import type { PolicySource } from '../source/source.js'
 import { isBlocked, type JsonMap, verbProblem } from '../steps.js'
 import type { Sink } from '../trace/sink.js'
 import { ServeError } from './errors.js'
+import { createJudge, type Judge, type JudgedEvaluation } from './judge.js'
 import { incidentLines, stepLine } from './lines.js'
-import { awaitRecord, type Task, type Tasks, takeDecision } from './tasks.js'
+import type { Meter } from './metrics.js'
+import { awaitRecord, type Reservation, reservedFor, type Task, takeDecision } from './task.js'
+import { createTasks, type Tasks } from './tasks.js'
 
 export interface EngineParts {
-  readonly policies: LoadedPolicies
-  readonly tasks: Tasks
+  readonly source: PolicySource
   readonly sink: Sink
+  /** Whether nothing is allowed while nothing is enforced (engine.md §6). */
+  readonly fail_closed: boolean
   readonly clock: () => number
   readonly newId: () => string
+  readonly meter: Meter
 }
 
 export interface LocalEngine {
-  readonly evaluate: (request: EvaluateRequest) => Evaluation
-  readonly record: (request: RecordRequest) => RecordedStep
+  readonly evaluate: (request: EvaluateRequest) => Promise<JudgedEvaluation>
+  readonly record: (request: RecordRequest) => Promise<RecordedStep>
+  readonly release: (request: ReleaseRequest) => ReleasedReservation
   readonly endTask: (request: EndTaskRequest) => Promise<EndedTask>
-  readonly registerAgent: (body: AgentRegistration) => LocalRegistration
+  readonly registerAgent: (body: AgentRegistration) => JudgedEvaluation & { readonly agent_id: string }
+  /** Tasks in memory. */
+  readonly tasks: () => number
+}
+
+/** Histories kept: this many tasks, none older than a day (engine.md §7). */
+const limits = { most: 10_000, oldest: 24 * 3600 * 1000 }
+/** Agents that can be registered here; one more is refused rather than another forgotten, with its tools. */
+const mostAgents = 10_000
+
+interface Workings extends EngineParts {
+  readonly judge: Judge
+  readonly tasks: Tasks
+  readonly agents: Map<string, JsonMap>
+  /** The task of each reservation. */
+  readonly reservations: Map<string, Task>
 }
 
 export function createEngine(parts: EngineParts): LocalEngine {
-  const agents = new Map<string, JsonMap>()
+  const tasks = createTasks({ set: () => parts.source.current().set, recall: parts.sink.recall, ...limits })
+  const it: Workings = { ...parts, judge: createJudge(parts), tasks, agents: new Map(), reservations: new Map() }
   return {
-    evaluate: (request) => evaluateIntended(parts, agents, request),
-    record: ({ step }) => recordStep(parts, agents, step),
+    evaluate: (request) => evaluateIntended(it, request),
+    record: ({ step }) => recordStep(it, step),
+    release: ({ evaluation_id }) => ({ status: 'ok', released: release(it, evaluation_id) }),
     endTask: async ({ task_id }) => {
-      endTask(parts, task_id)
-      await parts.sink.flush()
+      await endTask(it, task_id)
+      await it.sink.flush()
       return { status: 'ok', task_id }
     },
-    registerAgent: (body) => registerAgent(parts, agents, body),
+    registerAgent: (body) => registerAgent(it, body),
+    tasks: tasks.count,
   }
 }
 
-type Agents = Map<string, JsonMap>
-
-/** Judges a step that has not happened. Nothing but the decision is remembered. */
-function evaluateIntended(parts: EngineParts, agents: Agents, { intended, context }: EvaluateRequest): Evaluation {
+/** Judges a step that has not happened. Nothing but the decision is remembered, and what it reserves. */
+async function evaluateIntended(it: Workings, { intended, context, reserve }: EvaluateRequest) {
   checkStep(intended, 'intended')
   checkContext(intended, context)
   const { agent_id, task_id } = context
-  const now = parts.clock()
-  const task = parts.tasks.open(task_id, now)
-  task.facts = factsOf(agents, context)
-  const evaluation = judge(parts, task, { agent_id, task_id, timestamp: timeOf(now), ...intended })
+  const now = it.clock()
+  const task = await it.tasks.open(task_id, now)
+  task.facts = it.judge.facts(it.agents.get(agent_id), context)
+  const step = { agent_id, task_id, timestamp: timeOf(now), ...intended }
+  const evaluation = it.judge.step(task, step, occasionIn(task, step))
   awaitRecord(task, evaluation)
+  if (reserve === true && !evaluation.blocked) reserveStep(it, task, evaluation.evaluation_id, { step, at: now })
+  it.meter.evaluated(evaluation.outcome)
   return evaluation
 }
 
@@ -76,42 +100,29 @@ function checkContext(intended: Behavior, context: EvaluateRequest['context']): 
     throw invalid('context.agent_allowed_tools', 'is another name of `declared_tools`: give one of them')
 }
 
-/** The agent as registered here, with what the context says of it now. */
-function factsOf(agents: Agents, { agent_allowed_tools, ...context }: EvaluateRequest['context']): JsonMap {
-  const declared_tools = context.declared_tools ?? agent_allowed_tools
-  return { ...agents.get(context.agent_id), ...context, ...(declared_tools !== undefined && { declared_tools }) }
-}
-
-function judge({ policies, clock, newId }: EngineParts, task: Task, step: Behavior): Evaluation {
-  const scopes: Scope[] =
-    step.step_type === 'task.end' && !task.ended ? ['step_execution', 'task_execution'] : ['step_execution']
-  const situation = { step, agent: task.facts, context: task.facts, history: task.history, now: clock() }
-  const decision = evaluate(policies.set, scopes, situation)
-  return {
-    evaluation_id: newId(),
-    ...decision,
-    action_digest: actionDigest(step),
-    ...(task.history_lost && { history_lost: true }),
-  }
+/** Task rules are asked once, at the first task.end. */
+function occasionIn(task: Task, step: Behavior) {
+  return task.ended ? 'step' : occasionOf(step)
 }
 
 /** Takes in a step that happened, joined with the decision on it, and writes it to the trace. */
-function recordStep(parts: EngineParts, agents: Agents, sent: Behavior): RecordedStep {
+async function recordStep(it: Workings, sent: Behavior): Promise<RecordedStep> {
   checkStep(sent, 'step')
   const { task_id } = sent
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
-  const now = parts.clock()
-  const task = parts.tasks.open(task_id, now)
-  const known = sent.agent_id === undefined ? undefined : agents.get(sent.agent_id)
-  if (Object.keys(task.facts).length === 0 && known !== undefined) task.facts = known
+  const now = it.clock()
+  const task = await it.tasks.open(task_id, now)
+  const known = sent.agent_id === undefined ? undefined : it.agents.get(sent.agent_id)
+  if (Object.keys(task.facts).length === 0 && known !== undefined) task.facts = it.judge.facts(known, {})
   const step = {
     ...agentOf(task),
     ...sent,
     step: sent.step ?? task.last_step + 1,
     timestamp: sent.timestamp ?? timeOf(now),
   }
-  keep(parts, task, step, decisionOn(parts, task, step))
-  if (isBlocked(step)) stopTask(parts, task, step)
+  keep(it, task, step, decisionOn(it, task, step))
+  if (isBlocked(step)) stopTask(it, task, step)
+  await it.sink.settled()
   return { step: step.step, task_id }
 }
 
@@ -119,59 +130,78 @@ function recordStep(parts: EngineParts, agents: Agents, sent: Behavior): Recorde
  * The decision the step was asked for. One that allowed something else says nothing of what was done, so that is judged
  * now, before it joins the history; one that blocked stands, whatever the step has been turned into.
  */
-function decisionOn(parts: EngineParts, task: Task, step: Behavior): Evaluation {
+function decisionOn(it: Workings, task: Task, step: Behavior): JudgedEvaluation {
   const action_digest = actionDigest(step)
   const asked = takeDecision(task, step.meta?.evaluation_id, action_digest)
-  if (asked === null) return judge(parts, task, step)
+  if (asked === null) return it.judge.step(task, step, occasionIn(task, step))
+  it.reservations.delete(asked.evaluation_id)
   if (asked.blocked || asked.action_digest === action_digest) return asked
-  return { ...judge(parts, task, step), evaluation_id: asked.evaluation_id }
+  return { ...it.judge.step(task, step, occasionIn(task, step)), evaluation_id: asked.evaluation_id }
 }
 
-function keep(parts: EngineParts, task: Task, step: Behavior & { step: number }, evaluation: Evaluation): void {
-  const now = parts.clock()
-  record(parts.policies.set, task.history, step, now)
+function keep(it: Workings, task: Task, step: Behavior & { step: number }, evaluation: JudgedEvaluation): void {
+  const now = it.clock()
+  record(task.set, task.history, step, now)
   task.last_step = Math.max(task.last_step, step.step)
-  task.ended ||= step.step_type === 'task.end'
-  parts.sink.write(stepLine(step, evaluation, parts.policies.manifests, now))
-  for (const line of incidentLines(step, evaluation.policies, now, evaluation.blocked)) parts.sink.write(line)
+  task.ended ||= occasionOf(step) === 'last_step'
+  it.sink.write(stepLine(step, evaluation, it.source.current().manifests, now))
+  const incidents = incidentLines(step, evaluation.policies, now, evaluation.blocked)
+  for (const line of incidents) it.sink.write(line)
+  it.meter.recorded(incidents.length)
 }
 
 /** A blocked step ends its task: the error and the end follow, so that the log is whole (seed §2). */
-function stopTask(parts: EngineParts, task: Task, { agent_id, task_id }: Behavior): void {
+function stopTask(it: Workings, task: Task, { agent_id, task_id }: Behavior): void {
   const whose = { ...(agent_id !== undefined && { agent_id }), ...(task_id !== undefined && { task_id }) }
   for (const step_type of ['task.error', 'task.end'] as const) {
-    const step = { ...whose, step_type, step: task.last_step + 1, timestamp: timeOf(parts.clock()) }
-    keep(parts, task, step, judge(parts, task, step))
+    const step = { ...whose, step_type, step: task.last_step + 1, timestamp: timeOf(it.clock()) }
+    keep(it, task, step, it.judge.step(task, step, occasionIn(task, step)))
   }
+}
+
+/** Lets an allowed step count until it is done, and forgets the promises that have run out. */
+function reserveStep({ reservations }: Workings, task: Task, evaluation_id: string, reservation: Reservation): void {
+  for (const [id, holder] of reservations) {
+    const held = holder.reserved.get(id)
+    if (held !== undefined && reservation.at - held.at < reservedFor) break
+    holder.reserved.delete(id)
+    reservations.delete(id)
+  }
+  task.reserved.set(evaluation_id, reservation)
+  reservations.set(evaluation_id, task)
+}
+
+/** Gives back what an allowed step had reserved; false when there is no such reservation (any more). */
+function release({ reservations }: Workings, evaluation_id: string): boolean {
+  const task = reservations.get(evaluation_id)
+  reservations.delete(evaluation_id)
+  return task?.reserved.delete(evaluation_id) ?? false
 }
 
 /** Task rules that no task.end has asked for are asked now; what they find goes to the trace and blocks nothing. */
-function endTask(parts: EngineParts, task_id: string): void {
-  const task = parts.tasks.find(task_id)
+async function endTask(it: Workings, task_id: string): Promise<void> {
+  const task = await it.tasks.close(task_id, it.clock())
   if (task === null) return
-  if (!task.ended) {
-    const step: Behavior = { ...agentOf(task), step_type: 'task.end', task_id }
-    const situation = { step, agent: task.facts, context: task.facts, history: task.history, now: parts.clock() }
-    const { policies } = evaluate(parts.policies.set, ['task_execution'], situation)
-    for (const line of incidentLines(step, policies, parts.clock())) parts.sink.write(line)
-  }
-  parts.tasks.end(task_id)
+  for (const evaluation_id of task.reserved.keys()) it.reservations.delete(evaluation_id)
+  task.reserved.clear()
+  if (task.ended) return
+  const step: Behavior = { ...agentOf(task), step_type: 'task.end', task_id }
+  const { policies } = it.judge.step(task, step, 'end')
+  const incidents = incidentLines(step, policies, it.clock())
+  for (const line of incidents) it.sink.write(line)
+  it.meter.recorded(incidents.length, 0)
 }
 
 /** Judges the fields as they were sent, and remembers them for the agent's steps. */
-function registerAgent(
-  { policies, sink, clock, newId }: EngineParts,
-  agents: Agents,
-  body: AgentRegistration,
-): LocalRegistration {
+function registerAgent(it: Workings, body: AgentRegistration) {
   const agent_id = body.agent_key
+  if (it.agents.size >= mostAgents && !it.agents.has(agent_id))
+    throw new ServeError('FULL', `${mostAgents} agents are registered here, the most there can be`)
   const agent = registrationFacts(body, agent_id)
-  agents.set(agent_id, agent)
-  const now = clock()
-  const situation = { step: null, agent, context: {}, history: newHistory(policies.set), now }
-  const decision = evaluate(policies.set, ['agent_registration'], situation)
-  for (const line of incidentLines({ agent_id }, decision.policies, now)) sink.write(line)
-  return { evaluation_id: newId(), ...decision, action_digest: null, agent_id }
+  it.agents.set(agent_id, agent)
+  const evaluation = it.judge.registration(agent)
+  for (const line of incidentLines({ agent_id }, evaluation.policies, it.clock())) it.sink.write(line)
+  return { ...evaluation, agent_id }
 }
 
 function checkStep(step: Behavior, path: string): void {
@@ -185,7 +215,8 @@ function invalid(path: string, message: string): ServeError {
 
 /** Whose step it is, as far as the task's last evaluation said. */
 function agentOf({ facts }: Task): Pick<Behavior, 'agent_id'> {
-  return typeof facts.agent_id === 'string' ? { agent_id: facts.agent_id } : {}
+  const { agent_id } = facts
+  return typeof agent_id === 'string' ? { agent_id } : {}
 }
 
 function timeOf(now: number): string {

@@ -6,6 +6,7 @@ export type ServeErrorCode = keyof typeof statusOf
 
 const statusOf = {
   MALFORMED: 400,
+  UNAUTHENTICATED: 401,
   FOREIGN_ORIGIN: 403,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
@@ -14,6 +15,7 @@ const statusOf = {
   MISDIRECTED: 421,
   INVALID: 422,
   INTERNAL: 500,
+  FULL: 503,
 } as const
 
 export type FieldErrors = Problem['errors']

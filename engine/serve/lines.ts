@@ -1,12 +1,13 @@
 // What the local engine writes of a step: the step with its decision, and the incidents it makes.
-import type { Behavior, Evaluation, PolicyResult } from '@svc/schemas'
+import type { Behavior, PolicyResult } from '@svc/schemas'
 import type { ManifestInEffect } from '../source/source.js'
 import type { TraceLine } from '../trace/sink.js'
+import type { JudgedEvaluation } from './judge.js'
 
 /** The step as recorded: `svc.eval` says how it was decided, `svc.manifests` on task.start what was in force (seed §2). */
 export function stepLine(
   step: Behavior,
-  evaluation: Evaluation,
+  evaluation: JudgedEvaluation,
   manifests: readonly ManifestInEffect[],
   now: number,
 ): TraceLine {
@@ -22,7 +23,9 @@ export function stepLine(
     'svc.eval': { evaluation_id, action, risk_score, policies: outcomes },
     ...(step.step_type === 'task.start' && { 'svc.manifests': manifests }),
   }
-  return { kind: 'step', recorded_at: new Date(now).toISOString(), ...step, meta }
+  // The task comes first, where whoever reads the trace back looks for it.
+  const { task_id = '' } = step
+  return { kind: 'step', recorded_at: new Date(now).toISOString(), task_id, ...step, meta }
 }
 
 /**

@@ -43,22 +43,32 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
     throw new ServeError('UNSUPPORTED_MEDIA_TYPE', 'send the body uncompressed')
 }
 
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
-  const tooLarge = new ServeError('TOO_LARGE', 'the body is larger than 1 MiB')
-  if (Number(request.headers['content-length'] ?? 0) > mostDiscarded) throw tooLarge
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of request) {
-      size += (chunk as Buffer).length
-      if (size <= largest) chunks.push(chunk as Buffer)
-      else if (size > mostDiscarded) throw tooLarge
-    }
-  } catch (error) {
-    throw error === tooLarge ? error : new ServeError('MALFORMED', 'the request ended before its body did')
-  }
-  if (size > largest) throw tooLarge
-  return Buffer.concat(chunks)
+/** Listens for chunks itself: an async iterator costs a quarter of a whole decision. */
+function readBytes(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const tooLarge = () => reject(new ServeError('TOO_LARGE', 'the body is larger than 1 MiB'))
+    if (Number(request.headers['content-length'] ?? 0) > mostDiscarded) return tooLarge()
+    const chunks: Buffer[] = []
+    let size = 0
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= largest) chunks.push(chunk)
+      else if (size > mostDiscarded) {
+        request.pause()
+        tooLarge()
+      }
+    })
+    request.on('end', () => {
+      if (size > largest) return tooLarge()
+      const [only] = chunks
+      resolve(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks))
+    })
+    const cutOff = () => reject(new ServeError('MALFORMED', 'the request ended before its body did'))
+    request.on('error', cutOff)
+    request.on('close', () => {
+      if (!request.complete) cutOff()
+    })
+  })
 }
 
 function parse(bytes: Buffer): unknown {

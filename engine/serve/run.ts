@@ -3,23 +3,23 @@ import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
+import { printable } from '../cli/printable.js'
 import type { ServeOptions } from '../cli/serve.js'
-import { loadFiles } from '../source/file.js'
-import { type LoadedPolicies, ungovernedLine } from '../source/source.js'
+import { fileSource } from '../source/file.js'
+import { type LoadedPolicies, type PolicySource, ungovernedLine } from '../source/source.js'
 import { openSink } from '../trace/choose.js'
 import type { Sink } from '../trace/sink.js'
+import { createAccess } from './access.js'
 import { createEngine } from './engine.js'
+import { createMeter } from './metrics.js'
 import { createLocalServer, type LocalServer } from './server.js'
-import { createTasks } from './tasks.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Histories kept: this many tasks, none older than a day (engine.md §7). */
-const limits = { most: 10_000, oldest: 24 * 3600 * 1000 }
-
 /** Runs until told to stop; returns the exit code. */
 export async function runServe(options: ServeOptions, env: Environment, out: Writable, err: Writable): Promise<number> {
-  const refusal = refusalOf(options, env)
+  const settings = settingsOf(options, env)
+  const refusal = refusalOf(options, settings, env)
   if (refusal !== null) {
     err.write(`svc serve: ${refusal}\n`)
     return 1
@@ -30,13 +30,15 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
       paths: options.policyFile,
       agent_key: options.agentKey ?? null,
     }
-    const policies = loadFiles(sources, Date.now())
-    const sink = openSink(options.logLocation, env, out, (line) => err.write(`svc serve: ${line}\n`))
-    const { server, warmUp } = assemble(policies, sink, err)
+    const report = (line: string) => err.write(`svc serve: ${printable(line)}\n`)
+    const source = fileSource(sources, Date.now, report)
+    const sink = openSink(options.logLocation, env, out, report)
+    const { server, warmUp } = assemble(source, sink, settings, err)
     await listen(server, options.port, options.host)
-    announce(server, policies, sink.on_stdout ? err : out, err)
+    announce(server, source.current(), sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
     await untilToldToStop()
+    await source.close()
     await stop(server, sink)
     return 0
   } catch (error) {
@@ -45,23 +47,41 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
   }
 }
 
-function refusalOf({ baseline, policyFile, host }: ServeOptions, env: Environment): string | null {
+interface Settings {
+  readonly host: string
+  /** What callers must show; null on a machine's own addresses, where none is needed. */
+  readonly token: string | null
+  readonly fail_closed: boolean
+}
+
+function settingsOf({ host, token, failClosed }: ServeOptions, env: Environment): Settings {
+  const said = token ?? env.SVC_LOCAL_TOKEN
+  return { host, token: said ? said : null, fail_closed: failClosed === true || env.SVC_FAIL_CLOSED === '1' }
+}
+
+/** Shorter ones are guessed. */
+const shortestToken = 16
+
+function refusalOf({ baseline, policyFile }: ServeOptions, { host, token }: Settings, env: Environment): string | null {
   if (baseline !== true && policyFile.length === 0) {
     const platform = ['SVC_API_URL', 'SVC_API_KEY', 'SVC_AGENT_KEY']
     const set = platform.filter((name) => env[name])
     const said = set.length === 0 ? '' : `${set.join(' and ')} ${set.length === 1 ? 'is' : 'are'} set, but `
     return `no policy source: give --baseline for the bundled baseline, or --policy-file PATH for your own manifests (${said}this version cannot fetch from a platform, which ${platform.join(', ')} would name)`
   }
-  if (!/^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host)) {
-    return `--host \`${host}\` can be reached from other machines: binding beyond loopback needs a token, which this version does not have; use 127.0.0.1`
+  if (token === null && !/^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host)) {
+    return `--host \`${host}\` can be reached from other machines: give a secret of at least ${shortestToken} characters with --token or SVC_LOCAL_TOKEN, or use 127.0.0.1`
   }
+  if (token !== null && token.length < shortestToken) return `the token is shorter than ${shortestToken} characters`
   return null
 }
 
-function assemble(policies: LoadedPolicies, sink: Sink, err: Writable): LocalServer {
-  const parts = { policies, sink, clock: Date.now, newId: () => randomUUID(), tasks: createTasks(policies.set, limits) }
+function assemble(source: PolicySource, sink: Sink, settings: Settings, err: Writable): LocalServer {
+  const { host, token, fail_closed } = settings
+  const parts = { source, sink, fail_closed, clock: Date.now, newId: () => randomUUID(), meter: createMeter() }
   const report = (error: unknown) => err.write(`svc serve: ${error instanceof Error ? error.stack : String(error)}\n`)
-  return createLocalServer({ ...parts, engine: createEngine(parts), instance_id: randomUUID(), report })
+  const access = createAccess(host, token)
+  return createLocalServer({ ...parts, engine: createEngine(parts), access, instance_id: randomUUID(), report })
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
@@ -80,7 +100,7 @@ function announce(server: Server, policies: LoadedPolicies, out: Writable, err: 
   )
   for (const { name, reason, source, line, column } of dropped) {
     const place = line === null ? source : `${source}:${line}:${column}`
-    err.write(`svc serve: dropped \`${name}\` (${place}): ${reason}\n`)
+    err.write(`svc serve: ${printable(`dropped \`${name}\` (${place}): ${reason}`)}\n`)
   }
   const ungoverned = ungovernedLine(policies)
   if (ungoverned !== null) err.write(`${ungoverned}\n`)

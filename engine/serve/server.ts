@@ -1,20 +1,35 @@
 // The local engine over HTTP. node:http alone: nothing stands between a step and its decision.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { EngineHealth, SchemaName } from '@svc/schemas'
-import type { LoadedPolicies } from '../source/source.js'
+import type { EvaluateRequest, SchemaName } from '@svc/schemas'
+import { isGoverned, type PolicySource } from '../source/source.js'
+import type { Access } from './access.js'
+import { evaluationWriter } from './answer.js'
 import type { LocalEngine } from './engine.js'
 import { problemOf, ServeError } from './errors.js'
+import { healthOf } from './health.js'
+import type { Meter } from './metrics.js'
 import { type BodyReader, createBodyReader } from './read.js'
 
 export interface ServerParts {
   readonly engine: LocalEngine
-  readonly policies: LoadedPolicies
+  readonly source: PolicySource
+  readonly access: Access
+  readonly meter: Meter
+  readonly fail_closed: boolean
   readonly instance_id: string
+  readonly clock: () => number
   readonly newId: () => string
   readonly report: (error: unknown) => void
 }
 
-type Handler = (request: IncomingMessage) => Promise<unknown>
+/** What is answered, as it goes over the wire. */
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly text: string
+}
+
+type Handler = (request: IncomingMessage) => Answer | Promise<Answer>
 
 type Routes = Readonly<Record<string, readonly [method: string, handler: Handler]>>
 
@@ -30,13 +45,13 @@ export interface LocalServer {
 
 export function createLocalServer(parts: ServerParts): LocalServer {
   const bodies = createBodyReader()
-  const routes = routesOf(parts, bodies)
+  const routes = routesOf(parts, bodies, () => server.listening)
   const server = createServer(patience, async (request, response) => {
     try {
-      refuseStrangers(server, request)
-      const body = await handlerFor(routes, request, response)(request)
+      parts.access(server, request)
+      const answer = await handlerFor(routes, request, response)(request)
       letGo(server, response)
-      send(response, 200, 'application/json', body)
+      send(response, answer)
     } catch (error) {
       letGo(server, response)
       sendProblem(parts, response, error)
@@ -45,19 +60,55 @@ export function createLocalServer(parts: ServerParts): LocalServer {
   return { server, warmUp: () => bodies.prepare('evaluate-request') }
 }
 
-function routesOf(parts: ServerParts, bodies: BodyReader): Routes {
-  const { engine } = parts
+function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boolean): Routes {
+  const { engine, source, meter, clock } = parts
   const post =
     <T>(schema: SchemaName, act: (body: T) => unknown): Handler =>
     async (request) =>
-      act(await bodies.read<T>(request, schema))
+      json(await act(await bodies.read<T>(request, schema)))
+  const health = () => json(healthOf(source.current(), parts.instance_id, clock()))
   return {
-    '/health': ['GET', async () => healthOf(parts)],
-    '/evaluate': ['POST', post('evaluate-request', engine.evaluate)],
+    '/health': ['GET', health],
+    '/readyz': ['GET', () => readiness(parts, isListening())],
+    '/metrics': ['GET', () => ({ status: 200, type: metricsType, text: meter.text(source.current(), engine.tasks()) })],
+    '/evaluate': ['POST', evaluation(parts, bodies)],
     '/record': ['POST', post('record-request', engine.record)],
+    '/release': ['POST', post('release-request', engine.release)],
     '/end_task': ['POST', post('end-task-request', engine.endTask)],
     '/register_agent': ['POST', post('agent-registration', engine.registerAgent)],
+    '/reload': [
+      'POST',
+      async () => {
+        await source.reload()
+        return health()
+      },
+    ],
   }
+}
+
+const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
+
+function json(value: unknown, status = 200): Answer {
+  return { status, type: 'application/json', text: JSON.stringify(value) }
+}
+
+/** The path everything waits for: judged, timed, and written from parts that are ready. */
+function evaluation({ engine, meter }: ServerParts, bodies: BodyReader): Handler {
+  const write = evaluationWriter()
+  return async (request) => {
+    const body = await bodies.read<EvaluateRequest>(request, 'evaluate-request')
+    const start = performance.now()
+    const text = write(await engine.evaluate(body))
+    meter.took((performance.now() - start) / 1000)
+    return { status: 200, type: 'application/json', text }
+  }
+}
+
+/** Not ready while stopping, nor while nothing is enforced and so nothing is allowed (engine.md §7). */
+function readiness({ source, fail_closed }: ServerParts, listening: boolean): Answer {
+  const { load_state } = source.current()
+  const ready = listening && !(fail_closed && !isGoverned(load_state))
+  return json({ ready, load_state }, ready ? 200 : 503)
 }
 
 function handlerFor(routes: Routes, request: IncomingMessage, response: ServerResponse): Handler {
@@ -71,50 +122,18 @@ function handlerFor(routes: Routes, request: IncomingMessage, response: ServerRe
   throw new ServeError('METHOD_NOT_ALLOWED', `use ${method} here`)
 }
 
-function healthOf({ policies, instance_id }: ServerParts): EngineHealth {
-  const { set, offered, dropped, load_state, source, loaded_at } = policies
-  return {
-    loaded: set.count > 0,
-    policy_count: set.count,
-    policies_offered: offered,
-    load_state,
-    dropped: [...dropped],
-    stale: false,
-    source,
-    last_fetch_at: new Date(loaded_at).toISOString(),
-    last_fetch_succeeded: true,
-    instance_id,
-    // Files do not age: what was read stays in force until the engine is started again.
-    ttl_remaining_seconds: 0,
-  }
-}
-
-/**
- * A page in a browser can be pointed at this address by its name server, which its Host header gives away; or it can
- * send here without being allowed to read the answer, which its Origin header gives away.
- */
-function refuseStrangers(server: Server, { headers }: IncomingMessage): void {
-  const at = server.address()
-  if (at === null || typeof at === 'string') return
-  const own = at.family === 'IPv6' ? `[${at.address}]` : at.address
-  const names = [own, 'localhost', '127.0.0.1', '[::1]']
-  const hosts = names.flatMap((name) => [`${name}:${at.port}`, ...(at.port === 80 ? [name] : [])])
-  if (!hosts.includes(headers.host?.toLowerCase() ?? ''))
-    throw new ServeError('MISDIRECTED', 'the Host header names another server')
-  const { origin } = headers
-  if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`))
-    throw new ServeError('FOREIGN_ORIGIN', 'pages of other origins may not ask here')
-}
-
 /** While the server is stopping, a connection that stays open for more would keep it. */
 function letGo(server: Server, response: ServerResponse): void {
   if (!server.listening) response.shouldKeepAlive = false
 }
 
-function send(response: ServerResponse, status: number, type: string, body: unknown): void {
-  const bytes = Buffer.from(JSON.stringify(body))
-  response.writeHead(status, { 'content-type': type, 'content-length': bytes.length, 'cache-control': 'no-store' })
-  response.end(bytes)
+function send(response: ServerResponse, { status, type, text }: Answer): void {
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+  })
+  response.end(text)
 }
 
 function sendProblem({ newId, report }: ServerParts, response: ServerResponse, thrown: unknown): void {
@@ -122,6 +141,7 @@ function sendProblem({ newId, report }: ServerParts, response: ServerResponse, t
   const error = thrown instanceof ServeError ? thrown : new ServeError('INTERNAL', 'something went wrong here')
   const problem = problemOf(error, newId())
   // What was not read of a body cannot be told from the next request.
-  if (error.code === 'TOO_LARGE') response.setHeader('connection', 'close')
-  send(response, problem.status, 'application/problem+json', problem)
+  if (error.code === 'TOO_LARGE' || error.code === 'UNAUTHENTICATED') response.setHeader('connection', 'close')
+  if (error.code === 'UNAUTHENTICATED') response.setHeader('www-authenticate', 'Bearer')
+  send(response, { status: problem.status, type: 'application/problem+json', text: JSON.stringify(problem) })
 }

@@ -1,106 +1,119 @@
-// The tasks under way on this machine, bounded by number and age.
-import type { Evaluation } from '@svc/schemas'
+// The tasks under way on this machine, bounded by number and age, each indexed for the policies in force.
 import type { PolicySet } from '../policy/compile.js'
-import { newHistory } from '../policy/history.js'
-import type { History } from '../rules/rule.js'
-import type { JsonMap } from '../steps.js'
-
-export interface Task {
-  readonly task_id: string
-  readonly history: History
-  /** Highest step number so far. */
-  last_step: number
-  /** The agent as the last evaluation of this task knew it. */
-  facts: JsonMap
-  /** Decisions whose step has not been recorded yet, by evaluation id. */
-  readonly pending: Map<string, Evaluation>
-  /** True once task.end has been judged. */
-  ended: boolean
-  /** True when steps before this process's knowledge may exist. */
-  readonly history_lost: boolean
-  touched_at: number
-}
+import { carryOver, newHistory, record } from '../policy/history.js'
+import type { PastStep, Recall } from '../trace/recall.js'
+import { newTask, type Task } from './task.js'
 
 export interface Tasks {
-  /** The task, begun now when it is new; `now` is ms since 1970. */
-  readonly open: (task_id: string, now: number) => Task
-  readonly find: (task_id: string) => Task | null
-  readonly end: (task_id: string) => void
+  /**
+   * The task, begun now when it is new; `now` is ms since 1970. One that this process has let go, or that was running
+   * before it started, is read back from the trace when there is one; else it says `history_lost`.
+   */
+  readonly open: (task_id: string, now: number) => Task | Promise<Task>
+  /** The task as it was left, which is then forgotten; null for one that nobody knows. */
+  readonly close: (task_id: string, now: number) => Promise<Task | null>
+  readonly count: () => number
 }
 
-export interface TaskLimits {
+export interface TasksParts {
+  /** The policies in force now. */
+  readonly set: () => PolicySet
+  readonly recall: Recall | null
   readonly most: number
-  /** ms */
+  /** How long a task may rest, ms. */
   readonly oldest: number
 }
 
 /** How many evicted tasks are remembered as such, so that one that goes on is not taken for a new one. */
 const evictedRemembered = 100_000
-/** Decisions kept per task for /record to find. */
-const pendingKept = 100
 
-export function createTasks(set: PolicySet, limits: TaskLimits): Tasks {
+export function createTasks({ set, recall, most, oldest }: TasksParts): Tasks {
   const known = new Map<string, Task>()
   const evicted = new Set<string>()
+  const opening = new Map<string, Promise<Task>>()
 
   const evict = (task_id: string) => {
     known.delete(task_id)
     evicted.add(task_id)
-    const [oldest] = evicted
-    if (evicted.size > evictedRemembered && oldest !== undefined) evicted.delete(oldest)
+    const [first] = evicted
+    if (evicted.size > evictedRemembered && first !== undefined) evicted.delete(first)
   }
   const makeRoom = (now: number) => {
     for (const task of known.values()) {
-      if (known.size < limits.most && now - task.touched_at <= limits.oldest) return
+      if (known.size < most && now - task.touched_at <= oldest) return
       evict(task.task_id)
     }
   }
-  const begin = (task_id: string, now: number): Task => {
+  const keep = (task: Task, now: number): Task => {
+    task.touched_at = now
+    // The least recently used stands first.
+    known.delete(task.task_id)
     makeRoom(now)
-    const history_lost = evicted.delete(task_id)
-    return {
-      task_id,
-      history: newHistory(set),
-      last_step: 0,
-      facts: {},
-      pending: new Map(),
-      ended: false,
-      history_lost,
-      touched_at: now,
+    known.set(task.task_id, task)
+    return task
+  }
+  const begin = (task_id: string, now: number, history_lost = false) => {
+    evicted.delete(task_id)
+    return keep(newTask(task_id, set(), history_lost), now)
+  }
+  /** Whoever asks for the task meanwhile waits for the same one. */
+  const bringBack = (task_id: string, now: number, without: () => Task): Promise<Task> => {
+    const known_already = opening.get(task_id)
+    if (known_already !== undefined) return known_already
+    const brought = (async () => {
+      const steps = await recall?.steps(task_id).catch(() => null)
+      return steps ? replayed(begin(task_id, now), steps) : without()
+    })()
+    opening.set(task_id, brought)
+    return brought.finally(() => opening.delete(task_id))
+  }
+  const unknown = (task_id: string, now: number): Task | Promise<Task> => {
+    const held = recall?.holds(task_id) ?? false
+    const lost = evicted.has(task_id)
+    if (held === false) return begin(task_id, now, lost)
+    return (async () => {
+      if (!(await held)) return known.get(task_id) ?? begin(task_id, now, lost)
+      return bringBack(task_id, now, () => begin(task_id, now, true))
+    })()
+  }
+  /** The policies have changed since: what the new ones want to know of the past is read back, or said to be lost. */
+  const reindexed = (task: Task, now: number): Task | Promise<Task> => {
+    const { history, complete } = carryOver(task.set, task.history, set())
+    const carry = () => {
+      task.set = set()
+      task.history = history
+      task.history_lost ||= !complete
+      return keep(task, now)
     }
+    return complete || recall === null ? carry() : bringBack(task.task_id, now, carry)
+  }
+
+  const open = (task_id: string, now: number) => {
+    const task = known.get(task_id)
+    if (task === undefined) return opening.get(task_id) ?? unknown(task_id, now)
+    return task.set === set() ? keep(task, now) : reindexed(task, now)
   }
 
   return {
-    open: (task_id, now) => {
-      const task = known.get(task_id) ?? begin(task_id, now)
-      task.touched_at = now
-      // The least recently used stands first.
-      known.delete(task_id)
-      known.set(task_id, task)
-      return task
-    },
-    find: (task_id) => known.get(task_id) ?? null,
-    end: (task_id) => {
+    open,
+    close: async (task_id, now) => {
+      const exists = known.has(task_id) || ((await recall?.holds(task_id)) ?? false)
+      const task = exists ? await open(task_id, now) : null
       known.delete(task_id)
       evicted.delete(task_id)
+      recall?.forget(task_id)
+      return task
     },
+    count: () => known.size,
   }
 }
 
-/** Keeps a decision until its step is recorded. */
-export function awaitRecord(task: Task, evaluation: Evaluation): void {
-  task.pending.set(evaluation.evaluation_id, evaluation)
-  const [oldest] = task.pending.keys()
-  if (task.pending.size > pendingKept && oldest !== undefined) task.pending.delete(oldest)
-}
-
-/** The decision a recorded step belongs to: by the id it names, else the latest on what it does. Taken once. */
-export function takeDecision(task: Task, evaluation_id: unknown, action_digest: string): Evaluation | null {
-  const named = typeof evaluation_id === 'string' ? task.pending.get(evaluation_id) : undefined
-  // The latest: an agent that was blocked, passed a gate and asked again acts on the second answer.
-  const same = [...task.pending.values()].filter((evaluation) => evaluation.action_digest === action_digest)
-  const found = named ?? same.at(-1)
-  if (found === undefined) return null
-  task.pending.delete(found.evaluation_id)
-  return found
+function replayed(task: Task, steps: readonly PastStep[]): Task {
+  task.history = newHistory(task.set)
+  for (const { step, at } of steps) {
+    record(task.set, task.history, step, at)
+    task.last_step = Math.max(task.last_step, step.step ?? 0)
+    task.ended ||= step.step_type === 'task.end'
+  }
+  return task
 }

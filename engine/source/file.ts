@@ -8,7 +8,14 @@ import { materialise, waivedUntil } from '../manifest/materialise.js'
 import { type ManifestReading, parseManifest } from '../manifest/parse.js'
 import { readYaml } from '../manifest/read-yaml.js'
 import { compile, type PolicyInput } from '../policy/compile.js'
-import { firstState, type LoadedPolicies, type ManifestInEffect, type Offer } from './source.js'
+import {
+  afterReload,
+  firstState,
+  type LoadedPolicies,
+  type ManifestInEffect,
+  type Offer,
+  type PolicySource,
+} from './source.js'
 
 /** As many as one manifest may hold (engine.md §4). */
 const mostPolicies = 1000
@@ -38,7 +45,31 @@ export function loadFiles(sources: FileSources, now: number): LoadedPolicies {
     load_state: firstState(offered, set.count),
     manifests: offer.manifests,
     source,
-    loaded_at: now,
+    ...{ agent: null, stale: false, loaded_at: now, last_fetch_at: now, last_fetch_succeeded: true, expires_at: null },
+  }
+}
+
+/**
+ * Files as a living source: `reload` reads them again. Where nothing of them can be used any more the set that is in force
+ * stays, and `report` says so (engine.md §6). Throws, as `loadFiles` does, when the first reading fails.
+ */
+export function fileSource(sources: FileSources, clock: () => number, report: (line: string) => void): PolicySource {
+  let current = loadFiles(sources, clock())
+  return {
+    current: () => current,
+    reload: async () => {
+      current = afterReload(current, readAgain(sources, clock), clock(), report)
+      return current
+    },
+    close: async () => undefined,
+  }
+}
+
+function readAgain(sources: FileSources, clock: () => number): LoadedPolicies | Error {
+  try {
+    return loadFiles(sources, clock())
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 

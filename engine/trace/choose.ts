@@ -19,7 +19,8 @@ export function openSink(
 ): Sink {
   const sink = sinkAt(location ?? (env.SVC_LOG_LOCATION || 'auto'), env, out, report)
   if (env.SVC_LOG_PAYLOADS !== 'metadata_only') return sink
-  return { ...sink, write: (line) => sink.write(withoutPayloads(line)) }
+  // A history read back without its payloads would be another one: better none.
+  return { ...sink, recall: null, write: (line) => sink.write(withoutPayloads(line)) }
 }
 
 function sinkAt(location: string, env: Environment, out: Writable, report: (line: string) => void): Sink {
@@ -33,6 +34,8 @@ function sinkAt(location: string, env: Environment, out: Writable, report: (line
 const nowhere: Sink = {
   on_stdout: false,
   write: () => undefined,
+  settled: async () => undefined,
+  recall: null,
   flush: async () => undefined,
   close: async () => undefined,
 }

@@ -1,7 +1,8 @@
 // The trace as a file, a JSON object a line.
 import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Sink } from './sink.js'
+import { createRecall } from './recall.js'
+import type { Sink, TraceLine } from './sink.js'
 
 /** Characters kept for a disk that takes nothing, before lines are given up. */
 const mostWaiting = 16 * 1024 * 1024
@@ -17,9 +18,12 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
   let waiting: string[] = []
   let size = 0
   let unwritten = Buffer.alloc(0)
-  let scheduled = false
+  /** Resolves after the next writing; null while nothing waits. */
+  let writing: Promise<void> | null = null
   let failing = false
   let lost = 0
+  /** Where the next line will stand, if nobody else writes here: never beyond where it does. */
+  let place = durable ? fstatSync(file).size : 0
 
   /** Writes what waits. What is left after a failure starts where the disk stopped, so that no line is torn. */
   const drain = () => {
@@ -36,13 +40,25 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
     lost = 0
   }
   const drainOrReport = () => {
-    scheduled = false
+    writing = null
     try {
       drain()
     } catch (error) {
       if (!failing) report(`the trace cannot be written: ${error instanceof Error ? error.message : String(error)}`)
       failing = true
     }
+  }
+  const recall = durable ? createRecall(path, drainOrReport) : null
+  const keep = (line: TraceLine) => {
+    const text = `${JSON.stringify(line)}\n`
+    if (size + text.length > mostWaiting) {
+      lost += 1
+      return
+    }
+    waiting.push(text)
+    size += text.length
+    if (line.kind === 'step' && line.task_id !== undefined) recall?.note(line.task_id, place)
+    place += Buffer.byteLength(text)
   }
   const flush = async () => {
     drain()
@@ -51,16 +67,16 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
   return {
     on_stdout: false,
     write: (line) => {
-      const text = `${JSON.stringify(line)}\n`
-      if (size + text.length > mostWaiting) lost += 1
-      else {
-        waiting.push(text)
-        size += text.length
-      }
-      if (scheduled) return
-      scheduled = true
-      setImmediate(drainOrReport)
+      keep(line)
+      writing ??= new Promise((resolve) => {
+        setImmediate(() => {
+          drainOrReport()
+          resolve()
+        })
+      })
     },
+    settled: () => writing ?? Promise.resolve(),
+    recall,
     flush,
     close: async () => {
       try {

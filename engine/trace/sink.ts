@@ -1,5 +1,6 @@
 // Where the local engine's trace goes: a line for each step and each incident.
 import type { Behavior, StepViolation } from '@svc/schemas'
+import type { Recall } from './recall.js'
 
 export type TraceLine =
   | ({ readonly kind: 'step'; readonly recorded_at: string } & Behavior)
@@ -19,6 +20,10 @@ export interface Sink {
   /** True when lines go to standard output, where nothing else may then be printed. */
   readonly on_stdout: boolean
   readonly write: (line: TraceLine) => void
+  /** Resolves once what has been written has left this process, or has failed to: no step fails for its trace. */
+  readonly settled: () => Promise<void>
+  /** What was written earlier, where it can be read back. */
+  readonly recall: Recall | null
   /** Resolves once everything written is where it will survive this process. */
   readonly flush: () => Promise<void>
   readonly close: () => Promise<void>

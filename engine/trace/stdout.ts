@@ -3,12 +3,15 @@ import type { Writable } from 'node:stream'
 import type { Sink } from './sink.js'
 
 export function stdoutSink(out: Writable): Sink {
+  const drained = () => new Promise<void>((resolve) => out.write('', () => resolve()))
   return {
     on_stdout: true,
     write: (line) => {
       out.write(`${JSON.stringify(line)}\n`)
     },
-    flush: () => new Promise((resolve) => out.write('', () => resolve())),
+    settled: drained,
+    recall: null,
+    flush: drained,
     close: async () => undefined,
   }
 }

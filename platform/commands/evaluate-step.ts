@@ -1,16 +1,15 @@
 // Hosted evaluation: the local engine's question, answered with the history the platform holds. Changes nothing.
 import {
   actionDigest,
-  canonicalType,
-  compareLevels,
   evaluate,
-  type JsonMap,
+  factsTightened,
   newHistory,
+  occasionOf,
   occurredAt,
   record,
   verbProblem,
 } from '@svc/engine'
-import type { Agent, Evaluation, HostedEvaluateRequest } from '@svc/schemas'
+import type { Evaluation, HostedEvaluateRequest } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'
 
 import { newId } from '../ids.js'
@@ -39,12 +38,12 @@ export async function evaluateStep(
     const rules = await rulesFor(scope, tx, key, named)
     const task_id = context.task_id ?? intended.task_id
     const { history, last_at } = await historyOf(scope, tx, rules, task_id ?? null)
-    const facts = tightened(rules.facts, context)
-    const ends = canonicalType(intended.step_type) === 'task.end'
-    const scopes = ends ? (['step_execution', 'task_execution'] as const) : (['step_execution'] as const)
+    const facts = factsTightened(rules.facts, context)
     const at = occurredAt(intended.timestamp ?? new Date(now).toISOString(), last_at)
-    const decision = evaluate(rules.set, scopes, { step: intended, agent: facts, context: facts, history, now: at })
-    return { evaluation_id: newId('eval', now), ...decision, action_digest: actionDigest(intended) }
+    const situation = { step: intended, agent: facts, context: facts, history, now: at }
+    const decision = evaluate(rules.set, occasionOf(intended), situation)
+    const action_digest = actionDigest(intended)
+    return { evaluation_id: newId('eval', now), ...decision, policies: [...decision.policies], action_digest }
   })
 }
 
@@ -68,24 +67,4 @@ async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, task_
     last_at = at
   }
   return { history, last_at }
-}
-
-/** What the caller says may tighten what is registered, never loosen it (engine.md §2). */
-function tightened(agent: JsonMap, context: NonNullable<HostedEvaluateRequest['context']>): JsonMap {
-  const { risk_classification: said, agent_id: _agent, task_id: _task, agent_allowed_tools, ...rest } = context
-  const known = agent.risk_classification as NonNullable<typeof said>
-  const risk_classification = said !== undefined && compareLevels(said, known) > 0 ? said : known
-  const tools = context.declared_tools ?? agent_allowed_tools
-  return { ...agent, ...rest, risk_classification, declared_tools: fewerTools(agent.declared_tools, tools) }
-}
-
-function fewerTools(registered: unknown, said: Agent['declared_tools'] | undefined): unknown {
-  if (said === undefined) return registered
-  if (!Array.isArray(registered)) return said
-  const names = new Set(registered.map(nameOf))
-  return said.filter((tool) => names.has(nameOf(tool)))
-}
-
-function nameOf(tool: string | { name: string }): string {
-  return typeof tool === 'string' ? tool : tool.name
 }

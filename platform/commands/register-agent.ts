@@ -72,7 +72,7 @@ async function judge(scope: Scope, tx: Transaction, now: number, agent: AgentVal
   if (rules === undefined) return []
   const facts = registrationFacts(agent.sent, agent.agent_id)
   const situation = { step: null, agent: facts, context: {}, history: newHistory(rules.set), now }
-  const decision = evaluate(rules.set, ['agent_registration'], situation)
+  const decision = evaluate(rules.set, 'registration', situation)
   const violations = decision.policies.flatMap(stepViolation)
   const { agent_id } = agent
   const nowhere = { agent_id, task_id: null, log_id: null, step: null, scope: 'agent_registration' as const }

@@ -1,5 +1,5 @@
 // Placing one step at the end of its task, or recognising it as one that was placed before.
-import { advance, canonicalType, evaluate, occurredAt, record, type StoredHead } from '@svc/engine'
+import { advance, evaluate, occasionOf, occurredAt, record, type StoredHead } from '@svc/engine'
 import type { LoggedStep } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { agentIdOf } from '../store/agents.js'
@@ -74,8 +74,13 @@ function judgeAndMake(
 ): PlacedEntry {
   const { step, api_key_id, client_prev_hash } = sent
   const now = occurredAt(step.timestamp, last_at)
-  const scopes = scopesOf(step)
-  const decision = evaluate(rules.set, scopes, { step, agent: rules.facts, context: rules.facts, history, now })
+  const decision = evaluate(rules.set, occasionOf(step), {
+    step,
+    agent: rules.facts,
+    context: rules.facts,
+    history,
+    now,
+  })
   const made = makeEntry(
     step,
     sent.payload(),
@@ -95,12 +100,6 @@ function judgeAndMake(
   )
   const violations = decision.policies.flatMap(stepViolation)
   return { ...made, rules, violations, risk_score: decision.risk_score }
-}
-
-/** At the end of a task its whole path is judged as well as the last step itself (seed §2). */
-function scopesOf(step: AcceptedStep) {
-  const ends = canonicalType(step.step_type) === 'task.end'
-  return ends ? (['step_execution', 'task_execution'] as const) : (['step_execution'] as const)
 }
 
 function remember(

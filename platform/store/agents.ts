@@ -7,9 +7,8 @@ import type { Scope } from './scope.js'
 import { utc } from './sql.js'
 
 /** An agent as stored. `sent` holds the values it was registered with, before any default. */
-export interface AgentRow extends Omit<Agent, 'declared_tools'> {
+export interface AgentRow extends Agent {
   readonly api_key_id: string
-  readonly declared_tools: Agent['declared_tools'] | null
   readonly sent: JsonMap
   readonly version: number
 }
@@ -34,14 +33,8 @@ export function agentFacts(agent: AgentRow): JsonMap {
 }
 
 /** The agent as callers see it. */
-export function agentView({
-  api_key_id: _key,
-  sent: _sent,
-  version: _version,
-  declared_tools,
-  ...agent
-}: AgentRow): Agent {
-  return { ...agent, declared_tools: declared_tools ?? [] }
+export function agentView({ api_key_id: _key, sent: _sent, version: _version, ...agent }: AgentRow): Agent {
+  return agent
 }
 
 export async function findAgents(scope: Scope, tx: Transaction, agent_ids: readonly string[]): Promise<AgentRow[]> {
@@ -74,7 +67,7 @@ export interface AgentValues {
   readonly risk_classification: RiskLevel
   readonly pending_risk_classification: string | null
   readonly environment: string
-  readonly declared_tools: Agent['declared_tools'] | null
+  readonly declared_tools: Agent['declared_tools']
   readonly attributes: JsonMap
 }
 

@@ -120,7 +120,7 @@ function measure(set: PolicySet, steps: number): { p50: number; p99: number } {
   let sink = 0
   for (let round = -20_000; round < samples.length; round++) {
     const before = process.hrtime.bigint()
-    const decision = evaluate(set, ['step_execution'], situation)
+    const decision = evaluate(set, 'step', situation)
     const took = Number(process.hrtime.bigint() - before)
     sink += decision.policies.length
     if (round >= 0) samples[round] = took

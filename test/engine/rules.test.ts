@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
 
 const cases = ruleCases()
+const occasions = { agent_registration: 'registration', step_execution: 'step', task_execution: 'end' } as const
 
 describe.each(rules)('$name', (rule) => {
   const own = cases.filter((entry) => entry.rule === rule.name)
@@ -51,7 +52,7 @@ describe('a condition tree 10,000 deep', () => {
     expect(set.dropped).toEqual([])
     const step = { step_type: 'step.exec', step_name }
     const situation = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
-    expect(answerOf(evaluate(set, ['step_execution'], situation).policies)).toBe(expected)
+    expect(answerOf(evaluate(set, 'step', situation).policies)).toBe(expected)
   })
 })
 
@@ -69,7 +70,7 @@ function judge(rule: string, one: RuleCase) {
   for (const step of one.history) record(set, history, step, timeOf(step.timestamp))
   const facts = { ...one.agent, ...one.context }
   const situation = { step: one.step, agent: facts, context: facts, history, now: timeOf(one.now) }
-  const { policies } = evaluate(set, [one.scope], situation)
+  const { policies } = evaluate(set, occasions[one.scope], situation)
   return { answer: answerOf(policies), details: policies.find(({ name }) => name === 'rule')?.violation_details }
 }
 

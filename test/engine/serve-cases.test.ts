@@ -31,8 +31,11 @@ function isUnsayable(one: RuleCase): boolean {
   const { schema, body } = requestOf(one, 'task')
   const histories = one.history.map((step) => check('record-request.json')({ step: { task_id: 'task', ...step } }))
   return (
+    // The context always names a level.
+    (/agent_risk_classifications/.test(JSON.stringify(one.params)) &&
+      !('risk_classification' in { ...one.agent, ...one.context })) ||
     /window_seconds|max_age_seconds|timezone/.test(JSON.stringify(one.params)) ||
-    /agent_id|task_id|environment|risk_classification/.test(JSON.stringify(one.params)) ||
+    /"(agent\.|context\.)?(agent_id|task_id|environment|risk_classification)"/.test(JSON.stringify(one.params)) ||
     [check(schema)(body), ...histories].some((problems) => problems.length > 0) ||
     one.history.some(({ output }) => output?.status === 'blocked')
   )

@@ -237,7 +237,7 @@ describe('a request that cannot be read', () => {
       status: 415,
       code: 'UNSUPPORTED_MEDIA_TYPE',
     },
-    { name: 'an unknown path', call: ['GET', '/metrics'], status: 404, code: 'NOT_FOUND', says: /\/evaluate/ },
+    { name: 'an unknown path', call: ['GET', '/nowhere'], status: 404, code: 'NOT_FOUND', says: /\/evaluate/ },
     { name: 'a path from the prototype', call: ['GET', '/__proto__'], status: 404, code: 'NOT_FOUND' },
     { name: 'the wrong method', call: ['GET', '/evaluate'], status: 405, code: 'METHOD_NOT_ALLOWED' },
   ]

@@ -155,7 +155,13 @@ describe('starting', () => {
       name: 'a host beyond loopback',
       args: ['--baseline', '--host', '0.0.0.0'],
       env: {},
-      says: ['binding beyond loopback needs a token'],
+      says: ['can be reached from other machines', '--token'],
+    },
+    {
+      name: 'a token that can be guessed',
+      args: ['--baseline', '--token', 'short'],
+      env: {},
+      says: ['the token is shorter than 16 characters'],
     },
     {
       name: 'a log location that is none',

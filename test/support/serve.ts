@@ -129,6 +129,9 @@ const answers: Readonly<Record<string, string>> = {
   '/evaluate': 'evaluation',
   '/record': 'recorded-step',
   '/end_task': 'ended-task',
+  '/release': 'released-reservation',
+  '/reload': 'engine-health',
+  '/readyz': 'readiness',
   '/register_agent': 'local-registration',
 }
 
@@ -148,7 +151,7 @@ function send<T>(url: string, method: string, path: string, { body, raw, headers
       response.on('end', () => {
         const status = response.statusCode ?? 0
         const answer = JSON.parse(text) as T
-        const name = status === 200 ? answers[path] : 'problem'
+        const name = status === 200 || path === '/readyz' ? answers[path] : 'problem'
         const problems = name === undefined ? [] : checker(`${name}.json`)(answer)
         if (problems.length > 0) reject(new Error(`${path} ${status}: not a \`${name}\`: ${JSON.stringify(problems)}`))
         else resolve({ status, headers: response.headers, body: answer })

@@ -1,0 +1,31 @@
+// A manifest as it would stand on an agent that is only described.
+import type { Manifest } from '@svc/schemas'
+import { compile, type PolicyInput, type PolicySet } from '../policy/compile.js'
+import { riskLevelOf } from '../policy/risk.js'
+import type { JsonMap } from '../steps.js'
+import { materialise, waivedUntil } from './materialise.js'
+
+export interface ManifestOnAgent {
+  readonly set: PolicySet
+  /** Names of policies of a level above the agent's. */
+  readonly skipped: readonly string[]
+}
+
+/** The policies that the manifest puts on such an agent, waived where it says so; ids count from 1. */
+export function onAgent(manifest: Manifest, agent: JsonMap): ManifestOnAgent {
+  const risk_classification = riskLevelOf(agent.risk_classification)
+  const { policies, skipped } = materialise(manifest, {
+    source: 'file',
+    path: '',
+    sha: '',
+    agent: { agent_id: '', risk_classification },
+    assigned_at: null,
+    assigned_by: null,
+  })
+  const waived = waivedUntil(manifest, typeof agent.agent_key === 'string' ? agent.agent_key : null)
+  const inputs = policies.map((policy, index): PolicyInput => {
+    const until = waived.get(policy.name)
+    return { ...policy, id: index + 1, version: 1, ...(until !== undefined && { waived_until: until }) }
+  })
+  return { set: compile(inputs), skipped }
+}

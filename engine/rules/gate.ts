@@ -1,0 +1,165 @@
+// Rules about approvals and checks (engine.md §3, 8 and gate_binds_action). A gate is the agent's own word.
+import type { EvidenceStep } from '@svc/schemas'
+import { actionDigest } from '../log/record.js'
+import type { JsonMap, Step } from '../steps.js'
+import { compilePattern } from './filter.js'
+import { compileStepField } from './lookup.js'
+import { type CompileEnvironment, defineStepRule, evidenceOfRecorded, PASS, type Slot, stepViolation } from './rule.js'
+import { hasPassed } from './track.js'
+
+interface GateParams {
+  readonly gate_check_type?: string
+  readonly max_age_steps?: number
+  readonly max_age_seconds?: number
+}
+
+const gate_check_type: JsonMap = {
+  type: 'string',
+  minLength: 1,
+  description: 'only gates with this `guard.check_type`',
+}
+const max_age_steps: JsonMap = { type: 'integer', minimum: 1, description: 'directly before = 1, inclusive' }
+const max_age_seconds: JsonMap = { type: 'number', minimum: 0, description: 'inclusive' }
+
+export const gateRules = [
+  defineStepRule<GateParams>({
+    name: 'step_requires_gate',
+    category: 'path',
+    scopes: ['step_execution'],
+    targets: true,
+    params: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { gate_check_type, max_age_steps, max_age_seconds },
+    },
+    doc: 'Passes when the latest gate (of the given check type) passed and is fresh enough.',
+    example: { gate_check_type: 'human_approval', max_age_steps: 3 },
+    compile: (params, environment) => {
+      const latest = trackLatestGate(environment, params.gate_check_type)
+      const remedy = `${wantedGate(params)} ${placeAndTime(params)}`
+      return (situation) => {
+        const gate = latest(situation.history)
+        const problem = staleness(gate, params, situation)
+        if (problem === null) return PASS
+        return stepViolation(situation, problem.code, problem.message, remedy, gate?.evidence ?? null)
+      }
+    },
+  }),
+  defineStepRule<GateParams>({
+    name: 'gate_binds_action',
+    category: 'path',
+    scopes: ['step_execution'],
+    targets: true,
+    params: { type: 'object', additionalProperties: false, properties: { gate_check_type, max_age_seconds } },
+    doc: 'Passes when the latest gate passed and carries the `action_digest` of this very step, once.',
+    example: { gate_check_type: 'human_approval', target_step_names: ['refund'] },
+    compile: (params, environment) => {
+      const latest = trackLatestGate(environment, params.gate_check_type)
+      const spent = trackSpent(environment, params.gate_check_type)
+      return (situation) => {
+        const gate = latest(situation.history)
+        const digest = actionDigest(situation.step)
+        const problem = staleness(gate, params, situation) ?? mismatch(gate, digest, spent(situation.history).spent)
+        if (problem === null) return PASS
+        const bound = `${wantedGate(params)} with \`input.action_digest\` \`${digest}\``
+        const remedy = `${bound} ${placeAndTime(params)}`
+        return stepViolation(situation, problem.code, problem.message, remedy, gate?.evidence ?? null)
+      }
+    },
+  }),
+]
+
+interface GateMark {
+  readonly passed: boolean
+  readonly position: number
+  /** ms since 1970 */
+  readonly at: number
+  readonly digest: unknown
+  readonly evidence: EvidenceStep
+}
+
+/** The latest gate, of one check type when given. A gate whose fields are ambiguous counts, and has not passed. */
+function trackLatestGate(environment: CompileEnvironment, check_type: string | undefined): Slot<GateMark | null> {
+  const isGate = gatePattern(check_type)
+  return environment.track<GateMark | null>({
+    key: `latest gate ${JSON.stringify(check_type ?? null)}`,
+    init: () => null,
+    add: (state, recorded) => {
+      const { step, position, at } = recorded
+      if (!isGate(step)) return state
+      return { passed: hasPassed(step), position, at, digest: digestIn(step), evidence: evidenceOfRecorded(recorded) }
+    },
+  })
+}
+
+interface Spending {
+  readonly digest: unknown
+  readonly spent: boolean
+}
+
+/** Whether the action that the latest gate approved has been done since. */
+function trackSpent(environment: CompileEnvironment, check_type: string | undefined): Slot<Spending> {
+  const isGate = gatePattern(check_type)
+  return environment.track<Spending>({
+    key: `spent gate ${JSON.stringify(check_type ?? null)}`,
+    init: () => ({ digest: null, spent: false }),
+    add: (state, { step }) => {
+      if (isGate(step)) return { digest: digestIn(step), spent: false }
+      // Only a digest that waits is worth hashing a step for.
+      if (typeof state.digest !== 'string' || state.spent) return state
+      return digestOf(step) === state.digest ? { ...state, spent: true } : state
+    },
+  })
+}
+
+/** Null for a step that has no canonical form, and which therefore no gate can have approved. */
+function digestOf(step: Step): string | null {
+  try {
+    return actionDigest(step)
+  } catch (error) {
+    if (error instanceof TypeError) return null
+    throw error
+  }
+}
+
+function gatePattern(check_type: string | undefined): (step: Step) => boolean {
+  const filter = check_type === undefined ? undefined : { 'guard.check_type': check_type }
+  return compilePattern({ step_types: ['step.gate'], filter }, true, 'gate_check_type')
+}
+
+const digestIn = compileStepField('input.action_digest', 'field')
+
+interface Problem {
+  readonly code: string
+  readonly message: string
+}
+
+function staleness(
+  gate: GateMark | null,
+  { max_age_steps, max_age_seconds }: GateParams,
+  { history, now }: { readonly history: { readonly length: number }; readonly now: number },
+): Problem | null {
+  if (gate === null) return { code: 'GATE_MISSING', message: 'no such gate was passed before this step' }
+  if (!gate.passed) return { code: 'GATE_FAILED', message: 'the latest gate did not pass' }
+  const age = history.length + 1 - gate.position
+  if (max_age_steps !== undefined && age > max_age_steps)
+    return { code: 'GATE_STALE', message: `the gate is ${age} steps old, at most ${max_age_steps} are allowed` }
+  if (max_age_seconds !== undefined && (now - gate.at) / 1000 > max_age_seconds)
+    return { code: 'GATE_STALE', message: `the gate is older than ${max_age_seconds} seconds` }
+  return null
+}
+
+function mismatch(gate: GateMark | null, digest: string, spent: boolean): Problem | null {
+  if (gate?.digest !== digest) return { code: 'GATE_NOT_BOUND', message: 'the latest gate did not approve this action' }
+  return spent ? { code: 'GATE_SPENT', message: 'the action that the gate approved has been done already' } : null
+}
+
+function wantedGate({ gate_check_type }: GateParams): string {
+  return `a passed step.gate${gate_check_type === undefined ? '' : ` with check_type \`${gate_check_type}\``}`
+}
+
+function placeAndTime({ max_age_steps, max_age_seconds }: GateParams): string {
+  const steps = max_age_steps === 1 ? 'right ' : max_age_steps === undefined ? '' : `at most ${max_age_steps} steps `
+  const when = max_age_seconds === undefined ? '' : ` and at most ${max_age_seconds} seconds old`
+  return `${steps}before this step${when}`
+}

@@ -1,0 +1,221 @@
+// Rules about the order of steps (engine.md §3, 4–7 and 9).
+import type { EvidenceStep } from '@svc/schemas'
+import { canonicalType, type JsonMap, type Step } from '../steps.js'
+import { compilePattern, compileTarget, filterSchema, type TargetFilter, targetPattern } from './filter.js'
+import {
+  type CompileEnvironment,
+  defineStepRule,
+  evidenceOfRecorded,
+  NOT_APPLICABLE,
+  PASS,
+  type Scope,
+  type Slot,
+  stepViolation,
+} from './rule.js'
+import { named, satisfies, stepType, stepTypes, trackFirstDone } from './track.js'
+
+const scopes: readonly Scope[] = ['step_execution']
+
+export const predecessorRules = [
+  defineStepRule<{ required_step_type: string }>({
+    name: 'step_directly_preceded_by',
+    category: 'path',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['required_step_type'],
+      additionalProperties: false,
+      properties: { required_step_type: stepType },
+    },
+    doc: 'Passes when the last step of the history is of that type; a gate must have passed.',
+    example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
+    compile: ({ required_step_type }, environment) => {
+      const type = canonicalType(required_step_type)
+      const last = environment.track<Last | null>({
+        key: `last satisfying ${type}`,
+        init: () => null,
+        add: (_, recorded) => ({
+          satisfying: recorded.type === type && satisfies(recorded),
+          evidence: evidenceOfRecorded(recorded),
+        }),
+      })
+      const wanted = named(required_step_type)
+      return (situation) => {
+        const before = last(situation.history)
+        if (before?.satisfying === true) return PASS
+        const message = `the step before this one is not ${wanted}`
+        const remedy = `${wanted} right before this step`
+        return stepViolation(situation, 'NOT_DIRECTLY_PRECEDED', message, remedy, before?.evidence ?? null)
+      }
+    },
+  }),
+  defineStepRule<{ required_step_type: string }>({
+    name: 'step_requires_predecessor',
+    category: 'path',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['required_step_type'],
+      additionalProperties: false,
+      properties: { required_step_type: stepType },
+    },
+    doc: 'Passes when some step of the history is of that type; a gate must have passed.',
+    example: { required_step_type: 'step.message', target_step_types: ['step.resource'] },
+    compile: ({ required_step_type }, environment) => {
+      const first = trackFirstDone(environment, { step_type: required_step_type }, 'required_step_type')
+      const wanted = named(required_step_type)
+      return (situation) => {
+        if (first(situation.history) !== null) return PASS
+        const message = `${wanted} is missing earlier in this task`
+        return stepViolation(situation, 'PREDECESSOR_MISSING', message, `${wanted} before this step`)
+      }
+    },
+  }),
+  defineStepRule<{ required_step_type: string; forbidden_intervening: readonly string[] }>({
+    name: 'step_preceded_by_without_intervening',
+    category: 'path',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['required_step_type', 'forbidden_intervening'],
+      additionalProperties: false,
+      properties: { required_step_type: stepType, forbidden_intervening: stepTypes },
+    },
+    doc: 'Passes when no forbidden type follows the last step of the required type; without one it is violated.',
+    example: {
+      required_step_type: 'step.gate',
+      forbidden_intervening: ['step.model'],
+      target_step_types: ['step.credential'],
+    },
+    compile: ({ required_step_type, forbidden_intervening }, environment) => {
+      const state = trackIntervening(environment, required_step_type, forbidden_intervening)
+      const wanted = named(required_step_type)
+      const forbidden = forbidden_intervening.map((type) => `\`${type}\``).join(' or ')
+      const remedy = `${wanted} before this step, with no ${forbidden} step after it`
+      return (situation) => {
+        const { found, intervening } = state(situation.history)
+        if (found && intervening === null) return PASS
+        if (found) {
+          const message = `a \`${intervening?.step_type}\` step came after the last \`${required_step_type}\` step`
+          return stepViolation(situation, 'INTERVENED', message, remedy, intervening)
+        }
+        return stepViolation(situation, 'PREDECESSOR_MISSING', `${wanted} is missing earlier in this task`, remedy)
+      }
+    },
+  }),
+  defineStepRule<{ required_step_type: string; property_filter?: JsonMap } & TargetFilter>({
+    name: 'step_requires_dedicated_predecessor',
+    category: 'path',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['required_step_type'],
+      additionalProperties: false,
+      properties: { required_step_type: stepType, property_filter: filterSchema },
+    },
+    doc: 'Passes when a predecessor of that kind is left over: each one pays for one target step.',
+    example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
+    compile: (params, environment) => {
+      const pattern = { step_types: [params.required_step_type], filter: params.property_filter }
+      const isPredecessor = compilePattern(pattern, false, 'property_filter')
+      const isOneNow = compileTarget(pattern, 'property_filter')
+      const credit = trackCredit(environment, params, isPredecessor)
+      const wanted = named(params.required_step_type)
+      return (situation) => {
+        if (isOneNow?.(situation, situation.step)) return NOT_APPLICABLE
+        const { left, ever } = credit(situation.history)
+        if (left > 0) return PASS
+        const message = ever ? `every ${wanted.slice(2)} has paid for a step already` : `${wanted} is missing`
+        const remedy = `${ever ? `another ${wanted.slice(2)}` : wanted} before this step`
+        return stepViolation(situation, ever ? 'CREDIT_SPENT' : 'PREDECESSOR_MISSING', message, remedy)
+      }
+    },
+  }),
+  defineStepRule<{ forbidden_sequence: readonly string[] }>({
+    name: 'sequence_forbidden',
+    category: 'path',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['forbidden_sequence'],
+      additionalProperties: false,
+      properties: { forbidden_sequence: { ...stepTypes, minItems: 2, description: 'step types in order' } },
+    },
+    doc: 'Passes unless this step completes the sequence; other steps may lie between. Another type is not applicable.',
+    example: { forbidden_sequence: ['step.credential', 'step.message'] },
+    judges: ({ forbidden_sequence }) => forbidden_sequence.slice(-1),
+    compile: ({ forbidden_sequence }, environment) => {
+      const before = forbidden_sequence.slice(0, -1).map(canonicalType)
+      const found = environment.track<readonly EvidenceStep[]>({
+        key: `sequence ${JSON.stringify(before)}`,
+        init: () => [],
+        // The earliest match of each member leaves the most room for the next: greedy finds a subsequence if there is one.
+        add: (state, recorded) =>
+          recorded.type === before[state.length] ? [...state, evidenceOfRecorded(recorded)] : state,
+      })
+      const message = `this step would complete the sequence ${forbidden_sequence.map((type) => `\`${type}\``).join(', ')}`
+      return (situation) => {
+        const earlier = found(situation.history)
+        if (earlier.length < before.length) return PASS
+        return stepViolation(situation, 'FORBIDDEN_SEQUENCE', message, 'do this in a new task', ...earlier)
+      }
+    },
+  }),
+]
+
+interface Last {
+  readonly satisfying: boolean
+  readonly evidence: EvidenceStep
+}
+
+interface Intervening {
+  readonly found: boolean
+  /** The first forbidden step after the last required one. */
+  readonly intervening: EvidenceStep | null
+}
+
+function trackIntervening(
+  environment: CompileEnvironment,
+  required: string,
+  forbidden: readonly string[],
+): Slot<Intervening> {
+  const type = canonicalType(required)
+  const between = new Set(forbidden.map(canonicalType))
+  return environment.track<Intervening>({
+    key: `intervening ${JSON.stringify([type, ...[...between].sort()])}`,
+    init: () => ({ found: false, intervening: null }),
+    add: (state, recorded) => {
+      if (recorded.type === type && satisfies(recorded)) return { found: true, intervening: null }
+      if (!state.found || state.intervening !== null || !between.has(recorded.type)) return state
+      return { found: true, intervening: evidenceOfRecorded(recorded) }
+    },
+  })
+}
+
+interface Credit {
+  readonly left: number
+  readonly ever: boolean
+}
+
+/** A step that is both counts as a predecessor; a failed gate of that kind neither earns nor spends. */
+function trackCredit(
+  environment: CompileEnvironment,
+  params: { readonly required_step_type: string; readonly property_filter?: JsonMap } & TargetFilter,
+  isPredecessor: (step: Step) => boolean,
+): Slot<Credit> {
+  const target = targetPattern(params)
+  const isTarget = compilePattern(target, true, 'target_property_filter')
+  return environment.track<Credit>({
+    key: `credit ${JSON.stringify([params.required_step_type, params.property_filter, target])}`,
+    init: () => ({ left: 0, ever: false }),
+    add: (state, recorded) => {
+      if (isPredecessor(recorded.step)) return satisfies(recorded) ? { left: state.left + 1, ever: true } : state
+      return state.left > 0 && isTarget(recorded.step) ? { ...state, left: state.left - 1 } : state
+    },
+  })
+}

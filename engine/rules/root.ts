@@ -1,0 +1,62 @@
+// Whether a path stays inside a folder, told from the text alone (seed §2): links are not followed.
+
+interface ParsedPath {
+  /** `c:`, `//server/share`, `/`, or empty for a relative path. */
+  readonly root: string
+  readonly segments: readonly string[]
+}
+
+/** True when the path is the root or under it; relative paths start there. Null when either cannot be read. */
+export function isWithin(path: string, root: string): boolean | null {
+  const base = parsePath(root)
+  const target = parsePath(path)
+  if (base === null || target === null) return null
+  if (target.root !== '' && target.root !== base.root) return false
+  // Where drives are, names differ in case only for the eye.
+  const fold = base.root === '' || base.root === '/' ? same : lowered
+  const inside = collapsed(base.segments).map(fold)
+  const reached = collapsed([...(target.root === '' ? base.segments : []), ...target.segments]).map(fold)
+  return inside.every((segment, index) => reached[index] === segment)
+}
+
+/** Null for a path with NUL, or a file URL that cannot be decoded. */
+function parsePath(text: string): ParsedPath | null {
+  const path = /^file:/i.test(text) ? decoded(text.slice(5)) : text
+  if (path === null || path.includes('\0')) return null
+  const slashed = path.replaceAll('\\', '/')
+  const drive = /^([A-Za-z]):/.exec(slashed)?.[1]
+  if (drive !== undefined) return { root: `${drive.toLowerCase()}:`, segments: parts(slashed.slice(2)) }
+  if (slashed.startsWith('//')) {
+    // `//./` and `//?/` name devices, not servers: nothing may be dropped before these two are read.
+    const [server = '', share = '', ...rest] = slashed.split('/').filter((segment) => segment !== '')
+    return { root: `//${server}/${share}`.toLowerCase(), segments: rest.filter((segment) => segment !== '.') }
+  }
+  return { root: slashed.startsWith('/') ? '/' : '', segments: parts(slashed) }
+}
+
+/** The path of a file URL: `//localhost` is this machine, another host is a share on it, `/C:` is a drive. */
+function decoded(url: string): string | null {
+  const local = url.replace(/^\/\/(localhost)?(?=\/)/i, '')
+  try {
+    return decodeURIComponent(local).replace(/^\/(?=[A-Za-z]:)/, '')
+  } catch {
+    return null
+  }
+}
+
+function parts(path: string): string[] {
+  return path.split('/').filter((segment) => segment !== '' && segment !== '.')
+}
+
+/** Resolves `..`; above the root there is only the root. */
+function collapsed(segments: readonly string[]): string[] {
+  const kept: string[] = []
+  for (const segment of segments) {
+    if (segment === '..') kept.pop()
+    else kept.push(segment)
+  }
+  return kept
+}
+
+const same = (segment: string) => segment
+const lowered = (segment: string) => segment.toLowerCase()

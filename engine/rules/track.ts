@@ -1,0 +1,75 @@
+// What several rules want to know of a task: whether a step satisfies, and the first of a kind.
+import type { EvidenceStep } from '@svc/schemas'
+import { gatePassed, type JsonMap, type Step } from '../steps.js'
+import { compilePattern, type StepPattern } from './filter.js'
+import { AmbiguousField, compileStepField } from './lookup.js'
+import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
+
+export const stepType: JsonMap = {
+  type: 'string',
+  minLength: 1,
+  description: 'a step type, such as `step.resource`',
+}
+export const stepTypes: JsonMap = { type: 'array', items: stepType, minItems: 1 }
+export const verbSchema: JsonMap = { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] }
+
+const guardResult = compileStepField('guard.result', 'field')
+const checkType = compileStepField('guard.check_type', 'field')
+const outputStatus = compileStepField('output.status', 'field')
+
+/** Whether a gate passed; one that says two things at once has not. */
+export function hasPassed(gate: Step): boolean {
+  try {
+    checkType(gate)
+    return gatePassed(guardResult(gate), outputStatus(gate))
+  } catch (error) {
+    if (error instanceof AmbiguousField) return false
+    throw error
+  }
+}
+
+/** Whether a step of a wanted kind counts as done: a gate only when it passed (engine.md §3). */
+export function satisfies({ type, step }: Recorded): boolean {
+  return type !== 'step.gate' || hasPassed(step)
+}
+
+/** A step type in words, such as a remedy needs it. */
+export function named(step_type: string): string {
+  return step_type === 'step.gate' ? 'a passed `step.gate`' : `a \`${step_type}\` step`
+}
+
+/** A kind of step, as rules 10 to 13 describe it. */
+export interface Kind {
+  readonly step_type: string
+  readonly verb?: string | undefined
+  readonly filter?: JsonMap | undefined
+}
+
+export function patternOf({ step_type, verb, filter }: Kind): StepPattern {
+  return { step_types: [step_type], verbs: verb === undefined ? undefined : [verb], filter }
+}
+
+/** The first step of a kind that is held against the task: an ambiguous one is. */
+export function trackFirstOffence(environment: CompileEnvironment, kind: Kind, parameter: string) {
+  return trackFirst(environment, kind, true, parameter)
+}
+
+/** The first step of a kind that is wanted: an ambiguous one is not, nor a gate that has not passed. */
+export function trackFirstDone(environment: CompileEnvironment, kind: Kind, parameter: string) {
+  return trackFirst(environment, kind, false, parameter)
+}
+
+function trackFirst(
+  environment: CompileEnvironment,
+  kind: Kind,
+  offence: boolean,
+  parameter: string,
+): Slot<EvidenceStep | null> {
+  const matches = compilePattern(patternOf(kind), offence, parameter)
+  const counts = (recorded: Recorded) => matches(recorded.step) && (offence || satisfies(recorded))
+  return environment.track<EvidenceStep | null>({
+    key: `first ${offence ? 'offence' : 'done'} ${JSON.stringify(patternOf(kind))}`,
+    init: () => null,
+    add: (state, recorded) => state ?? (counts(recorded) ? evidenceOfRecorded(recorded) : null),
+  })
+}

@@ -1,0 +1,92 @@
+// The decision on a step with the policies in force now.
+import type { Evaluation, PolicyResult } from '@svc/schemas'
+import { factsAsSaid, factsTightened, type SaidContext } from '../context.js'
+import { actionDigest } from '../log/record.js'
+import { atLevel, type PolicySet } from '../policy/compile.js'
+import { type Decision, evaluate } from '../policy/evaluate.js'
+import { newHistory } from '../policy/history.js'
+import type { Occasion } from '../policy/plan.js'
+import { type RiskLevel, riskLevelOf } from '../policy/risk.js'
+import { isGoverned, type LoadedPolicies, type PolicySource } from '../source/source.js'
+import type { JsonMap, Step } from '../steps.js'
+import { historyWithReserved, type Task } from './task.js'
+
+/** An evaluation whose results may be those that all decisions share. */
+export type JudgedEvaluation = Omit<Evaluation, 'policies'> & { readonly policies: readonly PolicyResult[] }
+
+export interface Judge {
+  readonly step: (task: Task, step: Step, occasion: Occasion) => JudgedEvaluation
+  readonly registration: (agent: JsonMap) => JudgedEvaluation
+  /** What rules see, given what was registered here and what the caller says. */
+  readonly facts: (registered: JsonMap | undefined, said: SaidContext) => JsonMap
+}
+
+export interface JudgeParts {
+  readonly source: PolicySource
+  /** Whether nothing is allowed while nothing is enforced. */
+  readonly fail_closed: boolean
+  readonly clock: () => number
+  readonly newId: () => string
+}
+
+export function createJudge({ source, fail_closed, clock, newId }: JudgeParts): Judge {
+  const setFor = levelledSets()
+  const decide = (task: Task, step: Step, occasion: Occasion): Decision => {
+    const policies = source.current()
+    if (fail_closed && !isGoverned(policies.load_state)) return ungoverned(policies)
+    const now = clock()
+    const situation = { step, agent: task.facts, context: task.facts, history: historyWithReserved(task, now), now }
+    return evaluate(setFor(policies, task.facts.risk_classification), occasion, situation)
+  }
+  return {
+    step: (task, step, occasion) => ({
+      evaluation_id: newId(),
+      ...decide(task, step, occasion),
+      action_digest: actionDigest(step),
+      ...(task.history_lost && { history_lost: true }),
+    }),
+    registration: (agent) => {
+      const set = setFor(source.current(), agent.risk_classification)
+      const situation = { step: null, agent, context: agent, history: newHistory(set), now: clock() }
+      return { evaluation_id: newId(), ...evaluate(set, 'registration', situation), action_digest: null }
+    },
+    facts: (registered = {}, said) => {
+      const { agent } = source.current()
+      return agent === null ? factsAsSaid(registered, said) : factsTightened({ ...agent }, said)
+    },
+  }
+}
+
+/**
+ * Policies of a level above the agent's are left out, as they are when a manifest is put on an agent (engine.md §4). A
+ * platform has done that already.
+ */
+function levelledSets() {
+  const known = new WeakMap<PolicySet, Map<RiskLevel, PolicySet>>()
+  return ({ set, agent }: LoadedPolicies, said: unknown): PolicySet => {
+    if (agent !== null) return set
+    const level = riskLevelOf(said)
+    const sets = known.get(set) ?? new Map<RiskLevel, PolicySet>()
+    known.set(set, sets)
+    const levelled = sets.get(level) ?? atLevel(set, level)
+    sets.set(level, levelled)
+    return levelled
+  }
+}
+
+/** The one answer there is while nothing is enforced and nothing may pass unjudged (engine.md §6). */
+function ungoverned({ load_state }: LoadedPolicies): Decision {
+  const violation_details = {
+    code: 'UNGOVERNED',
+    message: `no policy is in force: ${load_state}`,
+    rule_type: 'ungoverned',
+    params: {},
+    evidence: [],
+    remedy: 'give the engine policies that it can load; /health says what is wrong',
+  }
+  const policy: PolicyResult = {
+    ...{ policy_id: 0, name: 'ungoverned', severity: 'critical', violated: true, violation_details },
+    ...{ rule_type: 'ungoverned', mode: 'enforce', manifest_id: null, waived: false },
+  }
+  return { action: 'block', blocked: true, outcome: 'block', risk_score: 1, policies: [policy] }
+}

@@ -1,0 +1,65 @@
+// Lines of a file that is never in memory as a whole.
+import { createReadStream } from 'node:fs'
+
+/** A line by its 0-based number and its place in the file, with its text, or with why it has none. */
+export type FileLine = { readonly line: number; readonly offset: number } & (
+  | { readonly text: string; readonly problem: null }
+  | { readonly problem: string }
+)
+
+/** Which bytes of the file: from `start` to before `end`. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** Bytes of a line: a run of ten thousand long steps. More would have to be held in memory several times over. */
+const longest = 64 * 1024 * 1024
+const newline = 0x0a
+
+/**
+ * Splits at line feeds only, because JSON strings may hold the other separators of Unicode as they are. Rejects when
+ * the file cannot be read.
+ */
+export async function* readLines(file: string, range?: ByteRange): AsyncGenerator<FileLine> {
+  if (range !== undefined && range.end <= range.start) return
+  let line = 0
+  let offset = range?.start ?? 0
+  let pending: Buffer[] = []
+  let length = 0
+  const take = (): FileLine => {
+    const taken = { line, offset, ...(length > longest ? tooLong : decoded(Buffer.concat(pending), line === 0)) }
+    line += 1
+    offset += length + 1
+    pending = []
+    length = 0
+    return taken
+  }
+  const keep = (bytes: Buffer) => {
+    length += bytes.length
+    if (length > longest) pending = []
+    else pending.push(bytes)
+  }
+  const bytes = range && { start: range.start, end: range.end - 1 }
+  for await (const chunk of createReadStream(file, bytes) as AsyncIterable<Buffer>) {
+    let from = 0
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+      keep(chunk.subarray(from, end))
+      yield take()
+      from = end + 1
+    }
+    keep(chunk.subarray(from))
+  }
+  if (length > 0) yield take()
+}
+
+const tooLong = { problem: `longer than ${longest / 1024 / 1024} MiB` }
+
+function decoded(bytes: Buffer, first: boolean) {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: !first }).decode(bytes)
+    return { text, problem: null }
+  } catch {
+    return { problem: 'not UTF-8' }
+  }
+}
