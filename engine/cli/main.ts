@@ -1,17 +1,21 @@
 // The command `svc`. Each command's work is loaded when it is asked for, so that none pays for the others.
 import { Command, CommanderError } from 'commander'
 import { version } from '../version.js'
+import { explainCommand } from './explain.js'
 import { importCommand } from './import.js'
 import { rulesCommand } from './rules.js'
 import { serveCommand } from './serve.js'
 
 const program = new Command('svc')
-  .description('Policy as code for AI agents: judge steps locally, import recorded runs, read the rules.')
+  .description(
+    'Policy as code for AI agents: judge steps locally, explain decisions, import recorded runs, read the rules.',
+  )
   .version(version)
   .showHelpAfterError('(run with --help for an example)')
   .exitOverride()
 
-for (const command of [serveCommand(), importCommand(), rulesCommand()]) program.addCommand(command.exitOverride())
+for (const command of [serveCommand(), explainCommand(), importCommand(), rulesCommand()])
+  program.addCommand(command.exitOverride())
 
 try {
   await program.parseAsync()

@@ -1,0 +1,37 @@
+// A decision with the answer of every policy, also of those that passed: for people who ask why.
+import type { Evaluation, PolicyResult } from '@svc/schemas'
+import type { Answer, Situation } from '../rules/rule.js'
+import { NOT_APPLICABLE } from '../rules/rule.js'
+import { canonicalType } from '../steps.js'
+import type { PolicySet } from './compile.js'
+import { evaluate } from './evaluate.js'
+import type { CompiledPolicy, Occasion } from './plan.js'
+
+export interface ExplainedPolicy extends PolicyResult {
+  readonly answer: 'passed' | 'not_applicable' | 'violated'
+  readonly description: string | null
+}
+
+export interface Explanation extends Pick<Evaluation, 'action' | 'outcome' | 'risk_score'> {
+  readonly policies: readonly ExplainedPolicy[]
+}
+
+/** Judges the situation as `evaluate` does, and tells passing from not applicable. */
+export function explain(set: PolicySet, occasion: Occasion, situation: Situation): Explanation {
+  const { action, outcome, risk_score, policies } = evaluate(set, occasion, situation)
+  const compiled = new Map(set.policies.map((policy) => [policy.policy.id, policy]))
+  const explained = policies.map((result): ExplainedPolicy => {
+    const own = compiled.get(result.policy_id)
+    const passed = own !== undefined && isApplicable(own, situation) ? 'passed' : 'not_applicable'
+    return { ...result, answer: result.violated ? 'violated' : passed, description: own?.policy.description ?? null }
+  })
+  return { action, outcome, risk_score, policies: explained }
+}
+
+/** Asked of policies that are not violated, whose check therefore does not throw. */
+function isApplicable({ types, check }: CompiledPolicy, situation: Situation): boolean {
+  const { step } = situation
+  if (types !== null && (step === null || !types.has(canonicalType(step.step_type)))) return false
+  const answer: Answer = check(situation)
+  return answer !== NOT_APPLICABLE
+}

@@ -1,0 +1,106 @@
+// `svc explain` as a person runs it: which policies said what of a recorded step, and why.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { runSvc } from '../support/serve.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-explain-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const file = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+const trace = (name: string, steps: readonly object[]) =>
+  file(name, steps.map((step) => `${JSON.stringify(step)}\n`).join(''))
+
+const manifest = file(
+  'refunds.yaml',
+  `
+name: Refund desk
+version: "1"
+policies:
+  - name: Refunds need a fresh approval
+    rule_type: step_requires_gate
+    params: {target_step_names: [refund], max_age_steps: 1}
+    severity: critical
+    scope: step_execution
+  - {name: Steps have names, rule_type: field_not_empty, params: {field: step_name}, severity: low, scope: step_execution}
+  - {name: Few commands, rule_type: execution_max_steps, params: {step_type: step.exec, max_steps: 3}, severity: high, scope: step_execution}
+  - {name: For high risk, rule_type: field_not_empty, params: {field: verb}, severity: low, scope: step_execution, risk_classification: high}
+`,
+)
+const start = { step_type: 'task.start', task_id: 't1', meta: { agent: { risk_classification: 'limited' } } }
+const refund = { step_type: 'step.resource', verb: 'POST', step_name: 'refund', task_id: 't1' }
+const steps = [start, { step_type: 'step.gate', task_id: 't1' }, { step_type: 'step.model', task_id: 't1' }, refund]
+
+describe('svc explain', () => {
+  it('says what blocks, because of which steps, and what would allow it', async () => {
+    const { code, out, err } = await runSvc(['explain', manifest, '--trace', trace('t.jsonl', steps), '--step', '4'])
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toBe(`step 4 of task \`t1\`: step.resource POST refund
+block, risk score 1: 1 of 3 policies violated
+
+blocks  Refunds need a fresh approval  (critical; step_requires_gate)
+  why      the gate is 2 steps old, at most 1 are allowed [GATE_STALE]
+  because  step 2 step.gate, step 4 step.resource refund
+  remedy   a passed step.gate right before this step
+
+passed
+  Steps have names  (field_not_empty)
+
+not applicable
+  Few commands  (execution_max_steps)
+
+of a risk level above the agent’s
+  For high risk
+`)
+  })
+
+  it('says the same as JSON, with the agent from a file', async () => {
+    const agent = file('agent.yaml', 'risk_classification: high\n')
+    const args = ['explain', manifest, '--trace', trace('t.jsonl', steps), '--step', '4', '--agent', agent, '--json']
+    const { code, out } = await runSvc(args)
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({
+      ...{ task_id: 't1', step: 4, action: 'block', outcome: 'block', risk_score: 1, skipped: [] },
+      policies: [
+        { answer: 'violated', violation_details: { code: 'GATE_STALE', evidence: [{ step: 2 }, { step: null }] } },
+        { answer: 'passed' },
+        { answer: 'not_applicable' },
+        { answer: 'passed' },
+      ],
+    })
+  })
+
+  it('reads the trace of the local engine, and keeps control characters off the terminal', async () => {
+    const lines = [
+      { kind: 'step', recorded_at: '2026-01-05T09:00:00Z', ...refund, step_name: 'refund\u001b[2J', step: 1 },
+      { kind: 'incident', recorded_at: '2026-01-05T09:00:00Z', violation: {} },
+    ]
+    const { code, out } = await runSvc(['explain', manifest, '--trace', trace('e.jsonl', lines), '--step', '1'])
+    expect(code).toBe(0)
+    expect(out).toContain('refund�[2J')
+  })
+
+  const broken = file('broken.yaml', 'name: x\n')
+  const several = trace('several.jsonl', [refund, { ...refund, task_id: 't2' }])
+  it.each([
+    { args: [manifest, '--trace', several, '--step', '1'], code: 1, says: 'choose one with --task (`t1`, `t2`)' },
+    { args: [manifest, '--trace', several, '--step', '9', '--task', 't2'], code: 1, says: '`t2` has no step 9' },
+    { args: [manifest, '--trace', several, '--step', '1', '--task', 't3'], code: 1, says: 'no steps of task `t3`' },
+    { args: [manifest, '--trace', join(folder, 'gone'), '--step', '1'], code: 1, says: 'no such file' },
+    {
+      args: [manifest, '--trace', file('bad.jsonl', '{"step_type": 1}\n'), '--step', '1'],
+      code: 1,
+      says: 'bad.jsonl:1',
+    },
+    { args: [broken, '--trace', several, '--step', '1'], code: 1, says: 'broken.yaml:1:1' },
+    { args: [manifest, '--trace', several, '--step', '0'], code: 2, says: 'numbered from 1' },
+    { args: [manifest, '--step', '1'], code: 2, says: '--trace' },
+  ])('ends with $code and says $says', async ({ args, code, says }) => {
+    const answer = await runSvc(['explain', ...args])
+    expect(answer.code).toBe(code)
+    expect(answer.err).toContain(says)
+  })
+})
