@@ -1,57 +1,51 @@
-// Patterns are untrusted: whatever is not proven linear runs on an engine that is linear by construction
-// (engine.md §3), so that no pattern can hang the server.
-import { RE2JS } from 're2js'
+// Patterns are untrusted and must never hang the server (engine.md §3). One that is proven linear runs on the built-in
+// engine, every other one is scanned; what is too large for that is refused. 100,000 characters take less than 50 ms.
+import { cutEnd, cutStart } from './pattern-cut.js'
+import { parsePattern } from './pattern-parse.js'
+import { isLinear } from './pattern-proof.js'
+import { compileScan } from './pattern-scan.js'
+import { literalOf, source, type Tree } from './pattern-tree.js'
 import { ParameterError } from './rule.js'
 
 export type Matcher = (text: string) => boolean
 
-/** Matches at the start of the text, dot matches newline (seed §2). Throws ParameterError when no engine can run it. */
+/** Matches at the start of the text, dot matches newline (seed §2). Throws ParameterError for what cannot be run. */
 export function compileAnchored(pattern: string, parameter: string): Matcher {
-  if (isPlain(pattern)) {
-    const native = new RegExp(`^(?:${pattern})`, 'su')
-    return (text) => native.test(text)
-  }
-  const compiled = compileLinear(pattern, parameter)
-  return (text) => compiled.matcher(text).lookingAt()
+  const tree = parsePattern(pattern)
+  if (tree === null) return scan(pattern, parameter, true)
+  const needed = cutEnd(tree)
+  return isLinear(needed, true) ? native(`^(?:${source(needed)})`) : scan(sourceForRe2(needed), parameter, true)
 }
 
-/** Matches anywhere in the text, dot matches newline. Throws ParameterError when no engine can run it. */
+/** Matches anywhere in the text, dot matches newline. Throws ParameterError for what cannot be run. */
 export function compileSearch(pattern: string, parameter: string): Matcher {
-  if (isPlain(pattern)) {
-    const native = new RegExp(pattern, 'su')
-    return (text) => native.test(text)
-  }
-  const compiled = compileLinear(pattern, parameter)
-  return (text) => compiled.matcher(text).find()
+  const tree = parsePattern(pattern)
+  if (tree === null) return scan(pattern, parameter, false)
+  const needed = cutStart(cutEnd(tree))
+  const literal = literalOf(needed)
+  if (literal !== null) return (text) => text.includes(literal)
+  return isLinear(needed, false) ? native(source(needed)) : scan(sourceForRe2(needed), parameter, false)
 }
 
-// Literals, ASCII classes and alternatives, each repeated at most a fixed number of times: no part can match the same
-// text in two ways often enough to matter, and both engines read every character of it the same way.
-const literal = String.raw`(?:[A-Za-z0-9 _,:;@#%&=~<>"'!/-]|\\[.*+?()[\]{}|^$\\/])`
-const member = String.raw`(?:[A-Za-z0-9 _,:;@#%&=~<>"'!/.*+?(){}|$]|\\[\]\\^-])`
-const range = '(?:a-z|A-Z|0-9|a-f|A-F|[A-Za-z0-9]-[A-Za-z0-9])'
-const group = `\\[\\^?(?:${range}|${member})+\\]`
-const plain = new RegExp(`^(?:(?:${literal}|${group})(?:\\{\\d{1,2}\\})?|\\|)*\\$?$`)
-
-/** True for the patterns that the built-in engine answers in time linear in the text. */
-function isPlain(pattern: string): boolean {
-  if (!plain.test(pattern)) return false
-  try {
-    new RegExp(pattern, 'su')
-    return true
-  } catch {
-    return false
-  }
+function native(pattern: string): Matcher {
+  const compiled = new RegExp(pattern, 'su')
+  return (text) => compiled.test(text)
 }
 
-function compileLinear(pattern: string, parameter: string): RE2JS {
+function sourceForRe2(tree: Tree): string {
+  return source(tree).replaceAll('\\u{', '\\x{')
+}
+
+function scan(pattern: string, parameter: string, anchored: boolean): Matcher {
   try {
-    return RE2JS.compile(pattern, RE2JS.DOTALL)
+    return compileScan(pattern, anchored)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ParameterError(
       parameter,
-      `the pattern cannot run in linear time: ${reason}; look-around and back-references are not accepted`,
+      error instanceof RangeError
+        ? `the pattern is too large to run in bounded time: ${reason}`
+        : `the pattern cannot run in linear time: ${reason}; look-around and back-references are not accepted`,
     )
   }
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { printable } from '../cli/printable.js'
 import type { ServeOptions } from '../cli/serve.js'
@@ -25,13 +26,8 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     return 1
   }
   try {
-    const sources = {
-      baseline: options.baseline === true,
-      paths: options.policyFile,
-      agent_key: options.agentKey ?? null,
-    }
     const report = (line: string) => err.write(`svc serve: ${printable(line)}\n`)
-    const source = fileSource(sources, Date.now, report)
+    const source = await sourceOf(options, env, report)
     const sink = openSink(options.logLocation, env, out, report)
     const { server, warmUp } = assemble(source, sink, settings, err)
     await listen(server, options.port, options.host)
@@ -45,6 +41,32 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     err.write(`svc serve: ${explain(error, options)}\n`)
     return 1
   }
+}
+
+/** What is flagged counts; where nothing is, the platform that the environment names. */
+async function sourceOf(options: ServeOptions, env: Environment, report: (line: string) => void) {
+  const { baseline, policyFile: paths, agentKey } = options
+  const agent_key = agentKey ?? null
+  if (baseline === true || paths.length > 0) {
+    if (platformIn(env, agentKey).named)
+      report('SVC_API_URL is set, but the policies named on the command line are used')
+    return fileSource({ baseline: baseline === true, paths, agent_key }, Date.now, report)
+  }
+  const { apiSource } = await import('../source/api.js')
+  const { policyCache } = await import('../source/cache.js')
+  const { SVC_API_URL: url = '', SVC_API_KEY: api_key = '', SVC_AGENT_KEY: named = '' } = env
+  const address = { url, api_key, agent_key: agentKey ?? named }
+  const folder = env.SVC_CACHE_DIR || join(env.SVC_DATA_DIR || 'data', 'cache')
+  const cache = policyCache(folder, url, address.agent_key, report)
+  const seconds = Number(env.SVC_POLICY_TTL_SECONDS)
+  const ttl = seconds > 0 ? seconds * 1000 : null
+  return apiSource({ ...address, cache, ttl, clock: Date.now, random: Math.random, report })
+}
+
+/** Whether the environment names a platform, and what of it is missing. */
+function platformIn(env: Environment, agentKey: string | undefined) {
+  const needed = ['SVC_API_URL', 'SVC_API_KEY', ...(agentKey === undefined ? ['SVC_AGENT_KEY'] : [])]
+  return { named: Boolean(env.SVC_API_URL || env.SVC_API_KEY), missing: needed.filter((name) => !env[name]) }
 }
 
 interface Settings {
@@ -62,12 +84,18 @@ function settingsOf({ host, token, failClosed }: ServeOptions, env: Environment)
 /** Shorter ones are guessed. */
 const shortestToken = 16
 
-function refusalOf({ baseline, policyFile }: ServeOptions, { host, token }: Settings, env: Environment): string | null {
+function refusalOf(
+  { baseline, policyFile, agentKey }: ServeOptions,
+  { host, token }: Settings,
+  env: Environment,
+): string | null {
   if (baseline !== true && policyFile.length === 0) {
-    const platform = ['SVC_API_URL', 'SVC_API_KEY', 'SVC_AGENT_KEY']
-    const set = platform.filter((name) => env[name])
-    const said = set.length === 0 ? '' : `${set.join(' and ')} ${set.length === 1 ? 'is' : 'are'} set, but `
-    return `no policy source: give --baseline for the bundled baseline, or --policy-file PATH for your own manifests (${said}this version cannot fetch from a platform, which ${platform.join(', ')} would name)`
+    const { missing, named } = platformIn(env, agentKey)
+    if (named && missing.length > 0) return `no policy source: for a platform ${missing.join(' and ')} is missing`
+    const { SVC_API_URL: url = '' } = env
+    if (named && !/^https?:\/\/[^/]/.test(url)) return 'SVC_API_URL is not an http(s) address'
+    if (!named)
+      return 'no policy source: give --baseline for the bundled baseline, --policy-file PATH for your own manifests, or set SVC_API_URL, SVC_API_KEY and SVC_AGENT_KEY for a platform'
   }
   if (token === null && !/^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host)) {
     return `--host \`${host}\` can be reached from other machines: give a secret of at least ${shortestToken} characters with --token or SVC_LOCAL_TOKEN, or use 127.0.0.1`

@@ -1,7 +1,8 @@
 // The local engine over HTTP. node:http alone: nothing stands between a step and its decision.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { EvaluateRequest, SchemaName } from '@svc/schemas'
-import { isGoverned, type PolicySource } from '../source/source.js'
+import type { PolicySource } from '../source/source.js'
+import { isGoverned } from '../source/state.js'
 import type { Access } from './access.js'
 import { evaluationWriter } from './answer.js'
 import type { LocalEngine } from './engine.js'

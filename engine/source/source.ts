@@ -1,8 +1,7 @@
 // Where policies come from, and whether anything is governed (engine.md §6).
-import type { Agent, DroppedPolicy, EngineHealth } from '@svc/schemas'
+import type { Agent, DroppedPolicy } from '@svc/schemas'
 import type { PolicyInput, PolicySet } from '../policy/compile.js'
-
-export type LoadState = EngineHealth['load_state']
+import type { LoadState } from './state.js'
 
 /** Policies as a source offered them. */
 export interface Offer {
@@ -51,44 +50,11 @@ export interface PolicySource {
   readonly close: () => Promise<void>
 }
 
-/** Whether policies are in force; the other states allow every step (seed §3). */
-export function isGoverned(load_state: LoadState): boolean {
-  return load_state === 'enforcing' || load_state === 'stale_cache'
-}
-
-/** The state a first load leads to. */
-export function firstState(offered: number, in_effect: number): LoadState {
-  if (offered === 0) return 'none_configured'
-  return in_effect === 0 ? 'all_dropped' : 'enforcing'
-}
-
-/**
- * What is in force after the source was asked again. A set that governs is not given up for one of which nothing can be
- * used, nor for a source that cannot be read: it stays, the refused policies are named, and `report` says so.
- */
-export function afterReload(
-  before: LoadedPolicies,
-  read: LoadedPolicies | Error,
-  now: number,
-  report: (line: string) => void,
-): LoadedPolicies {
-  if (read instanceof Error) {
-    report(`the policies cannot be read, what was in force stays so: ${read.message}`)
-    return { ...before, last_fetch_at: now, last_fetch_succeeded: false }
-  }
-  if (read.load_state === 'all_dropped' && isGoverned(before.load_state)) {
-    report(`all ${read.offered} policies were refused, what was in force stays so; see /health`)
-    return { ...before, dropped: read.dropped, last_fetch_at: now }
-  }
-  const line = ungovernedLine(read)
-  if (line !== null && read.load_state !== before.load_state) report(line.replace(/^svc: /, ''))
-  return read
-}
-
 /** One line for the error stream, because these states allow every step; null while something is enforced. */
 export function ungovernedLine({ load_state, offered }: LoadedPolicies): string | null {
   if (load_state === 'none_configured') return 'svc: none_configured: the source has no policies, every step is allowed'
   if (load_state === 'all_dropped')
     return `svc: all_dropped: all ${offered} policies were refused, every step is allowed; see /health`
+  if (load_state === 'unavailable') return 'svc: unavailable: the source cannot be reached, every step is allowed'
   return null
 }

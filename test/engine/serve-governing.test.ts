@@ -130,7 +130,7 @@ describe('reloading', () => {
     expect(other).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [] })
     expect(await ask('running')).toMatchObject({ blocked: false, history_lost: true })
     expect(await ask('fresh')).not.toHaveProperty('history_lost')
-    expect(serve.printed().err).toContain('what was in force stays so')
+    expect(serve.printed().err).toContain('the last sound version stays in force')
   })
 
   it('reads the past of a running task back where there is a trace', async () => {

@@ -140,10 +140,10 @@ describe('starting', () => {
   it.each([
     { name: 'no source', args: [], env: {}, says: ['no policy source', '--baseline', '--policy-file', 'SVC_API_URL'] },
     {
-      name: 'only a platform as source',
+      name: 'half a platform as source',
       args: [],
       env: { SVC_API_URL: 'http://x', SVC_API_KEY: 'k' },
-      says: ['no policy source', 'SVC_API_URL and SVC_API_KEY are set, but', 'cannot fetch from a platform'],
+      says: ['no policy source', 'SVC_AGENT_KEY is missing'],
     },
     {
       name: 'a file that is not there',

@@ -1,0 +1,189 @@
+// Where policies come from: the table of load states, files that change, and a platform that is there or not.
+import { readdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { EngineHealth, Evaluation } from '@svc/schemas'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type LoadState, nextState } from '../../engine/source/state.js'
+import { type Serve, startServe } from '../support/serve.js'
+
+const states: readonly LoadState[] = ['enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped']
+const nothing = { cached: false, expired: false }
+
+describe('load_state', () => {
+  it.each(['start' as const, ...states])('from %s follows the table', (from) => {
+    expect(nextState(from, 'compiled', nothing)).toBe('enforcing')
+    expect(nextState(from, 'none_offered', nothing)).toBe('none_configured')
+    const governed = from === 'enforcing' || from === 'stale_cache'
+    expect(nextState(from, 'all_rejected', nothing)).toBe(governed ? from : 'all_dropped')
+    expect(nextState(from, 'failed', nothing)).toBe(from === 'start' ? 'unavailable' : from)
+    const expired = { cached: false, expired: true }
+    const after = from === 'start' ? 'unavailable' : from === 'enforcing' ? 'stale_cache' : from
+    expect(nextState(from, 'failed', expired)).toBe(after)
+    const cached = { cached: true, expired: false }
+    expect(nextState(from, 'failed', cached)).toBe(from === 'start' ? 'stale_cache' : from)
+  })
+})
+
+let serve: Serve | null = null
+let platform: Server | null = null
+afterEach(async () => {
+  await serve?.discard()
+  platform?.closeAllConnections()
+  await new Promise((resolve) => (platform === null ? resolve(null) : platform.close(resolve)))
+  serve = null
+  platform = null
+})
+
+const policy = (name: string, rule_type: string, params: object) => ({
+  ...{ id: 1, name, rule_type, params, scope: 'step_execution', severity: 'critical', description: null },
+  ...{ risk_classification: null, agent_id: null, enabled: true, mode: 'enforce', controls: [], version: 1 },
+  ...{ manifest_id: null, manifest_name: null, manifest_repo: null, manifest_path: null, manifest_sha: null },
+  ...{ manifest_assigned_at: null, manifest_assigned_by: null },
+})
+const named = policy('steps have names', 'field_not_empty', { field: 'step_name' })
+const wrong = policy('steps have names', 'field_not_emptied', { field: 'step_name' })
+const agent = {
+  ...{ agent_id: 'ag_1', agent_key: 'desk', name: 'desk', purpose: null, owner_id: null },
+  ...{ risk_classification: 'limited', pending_risk_classification: null, environment: 'production' },
+  ...{ declared_tools: ['search', 'book'], attributes: {}, active: true },
+  ...{ created_at: '2026-01-05T09:00:00.000Z', updated_at: '2026-01-05T09:00:00.000Z' },
+}
+
+/** Keeps to the rules of the endpoint: the key, the agent, the tag. */
+async function startEndpoint(port = 0) {
+  const said = { policies: [named] as object[], status: 200, etag: '"1"', asked: 0, unchanged: 0 }
+  platform = createServer((request, response) => {
+    said.asked += 1
+    const url = new URL(request.url ?? '', 'http://x')
+    if (request.headers.authorization !== 'Bearer SvcKey-secret') return response.writeHead(401).end()
+    if (url.pathname !== '/api/v1/policies/effective' || url.searchParams.get('agent_key') !== 'desk')
+      return response.writeHead(404).end()
+    if (said.status !== 200) return response.writeHead(said.status, { location: 'http://elsewhere.example/' }).end()
+    if (request.headers['if-none-match'] === said.etag) {
+      said.unchanged += 1
+      return response.writeHead(304).end()
+    }
+    const { policies } = said
+    const body = { agent, policies, policies_offered: policies.length, manifests: [], ttl_seconds: 300 }
+    return response.writeHead(200, { etag: said.etag }).end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => platform?.listen(port, '127.0.0.1', () => resolve()))
+  return { said, url: `http://127.0.0.1:${(platform.address() as AddressInfo).port}` }
+}
+const envFor = (url: string, more: object = {}) => ({
+  ...{ SVC_API_URL: url, SVC_API_KEY: 'SvcKey-secret', SVC_AGENT_KEY: 'desk', SVC_POLICY_TTL_SECONDS: '0.2' },
+  ...more,
+})
+const health = async () => (await serve?.call<EngineHealth>('GET', '/health'))?.body
+const eventually = (expected: object) => vi.waitFor(async () => expect(await health()).toMatchObject(expected), 10_000)
+const context = { agent_id: 'ag_1', task_id: 't', environment: 'test', risk_classification: 'minimal' as const }
+
+describe('a platform', () => {
+  it('is asked again in the background, and only for what has changed', async () => {
+    const { said, url } = await startEndpoint()
+    serve = await startServe([], {}, envFor(url))
+    expect(await health()).toMatchObject({ load_state: 'enforcing', policy_count: 1, source: 'api', stale: false })
+    await vi.waitFor(() => expect(said.unchanged).toBeGreaterThan(1), 10_000)
+    Object.assign(said, { policies: [named, { ...named, id: 2, name: 'again' }], etag: '"2"' })
+    await eventually({ policy_count: 2 })
+    Object.assign(said, { policies: [wrong], etag: '"3"' })
+    await eventually({ load_state: 'enforcing', policy_count: 2, dropped: [{ name: 'steps have names' }] })
+    Object.assign(said, { policies: [], etag: '"4"' })
+    await eventually({ load_state: 'none_configured', policy_count: 0, loaded: false })
+    expect(serve.printed().err.match(/none_configured/g)).toHaveLength(1)
+  })
+
+  it('knows the agent: a context tightens what is registered and never loosens it', async () => {
+    const { said, url } = await startEndpoint()
+    const tools = policy('tools', 'step_name_in_allowlist', {})
+    const level = policy('level', 'field_in_list', { field: 'context.risk_classification', values: ['limited'] })
+    said.policies = [tools, { ...level, id: 2 }]
+    serve = await startServe([], {}, envFor(url))
+    const ask = async (step_name: string, more: object) => {
+      const intended = { step_type: 'step.exec', step_name }
+      const answer = await serve?.post<Evaluation>('/evaluate', { intended, context: { ...context, ...more } })
+      return answer?.body.policies.filter(({ violated }) => violated).map(({ name }) => name)
+    }
+    expect(await ask('search', {})).toEqual([])
+    expect(await ask('drop', { declared_tools: ['drop'] })).toEqual(['tools'])
+    expect(await ask('search', { declared_tools: ['book'] })).toEqual(['tools'])
+    expect(await ask('search', { risk_classification: 'high' })).toEqual(['level'])
+  })
+
+  it.each([
+    { what: 'a wrong key', env: { SVC_API_KEY: 'SvcKey-wrong' }, status: 200, says: 'does not take the key' },
+    { what: 'an unknown agent', env: { SVC_AGENT_KEY: 'nobody' }, status: 200, says: 'register it first' },
+    { what: 'a redirect', env: {}, status: 302, says: 'points elsewhere (302)' },
+    { what: 'a failure', env: {}, status: 500, says: 'answered 500' },
+  ])('that answers with $what leaves the engine ungoverned and says why, once', async ({ env, status, says }) => {
+    const { said, url } = await startEndpoint()
+    said.status = status
+    serve = await startServe([], {}, envFor(url, env))
+    expect(await health()).toMatchObject({ load_state: 'unavailable', last_fetch_succeeded: false, loaded: false })
+    await vi.waitFor(() => expect(said.asked).toBeGreaterThan(2), 10_000)
+    const { err } = serve.printed()
+    expect(err.split(says)).toHaveLength(2)
+    expect(err.match(/unavailable/g)).toHaveLength(1)
+    expect(err).not.toContain('SvcKey-')
+  })
+
+  it('may be away at the start of another process: the cache governs, and holds no key', async () => {
+    const { said, url } = await startEndpoint()
+    const first = await startServe([], {}, envFor(url))
+    serve = first
+    const folder = join(first.folder, 'data', 'cache')
+    const [name = ''] = readdirSync(folder)
+    const text = readFileSync(join(folder, name), 'utf8')
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
+    expect(text).not.toContain('SvcKey-')
+    said.status = 503
+    await eventually({ load_state: 'stale_cache', stale: true, policy_count: 1 })
+    const again = async (cache: string) => {
+      writeFileSync(join(folder, name), cache)
+      const other = await startServe([], {}, envFor(url, { SVC_CACHE_DIR: folder }))
+      const answer = await other.call<EngineHealth>('GET', '/health')
+      const { err } = other.printed()
+      await other.discard()
+      return { ...answer.body, err }
+    }
+    expect(await again(text)).toMatchObject({ load_state: 'stale_cache', stale: true, policy_count: 1 })
+    expect(await again(text.replace('"agent_key":"desk"', '"agent_key":"other"'))).toMatchObject({
+      load_state: 'unavailable',
+      err: expect.stringContaining('it belongs to something else'),
+    })
+    expect(await again('{"format":')).toMatchObject({ load_state: 'unavailable' })
+    said.status = 200
+    await eventually({ load_state: 'enforcing', stale: false })
+  })
+})
+
+describe('files', () => {
+  const manifest = (name: string, rule_type = 'field_not_empty') =>
+    `name: ${name}\nversion: "1"\npolicies:\n  - {name: ${name}, rule_type: ${rule_type}, params: {field: step_name}, severity: low, scope: step_execution}\n`
+
+  it('are read again when they change, come or go; what is wrong or gone keeps its last sound version', async () => {
+    serve = await startServe(['--policy-file', '.'], { 'a.yaml': manifest('a'), 'b.yaml': manifest('b') })
+    const path = (name: string) => join(serve?.folder ?? '', name)
+    writeFileSync(path('c.yaml'), manifest('c'))
+    await eventually({ policy_count: 3, dropped: [] })
+    writeFileSync(path('b.yaml'), manifest('b', 'field_not_emptied'))
+    await eventually({ policy_count: 3, dropped: [{ name: 'b', line: 4, source: 'b.yaml' }] })
+    unlinkSync(path('a.yaml'))
+    await eventually({ policy_count: 3, load_state: 'enforcing' })
+    await vi.waitFor(() => expect(serve?.printed().err).toContain('the file is gone'), 10_000)
+    writeFileSync(path('a.yaml'), manifest('a2'))
+    writeFileSync(path('b.yaml'), manifest('b'))
+    await eventually({ policy_count: 3, dropped: [] })
+  })
+
+  it('that are half wrong enforce what is sound, and name the rest with its place', async () => {
+    const half = `${manifest('a')}  - {name: bad, rule_type: field_not_emptied, severity: low, scope: step_execution}\n`
+    serve = await startServe(['--policy-file', 'a.yaml'], { 'a.yaml': half })
+    expect(await health()).toMatchObject({
+      ...{ load_state: 'enforcing', policy_count: 1, policies_offered: 2 },
+      dropped: [{ name: 'bad', source: 'a.yaml', line: 5, reason: expect.stringContaining('field_not_empty') }],
+    })
+  })
+})
