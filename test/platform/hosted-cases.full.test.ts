@@ -1,0 +1,103 @@
+// The rule cases a third time, through the platform's hosted evaluation: the same data, the same answers.
+import { createChecker } from '@svc/engine'
+import { documents, type Evaluation } from '@svc/schemas'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+const check = createChecker(Object.values(documents))
+const cases = ruleCases().map(({ rule, case: one }, index) => ({ rule, one, index }))
+
+function registrationOf({ agent }: RuleCase, index: number) {
+  const { attributes, ...fields } = agent
+  return { ...fields, ...(attributes as object), agent_key: `case ${index}` }
+}
+
+/** True for a case this wire cannot say: the agent always has a level and an environment, and bodies have their schemas. */
+function isUnsayable(one: RuleCase): boolean {
+  const { step, history, context, agent } = one
+  if (step === null) return true
+  const said = JSON.stringify(one.params)
+  const always = /"((agent|context)\.)?(agent_id|agent_key|task_id|environment|risk_classification|name)"/
+  const logged = history.map((past, index) => ({ task_id: 't', agent_id: 'a', step: index + 1, ...past }))
+  return (
+    always.test(said) ||
+    // A logged step always says whether it leaves the organization.
+    /"(target\.trust|is_external_call)":null/.test(said) ||
+    (/agent_risk_classifications/.test(said) && !('risk_classification' in { ...agent, ...context })) ||
+    Object.keys(context).some((key) => key in agent) ||
+    (one.scope === 'task_execution' && step.step_type !== 'task.end') ||
+    new Set(logged.map((entry) => entry.step)).size < logged.length ||
+    check('agent-registration.json')(registrationOf(one, 0)).length > 0 ||
+    check('hosted-evaluate-request.json')({ intended: step, context }).length > 0 ||
+    logged.some((entry) => check('log-request.json')(entry).length > 0)
+  )
+}
+
+const sayable = cases.filter(({ one }) => !isUnsayable(one))
+
+describe.skipIf(postgres === null)('the rule cases through the platform', () => {
+  let platform: TestPlatform
+  const agents = new Map<number, string>()
+
+  beforeAll(async () => {
+    if (postgres === null) return
+    const database_url = postgres.freshDatabase()
+    platform = await startPlatform({ database_url })
+    for (const { one, index } of sayable) {
+      const { status, body } = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
+        ...{ as: 'key', body: registrationOf(one, index) },
+      })
+      expect([status, body]).toEqual([201, expect.anything()])
+      agents.set(index, body.agent_id)
+    }
+    const client = new Client({ connectionString: database_url })
+    await client.connect()
+    let id = 1_000_000
+    for (const { rule, one, index } of sayable) {
+      for (const policy of policiesFor(rule, one)) {
+        await client.query(
+          `insert into policies (org_id, id, name, rule_type, params, scope, severity, agent_id, enabled, mode, controls,
+             version, created_at, updated_at)
+           select org_id, $1, $2, $3, $4, $5, 'low', agent_id, true, 'enforce', '{}', 1, now(), now()
+           from agents where agent_id = $6`,
+          [id++, policy.name, policy.rule_type, JSON.stringify(policy.params), policy.scope, agents.get(index)],
+        )
+      }
+    }
+    await client.end()
+  }, 300_000)
+  afterAll(async () => {
+    if (postgres !== null) await discard(platform)
+    postgres?.remove()
+  })
+
+  it('cover every rule that judges steps', () => {
+    const rules = (list: typeof cases) => new Set(list.map(({ rule }) => rule))
+    expect([...rules(cases)].filter((rule) => !rules(sayable).has(rule))).toEqual([])
+    expect(sayable.length).toBeGreaterThan(cases.length / 2)
+  })
+
+  it.each(sayable)('$rule: $one.name', async ({ one, index }) => {
+    const task_id = `case ${index}`
+    const agent_id = agents.get(index)
+    for (const [position, past] of one.history.entries()) {
+      const body = { step: position + 1, ...past, agent_id, task_id }
+      const logged = await platform.call('POST', '/api/v1/logs', { as: 'key', body })
+      expect([logged.status, logged.body]).toEqual([201, expect.anything()])
+    }
+    const { agent_id: _agent, task_id: _task, ...step } = one.step ?? { step_type: '' }
+    const intended = { timestamp: one.now, ...step }
+    const body = { intended, context: { ...one.context, agent_id, task_id } }
+    const answer = await platform.call<Evaluation>('POST', '/api/v1/engine/evaluate', { as: 'key', body })
+    expect([answer.status, answer.body]).toEqual([200, expect.anything()])
+    const own = answer.body.policies.filter(({ policy_id }) => policy_id >= 1_000_000)
+    expect(answerOf(own)).toBe(one.expect)
+    const details = own.find(({ name }) => name === 'rule')?.violation_details
+    if (one.code !== undefined) expect(details?.code).toBe(one.code)
+    if (one.remedy !== undefined) expect(details?.remedy).toBe(one.remedy)
+  })
+})
