@@ -20,14 +20,14 @@ const rules: readonly (readonly [rule_type: string, params: Record<string, unkno
   ['working_hours_only', { start_hour: 0, end_hour: 24, timezone: 'Europe/Zurich' }],
 ]
 
-const step: Step = {
+export const step: Step = {
   step_type: 'step.resource',
   verb: 'POST',
   step_name: 'book_reservation',
   input: { user_id: 'mia_li_3668', flight: 'HAT136', passengers: [{ first_name: 'Mia', dob: '1990-04-05' }] },
   properties: { data: { classification: 'internal' }, target: { trust: 'internal', host: 'booking.example' } },
 }
-const agent = {
+export const agent = {
   declared_tools: ['search', 'book_reservation'],
   risk_classification: 'limited',
   environment: 'production',
@@ -65,7 +65,7 @@ export function benchEvaluate(): Row[] {
   ]
 }
 
-function hundredPolicies(): PolicyInput[] {
+export function hundredPolicies(): PolicyInput[] {
   return Array.from({ length: 100 }, (_, index) => {
     const [rule_type, params] = rules[index % rules.length] ?? ['', {}]
     const [other_type, other_params] = rules[(index + 5) % rules.length] ?? ['', {}]
