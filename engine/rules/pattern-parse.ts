@@ -5,7 +5,7 @@ import { complement, EMPTY, LAST_CODE_POINT, type Ranges, type Tree, union } fro
 export function parsePattern(pattern: string): Tree | null {
   const reader = new Reader(pattern)
   const tree = reader.choice(0)
-  return reader.done && reader.rest === '' ? tree : null
+  return reader.done && reader.atEnd ? tree : null
 }
 
 // RE2 refuses more than 1,000 repetitions; so deep a nesting nobody writes by hand.
@@ -46,8 +46,8 @@ class Reader {
     this.#text = text
   }
 
-  get rest(): string {
-    return this.#text.slice(this.#at)
+  get atEnd(): boolean {
+    return this.#at === this.#text.length
   }
 
   choice(depth: number): Tree {
@@ -78,7 +78,7 @@ class Reader {
         return { kind: 'assert', source: assertion }
       }
     }
-    if (/[*+?{]/.test(this.#peek())) return this.#stop()
+    if (this.#atQuantifier()) return this.#stop()
     return { kind: 'set', ranges: this.#member() }
   }
 
@@ -92,7 +92,7 @@ class Reader {
     const [min, max] = this.#times()
     if (min === 1 && max === 1) return item
     this.#take('?')
-    if (item.kind === 'assert' || min > max || /[*+?{]/.test(this.#peek())) return this.#stop()
+    if (item.kind === 'assert' || min > max || this.#atQuantifier()) return this.#stop()
     return { kind: 'repeat', item, min, max }
   }
 
@@ -101,7 +101,7 @@ class Reader {
     if (this.#take('+')) return [1, Number.POSITIVE_INFINITY]
     if (this.#take('?')) return [0, 1]
     if (this.#peek() !== '{') return [1, 1]
-    const [all, from = '', comma, to = ''] = /^\{(\d{1,4})(,(\d{0,4}))?\}/.exec(this.rest) ?? []
+    const [all, from = '', comma, to = ''] = /^\{(\d{1,4})(,(\d{0,4}))?\}/.exec(this.#next(11)) ?? []
     const min = Number(from)
     const max = comma === undefined ? min : to === '' ? Number.POSITIVE_INFINITY : Number(to)
     if (all === undefined || min > MAX_REPEAT || (max > MAX_REPEAT && to !== '')) this.#stop()
@@ -114,7 +114,8 @@ class Reader {
     const members: (readonly [number, number])[] = []
     while (this.done && (members.length === 0 || !this.#take(']'))) {
       const bare = this.#peek()
-      if (bare === '' || (bare === ']' && members.length === 0) || this.rest.startsWith('[:')) return this.#stop()
+      if (bare === '' || (bare === ']' && members.length === 0) || this.#text.startsWith('[:', this.#at))
+        return this.#stop()
       const ranges = this.#member()
       if (this.#peek() !== '-' || this.#text[this.#at + 1] === ']') {
         // A hyphen is read as itself at either end only.
@@ -145,12 +146,20 @@ class Reader {
     this.#at += 1
     const named = CLASSES[escaped]
     if (named !== undefined) return named
-    const hex = escaped === 'x' ? /^[\da-fA-F]{2}/.exec(this.rest)?.[0] : undefined
+    const hex = escaped === 'x' ? /^[\da-fA-F]{2}/.exec(this.#next(2))?.[0] : undefined
     if (hex !== undefined) this.#at += 2
     const control = hex === undefined ? CONTROLS[escaped] : Number.parseInt(hex, 16)
     const codePoint = control ?? (/^[!-/:-@[-^`{-~]$/.test(escaped) ? escaped.charCodeAt(0) : undefined)
     if (codePoint === undefined) this.#stop()
     return [[codePoint ?? 0, codePoint ?? 0]]
+  }
+
+  #atQuantifier(): boolean {
+    return '*+?{'.includes(this.#text[this.#at] ?? ' ')
+  }
+
+  #next(length: number): string {
+    return this.#text.slice(this.#at, this.#at + length)
   }
 
   #peek(): string {

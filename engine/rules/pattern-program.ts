@@ -93,12 +93,12 @@ function conditions(before: Kind, after: Kind): Place {
 /** The readers and matches reached from an instruction, where these conditions hold. */
 function closure(instructions: readonly Instruction[], from: number, place: Place): number[] {
   const reached: number[] = []
-  const seen = new Set<number>()
+  const seen = new Uint8Array(instructions.length)
   const open = [from]
   for (let index = open.pop(); index !== undefined; index = open.pop()) {
     const one = instructions[index]
-    if (one === undefined || seen.has(index)) continue
-    seen.add(index)
+    if (one === undefined || seen[index] === 1) continue
+    seen[index] = 1
     if (one.op === ALT || one.op === ALT_MATCH) open.push(one.out, one.arg)
     else if (one.op === NOP || one.op === CAPTURE) open.push(one.out)
     else if (one.op === CONDITION && (one.arg & ~place) === 0) open.push(one.out)

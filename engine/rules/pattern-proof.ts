@@ -71,17 +71,20 @@ function writeOut(tree: Tree, positions: Positions): Part {
 function writeOutRepeat({ item, min, max }: Tree & { kind: 'repeat' }, positions: Positions): Part {
   if (max === 0) return NOTHING
   const loops = max === Number.POSITIVE_INFINITY
-  const copies: Part[] = []
-  for (let count = loops ? Math.max(min, 1) : max; count > 0; count--) copies.push(writeOut(item, positions))
-  if (copies.some((copy) => copy.empty)) positions.plain = false
-  const end = copies.at(-1)
-  if (loops && end !== undefined) connect(end.last, end.first, positions)
-  const required = copies.slice(0, min).reduce((part, copy) => join(part, copy, positions), NOTHING)
-  const optional = copies.slice(min).reduceRight<Part>((rest, copy) => {
-    const part = join(copy, rest, positions)
-    return { ...part, empty: true }
-  }, NOTHING)
-  return join(required, optional, positions)
+  const copies = loops ? Math.max(min, 1) : max
+  let whole = NOTHING
+  let before = NOTHING
+  const ends: number[] = []
+  for (let count = 1; count <= copies; count++) {
+    const copy = writeOut(item, positions)
+    if (copy.empty) positions.plain = false
+    if (count === 1) whole = copy
+    else connect(before.last, copy.first, positions)
+    if (count >= min) ends.push(...copy.last)
+    before = copy
+  }
+  if (loops) connect(before.last, before.first, positions)
+  return { first: whole.first, last: ends, empty: min === 0 || whole.empty }
 }
 
 function join(left: Part, right: Part, positions: Positions): Part {
@@ -111,15 +114,22 @@ function isDistinct(ways: readonly number[], ranges: readonly Ranges[]): boolean
 /** B above: Infinity when a position that may be a start lies in a loop. */
 function countInnerStarts(first: readonly number[], { ranges, follow }: Positions): number {
   const starts = union(first.flatMap((position) => ranges[position] ?? []))
+  // Copies share their ranges.
+  const known = new Map<Ranges, boolean>()
+  const inner = ranges.map((set) => {
+    const is = known.get(set) ?? overlaps(set, starts)
+    known.set(set, is)
+    return is
+  })
   const most: number[] = []
   // Positions are numbered as they are written, so that only a loop leads back, and a loop is all that lies between.
   for (let position = follow.length - 1; position >= 0; position--) {
-    const ways = follow[position] ?? []
-    const inner = overlaps(ranges[position] ?? [], starts) ? 1 : 0
-    most[position] = inner + ways.reduce((sofar, way) => (way > position ? Math.max(sofar, most[way] ?? 0) : sofar), 0)
-    const back = Math.min(position + 1, ...ways)
-    for (let looped = back; looped <= position; looped++)
-      if (overlaps(ranges[looped] ?? [], starts)) return Number.POSITIVE_INFINITY
+    let best = 0
+    for (const way of follow[position] ?? []) {
+      if (way > position) best = Math.max(best, most[way] ?? 0)
+      else if (inner.indexOf(true, way) >= 0 && inner.indexOf(true, way) <= position) return Number.POSITIVE_INFINITY
+    }
+    most[position] = best + (inner[position] === true ? 1 : 0)
   }
   return first.reduce((sofar, position) => Math.max(sofar, most[position] ?? 0), 0)
 }
