@@ -11,6 +11,7 @@ import { agent, hundredPolicies, step } from './evaluate.js'
 import type { Row } from './main.js'
 
 const connections = 16
+const headers = { 'content-type': 'application/json' }
 /** Each server is asked this many seconds, in turn, this many times; the median counts. */
 const seconds = 3
 const rounds = 3
@@ -29,7 +30,7 @@ async function throughput(): Promise<Row> {
   const { declared_tools, environment } = agent
   const context = { agent_id: 'a', task_id: 't', environment, risk_classification: 'limited', declared_tools }
   const body = JSON.stringify({ intended: step, context })
-  const answer = await fetch(`${serve.url}/evaluate`, { method: 'POST', body })
+  const answer = await fetch(`${serve.url}/evaluate`, { method: 'POST', headers, body })
   if (answer.status !== 200) throw new Error(await answer.text())
   const bare = await startBare(await answer.text())
   const own: number[] = []
@@ -50,7 +51,6 @@ async function throughput(): Promise<Row> {
 }
 
 async function rate(url: string, body: string): Promise<number> {
-  const headers = { 'content-type': 'application/json' }
   const result = await autocannon({ url, connections, duration: seconds, method: 'POST', headers, body })
   if (result.non2xx > 0) throw new Error(`${result.non2xx} requests failed`)
   return result.requests.average
