@@ -7,9 +7,10 @@ import type { JudgedEvaluation } from './judge.js'
 export function evaluationWriter(): (evaluation: JudgedEvaluation) => string {
   const results = new WeakMap<PolicyResult, string>()
   const lists = new WeakMap<readonly PolicyResult[], string>()
+  const known_params = new WeakMap<object, string>()
 
   const textOf = (result: PolicyResult) => {
-    if (result.violated) return JSON.stringify(result)
+    if (result.violated) return violationText(result, known_params)
     const known = results.get(result)
     if (known !== undefined) return known
     const text = JSON.stringify(result)
@@ -25,4 +26,14 @@ export function evaluationWriter(): (evaluation: JudgedEvaluation) => string {
     return text
   }
   return ({ policies, ...others }) => `${JSON.stringify(others).slice(0, -1)},"policies":${listOf(policies)}}`
+}
+
+/** Parameters are the policy's and do not change; they are the larger part of what is said of a violation. */
+function violationText({ violation_details, ...result }: PolicyResult, known: WeakMap<object, string>): string {
+  const head = JSON.stringify(result).slice(0, -1)
+  if (violation_details === null) return `${head},"violation_details":null}`
+  const { params, ...details } = violation_details
+  const said = known.get(params) ?? JSON.stringify(params)
+  known.set(params, said)
+  return `${head},"violation_details":${JSON.stringify(details).slice(0, -1)},"params":${said}}}`
 }

@@ -129,12 +129,10 @@ function letGo(server: Server, response: ServerResponse): void {
 }
 
 function send(response: ServerResponse, { status, type, text }: Answer): void {
-  response.writeHead(status, {
-    'content-type': type,
-    'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
-  })
-  response.end(text)
+  const length = Buffer.byteLength(text)
+  response.writeHead(status, { 'content-type': type, 'content-length': length, 'cache-control': 'no-store' })
+  // ASCII alone, as nearly every answer is, is the same bytes either way and is copied faster as Latin-1.
+  response.end(text, length === text.length ? 'latin1' : 'utf8')
 }
 
 function sendProblem({ newId, report }: ServerParts, response: ServerResponse, thrown: unknown): void {
