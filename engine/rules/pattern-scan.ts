@@ -14,25 +14,37 @@ type State = {
 }
 
 /** Words looked at for one character: 100,000 characters are read in 33 ms at this bound. */
-export const MAX_WORK = 320
+const MAX_WORK = 320
 
 /** Bits of a set: RE2JS compiles a pattern of this size in 2 ms. */
-export const MAX_SIZE = 1280
+const MAX_SIZE = 1280
 
-// Words written to keep states for one text: 10 ms.
-const MAX_KEPT = 40_000
+// The size below which neither bound can be exceeded: 62 bits in 2 words lead to at most 62 groups of 5.
+const SMALL_SIZE = 60
+
+// Words written to keep states: 3 ms, and 1 MB for a pattern, which few texts come near.
+const MAX_KEPT = 8000
 
 /** A test for texts, in time linear in the text. Throws RangeError for too large a pattern, and what RE2JS throws. */
 export function compileScan(pattern: string, anchored: boolean): (text: string) => boolean {
   const size = estimateSize(pattern)
   if (size > MAX_SIZE) throw new RangeError(`its repetitions make ${size} characters, more than ${MAX_SIZE}`)
   const program = compileProgram(pattern)
-  // So small a program cannot exceed the bound; its tables wait for the first text.
-  let scanner = program.size > 64 ? new Scanner(program, anchored) : undefined
+  let scanner = size > SMALL_SIZE ? new Scanner(program, anchored) : undefined
   return (text) => {
     if (!program.possible(text)) return false
     scanner ??= new Scanner(program, anchored)
     return scanner.test(text)
+  }
+}
+
+/** The same for a pattern that RE2 is known to accept: a small one is compiled when the first text comes. */
+export function compileKnownScan(pattern: string, anchored: boolean): (text: string) => boolean {
+  if (estimateSize(pattern) > SMALL_SIZE) return compileScan(pattern, anchored)
+  let compiled: ReturnType<typeof compileScan> | undefined
+  return (text) => {
+    compiled ??= compileScan(pattern, anchored)
+    return compiled(text)
   }
 }
 

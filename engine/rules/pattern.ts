@@ -3,7 +3,7 @@
 import { cutEnd, cutStart } from './pattern-cut.js'
 import { parsePattern } from './pattern-parse.js'
 import { isLinear } from './pattern-proof.js'
-import { compileScan } from './pattern-scan.js'
+import { compileKnownScan, compileScan } from './pattern-scan.js'
 import { literalOf, source, type Tree } from './pattern-tree.js'
 import { ParameterError } from './rule.js'
 
@@ -12,19 +12,21 @@ export type Matcher = (text: string) => boolean
 /** Matches at the start of the text, dot matches newline (seed §2). Throws ParameterError for what cannot be run. */
 export function compileAnchored(pattern: string, parameter: string): Matcher {
   const tree = parsePattern(pattern)
-  if (tree === null) return scan(pattern, parameter, true)
+  if (tree === null) return refusing(parameter, () => compileScan(pattern, true))
   const needed = cutEnd(tree)
-  return isLinear(needed, true) ? native(`^(?:${source(needed)})`) : scan(sourceForRe2(needed), parameter, true)
+  if (isLinear(needed, true)) return native(`^(?:${source(needed)})`)
+  return refusing(parameter, () => compileKnownScan(sourceForRe2(needed), true))
 }
 
 /** Matches anywhere in the text, dot matches newline. Throws ParameterError for what cannot be run. */
 export function compileSearch(pattern: string, parameter: string): Matcher {
   const tree = parsePattern(pattern)
-  if (tree === null) return scan(pattern, parameter, false)
+  if (tree === null) return refusing(parameter, () => compileScan(pattern, false))
   const needed = cutStart(cutEnd(tree))
   const literal = literalOf(needed)
   if (literal !== null) return (text) => text.includes(literal)
-  return isLinear(needed, false) ? native(source(needed)) : scan(sourceForRe2(needed), parameter, false)
+  if (isLinear(needed, false)) return native(source(needed))
+  return refusing(parameter, () => compileKnownScan(sourceForRe2(needed), false))
 }
 
 function native(pattern: string): Matcher {
@@ -36,9 +38,9 @@ function sourceForRe2(tree: Tree): string {
   return source(tree).replaceAll('\\u{', '\\x{')
 }
 
-function scan(pattern: string, parameter: string, anchored: boolean): Matcher {
+function refusing(parameter: string, compile: () => Matcher): Matcher {
   try {
-    return compileScan(pattern, anchored)
+    return compile()
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ParameterError(

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { printable } from '../cli/printable.js'
 import type { ServeOptions } from '../cli/serve.js'
+import { changeLines } from '../source/changes.js'
 import { fileSource } from '../source/file.js'
-import { type LoadedPolicies, type PolicySource, ungovernedLine } from '../source/source.js'
+import type { LoadedPolicies, PolicySource } from '../source/source.js'
 import { openSink } from '../trace/choose.js'
 import type { Sink } from '../trace/sink.js'
 import { createAccess } from './access.js'
@@ -122,16 +123,11 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 function announce(server: Server, policies: LoadedPolicies, out: Writable, err: Writable): void {
   const { address, port, family } = server.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  const { set, load_state, dropped } = policies
+  const { set, load_state } = policies
   out.write(
     `svc serve: ${load_state}, ${set.count} of ${policies.offered} policies in effect, at ${url}\n${trial(url)}`,
   )
-  for (const { name, reason, source, line, column } of dropped) {
-    const place = line === null ? source : `${source}:${line}:${column}`
-    err.write(`svc serve: ${printable(`dropped \`${name}\` (${place}): ${reason}`)}\n`)
-  }
-  const ungoverned = ungovernedLine(policies)
-  if (ungoverned !== null) err.write(`${ungoverned}\n`)
+  for (const line of changeLines(null, policies)) err.write(`svc serve: ${printable(line)}\n`)
 }
 
 /** A request to copy, for whoever has just started this. */

@@ -1,6 +1,6 @@
 // The last good policies of a platform on disk, so that a restart during an outage still governs (engine.md §6).
-import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash, randomUUID } from 'node:crypto'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type FetchedPolicies, policiesIn } from './fetch.js'
 
@@ -22,34 +22,45 @@ export function policyCache(
 ): PolicyCache {
   const name = createHash('sha256').update(`${url}\0${agent_key}`).digest('hex').slice(0, 32)
   const path = join(folder, `policies-${name}.json`)
-  const attempt = (what: string, act: () => void) => {
+  const attempt = <T>(what: string, act: () => T): T | null => {
     try {
-      act()
+      return act()
     } catch (error) {
-      report(
-        `the policy cache \`${path}\` cannot be ${what}: ${error instanceof Error ? error.message : String(error)}`,
-      )
+      const reason = error instanceof Error ? error.message : String(error)
+      report(`the policy cache \`${path}\` cannot be ${what}: ${reason}`)
+      return null
     }
   }
   return {
-    read: () => {
-      let found: FetchedPolicies | null = null
+    read: () =>
       attempt('used', () => {
         const text = readIfThere(path)
-        if (text === null) return
-        const { format: said, url: from, agent_key: whose, etag, body } = JSON.parse(text) as Record<string, unknown>
-        if (said !== format || from !== url || whose !== agent_key) throw new Error('it belongs to something else')
-        found = { etag: typeof etag === 'string' ? etag : null, body: policiesIn(body) }
-      })
-      return found
-    },
-    write: ({ etag, body }) =>
+        return text === null ? null : cachedIn(text, url, agent_key)
+      }),
+    write: ({ etag, body, fetched_at }) =>
       attempt('written', () => {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-        writeFileSync(`${path}.new`, JSON.stringify({ format, url, agent_key, etag, body }), { mode: 0o600 })
-        renameSync(`${path}.new`, path)
+        const at = new Date(fetched_at).toISOString()
+        replace(path, JSON.stringify({ format, url, agent_key, etag, fetched_at: at, body }))
       }),
     remove: () => attempt('removed', () => rmSync(path, { force: true })),
+  }
+}
+
+/** Throws when it is no cache, or that of another platform or agent. */
+function cachedIn(text: string, url: string, agent_key: string): FetchedPolicies {
+  const cached = parsed(text)
+  if (cached.format !== format) throw new Error('it is damaged or from another version')
+  if (cached.url !== url || cached.agent_key !== agent_key) throw new Error('it belongs to something else')
+  const fetched_at = Date.parse(String(cached.fetched_at))
+  if (Number.isNaN(fetched_at)) throw new Error('it does not say when it was fetched')
+  return { etag: typeof cached.etag === 'string' ? cached.etag : null, body: policiesIn(cached.body), fetched_at }
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(text)) as Record<string, unknown>
+  } catch {
+    return {}
   }
 }
 
@@ -58,6 +69,25 @@ function readIfThere(path: string): string | null {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as { code?: string }).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** The whole new text or the whole old one, also after a power cut, and when two engines write at once. */
+function replace(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const fresh = `${path}.${randomUUID()}`
+  try {
+    const file = openSync(fresh, 'wx', 0o600)
+    try {
+      writeFileSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(fresh, path)
+  } catch (error) {
+    rmSync(fresh, { force: true })
     throw error
   }
 }

@@ -2,51 +2,76 @@
 import { documents, type EffectivePolicies } from '@svc/schemas'
 import { createChecker, problemSummary } from '../schema-check.js'
 
-export interface FetchedPolicies {
-  readonly body: EffectivePolicies
-  /** What the platform called this state of them. */
-  readonly etag: string | null
-}
-
 export interface PlatformAddress {
   readonly url: string
   readonly api_key: string
   readonly agent_key: string
 }
 
+export interface FetchedPolicies {
+  readonly body: EffectivePolicies
+  /** What the platform called this state of them. */
+  readonly etag: string | null
+  /** ms since 1970 */
+  readonly fetched_at: number
+}
+
+/** Policies, or nothing new, or a sentence that says what to do, with the wait the platform asks for, ms. */
+export type FetchResult =
+  | { readonly kind: 'fetched'; readonly fetched: FetchedPolicies }
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'failed'; readonly trouble: string; readonly retry_after: number | null }
+
+export interface Asking {
+  /** What is known already, by the platform's name for it. */
+  readonly etag: string | null
+  /** ms since 1970 */
+  readonly now: number
+  /** Gives up when it is aborted. */
+  readonly signal: AbortSignal
+}
+
 /** How long an answer may take, ms, and how large it may be, bytes. */
 const patience = 10_000
 const largest = 16 * 1024 * 1024
 
-/** Null when nothing has changed since `etag`. Throws with a sentence that says what to do; the key is never in it. */
+/** One try; never rejects. The key is in no sentence. */
 export async function fetchPolicies(
   { url, api_key, agent_key }: PlatformAddress,
-  etag: string | null,
-): Promise<FetchedPolicies | null> {
-  const address = new URL(
-    `api/v1/policies/effective?agent_key=${encodeURIComponent(agent_key)}`,
-    `${url.replace(/\/+$/, '')}/`,
-  )
+  { etag, now, signal }: Asking,
+): Promise<FetchResult> {
+  const { href, origin } = addressOf(url, agent_key)
   const headers = { authorization: `Bearer ${api_key}`, ...(etag !== null && { 'if-none-match': etag }) }
-  // A key follows nobody to another address.
-  const request = { headers, redirect: 'manual' as const, signal: AbortSignal.timeout(patience) }
-  const response = await fetch(address, request).catch((error: unknown) => {
-    throw new Error(`no answer from ${address.origin}: ${reasonOf(error)}`)
-  })
-  if (response.status === 304) return null
-  if (response.status !== 200) {
+  try {
+    // A key follows nobody to another address.
+    const stop = AbortSignal.any([signal, AbortSignal.timeout(patience)])
+    const response = await fetch(href, { headers, redirect: 'manual', signal: stop })
+    if (response.status === 304 && etag !== null) return { kind: 'unchanged' }
+    if (response.status === 200) {
+      const body = policiesIn(parsed(await textOf(response)))
+      return { kind: 'fetched', fetched: { body, etag: response.headers.get('etag'), fetched_at: now } }
+    }
     await response.body?.cancel()
-    throw new Error(refusal(response.status, address.origin, agent_key))
+    const retry_after = waitOf(response.headers.get('retry-after'), now)
+    return { kind: 'failed', trouble: refusal(response.status, origin, agent_key), retry_after }
+  } catch (error) {
+    return { kind: 'failed', trouble: `no policies from ${origin}: ${reasonOf(error)}`, retry_after: null }
   }
-  return { body: policiesIn(JSON.parse(await textOf(response))), etag: response.headers.get('etag') }
 }
+
+const check = createChecker(Object.values(documents))
 
 /** The value as effective policies. Throws when it is none. */
 export function policiesIn(value: unknown): EffectivePolicies {
-  const problems = createChecker(Object.values(documents))('effective-policies.json')(value)
+  const problems = check('effective-policies.json')(value)
   if (problems.length === 0) return value as EffectivePolicies
   const errors = problems.map(({ path, message }) => ({ path: path.join('.'), message }))
   throw new Error(`these are no effective policies: ${problemSummary(errors)}`)
+}
+
+function addressOf(url: string, agent_key: string): URL {
+  const path = `api/v1/policies/effective?agent_key=${encodeURIComponent(agent_key)}`
+  return new URL(path, `${url.replace(/\/+$/, '')}/`)
 }
 
 function refusal(status: number, origin: string, agent_key: string): string {
@@ -54,6 +79,22 @@ function refusal(status: number, origin: string, agent_key: string): string {
   if (status === 404) return `${origin} knows no agent \`${agent_key}\` of this key: register it first (404)`
   if (status >= 300 && status < 400) return `${origin} points elsewhere (${status}): set SVC_API_URL to its own address`
   return `${origin} answered ${status}`
+}
+
+/** Seconds, or a date (RFC 9110 §10.2.3), as ms from now. */
+function waitOf(header: string | null, now: number): number | null {
+  if (header === null) return null
+  const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
+  return wait > 0 ? wait : null
+}
+
+/** The parser's own message would quote the answer. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error('the answer is not JSON')
+  }
 }
 
 async function textOf(response: Response): Promise<string> {
@@ -69,6 +110,7 @@ async function textOf(response: Response): Promise<string> {
 
 /** fetch says little itself; its cause does. */
 function reasonOf(error: unknown): string {
-  const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } }
-  return cause?.code ?? cause?.message ?? message ?? String(error)
+  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } }
+  if (name === 'TimeoutError') return `none within ${patience / 1000} s`
+  return cause?.code ?? cause?.message ?? message
 }

@@ -1,17 +1,7 @@
 // Where policies come from, and whether anything is governed (engine.md §6).
 import type { Agent, DroppedPolicy } from '@svc/schemas'
-import type { PolicyInput, PolicySet } from '../policy/compile.js'
+import type { PolicySet } from '../policy/compile.js'
 import type { LoadState } from './state.js'
-
-/** Policies as a source offered them. */
-export interface Offer {
-  readonly policies: readonly PolicyInput[]
-  /** Policies that could not even be read. */
-  readonly unreadable: readonly DroppedPolicy[]
-  /** What else is wrong and costs no policy, such as a bad waiver. */
-  readonly remarks: readonly DroppedPolicy[]
-  readonly manifests: readonly ManifestInEffect[]
-}
 
 export interface ManifestInEffect {
   readonly manifest_id: string
@@ -48,13 +38,4 @@ export interface PolicySource {
   /** Asks again now; resolves with what is in force then. */
   readonly reload: () => Promise<LoadedPolicies>
   readonly close: () => Promise<void>
-}
-
-/** One line for the error stream, because these states allow every step; null while something is enforced. */
-export function ungovernedLine({ load_state, offered }: LoadedPolicies): string | null {
-  if (load_state === 'none_configured') return 'svc: none_configured: the source has no policies, every step is allowed'
-  if (load_state === 'all_dropped')
-    return `svc: all_dropped: all ${offered} policies were refused, every step is allowed; see /health`
-  if (load_state === 'unavailable') return 'svc: unavailable: the source cannot be reached, every step is allowed'
-  return null
 }
