@@ -1,6 +1,7 @@
 // Checking values against JSON Schemas, with messages that name the field and say what to do. The one door to Ajv.
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { didYouMean } from './nearest.js'
+import { need } from './need.js'
 import { type JsonMap, parseTimestamp } from './steps.js'
 
 export interface SchemaProblem {
@@ -35,6 +36,7 @@ export function lazyCheck(schema: JsonMap): SchemaCheck {
 
 function newAjv(): Ajv2020 {
   // The schemas are this project's own; checking them against the meta-schema at each start took most of the start.
+  const { Ajv2020 } = need('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
   const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true, validateSchema: false })
   return ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
 }

@@ -14,6 +14,7 @@ const outputs = [
   ['schemas/documents.ts', schemaDocuments],
   ['library/pin.json', libraryPin],
   ['library/files.ts', libraryFiles],
+  ['engine/source/baseline-manifest.ts', baselineManifest],
 ]
 
 const stale = []
@@ -102,4 +103,15 @@ function libraryFiles() {
     return `  { path: ${JSON.stringify(path)}, blob_sha: '${blobSha(Buffer.from(text))}', text: ${JSON.stringify(text)} },`
   })
   return `${header}\nexport const libraryFiles = [\n${rows.join('\n')}\n] as const\n`
+}
+
+/** What a local engine starts with: read and checked here, and without the tests, which only authors run. */
+async function baselineManifest() {
+  const { parseManifest } = await import('../engine/dist/index.js')
+  const { value, errors } = parseManifest(read('library/baseline.yaml'), 'library/baseline.yaml')
+  if (errors.length > 0) throw new Error(errors.map(({ line, message }) => `${line}: ${message}`).join('\n'))
+  const { tests, policies, ...head } = value
+  const rows = policies.map((policy) => `    ${JSON.stringify(policy)},\n`).join('')
+  const text = `{\n  ...${JSON.stringify(head)},\n  policies: [\n${rows}  ],\n}`
+  return `${header}import type { Manifest } from '@svc/schemas'\n\nexport const baselineManifest: Manifest = ${text}\n`
 }

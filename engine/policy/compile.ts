@@ -26,7 +26,15 @@ export interface PolicySet extends HistoryPlan {
  * effect. Disabled policies are neither offered nor dropped.
  */
 export function compile(offered: readonly PolicyInput[]): PolicySet {
-  const environment = newEnvironment()
+  return compileWith(offered, newEnvironment(false))
+}
+
+/** The same for policies that parseManifest has found sound: their parameters are not held against schemas again. */
+export function compileSound(offered: readonly PolicyInput[]): PolicySet {
+  return compileWith(offered, newEnvironment(true))
+}
+
+function compileWith(offered: readonly PolicyInput[], environment: ReturnType<typeof newEnvironment>): PolicySet {
   const policies: CompiledPolicy[] = []
   const dropped: DroppedPolicy[] = []
   const enabled = offered.filter((policy) => policy.enabled).sort((a, b) => a.id - b.id)
@@ -52,7 +60,7 @@ export function atLevel(set: PolicySet, level: RiskLevel): PolicySet {
 }
 
 /** Gives trackers of the same key one place in the history. */
-function newEnvironment() {
+function newEnvironment(sound: boolean) {
   const trackers: Tracker<unknown>[] = []
   const known = new Map<string, number>()
   const track = <S>(tracker: Tracker<S>) => {
@@ -60,7 +68,7 @@ function newEnvironment() {
     known.set(tracker.key, index)
     return (history: History) => history.states[index] as S
   }
-  return { trackers, at: (scope: Scope) => ({ scope, track }) }
+  return { trackers, at: (scope: Scope) => ({ scope, sound, track }) }
 }
 
 function droppedPolicy(policy: PolicyInput, reason: string): DroppedPolicy {

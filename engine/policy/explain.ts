@@ -2,7 +2,6 @@
 import type { Evaluation, PolicyResult } from '@svc/schemas'
 import type { Answer, Situation } from '../rules/rule.js'
 import { NOT_APPLICABLE } from '../rules/rule.js'
-import { canonicalType } from '../steps.js'
 import type { PolicySet } from './compile.js'
 import { evaluate } from './evaluate.js'
 import type { CompiledPolicy, Occasion } from './plan.js'
@@ -29,9 +28,9 @@ export function explain(set: PolicySet, occasion: Occasion, situation: Situation
 }
 
 /** Asked of policies that are not violated, whose check therefore does not throw. */
-function isApplicable({ types, check }: CompiledPolicy, situation: Situation): boolean {
+function isApplicable({ head, check }: CompiledPolicy, situation: Situation): boolean {
   const { step } = situation
-  if (types !== null && (step === null || !types.has(canonicalType(step.step_type)))) return false
+  if (head !== null && (step === null || !head(step))) return false
   const answer: Answer = check(situation)
   return answer !== NOT_APPLICABLE
 }

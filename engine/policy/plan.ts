@@ -1,15 +1,13 @@
 // Which policies are asked on which occasion. Everything that the policies alone decide is decided here, at load: a
 // decision copies the results of a passing one and asks only those that can be applicable to the step's type.
 import type { PolicyResult } from '@svc/schemas'
-import type { Check, Scope } from '../rules/rule.js'
+import type { CompiledRule } from '../rules/compile-rule.js'
+import type { Scope } from '../rules/rule.js'
 import { canonicalType, type Step } from '../steps.js'
 import type { PolicyInput } from './compile.js'
 
-export interface CompiledPolicy {
+export interface CompiledPolicy extends CompiledRule {
   readonly policy: PolicyInput
-  readonly check: Check
-  /** Canonical step types outside which it is never applicable; null when it can be to any. */
-  readonly types: ReadonlySet<string> | null
 }
 
 /** When policies are asked: `end` is a finished task whose last step has been judged before. */
@@ -31,10 +29,8 @@ export interface Question extends CompiledPolicy {
 export interface Plan {
   /** The results of all policies in scope when none is violated, in id order. */
   readonly passed: readonly PolicyResult[]
-  /** What to ask of a step of each type that a policy names. */
-  readonly by_type: ReadonlyMap<string, readonly Question[]>
-  /** What to ask of any other step, and of a registration. */
-  readonly of_others: readonly Question[]
+  /** What to ask of the step; null for a registration. */
+  readonly asked: (step: Step | null) => readonly Question[]
 }
 
 export type Plans = Readonly<Record<Occasion, Plan>>
@@ -62,12 +58,33 @@ export function plansOf(policies: readonly CompiledPolicy[]): Plans {
 }
 
 function planOf(questions: readonly Question[], passed: readonly PolicyResult[]): Plan {
-  const types = new Set(questions.flatMap((question) => [...(question.types ?? [])]))
-  const askedOf = (type: string) => questions.filter((question) => question.types === null || question.types.has(type))
-  return {
-    passed: Object.freeze(passed),
-    by_type: new Map([...types].map((type) => [type, askedOf(type)])),
-    of_others: questions.filter((question) => question.types === null),
+  const of_any = questions.filter(({ head }) => head === null)
+  const find = of_any.length === questions.length ? () => questions : remembered(questions)
+  return { passed: Object.freeze(passed), asked: (step) => (step === null ? of_any : find(step)) }
+}
+
+/** Steps of an agent have few types, verbs and names, and these come again; a stranger's may all differ. */
+const mostRemembered = 1000
+
+interface Head {
+  readonly step_type: string
+  readonly verb: string | undefined
+  readonly asked: readonly Question[]
+}
+
+/** What can be applicable, found once for each head. */
+function remembered(questions: readonly Question[]): (step: Step) => readonly Question[] {
+  const by_name = new Map<string | undefined, Head[]>()
+  let count = 0
+  return (step) => {
+    const { step_type, verb, step_name } = step
+    const heads = by_name.get(step_name) ?? []
+    for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.asked
+    const asked = questions.filter(({ head }) => head === null || head(step))
+    if (count >= mostRemembered) by_name.clear()
+    count = count >= mostRemembered ? 1 : count + 1
+    by_name.set(step_name, [...(by_name.get(step_name) ?? []), { step_type, verb, asked }])
+    return asked
   }
 }
 

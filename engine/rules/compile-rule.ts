@@ -1,9 +1,9 @@
 // From a rule's name and parameters to a check; everything wrong with them is found here, at load.
 import { didYouMean } from '../nearest.js'
 import { lazyCheck } from '../schema-check.js'
-import { canonicalType, type JsonMap } from '../steps.js'
+import { canonicalType, type JsonMap, type Step } from '../steps.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
-import { type StepPattern, type TargetFilter, targetKeys, targetPattern, withTarget } from './filter.js'
+import { compileHead, type StepPattern, type TargetFilter, targetKeys, targetPattern, withTarget } from './filter.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
 import { type Check, type CompileEnvironment, type LeafRule, ParameterError, type Scope } from './rule.js'
 
@@ -16,9 +16,10 @@ export function scopesOf(rule_type: string, params: JsonMap): readonly Scope[] {
 }
 
 export interface CompiledRule {
+  /** Whether the rule can be applicable to a step of this type, verb and name; null when it can be to any. */
+  readonly head: ((step: Step) => boolean) | null
+  /** Its answer to what `head` accepts. */
   readonly check: Check
-  /** Canonical step types outside which it is never applicable; null when it can be to any. */
-  readonly types: ReadonlySet<string> | null
 }
 
 /** Compiles a rule with its parameters. Throws ParameterError whose path is relative to the policy's `params`. */
@@ -28,21 +29,21 @@ export function compileRule(rule_type: string, params: JsonMap, environment: Com
     const usable = scopes.length === 0 ? 'its conditions share no scope' : `it can at ${scopes.join(', ')}`
     throw new ParameterError('scope', `\`${rule_type}\` cannot be used at \`${environment.scope}\`; ${usable}`)
   }
-  const types = new Set<string>()
-  let any = false
+  const heads: ReturnType<typeof compileHead>[] = []
+  const alone = !isCombinator(rule_type)
   const check = compileTree({ rule_type, params }, (node, path) => {
-    const { rule, pattern } = checkedLeaf(node.rule_type, node.params ?? {}, path, environment.scope)
-    any ||= pattern.step_types === undefined
-    for (const type of pattern.step_types ?? []) types.add(canonicalType(type))
-    return compileLeaf(rule, pattern, node.params ?? {}, path, environment)
+    const { rule, pattern } = checkedLeaf(node.rule_type, node.params ?? {}, path, environment)
+    heads.push(compileHead(pattern))
+    const rest = alone ? { filter: pattern.filter } : pattern
+    return compileLeaf(rule, rest, node.params ?? {}, path, environment)
   })
-  return { check, types: any ? null : types }
+  return { head: heads.includes(null) ? null : (step) => heads.some((head) => head?.(step)), check }
 }
 
 /** The rule and the steps it is meant for. */
-function checkedLeaf(rule_type: string, params: JsonMap, path: string, scope: Scope) {
+function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, sound }: CompileEnvironment) {
   const { rule, check } = leafNamed(rule_type, path)
-  const [problem] = check(params)
+  const [problem] = sound ? [] : check(params)
   if (problem !== undefined) {
     const where = problem.path.join('.')
     const place = where === '' ? '' : `, \`${where}\``

@@ -90,6 +90,12 @@ export function compileTarget(
   }
 }
 
+/** Whether the type, verb and name of a step are meant; null when all are. */
+export function compileHead(pattern: StepPattern): ((step: Step) => boolean) | null {
+  const tests = [...typeTests(pattern), ...headTests(pattern)]
+  return tests.length === 0 ? null : (step) => tests.every((test) => test(step))
+}
+
 /** Wraps a check so that steps outside the pattern are not applicable. */
 export function withTarget(pattern: StepPattern, check: Check): Check {
   const isTarget = compileTarget(pattern)

@@ -1,6 +1,6 @@
 // RE2JS parses and compiles, so that RE2 says what a pattern means; what is read from its program are sets of places,
 // as bits, because its own matcher is too slow for a bound (pattern-scan.ts).
-import { RE2JS } from 're2js'
+import { need } from '../need.js'
 
 /** A compiled pattern. The methods compute; who calls them often keeps the answers. */
 export type Program = {
@@ -48,6 +48,7 @@ const OR = 3
 
 /** Compiles with dot matching newline. Throws what RE2JS throws for what RE2 does not accept. */
 export function compileProgram(pattern: string): Program {
+  const { RE2JS } = need('re2js') as typeof import('re2js')
   const re = RE2JS.compile(pattern, RE2JS.DOTALL).re2()
   const instructions: Instruction[] = re.prog.inst
   const at: number[] = [-1, -1]

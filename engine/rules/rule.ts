@@ -67,6 +67,8 @@ export type Slot<S> = (history: History) => S
 /** What a rule may ask for while it is compiled. */
 export interface CompileEnvironment {
   readonly scope: Scope
+  /** The parameters are known to fit the schema of the rule. */
+  readonly sound: boolean
   readonly track: <S>(tracker: Tracker<S>) => Slot<S>
 }
 

@@ -7,7 +7,6 @@ import type { Writable } from 'node:stream'
 import { printable } from '../cli/printable.js'
 import type { ServeOptions } from '../cli/serve.js'
 import { changeLines } from '../source/changes.js'
-import { fileSource } from '../source/file.js'
 import type { LoadedPolicies, PolicySource } from '../source/source.js'
 import { openSink } from '../trace/choose.js'
 import type { Sink } from '../trace/sink.js'
@@ -51,6 +50,8 @@ async function sourceOf(options: ServeOptions, env: Environment, report: (line: 
   if (baseline === true || paths.length > 0) {
     if (platformIn(env, agentKey).named)
       report('SVC_API_URL is set, but the policies named on the command line are used')
+    if (paths.length === 0) return (await import('../source/baseline.js')).baselineSource(agent_key, Date.now)
+    const { fileSource } = await import('../source/file.js')
     return fileSource({ baseline: baseline === true, paths, agent_key }, Date.now, report)
   }
   const { apiSource } = await import('../source/api.js')

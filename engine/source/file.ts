@@ -1,12 +1,10 @@
-// Policies from the bundled baseline and from files, read again when they change.
-import { baseline } from '@svc/library'
-import { materialise, waivedUntil } from '../manifest/materialise.js'
-import { compile, type PolicyInput } from '../policy/compile.js'
+// Policies from files, with the bundled baseline or without, read again when they change.
+import { baselineVersion } from './baseline.js'
 import { changeLines } from './changes.js'
-import { type PolicyFile, readPolicyFiles, signatureOf } from './policy-files.js'
-import type { LoadedPolicies, ManifestInEffect, PolicySource } from './source.js'
-import { firstState } from './state.js'
-import { readVersion, type Settled, settle, type Version } from './versions.js'
+import { loadVersions } from './load.js'
+import { readPolicyFiles, signatureOf } from './policy-files.js'
+import type { LoadedPolicies, PolicySource } from './source.js'
+import { type Settled, settle } from './versions.js'
 
 export interface FileSources {
   readonly baseline: boolean
@@ -60,7 +58,7 @@ export async function fileSource(
     plan((performance.now() - start) * restPerLook)
   }
   const plan = (rest: number) => {
-    if (closed || paths.length === 0) return
+    if (closed) return
     timer = setTimeout(look, Math.max(lookEvery, rest))
     timer.unref()
   }
@@ -84,41 +82,7 @@ function refuse(error: unknown): never {
 /** What cannot be read later on counts as gone: its last sound version stays. */
 function leaveOut(): void {}
 
-function load({ baseline, paths, agent_key }: FileSources, settled: Settled, now: number): LoadedPolicies {
-  const versions = [...(baseline ? [readVersion(baselineFile())] : []), ...settled.versions.values()]
-  const { policies, manifests } = numbered(versions, agent_key)
-  const set = compile(policies)
-  const unreadable = versions.flatMap(({ refused }) => refused.policies)
-  const remarks = [...versions.flatMap(({ refused }) => refused.others), ...settled.remarks]
-  const offered = set.offered + unreadable.length
-  return {
-    ...{ set, offered, dropped: [...unreadable, ...remarks, ...set.dropped] },
-    ...{ load_state: firstState(offered, set.count), manifests, agent: null },
-    source: paths.length === 0 ? 'baseline' : 'file',
-    ...{ stale: false, loaded_at: now, last_fetch_at: now, last_fetch_succeeded: true, expires_at: null },
-  }
-}
-
-function baselineFile(): PolicyFile {
-  const { path, text, blob_sha } = baseline()
-  return { source: 'baseline', path, text, sha: blob_sha, named: true }
-}
-
-/** The sound policies in order, with ids from 1 and the waivers of the agent. */
-function numbered(versions: readonly Version[], agent_key: string | null) {
-  const policies: PolicyInput[] = []
-  const manifests: ManifestInEffect[] = []
-  for (const { file, value } of versions) {
-    if (value === null) continue
-    const { source, path, sha } = file
-    const made = materialise(value, { source, path, sha, agent: null, assigned_at: null, assigned_by: null })
-    const waived = waivedUntil(value, agent_key)
-    for (const policy of made.policies) {
-      const until = waived.get(policy.name)
-      const id = policies.length + 1
-      policies.push({ ...policy, id, version: 1, ...(until !== undefined && { waived_until: until }) })
-    }
-    manifests.push({ manifest_id: made.manifest_id, name: value.name, path, sha })
-  }
-  return { policies, manifests }
+function load({ baseline, agent_key }: FileSources, { versions, remarks }: Settled, now: number): LoadedPolicies {
+  const all = [...(baseline ? [baselineVersion()] : []), ...versions.values()]
+  return loadVersions('file', all, remarks, agent_key, now)
 }

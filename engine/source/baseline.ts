@@ -1,0 +1,18 @@
+// The bundled baseline as a source. It was read and checked when it was bundled, so that a start waits for neither.
+import { baseline } from '@svc/library'
+import { baselineManifest } from './baseline-manifest.js'
+import { loadVersions } from './load.js'
+import type { PolicySource } from './source.js'
+import type { Version } from './versions.js'
+
+export function baselineVersion(): Version {
+  const { path, text, blob_sha } = baseline()
+  const file = { source: 'baseline', path, text, sha: blob_sha, named: true } as const
+  return { file, value: baselineManifest, refused: { policies: [], others: [] }, sound: true }
+}
+
+/** Never changes. */
+export function baselineSource(agent_key: string | null, clock: () => number): PolicySource {
+  const current = loadVersions('baseline', [baselineVersion()], [], agent_key, clock())
+  return { current: () => current, reload: async () => current, close: async () => undefined }
+}

@@ -1,0 +1,46 @@
+// From versions of manifests to policies in force.
+import type { DroppedPolicy } from '@svc/schemas'
+import { materialise, waivedUntil } from '../manifest/materialise.js'
+import { compileSound, type PolicyInput } from '../policy/compile.js'
+import type { LoadedPolicies, ManifestInEffect } from './source.js'
+import { firstState } from './state.js'
+import type { Version } from './versions.js'
+
+/** The sound policies of all of them, waived for the agent where they say so; `remarks` are told beside what is refused. */
+export function loadVersions(
+  source: string,
+  versions: readonly Version[],
+  remarks: readonly DroppedPolicy[],
+  agent_key: string | null,
+  now: number,
+): LoadedPolicies {
+  const { policies, manifests } = numbered(versions, agent_key)
+  const set = compileSound(policies)
+  const unreadable = versions.flatMap(({ refused }) => refused.policies)
+  const others = versions.flatMap(({ refused }) => refused.others)
+  const offered = set.offered + unreadable.length
+  return {
+    ...{ set, offered, dropped: [...unreadable, ...others, ...remarks, ...set.dropped] },
+    ...{ load_state: firstState(offered, set.count), manifests, agent: null, source },
+    ...{ stale: false, loaded_at: now, last_fetch_at: now, last_fetch_succeeded: true, expires_at: null },
+  }
+}
+
+/** The sound policies in order, with ids from 1 and the waivers of the agent. */
+function numbered(versions: readonly Version[], agent_key: string | null) {
+  const policies: PolicyInput[] = []
+  const manifests: ManifestInEffect[] = []
+  for (const { file, value } of versions) {
+    if (value === null) continue
+    const { source, path, sha } = file
+    const made = materialise(value, { source, path, sha, agent: null, assigned_at: null, assigned_by: null })
+    const waived = waivedUntil(value, agent_key)
+    for (const policy of made.policies) {
+      const until = waived.get(policy.name)
+      const id = policies.length + 1
+      policies.push({ ...policy, id, version: 1, ...(until !== undefined && { waived_until: until }) })
+    }
+    manifests.push({ manifest_id: made.manifest_id, name: value.name, path, sha })
+  }
+  return { policies, manifests }
+}
