@@ -35,7 +35,11 @@ function object(value: Readonly<Record<string, unknown>>): string {
   return `{${text}}`
 }
 
+/** Says what it is between quotes: ASCII without quotes, backslashes and controls. */
+const plain = /^[ !#-[\]-~]*$/
+
 function quote(text: string): string {
+  if (plain.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw new TypeError('a string with a lone surrogate has no canonical form')
   return JSON.stringify(text)
 }

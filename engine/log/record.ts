@@ -1,5 +1,5 @@
 // The record of a step: what is hashed, format svc.log/1 (log.md §1). FROZEN: a new field is a new `v`.
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import type { LogRecord } from '@svc/schemas'
 import { canonicalType, type Step } from '../steps.js'
 import { canonical } from './canonical.js'
@@ -11,7 +11,7 @@ export type PayloadField = (typeof payloadFields)[number]
 export const saltBytes = 32
 
 /** Root of the empty tree: SHA-256 of nothing (RFC 6962 §2.1). */
-export const emptyRoot = createHash('sha256').digest('hex')
+export const emptyRoot = hash('sha256', '')
 
 /** What `after` says before any checkpoint has been published. */
 export const noCheckpoint = { size: 0, root: emptyRoot } as const
@@ -36,12 +36,12 @@ export function recordText(record: LogRecord): string {
 
 /** SHA-256(0x00 ‖ record), lower-case hex: the API's hash, the chain link and the RFC 6962 leaf hash in one value. */
 export function leafHash(record_text: string): string {
-  return createHash('sha256').update('\0').update(record_text).digest('hex')
+  return hash('sha256', `\0${record_text}`)
 }
 
 /** Digest of a set of effective policies, given in id order. */
 export function policySetDigest(policies_text: string): string {
-  return createHash('sha256').update(policies_text).digest('hex')
+  return hash('sha256', policies_text)
 }
 
 /**
@@ -70,8 +70,22 @@ const latestTime = 253_402_300_799_999
  */
 export function actionDigest(step: Step): string {
   const { verb, step_name, input } = step
-  const properties =
-    step.properties && Object.fromEntries(Object.entries(step.properties).filter(([key]) => !/^svc(\.|$)/.test(key)))
-  const action = { step_type: canonicalType(step.step_type), verb, step_name, input, properties }
-  return createHash('sha256').update(canonical(action)).digest('hex')
+  const action = {
+    step_type: canonicalType(step.step_type),
+    verb,
+    step_name,
+    input,
+    properties: withoutOwn(step.properties),
+  }
+  return hash('sha256', canonical(action))
+}
+
+/** Nearly no step has any of them, and copying costs more than hashing. */
+function withoutOwn(properties: Step['properties']): Step['properties'] {
+  if (properties === undefined || !Object.keys(properties).some(isOwn)) return properties
+  return Object.fromEntries(Object.entries(properties).filter(([key]) => !isOwn(key)))
+}
+
+function isOwn(key: string): boolean {
+  return key.startsWith('svc') && (key.length === 3 || key[3] === '.')
 }

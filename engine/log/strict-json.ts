@@ -17,6 +17,8 @@ export const maxDepth = 64
  * beyond 2^53-1, numbers too large for a double, nesting deeper than 64.
  */
 export function parseStrictJson(text: string): JsonReading {
+  const value = plainValue(text)
+  if (value !== undefined) return { value, problem: null }
   const problem = scan(text)
   if (problem !== null) return { problem }
   try {
@@ -27,6 +29,45 @@ export function parseStrictJson(text: string): JsonReading {
     const found = offset >= text.length ? 'the end' : 'something else'
     return { problem: { message: `not JSON: expected ${expected}, found ${found}`, offset } }
   }
+}
+
+/** What only a scan can judge: escapes, surrogates, and numbers that may be too long or too large. */
+const doubtful = /[\\\ud800-\udfff]|\d[\d.]{14}|\d[eE]/
+
+/**
+ * The value of a text that is clearly fine, at a third of the cost of a scan: JSON.parse has kept as many members as the
+ * text has names, so no name came twice. Undefined when that cannot be told.
+ */
+function plainValue(text: string): unknown {
+  if (doubtful.test(text)) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return membersOf(value, 0) === namesIn(text) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Strings before a colon, in JSON without escapes. */
+function namesIn(text: string): number {
+  let names = 0
+  for (let open = text.indexOf('"'); open >= 0; ) {
+    const close = text.indexOf('"', open + 1)
+    if (isName(text, close + 1)) names += 1
+    open = text.indexOf('"', close + 1)
+  }
+  return names
+}
+
+/** Members of all objects in the value; NaN, which equals nothing, when it is nested too deep. */
+function membersOf(value: unknown, depth: number): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (depth >= maxDepth) return Number.NaN
+  const list = Array.isArray(value)
+  const items = list ? value : Object.values(value)
+  let count = list ? 0 : items.length
+  for (let index = 0; index < items.length; index++) count += membersOf(items[index], depth + 1)
+  return count
 }
 
 /** Line and column, both from 1, of an offset. */

@@ -1,9 +1,14 @@
 // Reads patterns; whatever RE2 or JavaScript would read differently, or refuse, is not read here.
+import { anyCase } from './pattern-case.js'
 import { complement, EMPTY, LAST_CODE_POINT, type Ranges, type Tree, union } from './pattern-tree.js'
 
-/** The pattern as a tree, or null when it uses more than the common part of the syntax. Dot matches everything. */
+/**
+ * The pattern as a tree, or null when it uses more than the common part of the syntax. Dot matches everything; `(?i)` at
+ * the start is read, and gone from the tree: its letters are sets of both cases.
+ */
 export function parsePattern(pattern: string): Tree | null {
-  const reader = new Reader(pattern)
+  const folds = pattern.startsWith('(?i)')
+  const reader = new Reader(folds ? pattern.slice(4) : pattern, folds)
   const tree = reader.choice(0)
   return reader.done && reader.atEnd ? tree : null
 }
@@ -38,12 +43,14 @@ const ASSERTIONS: Readonly<Record<string, '^' | '$' | '\\b'>> = { A: '^', z: '$'
 
 class Reader {
   readonly #text: string
+  readonly #folds: boolean
   #at = 0
   /** False once something was met that is not read. */
   done = true
 
-  constructor(text: string) {
+  constructor(text: string, folds: boolean) {
     this.#text = text
+    this.#folds = folds
   }
 
   get atEnd(): boolean {
@@ -79,7 +86,7 @@ class Reader {
       }
     }
     if (this.#atQuantifier()) return this.#stop()
-    return { kind: 'set', ranges: this.#member() }
+    return { kind: 'set', ranges: this.#cased(this.#member()) }
   }
 
   #group(depth: number): Tree {
@@ -129,8 +136,15 @@ class Reader {
       if (low === null || high === null || low > high || bare === '-') return this.#stop()
       members.push([low, high])
     }
-    const ranges = negated ? complement(members) : union(members)
+    const cased = this.#cased(members)
+    const ranges = negated ? complement(cased) : union(cased)
     return ranges.length === 0 ? this.#stop() : { kind: 'set', ranges }
+  }
+
+  #cased(ranges: Ranges): Ranges {
+    const cased = this.#folds ? anyCase(ranges) : ranges
+    if (cased === null) this.#stop()
+    return cased ?? []
   }
 
   /** One character or one escape. */

@@ -8,6 +8,8 @@ interface ParsedPath {
 
 /** True when the path is the root or under it; relative paths start there. Null when either cannot be read. */
 export function isWithin(path: string, root: string): boolean | null {
+  // Most paths need no resolving, and it costs ten times as much.
+  if (plainPath.test(path) && plainPath.test(root)) return path === root || path.startsWith(`${root}/`)
   const base = parsePath(root)
   const target = parsePath(path)
   if (base === null || target === null) return null
@@ -18,6 +20,9 @@ export function isWithin(path: string, root: string): boolean | null {
   const reached = collapsed([...(target.root === '' ? base.segments : []), ...target.segments]).map(fold)
   return inside.every((segment, index) => reached[index] === segment)
 }
+
+/** From the one root, in names that mean nothing but themselves. */
+const plainPath = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$/
 
 /** Null for a path with NUL, or a file URL that cannot be decoded. */
 function parsePath(text: string): ParsedPath | null {

@@ -1,39 +1,66 @@
-// An evaluation as JSON text. Most of it is the same every time, so the results of policies that pass are serialised
-// once: JSON.stringify of a hundred results costs more than judging them.
+// An evaluation as JSON text. Most of it is the same every time, so what passes is serialised once and cut from one text:
+// JSON.stringify of a hundred results costs more than judging them.
 import type { PolicyResult } from '@svc/schemas'
 import type { JudgedEvaluation } from './judge.js'
 
-/** Writes evaluations; what it remembers goes away with the policies it belongs to. */
-export function evaluationWriter(): (evaluation: JudgedEvaluation) => string {
-  const results = new WeakMap<PolicyResult, string>()
-  const lists = new WeakMap<readonly PolicyResult[], string>()
-  const known_params = new WeakMap<object, string>()
-
-  const textOf = (result: PolicyResult) => {
-    if (result.violated) return violationText(result, known_params)
-    const known = results.get(result)
-    if (known !== undefined) return known
-    const text = JSON.stringify(result)
-    results.set(result, text)
-    return text
-  }
-  const listOf = (policies: readonly PolicyResult[]) => {
-    const known = lists.get(policies)
-    if (known !== undefined) return known
-    const text = `[${policies.map(textOf).join(',')}]`
-    // The list of a decision that violates nothing is the plan's own and comes again.
-    if (Object.isFrozen(policies)) lists.set(policies, text)
-    return text
-  }
-  return ({ policies, ...others }) => `${JSON.stringify(others).slice(0, -1)},"policies":${listOf(policies)}}`
+/** The results that all decisions share, as the items of a JSON list, each with a comma before it. */
+interface SharedText {
+  readonly text: string
+  /** Where each item begins, and where the last one ends. */
+  readonly starts: readonly number[]
 }
 
-/** Parameters are the policy's and do not change; they are the larger part of what is said of a violation. */
-function violationText({ violation_details, ...result }: PolicyResult, known: WeakMap<object, string>): string {
-  const head = JSON.stringify(result).slice(0, -1)
-  if (violation_details === null) return `${head},"violation_details":null}`
-  const { params, ...details } = violation_details
-  const said = known.get(params) ?? JSON.stringify(params)
-  known.set(params, said)
-  return `${head},"violation_details":${JSON.stringify(details).slice(0, -1)},"params":${said}}}`
+/** What else the evaluation has, such as the `agent_id` of a registration, stands before its policies. */
+export type EvaluationWriter = (evaluation: JudgedEvaluation) => string
+
+/** What the writer remembers goes away with the policies it belongs to. */
+export function evaluationWriter(): EvaluationWriter {
+  const shared = new WeakMap<readonly PolicyResult[], SharedText>()
+  const violated = violationWriter()
+
+  const sharedOf = (passed: readonly PolicyResult[]) => {
+    const known = shared.get(passed)
+    if (known !== undefined) return known
+    const items = passed.map((result) => `,${JSON.stringify(result)}`)
+    const starts = [0]
+    for (const item of items) starts.push((starts.at(-1) ?? 0) + item.length)
+    const made = { text: items.join(''), starts }
+    shared.set(passed, made)
+    return made
+  }
+  const itemsOf = (policies: readonly PolicyResult[], passed: readonly PolicyResult[]) => {
+    const { text, starts } = sharedOf(passed)
+    let items = ''
+    let from = 0
+    for (let index = 0; index < policies.length; index++) {
+      const result = policies[index] as PolicyResult
+      if (result === passed[index]) continue
+      items += `${text.slice(starts[from], starts[index])},${violated(result, passed[index])}`
+      from = index + 1
+    }
+    return items + text.slice(starts[from])
+  }
+  return ({ policies, passed, ...others }) =>
+    `${JSON.stringify(others).slice(0, -1)},"policies":[${itemsOf(policies, passed).slice(1)}]}`
+}
+
+/** What is the policy's own, which is the larger part, is serialised once; `passed` is its result when it passes. */
+function violationWriter() {
+  const known = new WeakMap<PolicyResult, Map<boolean, readonly [head: string, tail: string]>>()
+  const partsOf = (passed: PolicyResult, { violation_details, ...result }: PolicyResult) => {
+    const by_waived = known.get(passed) ?? new Map<boolean, readonly [string, string]>()
+    known.set(passed, by_waived)
+    const { rule_type, params } = violation_details ?? {}
+    const said = JSON.stringify({ rule_type, params }).slice(1)
+    const made = [`${JSON.stringify(result).slice(0, -1)},"violation_details":`, `,${said}}`] as const
+    by_waived.set(result.waived, made)
+    return made
+  }
+  return (result: PolicyResult, passed: PolicyResult | undefined) => {
+    const { violation_details, waived } = result
+    if (passed === undefined || violation_details === null) return JSON.stringify(result)
+    const [head, tail] = known.get(passed)?.get(waived) ?? partsOf(passed, result)
+    const { code, message, evidence, remedy } = violation_details
+    return `${head}${JSON.stringify({ code, message, evidence, remedy }).slice(0, -1)}${tail}`
+  }
 }

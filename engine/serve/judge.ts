@@ -12,8 +12,8 @@ import { isGoverned } from '../source/state.js'
 import type { JsonMap, Step } from '../steps.js'
 import { historyWithReserved, type Task } from './task.js'
 
-/** An evaluation whose results may be those that all decisions share. */
-export type JudgedEvaluation = Omit<Evaluation, 'policies'> & { readonly policies: readonly PolicyResult[] }
+/** An evaluation with the decision behind it, whose results may be those that all decisions share. */
+export type JudgedEvaluation = Omit<Evaluation, 'policies'> & Pick<Decision, 'policies' | 'passed'>
 
 export interface Judge {
   readonly step: (task: Task, step: Step, occasion: Occasion) => JudgedEvaluation
@@ -89,5 +89,5 @@ function ungoverned({ load_state }: LoadedPolicies): Decision {
     ...{ policy_id: 0, name: 'ungoverned', severity: 'critical', violated: true, violation_details },
     ...{ rule_type: 'ungoverned', mode: 'enforce', manifest_id: null, waived: false },
   }
-  return { action: 'block', blocked: true, outcome: 'block', risk_score: 1, policies: [policy] }
+  return { action: 'block', blocked: true, outcome: 'block', risk_score: 1, policies: [policy], passed: [] }
 }

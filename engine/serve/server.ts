@@ -4,7 +4,7 @@ import type { EvaluateRequest, SchemaName } from '@svc/schemas'
 import type { PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
 import type { Access } from './access.js'
-import { evaluationWriter } from './answer.js'
+import { type EvaluationWriter, evaluationWriter } from './answer.js'
 import type { LocalEngine } from './engine.js'
 import { problemOf, ServeError } from './errors.js'
 import { healthOf } from './health.js'
@@ -63,6 +63,7 @@ export function createLocalServer(parts: ServerParts): LocalServer {
 
 function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boolean): Routes {
   const { engine, source, meter, clock } = parts
+  const write = evaluationWriter()
   const post =
     <T>(schema: SchemaName, act: (body: T) => unknown): Handler =>
     async (request) =>
@@ -72,11 +73,14 @@ function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boo
     '/health': ['GET', health],
     '/readyz': ['GET', () => readiness(parts, isListening())],
     '/metrics': ['GET', () => ({ status: 200, type: metricsType, text: meter.text(source.current(), engine.tasks()) })],
-    '/evaluate': ['POST', evaluation(parts, bodies)],
+    '/evaluate': ['POST', evaluation(parts, bodies, write)],
     '/record': ['POST', post('record-request', engine.record)],
     '/release': ['POST', post('release-request', engine.release)],
     '/end_task': ['POST', post('end-task-request', engine.endTask)],
-    '/register_agent': ['POST', post('agent-registration', engine.registerAgent)],
+    '/register_agent': [
+      'POST',
+      async (request) => jsonText(write(engine.registerAgent(await bodies.read(request, 'agent-registration')))),
+    ],
     '/reload': [
       'POST',
       async () => {
@@ -90,18 +94,21 @@ function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boo
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
 function json(value: unknown, status = 200): Answer {
-  return { status, type: 'application/json', text: JSON.stringify(value) }
+  return jsonText(JSON.stringify(value), status)
+}
+
+function jsonText(text: string, status = 200): Answer {
+  return { status, type: 'application/json', text }
 }
 
 /** The path everything waits for: judged, timed, and written from parts that are ready. */
-function evaluation({ engine, meter }: ServerParts, bodies: BodyReader): Handler {
-  const write = evaluationWriter()
+function evaluation({ engine, meter }: ServerParts, bodies: BodyReader, write: EvaluationWriter): Handler {
   return async (request) => {
     const body = await bodies.read<EvaluateRequest>(request, 'evaluate-request')
     const start = performance.now()
     const text = write(await engine.evaluate(body))
     meter.took((performance.now() - start) / 1000)
-    return { status: 200, type: 'application/json', text }
+    return jsonText(text)
   }
 }
 

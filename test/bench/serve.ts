@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
 import { stringify } from 'yaml'
 import { startServe } from '../support/serve.js'
-import { agent, hundredPolicies, step } from './evaluate.js'
 import type { Row } from './main.js'
+import { agent, hundredPolicies, pastStep, step } from './policies.js'
 
 const connections = 16
 const headers = { 'content-type': 'application/json' }
@@ -27,8 +27,8 @@ async function throughput(): Promise<Row> {
   })
   const files = { 'hundred.yaml': stringify({ name: 'hundred', version: '1', policies }) }
   const serve = await startServe(['--policy-file', 'hundred.yaml', '--log-location', 'none'], files)
-  const { declared_tools, environment } = agent
-  const context = { agent_id: 'a', task_id: 't', environment, risk_classification: 'limited', declared_tools }
+  const context = { agent_id: 'a', task_id: 't', ...agent }
+  for (let index = 0; index < 50; index++) await serve.post('/record', { step: { ...pastStep(index), task_id: 't' } })
   const body = JSON.stringify({ intended: step, context })
   const answer = await fetch(`${serve.url}/evaluate`, { method: 'POST', headers, body })
   if (answer.status !== 200) throw new Error(await answer.text())
