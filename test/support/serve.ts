@@ -29,6 +29,7 @@ export interface ServeCall {
 export interface Serve {
   readonly url: string
   readonly port: number
+  readonly pid: number | undefined
   readonly folder: string
   readonly post: <T>(path: string, body: unknown) => Promise<ServeAnswer<T>>
   readonly call: <T = Problem>(method: string, path: string, call?: ServeCall) => Promise<ServeAnswer<T>>
@@ -84,6 +85,7 @@ export async function startServe(
   return {
     url,
     port: Number(new URL(url).port),
+    pid: child.pid,
     folder,
     post: (path, body) => call('POST', path, { body }),
     call,
