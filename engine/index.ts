@@ -2,6 +2,20 @@
 export { factsAsSaid, factsTightened, type SaidContext } from './context.js'
 export { canonical } from './log/canonical.js'
 export {
+  consistencyRanges,
+  emptyTree,
+  Frontier,
+  type Hash,
+  inclusionRanges,
+  joined,
+  nodeHash,
+  type Range,
+  type Subtree,
+  subtreesOf,
+  verifyConsistency,
+  verifyInclusion,
+} from './log/merkle.js'
+export {
   actionDigest,
   commitment,
   commitmentOfText,
