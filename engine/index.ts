@@ -16,6 +16,25 @@ export {
   verifyInclusion,
 } from './log/merkle.js'
 export {
+  type Checkpoint,
+  formatCheckpoint,
+  formatNote,
+  formatVerifier,
+  type KeyKind,
+  type Note,
+  parseCheckpoint,
+  parseNote,
+  parseVerifier,
+  readSignature,
+  type Signature,
+  type Signer,
+  signatureLine,
+  signerOf,
+  signText,
+  type Verifier,
+  verifySignature,
+} from './log/note.js'
+export {
   actionDigest,
   commitment,
   commitmentOfText,

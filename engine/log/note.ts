@@ -1,0 +1,173 @@
+// Signed notes and checkpoints (C2SP signed-note, tlog-checkpoint and tlog-cosignature): a few lines of text that say how
+// large a log is and what its root is, with the signatures of whoever stands by that.
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+
+/** What a key signs: notes as they are (0x01), or that it saw a checkpoint at some time (0x04, a witness). */
+export type KeyKind = 'note' | 'witness'
+const kindBytes: Readonly<Record<KeyKind, number>> = { note: 1, witness: 4 }
+
+/** Somebody's key as others know it, written as `name+hex id+base64 key`. */
+export interface Verifier {
+  readonly name: string
+  readonly kind: KeyKind
+  /** Four bytes that name the key beside its holder. */
+  readonly key_id: Uint8Array
+  /** 32 bytes (Ed25519). */
+  readonly key: Uint8Array
+}
+
+export interface Signer {
+  readonly verifier: Verifier
+  readonly private_key: KeyObject
+}
+
+export interface Signature {
+  readonly name: string
+  readonly key_id: Uint8Array
+  readonly bytes: Uint8Array
+}
+
+export interface Note {
+  /** Ends with a line break; this is what is signed. */
+  readonly text: string
+  readonly signatures: readonly Signature[]
+}
+
+/** The first bytes of every Ed25519 key in DER (RFC 8410). */
+const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex')
+const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** A signer of that name from the 32 bytes of an Ed25519 seed. Throws RangeError for any other seed or a bad name. */
+export function signerOf(name: string, kind: KeyKind, seed: Uint8Array): Signer {
+  if (seed.length !== 32) throw new RangeError('an Ed25519 seed has 32 bytes')
+  const private_key = createPrivateKey({ key: Buffer.concat([privatePrefix, seed]), format: 'der', type: 'pkcs8' })
+  const spki = createPublicKey(private_key).export({ format: 'der', type: 'spki' })
+  return { verifier: verifierOf(name, kind, spki.subarray(publicPrefix.length)), private_key }
+}
+
+function verifierOf(name: string, kind: KeyKind, key: Uint8Array): Verifier {
+  if (!isName(name)) throw new RangeError('the name of a key has no spaces and no plus sign')
+  const whole = Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(kindBytes[kind]), key])
+  return { name, kind, key, key_id: createHash('sha256').update(whole).digest().subarray(0, 4) }
+}
+
+/** The key as others write it down. */
+export function formatVerifier({ name, kind, key_id, key }: Verifier): string {
+  const bytes = Buffer.concat([Buffer.of(kindBytes[kind]), key])
+  return `${name}+${Buffer.from(key_id).toString('hex')}+${bytes.toString('base64')}`
+}
+
+/** Reads a written key; null when it is none, or its id is not that of its bytes. */
+export function parseVerifier(text: string): Verifier | null {
+  const [, name = '', id = '', encoded = ''] = /^([^+\n]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? []
+  const bytes = decoded(encoded)
+  const kind = (Object.keys(kindBytes) as KeyKind[]).find((one) => kindBytes[one] === bytes?.[0])
+  if (!isName(name) || bytes?.length !== 33 || kind === undefined) return null
+  const verifier = verifierOf(name, kind, bytes.subarray(1))
+  return Buffer.from(verifier.key_id).toString('hex') === id ? verifier : null
+}
+
+/** A signature on the text. For a witness `time` is when it saw the text, seconds since 1970; others sign no time. */
+export function signText(text: string, { verifier, private_key }: Signer, time = 0): Signature {
+  const { name, kind, key_id } = verifier
+  const own = sign(null, Buffer.from(signedText(kind, text, time)), private_key)
+  return { name, key_id, bytes: kind === 'witness' ? Buffer.concat([timeBytes(time), own]) : own }
+}
+
+/** Whether the signature is this key's on the text, and when a witness says it saw it; null when it is not. */
+export function verifySignature(
+  text: string,
+  signature: Signature,
+  verifier: Verifier,
+): { time: number | null } | null {
+  const { name, kind, key, key_id } = verifier
+  if (signature.name !== name || Buffer.compare(signature.key_id, key_id) !== 0) return null
+  const bytes = Buffer.from(signature.bytes)
+  const dated = kind === 'witness'
+  if (bytes.length !== (dated ? 72 : 64)) return null
+  const time = dated ? Number(bytes.readBigUInt64BE()) : 0
+  if (!Number.isSafeInteger(time)) return null
+  const known = createPublicKey({ key: Buffer.concat([publicPrefix, key]), format: 'der', type: 'spki' })
+  const sound = verify(null, Buffer.from(signedText(kind, text, time)), known, bytes.subarray(dated ? 8 : 0))
+  return sound ? { time: dated ? time : null } : null
+}
+
+function signedText(kind: KeyKind, text: string, time: number): string {
+  return kind === 'witness' ? `cosignature/v1\ntime ${time}\n${text}` : text
+}
+
+function timeBytes(time: number): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64BE(BigInt(time))
+  return bytes
+}
+
+export function formatNote({ text, signatures }: Note): string {
+  return `${text}\n${signatures.map(signatureLine).join('')}`
+}
+
+export function signatureLine({ name, key_id, bytes }: Signature): string {
+  return `— ${name} ${Buffer.concat([key_id, bytes]).toString('base64')}\n`
+}
+
+/** Far more than a checkpoint with every witness there is. */
+const longestNote = 64 * 1024
+
+/** Reads a note; null when it is none. Signatures of unknown keys are kept: who verifies decides whom to trust. */
+export function parseNote(note: string): Note | null {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a note has none but line breaks
+  if (note.length > longestNote || /[\u0000-\u0009\u000b-\u001f]/.test(note) || !note.isWellFormed()) return null
+  const end = note.lastIndexOf('\n\n')
+  if (end < 0 || !note.endsWith('\n')) return null
+  const signatures = note
+    .slice(end + 2, -1)
+    .split('\n')
+    .map(readSignature)
+  const sound = signatures.filter((signature) => signature !== null)
+  return sound.length === signatures.length ? { text: note.slice(0, end + 1), signatures: sound } : null
+}
+
+/** Reads one signature line without its line break; null when it is none. */
+export function readSignature(line: string): Signature | null {
+  const [, name = '', encoded = ''] = /^— (\S+) ([A-Za-z0-9+/]+=*)$/.exec(line) ?? []
+  const bytes = decoded(encoded)
+  if (!isName(name) || bytes === null || bytes.length < 5) return null
+  return { name, key_id: bytes.subarray(0, 4), bytes: bytes.subarray(4) }
+}
+
+export interface Checkpoint {
+  /** Names the log, in every checkpoint of it. */
+  readonly origin: string
+  readonly size: number
+  /** 32 bytes. */
+  readonly root: Uint8Array
+}
+
+/** The text of a checkpoint, to be signed. */
+export function formatCheckpoint({ origin, size, root }: Checkpoint): string {
+  return `${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n`
+}
+
+/** Reads the text of a checkpoint; null when it is none. Lines after the root are other people's extensions. */
+export function parseCheckpoint(text: string): Checkpoint | null {
+  const [origin = '', count = '', encoded = '', ...rest] = text.split('\n')
+  const root = decoded(encoded)
+  const size = Number(count)
+  const sound =
+    origin !== '' &&
+    /^(0|[1-9]\d*)$/.test(count) &&
+    Number.isSafeInteger(size) &&
+    root?.length === 32 &&
+    rest.at(-1) === ''
+  return sound && root !== null ? { origin, size, root } : null
+}
+
+function isName(name: string): boolean {
+  return name !== '' && !/[\s+]/u.test(name)
+}
+
+/** Base64 as it is written in one way only; null for anything else. */
+function decoded(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64') === text ? bytes : null
+}
