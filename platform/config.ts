@@ -1,5 +1,5 @@
 // What a platform can be told from outside. The only reader of the environment.
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 
 export interface Config {
   /** Where the embedded database, its lock and the local credentials live. */
@@ -13,6 +13,12 @@ export interface Config {
   readonly task_timeout_seconds: number
   readonly policy_ttl_seconds: number
   readonly log_level: string
+  /** What checkpoints call this installation; null leaves it to the first start. */
+  readonly log_host: string | null
+  /** Where the key that signs checkpoints lives, and what it has signed: outside the database. */
+  readonly log_key_dir: string
+  /** Seconds between checkpoints of a growing log; 0 publishes none. */
+  readonly checkpoint_seconds: number
 }
 
 export interface ConfigReading {
@@ -43,8 +49,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   const log_level = said('SVC_LOG_LEVEL') ?? 'info'
   if (!logLevels.includes(log_level)) errors.push(`SVC_LOG_LEVEL is not one of ${logLevels.join(', ')}`)
+  const data_dir = resolve(said('SVC_DATA_DIR') ?? 'data')
   const value = {
-    data_dir: resolve(said('SVC_DATA_DIR') ?? 'data'),
+    data_dir,
     database_url: checked('SVC_DATABASE_URL', /^postgres(ql)?:\/\//, 'a postgres:// URL'),
     host: said('SVC_HOST') ?? '127.0.0.1',
     port: whole('SVC_PORT', 8080, 65_535),
@@ -57,6 +64,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
     policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),
     log_level: logLevels.includes(log_level) ? log_level : 'info',
+    log_host: checked('SVC_LOG_HOST', /^[a-z0-9]([a-z0-9.-]{0,252})$/, 'a host name in lower case'),
+    log_key_dir: resolve(said('SVC_LOG_KEY_DIR') ?? join(data_dir, 'log')),
+    checkpoint_seconds: whole('SVC_CHECKPOINT_SECONDS', 10, 3600),
   }
   return { value, errors }
 }

@@ -1,5 +1,6 @@
 // The composition root: the one place that puts the platform together.
 import { createServer, type Server } from 'node:http'
+import { hostname } from 'node:os'
 import { pino } from 'pino'
 import { seedWorkspace } from './commands/seed-workspace.js'
 import type { Config } from './config.js'
@@ -10,6 +11,8 @@ import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
 import { createRulebook } from './ingest/rulebook.js'
 import { createIngest } from './ingest/writer.js'
+import { startCheckpoints } from './log/checkpoints.js'
+import { openSigner } from './log/signer.js'
 import { migrate } from './migrations/index.js'
 import type { Platform } from './platform.js'
 import { openDatabase } from './store/db.js'
@@ -50,6 +53,11 @@ export async function createPlatform(config: Config, clock: () => number = Date.
     }
     const ingest = createIngest(parts, (error) => logger.error({ err: error }, 'an entry could not be stored'))
     const { operator_token } = credentials
+    const signer = openSigner(config.log_key_dir)
+    const checkpoints = await startCheckpoints({
+      ...{ db, signer, clock, logger, every_seconds: config.checkpoint_seconds },
+      log_host: config.log_host ?? ownName(),
+    })
     const platform: Platform = {
       config,
       db,
@@ -60,11 +68,13 @@ export async function createPlatform(config: Config, clock: () => number = Date.
       version,
       operator_org,
       operator_token,
+      log: { host: checkpoints.log_host, verifierOf: signer.verifierOf, refused: checkpoints.refused },
     }
     const listener = createServer(createApp(platform))
     const close = async () => {
       await closeServer(listener)
       await ingest.close()
+      await checkpoints.close()
       await db.close()
     }
     return { listener, credentials, database: db.kind, close }
@@ -72,6 +82,16 @@ export async function createPlatform(config: Config, clock: () => number = Date.
     await db.close()
     throw error
   }
+}
+
+/** What this machine is called, as far as that can stand in a checkpoint. */
+function ownName(): string {
+  return (
+    hostname()
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9.-]/g, '-')
+      .replace(/^[^a-z0-9]+/, '') || 'localhost'
+  )
 }
 
 async function closeServer(listener: Server): Promise<void> {

@@ -16,4 +16,14 @@ export interface Platform {
   /** The organization that the local operator token opens. */
   readonly operator_org: string
   readonly operator_token: string
+  readonly log: LogIdentity
+}
+
+/** What this installation's checkpoints are called and signed with. */
+export interface LogIdentity {
+  readonly host: string
+  /** The key, as those write it down who trust it for the log of that origin. */
+  readonly verifierOf: (origin: string) => string
+  /** Why checkpoints are refused, by organization; empty when none are. */
+  readonly refused: ReadonlyMap<string, string>
 }

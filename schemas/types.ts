@@ -197,6 +197,38 @@ export interface Behavior {
 }
 
 /**
+ * Shows that a log has only grown (RFC 9162 §2.1.4).
+ */
+export interface ConsistencyProof {
+  /**
+   * Size before
+   */
+  first: number
+  /**
+   * Size after
+   */
+  second: number
+  /**
+   * Lower-case hex SHA-256
+   */
+  first_root: string
+  /**
+   * Lower-case hex SHA-256
+   */
+  second_root: string
+  /**
+   * Hashes, in the order of RFC 9162
+   *
+   * Items: Lower-case hex SHA-256
+   */
+  proof: string[]
+  /**
+   * The signed checkpoint of that size, a C2SP signed note; null for a size that was not signed last
+   */
+  note: string | null
+}
+
+/**
  * A policy that was offered and refused, and why.
  */
 export interface DroppedPolicy {
@@ -506,6 +538,35 @@ export interface Incident {
 }
 
 /**
+ * Shows that an entry is in the log (RFC 9162 §2.1.3).
+ */
+export interface InclusionProof {
+  log_index: number
+  /**
+   * Lower-case hex SHA-256
+   */
+  leaf_hash: string
+  /**
+   * Entries of the log the proof is for
+   */
+  size: number
+  /**
+   * Lower-case hex SHA-256
+   */
+  root: string
+  /**
+   * Hashes, in the order of RFC 9162
+   *
+   * Items: Lower-case hex SHA-256
+   */
+  proof: string[]
+  /**
+   * The signed checkpoint of that size, a C2SP signed note; null for a size that was not signed last
+   */
+  note: string | null
+}
+
+/**
  * Answer of POST /register_agent: the evaluation of the fields as sent, and the agent.
  */
 export interface LocalRegistration {
@@ -527,6 +588,33 @@ export interface LocalRegistration {
    */
   history_lost?: boolean
   agent_id: string
+}
+
+/**
+ * The latest checkpoint of a log: how large it is, its root, and the signature on both.
+ */
+export interface LogCheckpoint {
+  /**
+   * Names the log
+   */
+  origin: string
+  /**
+   * Entries
+   */
+  size: number
+  /**
+   * Lower-case hex SHA-256
+   */
+  root: string
+  published_at: string
+  /**
+   * C2SP signed note
+   */
+  note: string
+  /**
+   * The key that signs, as `name+id+key`: keep it where this installation cannot change it
+   */
+  key: string
 }
 
 /**

@@ -65,6 +65,7 @@ export const parameters = {
     default: fallback,
   }),
   skip: { ...whole('how many to pass over', 1_000_000_000), minimum: 0 },
+  index: (description: string): JsonMap => ({ ...whole(description, 999_999_999_999_999), minimum: 0 }),
   id: (description: string): JsonMap => ({ ...whole(description, 999_999_999_999_999), minimum: 1 }),
   cursor: { type: 'string', maxLength: 200, description: '`next_cursor` of the page before' },
   text: (description: string): JsonMap => ({ ...printable, minLength: 1, maxLength: 200, description }),

@@ -2,6 +2,7 @@
 import type { StoredHead } from '@svc/engine'
 import type { LoggedStep, LogRequest } from '@svc/schemas'
 import type { PlatformError } from '../errors.js'
+import type { LogState } from '../store/log.js'
 import { type NewEntry, type SealedPayload, sealPayload } from './entry.js'
 import type { Histories } from './histories.js'
 import type { Candidate } from './replay.js'
@@ -52,6 +53,8 @@ export interface Batch {
   readonly org_id: string
   /** Size of the log before this batch. */
   readonly size: number
+  /** The last published checkpoint. */
+  readonly after: LogState['after']
   /** ms since 1970; one time for the whole batch, never below the log's last. */
   readonly received_at: number
   readonly heads: Map<string, StoredHead>

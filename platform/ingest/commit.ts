@@ -72,6 +72,7 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
   return {
     org_id: scope.org_id,
     size: log.size,
+    after: log.after,
     received_at: Math.max(parts.clock(), log.last_received_at ?? 0),
     heads,
     earlier: await earlierSteps(scope, tx, heads, items),

@@ -8,7 +8,6 @@ import {
   isExternalCall,
   leafHash,
   logIdOf,
-  noCheckpoint,
   type PolicyInput,
   payloadFields,
   recordText,
@@ -52,6 +51,8 @@ export interface Placement {
   readonly received_at: number
   readonly occurred_at: number
   readonly client_prev_hash: string | null
+  /** The last checkpoint that was published before. */
+  readonly after: LogRecord['after']
 }
 
 export interface NewEntry {
@@ -139,7 +140,7 @@ function recordOf(
     policy_set: place.policy_set,
     evaluation,
     data: { ...data },
-    after: { ...noCheckpoint },
+    after: { ...place.after },
   }
 }
 

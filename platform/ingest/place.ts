@@ -95,6 +95,7 @@ function judgeAndMake(
       received_at: batch.received_at,
       occurred_at: now,
       client_prev_hash,
+      after: batch.after,
     },
     evaluationSummary(decision, rules.policies),
   )

@@ -16,7 +16,11 @@ export function healthRouter(platform: Platform): Router {
   })
   router.get('/readyz', async (_request: Request, response: Response) => {
     const { connected } = (await healthOf(platform)).database
-    response.status(connected ? 200 : 503).json({ status: connected ? 'ok' : 'degraded' })
+    const { size } = platform.log.refused
+    // Entries are still taken: turning senders away would lose more than it saves.
+    const checkpoints = size === 0 ? 'ok' : 'refused'
+    const status = connected && size === 0 ? 'ok' : 'degraded'
+    response.status(connected ? 200 : 503).json({ status, checkpoints })
   })
   return router
 }

@@ -3,6 +3,7 @@ import type { Route } from '../http/route.js'
 import { agentRoutes } from './agents.js'
 import { engineRoutes } from './engine.js'
 import { incidentRoutes } from './incidents.js'
+import { logProofRoutes } from './log-proofs.js'
 import { logRoutes } from './logs.js'
 import { policyRoutes } from './policies.js'
 import { taskRoutes } from './tasks.js'
@@ -10,6 +11,7 @@ import { taskRoutes } from './tasks.js'
 export const routes: readonly Route[] = [
   ...agentRoutes,
   ...logRoutes,
+  ...logProofRoutes,
   ...taskRoutes,
   ...policyRoutes,
   ...incidentRoutes,

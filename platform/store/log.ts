@@ -12,19 +12,31 @@ export interface LogState {
   /** ms since 1970; null while the log is empty. */
   readonly last_received_at: number | null
   readonly config_version: number
+  /** The last published checkpoint, or that of the empty tree. */
+  readonly after: { readonly size: number; readonly root: string }
 }
 
 /** Locks the organization's log until the transaction ends. Every writer and every change of rules takes this lock. */
 export async function lockLog(scope: Scope, tx: Transaction): Promise<LogState> {
-  const rows = await tx.query<{ size: number; last_ms: number | null; config_version: number }>(
-    `select size, (extract(epoch from last_received_at) * 1000)::float8 as last_ms, config_version
+  const rows = await tx.query<LockedRow>(
+    `select size, (extract(epoch from last_received_at) * 1000)::float8 as last_ms, config_version,
+       checkpoint_size, checkpoint_root
      from org_log where org_id = $1 for update`,
     [scope.org_id],
   )
   const [row] = rows
   if (row === undefined) throw new Error(`organization \`${scope.org_id}\` has no log`)
   const { size, config_version, last_ms } = row
-  return { size, config_version, last_received_at: last_ms === null ? null : Math.round(last_ms) }
+  const after = { size: row.checkpoint_size, root: row.checkpoint_root }
+  return { size, config_version, last_received_at: last_ms === null ? null : Math.round(last_ms), after }
+}
+
+interface LockedRow {
+  readonly size: number
+  readonly last_ms: number | null
+  readonly config_version: number
+  readonly checkpoint_size: number
+  readonly checkpoint_root: string
 }
 
 /** Tells every process that agents, policies or assignments changed; the log must be locked. */

@@ -1,0 +1,112 @@
+// Checkpoints in the background: every few seconds of a growing log, hourly of one at rest, by one process among many.
+import type { Logger } from 'pino'
+import { dueForCheckpointUnscoped, logIdentityUnscoped } from '../store/checkpoints.js'
+import { type Database, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { recordEvents } from '../store/events.js'
+import { type Scope, scopeOf } from '../store/scope.js'
+import { type Publishing, publishCheckpoint } from './publish.js'
+import { ForkRefused, type LogSigner } from './signer.js'
+
+export interface CheckpointParts {
+  readonly db: Database
+  readonly signer: LogSigner
+  readonly clock: () => number
+  readonly logger: Logger
+  /** What this installation calls itself unless another name is fixed already. */
+  readonly log_host: string
+  /** 0: never. */
+  readonly every_seconds: number
+}
+
+export interface Checkpoints {
+  /** Fixed for this database. */
+  readonly log_host: string
+  /** Why checkpoints are refused, by organization; empty when none are. */
+  readonly refused: ReadonlyMap<string, string>
+  readonly close: () => Promise<void>
+}
+
+/** Any number that only this program locks. */
+const signingLock = 7_283_002
+/** How long a log at rest goes without a checkpoint, ms. */
+const atRest = 3_600_000
+
+/** Starts publishing. A process with another key than the first one's publishes nothing, and says so. */
+export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoints> {
+  const { db, signer, logger, every_seconds } = parts
+  const { public_key } = signer
+  const identity = await withUnscopedTransaction(db, (tx) =>
+    logIdentityUnscoped(tx, { log_host: parts.log_host, public_key }),
+  )
+  const { log_host } = identity
+  const refused = new Map<string, string>()
+  const own = identity.public_key === public_key
+  if (!own)
+    logger.warn('this process has another signing key than the log: it publishes no checkpoints; see SVC_LOG_KEY_DIR')
+  if (!own || every_seconds === 0) return { log_host, refused, close: async () => undefined }
+
+  const publishing = { ...parts, log_host }
+  let timer: NodeJS.Timeout | null = null
+  let closed = false
+  let turn: Promise<void> = Promise.resolve()
+  const run = async () => {
+    try {
+      await db.exclusively(signingLock, () => publishDue(publishing, refused, () => closed))
+    } catch (error) {
+      logger.error({ err: error }, 'checkpoints could not be published')
+    }
+    plan()
+  }
+  const plan = () => {
+    if (closed) return
+    timer = setTimeout(() => {
+      turn = run()
+    }, every_seconds * 1000)
+    timer.unref()
+  }
+  plan()
+  return {
+    log_host,
+    refused,
+    close: async () => {
+      closed = true
+      if (timer !== null) clearTimeout(timer)
+      await turn
+    },
+  }
+}
+
+async function publishDue(
+  publishing: Publishing & CheckpointParts,
+  refused: Map<string, string>,
+  closed: () => boolean,
+): Promise<void> {
+  const { db, clock } = publishing
+  const due = await withUnscopedTransaction(db, (tx) => dueForCheckpointUnscoped(tx, clock() - atRest))
+  for (const org_id of due) {
+    if (closed()) return
+    const scope = scopeOf(org_id, { kind: 'system', id: 'checkpoints' })
+    try {
+      await publishCheckpoint(publishing, scope)
+      refused.delete(org_id)
+    } catch (error) {
+      if (!(error instanceof ForkRefused)) throw error
+      await tellRefusal(publishing, scope, error.message, refused)
+    }
+  }
+}
+
+/** Once for each reason: it stays until somebody has looked. */
+async function tellRefusal(
+  { db, clock, logger }: CheckpointParts,
+  scope: Scope,
+  reason: string,
+  refused: Map<string, string>,
+): Promise<void> {
+  const { org_id } = scope
+  if (refused.get(org_id) === reason) return
+  refused.set(org_id, reason)
+  logger.error({ org_id, reason }, 'a checkpoint is refused')
+  const event = { kind: 'log.fork_refused', subject_kind: 'log', subject_id: org_id, data: { reason } }
+  await withTransaction(db, scope, (tx) => recordEvents(scope, tx, clock(), [event]))
+}

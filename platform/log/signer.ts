@@ -1,0 +1,123 @@
+// The key that signs checkpoints, and what it has signed. Both live outside the database: whoever can rewrite the one
+// must not be able to rewrite the other (log.md §5).
+import { randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import {
+  type Checkpoint,
+  formatCheckpoint,
+  formatNote,
+  formatVerifier,
+  type Hash,
+  signerOf,
+  signText,
+  verifyConsistency,
+} from '@svc/engine'
+import { PlatformError } from '../errors.js'
+
+/** What was signed last for a log. */
+export interface SignedState {
+  readonly origin: string
+  readonly size: number
+  /** Hex. */
+  readonly root: string
+}
+
+export interface LogSigner {
+  /** Hex. */
+  readonly public_key: string
+  /** The key as those write it down who trust it for the log. */
+  readonly verifierOf: (origin: string) => string
+  readonly last: (origin: string) => SignedState | null
+  /**
+   * Signs, and remembers it before anybody sees it. Throws ForkRefused unless the proof shows that what was signed last is
+   * how this tree began; the first checkpoint of a log needs none.
+   */
+  readonly sign: (checkpoint: Checkpoint, proof: readonly Hash[]) => string
+}
+
+/** The tree is not a continuation of the one that was signed. */
+export class ForkRefused extends Error {}
+
+/** Opens the key in the folder, or makes one. Throws CONFLICT when what is there cannot be understood. */
+export function openSigner(folder: string): LogSigner {
+  const seed = seedIn(join(folder, 'signing-key'))
+  const statePath = (origin: string) => join(folder, 'signed', `${encodeURIComponent(origin)}.json`)
+  const last = (origin: string) => stateIn(statePath(origin))
+  return {
+    public_key: Buffer.from(signerOf('svc', 'note', seed).verifier.key).toString('hex'),
+    verifierOf: (origin) => formatVerifier(signerOf(origin, 'note', seed).verifier),
+    last,
+    sign: (checkpoint, proof) => {
+      const { origin, size, root } = checkpoint
+      const before = last(origin)
+      if (before !== null) refuseFork(before, checkpoint, proof)
+      replace(statePath(origin), JSON.stringify({ origin, size, root: Buffer.from(root).toString('hex') }))
+      const text = formatCheckpoint(checkpoint)
+      return formatNote({ text, signatures: [signText(text, signerOf(origin, 'note', seed))] })
+    },
+  }
+}
+
+function refuseFork(before: SignedState, { size, root }: Checkpoint, proof: readonly Hash[]): void {
+  if (size < before.size) throw new ForkRefused(`the log has ${size} entries, and ${before.size} were signed for`)
+  if (!verifyConsistency(before.size, size, proof, Buffer.from(before.root, 'hex'), root))
+    throw new ForkRefused(`the first ${before.size} entries are not those that were signed for`)
+}
+
+function seedIn(path: string): Buffer {
+  const text = read(path)
+  if (text === null) {
+    const seed = randomBytes(32)
+    replace(path, `${seed.toString('hex')}\n`)
+    return seed
+  }
+  if (/^[0-9a-f]{64}\n?$/.test(text)) return Buffer.from(text.trim(), 'hex')
+  throw new PlatformError('CONFLICT', `\`${path}\` is no signing key: put the key of this log back`)
+}
+
+function stateIn(path: string): SignedState | null {
+  const text = read(path)
+  if (text === null) return null
+  try {
+    const { origin, size, root } = JSON.parse(text) as Partial<SignedState>
+    if (typeof origin === 'string' && Number.isSafeInteger(size) && /^[0-9a-f]{64}$/.test(root ?? ''))
+      return { origin, size: size as number, root: root as string }
+  } catch {
+    // Answered below, like a file of another shape.
+  }
+  throw new PlatformError(
+    'CONFLICT',
+    `\`${path}\` is damaged: it says what was signed last, and nothing is signed without it`,
+  )
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Written whole or not at all, and there after a power cut: what was signed must never be forgotten. */
+function replace(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const draft = `${path}.${process.pid}`
+  const file = openSync(draft, 'w', 0o600)
+  try {
+    writeSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(draft, path)
+  if (process.platform === 'win32') return
+  const folder = openSync(dirname(path), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}

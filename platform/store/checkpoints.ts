@@ -1,0 +1,94 @@
+// Signed checkpoints: what each log was said to be, and when.
+import type { Transaction } from './db.js'
+import type { Scope } from './scope.js'
+import { utc } from './sql.js'
+
+export interface StoredCheckpoint {
+  readonly incarnation: number
+  readonly size: number
+  readonly root: string
+  /** The signed note. */
+  readonly note: string
+  readonly published_at: string
+}
+
+/** How far a log has come, and how far it has been signed for. */
+export interface LogProgress {
+  readonly size: number
+  readonly incarnation: number
+  readonly checkpoint_size: number
+  readonly checkpoint_root: string
+}
+
+const columns = `incarnation, size, root, note, ${utc('published_at')}`
+
+/** The last published one; null before the first. */
+export async function latestCheckpoint(scope: Scope, tx: Transaction): Promise<StoredCheckpoint | null> {
+  const [row] = await tx.query<StoredCheckpoint>(
+    `select ${columns} from checkpoints where org_id = $1 order by incarnation desc, size desc, published_at desc limit 1`,
+    [scope.org_id],
+  )
+  return row ?? null
+}
+
+/** The roots that were published for these sizes. */
+export async function publishedRoots(scope: Scope, tx: Transaction, sizes: readonly number[]) {
+  const rows = await tx.query<{ size: number; root: string }>(
+    'select distinct size, root from checkpoints where org_id = $1 and size = any($2::bigint[])',
+    [scope.org_id, sizes],
+  )
+  return rows
+}
+
+export async function readProgress(scope: Scope, tx: Transaction): Promise<LogProgress> {
+  const [row] = await tx.query<LogProgress>(
+    'select size, incarnation, checkpoint_size, checkpoint_root from org_log where org_id = $1',
+    [scope.org_id],
+  )
+  if (row === undefined) throw new Error(`organization \`${scope.org_id}\` has no log`)
+  return row
+}
+
+/** Publishes: from now on records name this checkpoint. */
+export async function insertCheckpoint(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  made: Omit<StoredCheckpoint, 'published_at'>,
+) {
+  const at = new Date(now).toISOString()
+  const { incarnation, size, root, note } = made
+  await tx.query(
+    `insert into checkpoints (org_id, incarnation, size, root, note, published_at) values ($1, $2, $3, $4, $5, $6)`,
+    [scope.org_id, incarnation, size, root, note, at],
+  )
+  await tx.query(
+    'update org_log set checkpoint_size = $2, checkpoint_root = $3, checkpoint_at = $4 where org_id = $1',
+    [scope.org_id, size, root, at],
+  )
+}
+
+/** Organizations whose log has grown since its last checkpoint, or had none since `before` (ms since 1970). */
+export async function dueForCheckpointUnscoped(tx: Transaction, before: number): Promise<string[]> {
+  const rows = await tx.query<{ org_id: string }>(
+    `select org_id from org_log where size > checkpoint_size or (size > 0 and checkpoint_at < $1) order by org_id`,
+    [new Date(before).toISOString()],
+  )
+  return rows.map(({ org_id }) => org_id)
+}
+
+export interface LogIdentity {
+  readonly log_host: string
+  /** Hex. */
+  readonly public_key: string
+}
+
+/** What this installation is called in checkpoints, fixed by whoever asks first. */
+export async function logIdentityUnscoped(tx: Transaction, proposed: LogIdentity): Promise<LogIdentity> {
+  await tx.query('insert into log_identity (log_host, public_key) values ($1, $2) on conflict do nothing', [
+    proposed.log_host,
+    proposed.public_key,
+  ])
+  const [row] = await tx.query<LogIdentity>('select log_host, public_key from log_identity')
+  return row ?? proposed
+}

@@ -1,0 +1,256 @@
+// Checkpoints and proofs as an outsider would check them, and what is not signed for.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  parseCheckpoint,
+  parseNote,
+  parseVerifier,
+  verifyConsistency,
+  verifyInclusion,
+  verifySignature,
+} from '@svc/engine'
+import type { BatchAnswer, ConsistencyProof, InclusionProof, LogCheckpoint, LogDetail } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const bytes = (hex: string) => Buffer.from(hex, 'hex')
+const soon = { timeout: 15_000, interval: 100 }
+const fast = { SVC_CHECKPOINT_SECONDS: '1', SVC_LOG_HOST: 'log.example' }
+
+async function logSteps(platform: TestPlatform, task_id: string, count: number) {
+  const entries = Array.from({ length: count }, (_, index) => {
+    const step_type = index === 0 ? 'START_NODE' : 'step.model'
+    return { task_id, step: index + 1, step_type, timestamp: '2026-01-05T09:00:00Z', input: { index } }
+  })
+  const { status, body } = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', {
+    as: 'key',
+    body: { entries },
+  })
+  expect(status).toBe(200)
+  return body
+}
+
+const register = (platform: TestPlatform) =>
+  platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
+
+async function checkpointOf(platform: TestPlatform, size: number): Promise<LogCheckpoint> {
+  return vi.waitFor(async () => {
+    const { status, body } = await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')
+    expect([status, body.size]).toEqual([200, size])
+    return body
+  }, soon)
+}
+
+/** What the note says, once its signature by the key is known to be sound. */
+function signed({ note, key }: LogCheckpoint) {
+  const [read, verifier] = [parseNote(note), parseVerifier(key)]
+  const [signature] = read?.signatures ?? []
+  if (read === null || verifier === null || signature === undefined) throw new Error('not a signed note')
+  expect(verifySignature(read.text, signature, verifier)).toEqual({ time: null })
+  return parseCheckpoint(read.text)
+}
+
+const postgres = await startPostgres()
+
+describe.each(['pglite', 'postgresql'] as const)('the log on %s', (kind) => {
+  if (kind === 'postgresql' && postgres === null) return it.skip('has no server here', () => undefined)
+  let platform: TestPlatform
+  let first: LogCheckpoint
+  beforeAll(async () => {
+    const database_url = kind === 'postgresql' ? (postgres?.freshDatabase() ?? null) : null
+    platform = await startPlatform({ database_url, env: fast })
+    await register(platform)
+  })
+  afterAll(() => discard(platform))
+
+  it('has no checkpoint before it has an entry', async () => {
+    for (const path of ['checkpoint', 'proof/inclusion?log_index=0', 'proof/consistency?first=1'])
+      expect((await platform.call('GET', `/api/v1/log/${path}`)).status).toBe(404)
+  })
+
+  it('is signed for once it has grown', async () => {
+    await logSteps(platform, 'one', 300)
+    first = await checkpointOf(platform, 300)
+    expect(signed(first)).toEqual({ origin: first.origin, size: 300, root: bytes(first.root) })
+    expect(first.origin).toMatch(/^log\.example\/org\/org_[0-9a-f]+\/1$/)
+  })
+
+  it('proves each of its entries, and what it was when somebody last looked', async () => {
+    await logSteps(platform, 'two', 400)
+    const now = await checkpointOf(platform, 700)
+    const root = signed(now)?.root ?? Buffer.alloc(0)
+    for (const index of [0, 1, 255, 256, 299, 300, 511, 512, 698, 699]) {
+      const path = `/api/v1/log/proof/inclusion?log_index=${index}`
+      const { body } = await platform.call<InclusionProof>('GET', path, { as: 'key' })
+      expect(verifyInclusion(bytes(body.leaf_hash), index, 700, body.proof.map(bytes), root)).toBe(true)
+      expect(body.note).toBe(now.note)
+    }
+    const { body } = await platform.call<ConsistencyProof>('GET', '/api/v1/log/proof/consistency?first=300')
+    expect(verifyConsistency(300, 700, body.proof.map(bytes), bytes(first.root), root)).toBe(true)
+    const earlier = await platform.call<InclusionProof>('GET', '/api/v1/log/proof/inclusion?log_index=7&size=300')
+    expect(earlier.body.root).toBe(first.root)
+    const { proof, leaf_hash } = earlier.body
+    expect(verifyInclusion(bytes(leaf_hash), 7, 300, proof.map(bytes), bytes(first.root))).toBe(true)
+  })
+
+  it('names the checkpoint before an entry in its record', async () => {
+    const now = await checkpointOf(platform, 700)
+    const [result] = (await logSteps(platform, 'three', 1)).results
+    const log_id = (result as { entry?: { log_id: string } }).entry?.log_id ?? ''
+    const { body } = await platform.call<LogDetail>('GET', `/api/v1/logs/${log_id}`)
+    expect(body.record.after).toEqual({ size: 700, root: now.root })
+    await checkpointOf(platform, 701)
+    const { status, body: proof } = await platform.call<InclusionProof>(
+      'GET',
+      `/api/v1/log/proof/inclusion?log_id=${log_id}`,
+    )
+    expect([status, proof.leaf_hash]).toEqual([200, body.hash])
+  })
+
+  it.each([
+    ['proof/inclusion', 422],
+    ['proof/inclusion?log_index=1&log_id=log_1', 422],
+    ['proof/inclusion?log_index=900', 404],
+    ['proof/inclusion?log_index=400&size=300', 404],
+    ['proof/inclusion?log_index=1&size=900', 422],
+    ['proof/inclusion?log_index=-1', 422],
+    ['proof/inclusion?log_id=nothing', 404],
+    ['proof/consistency', 422],
+    ['proof/consistency?first=0', 422],
+    ['proof/consistency?first=900', 422],
+    ['proof/consistency?first=400&second=300', 422],
+  ])('answers %s with %i', async (path, status) => {
+    expect((await platform.call('GET', `/api/v1/log/${path}`)).status).toBe(status)
+  })
+
+  it('goes on after a restart, with the same key', async () => {
+    const before = await checkpointOf(platform, 701)
+    platform = await platform.restart()
+    await logSteps(platform, 'four', 2)
+    const after = await checkpointOf(platform, 703)
+    expect(after.key).toBe(before.key)
+  })
+
+  it('keeps its key and what it signed from others, outside the database', () => {
+    const folder = join(platform.data_dir, 'log')
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+      (name) => name.includes('.json') || name === 'signing-key',
+    )
+    expect(files).toHaveLength(2)
+    for (const name of files) expect(statSync(join(folder, name)).mode & 0o077).toBe(0)
+  })
+})
+
+describe.skipIf(postgres === null)('a log is not signed for', () => {
+  if (postgres === null) return
+  afterAll(() => postgres.remove())
+
+  /** A log of 300 entries with a checkpoint, then `change`, then ten more entries. */
+  async function afterwards(change: (sql: (text: string) => string, platform: TestPlatform) => void | Promise<void>) {
+    const url = postgres?.freshDatabase() ?? ''
+    const platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+    await logSteps(platform, 'one', 300)
+    await checkpointOf(platform, 300)
+    await change((text) => postgres?.psql(url, text) ?? '', platform)
+    await logSteps(platform, 'two', 10)
+    return platform
+  }
+
+  const refusal = (platform: TestPlatform) =>
+    vi.waitFor(async () => {
+      const ready = await platform.call<{ status: string; checkpoints: string }>('GET', '/readyz')
+      expect([ready.status, ready.body]).toEqual([200, { status: 'degraded', checkpoints: 'refused' }])
+    }, soon)
+
+  const reasons = (url: string) =>
+    postgres?.psql(url, `select data->>'reason' from events where kind = 'log.fork_refused'`)
+
+  it.each([
+    ['a signed leaf was changed', `update log_leaves set leaf_hash = repeat('0', 64) where log_index = 280`],
+    ['a signed leaf is gone', 'delete from log_leaves where log_index = 270'],
+    ['a node of the tree was changed', `update log_tiles set hash = repeat('0', 64)`],
+    ['the tree was cut', 'delete from log_tiles'],
+    ['a checkpoint is said to be another', `update org_log set checkpoint_root = repeat('0', 64)`],
+    ['checkpoints are said to be none', `update org_log set checkpoint_size = 0, checkpoint_root = repeat('0', 64)`],
+  ])('when %s', async (_, change) => {
+    const platform = await afterwards((sql) => void sql(change))
+    await refusal(platform)
+    expect((await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')).body.size).toBe(300)
+    await discard(platform)
+  })
+
+  it('when a new entry is not what its hash says, and says so once', async () => {
+    const url = postgres.freshDatabase()
+    const platform = await startPlatform({ database_url: url, env: { ...fast, SVC_CHECKPOINT_SECONDS: '3600' } })
+    await register(platform)
+    await logSteps(platform, 'one', 20)
+    postgres.psql(url, `update log_entries set record = replace(record, 'step.model', 'step.exec') where log_index = 7`)
+    await platform.close()
+    const again = await startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
+    await refusal(again)
+    await vi.waitFor(() => expect(reasons(url)).toBe('the entry of leaf 7 is not what its hash says'), soon)
+    await discard(again)
+  })
+
+  it('when an older dump was restored under it', async () => {
+    const url = postgres.freshDatabase()
+    const platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+    await logSteps(platform, 'one', 30)
+    await checkpointOf(platform, 30)
+    const copied = ['log_entries', 'log_payloads', 'log_leaves', 'log_tiles', 'checkpoints', 'org_log', 'task_heads']
+    for (const table of copied) postgres.psql(url, `create table old_${table} as table ${table}`)
+    await logSteps(platform, 'two', 30)
+    await checkpointOf(platform, 60)
+    const restored = copied.map((table) => `delete from ${table}; insert into ${table} table old_${table};`)
+    postgres.psql(url, `begin; ${restored.join(' ')} commit`)
+    await logSteps(platform, 'three', 1)
+    await refusal(platform)
+    expect(reasons(url)).toMatch(/^the log has 31 entries, and 60 were signed for$/m)
+    // Grown past what was signed, it is another log all the same.
+    await logSteps(platform, 'four', 60)
+    await vi.waitFor(() => expect(reasons(url)).toContain('are not those that were signed for'), soon)
+    await discard(platform)
+  })
+
+  it('when the signer has forgotten what it signed, or its memory is damaged', async () => {
+    const url = postgres.freshDatabase()
+    const key_dir = mkdtempSync(join(tmpdir(), 'svc-key-'))
+    const env = { ...fast, SVC_LOG_KEY_DIR: key_dir }
+    let platform = await startPlatform({ database_url: url, env })
+    await register(platform)
+    await logSteps(platform, 'one', 5)
+    const { origin } = await checkpointOf(platform, 5)
+    await platform.close()
+    rmSync(join(key_dir, 'signed'), { recursive: true })
+    platform = await startPlatform({ database_url: url, data_dir: platform.data_dir, env })
+    await logSteps(platform, 'two', 1)
+    await refusal(platform)
+    await discard(platform)
+    expect(readFileSync(join(key_dir, 'signing-key'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
+    writeFileSync(join(key_dir, 'signing-key'), 'no key')
+    await expect(startPlatform({ database_url: url, env })).rejects.toThrow('is no signing key')
+    expect(origin).toContain('log.example')
+    rmSync(key_dir, { recursive: true })
+  })
+
+  it('by a process with another key', async () => {
+    const url = postgres.freshDatabase()
+    const platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+    await logSteps(platform, 'one', 5)
+    const before = await checkpointOf(platform, 5)
+    const other = await startPlatform({
+      database_url: url,
+      env: { ...fast, SVC_LOG_HOST: 'other.example', SVC_SEED_API_KEY: `SvcKey-${'o'.repeat(43)}` },
+    })
+    await logSteps(platform, 'two', 5)
+    const after = await checkpointOf(platform, 10)
+    expect([after.key, after.origin]).toEqual([before.key, before.origin])
+    await discard(other)
+    await discard(platform)
+  })
+})
