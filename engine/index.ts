@@ -1,6 +1,7 @@
 // What other packages may use of the engine.
 export { factsAsSaid, factsTightened, type SaidContext } from './context.js'
 export { canonical } from './log/canonical.js'
+export { afterSizeIn, type PublishedRoots } from './log/integrity.js'
 export {
   consistencyRanges,
   emptyTree,
@@ -57,7 +58,7 @@ export {
   type StoredPayload,
 } from './log/stored.js'
 export { type JsonProblem, type JsonReading, lineAndColumn, parseStrictJson } from './log/strict-json.js'
-export { type TaskVerifier, taskVerifier } from './log/verify.js'
+export { type TaskVerifier, type TreeFinding, taskVerifier } from './log/verify.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export {
   type ManifestError,

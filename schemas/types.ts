@@ -1496,9 +1496,9 @@ export interface Verification {
     }[]
   }
   /**
-   * Whether a signed checkpoint covers the task
+   * How much of the task a signed checkpoint covers
    */
-  anchoring: 'none'
+  anchoring: 'none' | 'partly' | 'whole'
   /**
    * Payloads still held
    */

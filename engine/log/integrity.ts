@@ -23,7 +23,14 @@ export interface EntryInTask {
   /** The head before this entry, as the verifier computed it. */
   readonly head: StoredHead | null
   readonly previous_occurred_at: number | null
+  /** Roots that were published, by size: at least those for the size that the record names. */
+  readonly published: PublishedRoots
+  /** Size of the checkpoint that the entry before names. */
+  readonly previous_after: number
 }
+
+/** A size has more than one root after a restore, in another incarnation of the log. */
+export type PublishedRoots = ReadonlyMap<number, readonly string[]>
 
 type Problem = { readonly code: string; readonly field: string | null; readonly message: string }
 
@@ -32,6 +39,11 @@ export function integrityOfEntry(at: EntryInTask): IntegrityFinding | null {
   const { entry } = at
   const problem = orderProblem(at) ?? hashProblem(entry) ?? recordProblems(at) ?? leafProblem(at) ?? null
   return problem === null ? null : { seq: entry.seq, log_id: entry.log_id, ...problem }
+}
+
+/** What is wrong with a task one of whose entries the signed tree does not hold, though it should. */
+export function notSigned(log_index: number): IntegrityFinding {
+  return finding('root_mismatch', 'log_index', `the signed tree holds something else at place ${log_index}`)
 }
 
 /** The first difference between the stored head and the one the entries lead to, or null. */
@@ -67,7 +79,9 @@ function recordProblems(at: EntryInTask): Problem | null {
     return { code: 'hash_mismatch', field: 'record', message: `the record cannot be read: ${reading.problem.message}` }
   }
   const record = reading.value as LogRecord
-  return linkProblem(at, record) ?? projectionProblem(at, record) ?? afterProblem(record) ?? payloadProblem(at, record)
+  return (
+    linkProblem(at, record) ?? projectionProblem(at, record) ?? afterProblem(at, record) ?? payloadProblem(at, record)
+  )
 }
 
 function linkProblem({ head }: EntryInTask, record: LogRecord): Problem | null {
@@ -92,9 +106,20 @@ function projectionProblem(at: EntryInTask, record: LogRecord): Problem | null {
   return entry.occurred_at === occurred_at ? null : wrong('occurred_at')
 }
 
-function afterProblem(record: LogRecord): Problem | null {
-  if (record.after.size > 0 || record.after.root === emptyRoot) return null
-  return { code: 'after_mismatch', field: 'after', message: 'the record names an empty tree with another root' }
+function afterProblem({ entry, published, previous_after }: EntryInTask, { after }: LogRecord): Problem | null {
+  const wrong = (message: string) => ({ code: 'after_mismatch', field: 'after', message })
+  const { size, root } = after
+  if (size === 0 && root !== emptyRoot) return wrong('the record names an empty tree with another root')
+  if (size > 0 && !published.get(size)?.includes(root))
+    return wrong('the record names a checkpoint that was never published')
+  if (size > entry.log_index) return wrong('the record names a checkpoint that came after it')
+  if (size < previous_after) return wrong('the record names an older checkpoint than the one before it')
+  return null
+}
+
+/** Size of the checkpoint that a record's text names; 0 when that cannot be told, which other checks then explain. */
+export function afterSizeIn(record: string): number {
+  return Number(/^\{"after":\{"root":"[0-9a-f]{64}","size":(\d{1,15})\}/.exec(record)?.[1] ?? 0)
 }
 
 function leafProblem({ entry, leaf }: EntryInTask): Problem | null {

@@ -1,6 +1,13 @@
 // Verifying a task (log.md §3): has it been altered, and did it arrive in order. Two verdicts, never mixed.
 import type { Verification } from '@svc/schemas'
-import { type IntegrityFinding, integrityOfEntry, integrityOfHead } from './integrity.js'
+import {
+  afterSizeIn,
+  type IntegrityFinding,
+  integrityOfEntry,
+  integrityOfHead,
+  notSigned,
+  type PublishedRoots,
+} from './integrity.js'
 import { sequenceVerifier } from './sequence.js'
 import {
   advance,
@@ -13,8 +20,21 @@ import {
 
 export interface TaskVerifier {
   /** Takes the next entry in arrival order, with what is stored beside it. */
-  readonly add: (entry: StoredEntry, payload: StoredPayload | null, leaf: StoredLeaf | null) => void
-  readonly finish: (head: StoredHead | null) => Verification
+  readonly add: (
+    entry: StoredEntry,
+    payload: StoredPayload | null,
+    leaf: StoredLeaf | null,
+    published: PublishedRoots,
+  ) => void
+  readonly finish: (head: StoredHead | null, tree: TreeFinding) => Verification
+}
+
+/** How the task stands in the signed tree. */
+export interface TreeFinding {
+  /** `none`: nothing of it is signed for yet; `partly`: its newest entries are not. */
+  readonly anchoring: Verification['anchoring']
+  /** Place of the first entry that is signed for and that the tree does not hold; null when there is none. */
+  readonly not_signed: number | null
 }
 
 /** Walks a task entry by entry, so that its length is bounded by time only. */
@@ -22,18 +42,21 @@ export function taskVerifier(org_id: string, task_id: string): TaskVerifier {
   let first_bad: IntegrityFinding | null = null
   let head: StoredHead | null = null
   let previous_occurred_at: number | null = null
+  let previous_after = 0
   let erased = 0
   const sequence = sequenceVerifier()
   return {
-    add: (entry, payload, leaf) => {
-      first_bad ??= integrityOfEntry({ org_id, task_id, entry, payload, leaf, head, previous_occurred_at })
+    add: (entry, payload, leaf, published) => {
+      const context = { org_id, task_id, head, previous_occurred_at, previous_after, published }
+      first_bad ??= integrityOfEntry({ ...context, entry, payload, leaf })
+      previous_after = afterSizeIn(entry.record)
       previous_occurred_at = occurredAt(entry.timestamp, previous_occurred_at)
       head = advance(head, entry)
       if (payload !== null && payload.body === null) erased++
       sequence.add(entry)
     },
-    finish: (stored) => {
-      first_bad ??= integrityOfHead(stored, head)
+    finish: (stored, { anchoring, not_signed }) => {
+      first_bad ??= integrityOfHead(stored, head) ?? (not_signed === null ? null : notSigned(not_signed))
       const { issues, warnings } = sequence.finish()
       const entries = head?.seq ?? 0
       return {
@@ -42,7 +65,7 @@ export function taskVerifier(org_id: string, task_id: string): TaskVerifier {
         entries,
         integrity: { ok: first_bad === null, first_bad },
         sequence: { ok: issues.length === 0, issues, warnings },
-        anchoring: 'none',
+        anchoring,
         payloads: { present: entries - erased, erased },
       }
     },

@@ -29,7 +29,7 @@ alter table org_log
   add column checkpoint_at timestamptz(3);
 
 -- Fixed at the first start with a key: what checkpoints call this installation, and the key that signs them.
-create table log_identity (
+create table svc_log_identity (
   only_one boolean primary key default true check (only_one),
   log_host text not null,
   public_key text not null

@@ -1,9 +1,12 @@
-import { taskVerifier } from '@svc/engine'
+import { type TreeFinding, taskVerifier } from '@svc/engine'
 import { PlatformError } from '../errors.js'
 import { byEither, type Call, type Route } from '../http/route.js'
+import { latestCheckpoint } from '../store/checkpoints.js'
 import { type Transaction, withSnapshot } from '../store/db.js'
 import { readLogs } from '../store/log-reads.js'
+import type { Scope } from '../store/scope.js'
 import { readHead, readTaskVerbatim, taskBelongsToKey } from '../store/tasks.js'
+import { firstNotSigned } from '../store/tree-check.js'
 
 const tag = 'Tasks'
 
@@ -36,20 +39,29 @@ export const taskRoutes: readonly Route[] = [
     handle: (call) =>
       withTask(call, async (tx, task_id) => {
         const verifier = taskVerifier(call.scope.org_id, task_id)
-        let entries = 0
-        for await (const { entry, payload, leaf } of readTaskVerbatim(call.scope, tx, task_id)) {
-          verifier.add(entry, payload, leaf)
-          entries++
+        const places: number[] = []
+        for await (const { entry, payload, leaf, published } of readTaskVerbatim(call.scope, tx, task_id)) {
+          verifier.add(entry, payload, leaf, published)
+          places.push(entry.log_index)
         }
         const head = await readHead(call.scope, tx, task_id)
-        if (head === null && entries === 0) throw noTask()
-        return { status: 200, body: verifier.finish(head) }
+        if (head === null && places.length === 0) throw noTask()
+        return { status: 200, body: verifier.finish(head, await inTree(call.scope, tx, places)) }
       }),
   },
 ]
 
 /** A chain is answered whole or not at all; a longer one is read through the log's pages, and verified at any length. */
 const longestChain = 100_000
+
+/** How the leaves at these places stand in the tree that was signed last. */
+async function inTree(scope: Scope, tx: Transaction, places: readonly number[]): Promise<TreeFinding> {
+  const latest = await latestCheckpoint(scope, tx)
+  const covered = places.filter((place) => place < (latest?.size ?? 0)).sort((a, b) => a - b)
+  if (latest === null || covered.length === 0) return { anchoring: 'none', not_signed: null }
+  const anchoring = covered.length === places.length ? 'whole' : 'partly'
+  return { anchoring, not_signed: await firstNotSigned(scope, tx, covered, latest) }
+}
 
 /** Runs a read of one task in one snapshot; a key sees its own agents' tasks only, and no hint of others. */
 async function withTask<T>(call: Call, read: (tx: Transaction, task_id: string) => Promise<T>): Promise<T> {

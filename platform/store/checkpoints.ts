@@ -1,4 +1,5 @@
 // Signed checkpoints: what each log was said to be, and when.
+import type { PublishedRoots } from '@svc/engine'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { utc } from './sql.js'
@@ -32,12 +33,14 @@ export async function latestCheckpoint(scope: Scope, tx: Transaction): Promise<S
 }
 
 /** The roots that were published for these sizes. */
-export async function publishedRoots(scope: Scope, tx: Transaction, sizes: readonly number[]) {
-  const rows = await tx.query<{ size: number; root: string }>(
-    'select distinct size, root from checkpoints where org_id = $1 and size = any($2::bigint[])',
-    [scope.org_id, sizes],
+export async function publishedRoots(scope: Scope, tx: Transaction, sizes: readonly number[]): Promise<PublishedRoots> {
+  const wanted = [...new Set(sizes)].filter((size) => size > 0)
+  if (wanted.length === 0) return new Map()
+  const rows = await tx.query<{ size: number; roots: string[] }>(
+    'select size, array_agg(distinct root) as roots from checkpoints where org_id = $1 and size = any($2::bigint[]) group by size',
+    [scope.org_id, wanted],
   )
-  return rows
+  return new Map(rows.map(({ size, roots }) => [size, roots]))
 }
 
 export async function readProgress(scope: Scope, tx: Transaction): Promise<LogProgress> {
@@ -85,10 +88,10 @@ export interface LogIdentity {
 
 /** What this installation is called in checkpoints, fixed by whoever asks first. */
 export async function logIdentityUnscoped(tx: Transaction, proposed: LogIdentity): Promise<LogIdentity> {
-  await tx.query('insert into log_identity (log_host, public_key) values ($1, $2) on conflict do nothing', [
+  await tx.query('insert into svc_log_identity (log_host, public_key) values ($1, $2) on conflict do nothing', [
     proposed.log_host,
     proposed.public_key,
   ])
-  const [row] = await tx.query<LogIdentity>('select log_host, public_key from log_identity')
+  const [row] = await tx.query<LogIdentity>('select log_host, public_key from svc_log_identity')
   return row ?? proposed
 }

@@ -1,6 +1,15 @@
 // Tasks: their summaries, and the whole of one for the verifier.
-import { type StoredEntry, type StoredHead, type StoredLeaf, type StoredPayload, taskStatus } from '@svc/engine'
+import {
+  afterSizeIn,
+  type PublishedRoots,
+  type StoredEntry,
+  type StoredHead,
+  type StoredLeaf,
+  type StoredPayload,
+  taskStatus,
+} from '@svc/engine'
 import type { TaskSummary } from '@svc/schemas'
+import { publishedRoots } from './checkpoints.js'
 import type { Transaction } from './db.js'
 import { entrySelect, headSelect } from './log.js'
 import type { Scope } from './scope.js'
@@ -94,6 +103,8 @@ export interface VerifiedRow {
   readonly entry: StoredEntry
   readonly payload: StoredPayload | null
   readonly leaf: StoredLeaf | null
+  /** Roots of the checkpoints that entries read together name. */
+  readonly published: PublishedRoots
 }
 
 const pageSize = 500
@@ -113,7 +124,12 @@ export async function* readTaskVerbatim(scope: Scope, tx: Transaction, task_id: 
        order by e.seq, e.log_index limit ${pageSize}`,
       [scope.org_id, task_id, after.seq, after.log_index],
     )
-    for (const row of rows) yield verbatim(row)
+    const published = await publishedRoots(
+      scope,
+      tx,
+      rows.map((row) => afterSizeIn(row.record)),
+    )
+    for (const row of rows) yield { ...verbatim(row), published }
     const last = rows.at(-1)
     if (last === undefined || rows.length < pageSize) return
     after = { seq: last.seq, log_index: last.log_index }
@@ -131,7 +147,7 @@ interface JoinedColumns {
   readonly leaf_received_at: string
 }
 
-function verbatim(row: StoredEntry & JoinedColumns): VerifiedRow {
+function verbatim(row: StoredEntry & JoinedColumns): Omit<VerifiedRow, 'published'> {
   const {
     payload_index,
     payload_received_at,

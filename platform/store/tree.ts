@@ -37,7 +37,7 @@ export async function hashesOf(scope: Scope, tx: Transaction, ranges: readonly R
     joined(
       subtrees.map((subtree) => {
         const { level, from, to } = nodesUnder(subtree)
-        return reduced(Array.from({ length: to - from }, (_, at) => nodeAt(stored, level, from + at)))
+        return blockRoot(Array.from({ length: to - from }, (_, at) => nodeAt(stored, level, from + at)))
       }),
     ),
   )
@@ -90,12 +90,34 @@ function nodeAt(stored: ReadonlyMap<string, Hash>, level: number, index: number)
 }
 
 /** The root over a power of two of nodes. */
-function reduced(nodes: readonly Hash[]): Hash {
+export function blockRoot(nodes: readonly Hash[]): Hash {
   let row = nodes
   while (row.length > 1) {
     row = Array.from({ length: row.length / 2 }, (_, at) => joined(row.slice(2 * at, 2 * at + 2)))
   }
   return row[0] as Hash
+}
+
+/** Nodes of a kept level by the block of 256 they stand in, and what is kept for each block. */
+export async function readBlocks(scope: Scope, tx: Transaction, level: number, blocks: readonly number[]) {
+  const width = 2 ** tileHeight
+  const wanted = blocks.map((block) => ({ level, from: block * width, to: (block + 1) * width }))
+  const nodes = await readNodes(scope, tx, wanted)
+  const above = await readNodes(
+    scope,
+    tx,
+    blocks.map((block) => ({ level: level + 1, from: block, to: block + 1 })),
+  )
+  const children = new Map(
+    wanted.map(({ from, to }, at) => [
+      blocks[at],
+      Array.from({ length: to - from }, (_, index) => nodes.get(`${level} ${from + index}`)).filter(
+        (hash) => hash !== undefined,
+      ),
+    ]),
+  )
+  const kept = new Map(blocks.map((block) => [block, above.get(`${level + 1} ${block}`)]))
+  return { children, kept }
 }
 
 export interface StoredRecord {
