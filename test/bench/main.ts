@@ -4,6 +4,7 @@ import { cpus } from 'node:os'
 import { benchEvaluate } from './evaluate.js'
 import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
+import { benchPeers } from './peers.js'
 import { benchServe } from './serve.js'
 
 export interface Row {
@@ -15,7 +16,13 @@ export interface Row {
   readonly bar: string
 }
 
-const rows: Row[] = [...benchEvaluate(), ...(await benchServe()), ...(await benchMemory()), ...(await benchLogs())]
+const rows: Row[] = [
+  ...benchEvaluate(),
+  ...(await benchPeers()),
+  ...(await benchServe()),
+  ...(await benchMemory()),
+  ...(await benchLogs()),
+]
 const columns = ['what', 'measured', 'reference', 'ratio', 'bar'] as const
 const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => row[column].length)))
 const line = (cells: readonly string[]) =>

@@ -1,0 +1,142 @@
+// A hundred conditions without any history, judged by others as well. The last of them is violated, so that everybody has to
+// look at all; each is used the way its own documentation calls the fast one, and must give the expected answer first.
+import { preparsePolicySet, statefulIsAuthorized } from '@cedar-policy/cedar-wasm/nodejs'
+import { PolicyEngine } from '@microsoft/agent-governance-sdk'
+import { compile, evaluate, newHistory, type PolicyInput } from '@svc/engine'
+import { Engine } from 'json-rules-engine'
+import type { Row } from './main.js'
+
+interface Condition {
+  readonly name: string
+  readonly field: string
+  /** Violated above this number, or by any other text than this. */
+  readonly limit: number | string
+}
+
+const count = 100
+const conditions = Array.from({ length: count }, (_, index): Condition => {
+  const name = `p${index}`
+  if (index === count - 1) return { name, field: 't9', limit: 'something else' }
+  return index % 2 === 0
+    ? { name, field: `n${index % 10}`, limit: 1000 + index }
+    : { name, field: `t${index % 10}`, limit: `v${index % 10}` }
+})
+const facts = Object.fromEntries(
+  Array.from({ length: 10 }, (_, index) => [
+    index % 2 === 0 ? `n${index}` : `t${index}`,
+    index % 2 === 0 ? index : `v${index}`,
+  ]),
+)
+
+/** Judges once; resolves with the names of what is violated. */
+type Contender = () => string[] | Promise<string[]>
+
+const rounds = 6
+const runsPerRound = 500
+
+export async function benchPeers(): Promise<Row[]> {
+  const contenders: Readonly<Record<string, Contender>> = {
+    svc: svc(),
+    '@microsoft/agent-governance-sdk': sdk(),
+    '@cedar-policy/cedar-wasm, preparsed': cedar(),
+    'json-rules-engine': rulesEngine(),
+  }
+  const samples = new Map<string, number[]>()
+  for (const [name, judge] of Object.entries(contenders)) {
+    const said = await judge()
+    if (said.join() !== `p${count - 1}`) throw new Error(`${name} finds ${said.join()} violated`)
+    samples.set(name, [])
+    for (let run = 0; run < runsPerRound; run++) await judge()
+  }
+  for (let round = 0; round < rounds; round++)
+    for (const [name, judge] of Object.entries(contenders)) await sample(judge, samples.get(name) ?? [])
+  const own = percentiles(samples.get('svc') ?? [])
+  return [...samples].slice(1).map(([name, taken]) => {
+    const theirs = percentiles(taken)
+    return {
+      what: `${count} stateless policies: ${name}`,
+      measured: `p50 ${us(own.p50)}, p99 ${us(own.p99)}`,
+      reference: `p50 ${us(theirs.p50)}, p99 ${us(theirs.p99)}`,
+      ratio: `${(theirs.p50 / own.p50).toFixed(0)} ×, ${(theirs.p99 / own.p99).toFixed(0)} ×`,
+      bar: '≥ 10 × both',
+    }
+  })
+}
+
+async function sample(judge: Contender, taken: number[]): Promise<void> {
+  for (let run = 0; run < runsPerRound; run++) {
+    const before = process.hrtime.bigint()
+    const said = judge()
+    if (said instanceof Promise) await said
+    taken.push(Number(process.hrtime.bigint() - before))
+  }
+}
+
+function svc(): Contender {
+  const policies = conditions.map(({ name, field, limit }, index) => ({
+    ...{ id: index + 1, name, scope: 'step_execution', severity: 'critical', enabled: true, mode: 'enforce' },
+    ...(typeof limit === 'number'
+      ? { rule_type: 'field_in_range', params: { field, max: limit } }
+      : { rule_type: 'field_in_list', params: { field, values: [limit] } }),
+  }))
+  const set = compile(policies as unknown as PolicyInput[])
+  const step = { step_type: 'step.resource', properties: facts }
+  const situation = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
+  return () =>
+    evaluate(set, 'step', situation)
+      .policies.filter(({ violated }) => violated)
+      .map(({ name }) => name)
+}
+
+function sdk(): Contender {
+  const engine = new PolicyEngine()
+  const rules = conditions.map(({ name, field, limit }) => ({
+    ...{ name, ruleAction: 'deny' as const, priority: 1 },
+    condition: typeof limit === 'number' ? `${field} > ${limit}` : `${field} != '${limit}'`,
+  }))
+  engine.loadPolicy({ name: 'bench', agents: ['*'], rules, default_action: 'allow' })
+  return () => {
+    const { allowed, matchedRule } = engine.evaluatePolicy('did:agent:bench', facts)
+    return allowed ? [] : [matchedRule ?? '']
+  }
+}
+
+function cedar(): Contender {
+  const written = conditions.map(({ name, field, limit }) => {
+    const condition = typeof limit === 'number' ? `context.${field} > ${limit}` : `context.${field} != "${limit}"`
+    return [name, `forbid(principal, action, resource) when { ${condition} };`]
+  })
+  const staticPolicies = Object.fromEntries([...written, ['allow', 'permit(principal, action, resource);']])
+  const parsed = preparsePolicySet('bench', { staticPolicies })
+  if (parsed.type !== 'success') throw new Error(JSON.stringify(parsed))
+  const call = {
+    principal: { type: 'Agent', id: 'a' },
+    action: { type: 'Action', id: 'step' },
+    resource: { type: 'Tool', id: 't' },
+    ...{ context: facts, preparsedPolicySetId: 'bench', entities: [] },
+  }
+  return () => {
+    const answer = statefulIsAuthorized(call)
+    if (answer.type !== 'success') throw new Error(JSON.stringify(answer))
+    const { decision, diagnostics } = answer.response
+    return decision === 'deny' ? diagnostics.reason : []
+  }
+}
+
+function rulesEngine(): Contender {
+  const engine = new Engine()
+  for (const { name, field, limit } of conditions) {
+    const operator = typeof limit === 'number' ? 'greaterThan' : 'notEqual'
+    engine.addRule({ conditions: { all: [{ fact: field, operator, value: limit }] }, event: { type: name } })
+  }
+  return async () => (await engine.run(facts)).events.map(({ type }) => type)
+}
+
+function percentiles(taken: readonly number[]) {
+  const sorted = [...taken].sort((a, b) => a - b)
+  return { p50: sorted[sorted.length >> 1] ?? 0, p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0 }
+}
+
+function us(ns: number): string {
+  return `${(ns / 1000).toFixed(1)} µs`
+}
