@@ -308,6 +308,64 @@ export interface EngineHealth {
 }
 
 /**
+ * What a local engine tells the platform of itself, once a minute and when its state changes.
+ */
+export interface EngineHeartbeat {
+  /**
+   * One run of one engine
+   */
+  instance_id: string
+  /**
+   * The agent it governs
+   */
+  agent_key: string
+  load_state: 'enforcing' | 'stale_cache' | 'none_configured' | 'unavailable' | 'all_dropped'
+  /**
+   * When it came into this state
+   */
+  since: string
+  /**
+   * When it left it, for a state that is told late
+   */
+  until?: string
+  /**
+   * Policies in effect
+   */
+  policy_count: number
+  /**
+   * Version of the engine
+   */
+  version: string
+}
+
+/**
+ * In which states the local engines of an agent were, newest first.
+ */
+export interface EngineIntervals {
+  intervals: {
+    /**
+     * One run of one engine
+     */
+    instance_id: string
+    /**
+     * Version of the engine
+     */
+    version: string
+    load_state: 'enforcing' | 'stale_cache' | 'none_configured' | 'unavailable' | 'all_dropped'
+    policy_count: number
+    since: string
+    /**
+     * When the next state began; null for the latest
+     */
+    until: string | null
+    /**
+     * Last word of an engine that has fallen silent; what it has been doing since is not known
+     */
+    unknown_since: string | null
+  }[]
+}
+
+/**
  * Body of POST /evaluate.
  */
 export interface EvaluateRequest {

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { printable } from '../cli/printable.js'
 import type { ServeOptions } from '../cli/serve.js'
@@ -13,9 +12,8 @@ import type { Sink } from '../trace/sink.js'
 import { createAccess } from './access.js'
 import { createEngine } from './engine.js'
 import { createMeter } from './metrics.js'
+import { type Environment, platformIn, policiesOf } from './policies.js'
 import { createLocalServer, type LocalServer } from './server.js'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Runs until told to stop; returns the exit code. */
 export async function runServe(options: ServeOptions, env: Environment, out: Writable, err: Writable): Promise<number> {
@@ -27,48 +25,21 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
   }
   try {
     const report = (line: string) => err.write(`svc serve: ${printable(line)}\n`)
-    const source = await sourceOf(options, env, report)
+    const instance_id = randomUUID()
+    const { source, close } = await policiesOf(options, env, instance_id, report)
     const sink = openSink(options.logLocation, env, out, report)
-    const { server, warmUp } = assemble(source, sink, settings, err)
+    const { server, warmUp } = assemble(source, sink, settings, instance_id, err)
     await listen(server, options.port, options.host)
     announce(server, source.current(), sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
     await untilToldToStop()
-    await source.close()
+    await close()
     await stop(server, sink)
     return 0
   } catch (error) {
     err.write(`svc serve: ${explain(error, options)}\n`)
     return 1
   }
-}
-
-/** What is flagged counts; where nothing is, the platform that the environment names. */
-async function sourceOf(options: ServeOptions, env: Environment, report: (line: string) => void) {
-  const { baseline, policyFile: paths, agentKey } = options
-  const agent_key = agentKey ?? null
-  if (baseline === true || paths.length > 0) {
-    if (platformIn(env, agentKey).named)
-      report('SVC_API_URL is set, but the policies named on the command line are used')
-    if (paths.length === 0) return (await import('../source/baseline.js')).baselineSource(agent_key, Date.now)
-    const { fileSource } = await import('../source/file.js')
-    return fileSource({ baseline: baseline === true, paths, agent_key }, Date.now, report)
-  }
-  const { apiSource } = await import('../source/api.js')
-  const { policyCache } = await import('../source/cache.js')
-  const { SVC_API_URL: url = '', SVC_API_KEY: api_key = '', SVC_AGENT_KEY: named = '' } = env
-  const address = { url, api_key, agent_key: agentKey ?? named }
-  const folder = env.SVC_CACHE_DIR || join(env.SVC_DATA_DIR || 'data', 'cache')
-  const cache = policyCache(folder, url, address.agent_key, report)
-  const seconds = Number(env.SVC_POLICY_TTL_SECONDS)
-  const ttl = seconds > 0 ? seconds * 1000 : null
-  return apiSource({ ...address, cache, ttl, clock: Date.now, random: Math.random, report })
-}
-
-/** Whether the environment names a platform, and what of it is missing. */
-function platformIn(env: Environment, agentKey: string | undefined) {
-  const needed = ['SVC_API_URL', 'SVC_API_KEY', ...(agentKey === undefined ? ['SVC_AGENT_KEY'] : [])]
-  return { named: Boolean(env.SVC_API_URL || env.SVC_API_KEY), missing: needed.filter((name) => !env[name]) }
 }
 
 interface Settings {
@@ -106,12 +77,18 @@ function refusalOf(
   return null
 }
 
-function assemble(source: PolicySource, sink: Sink, settings: Settings, err: Writable): LocalServer {
+function assemble(
+  source: PolicySource,
+  sink: Sink,
+  settings: Settings,
+  instance_id: string,
+  err: Writable,
+): LocalServer {
   const { host, token, fail_closed } = settings
   const parts = { source, sink, fail_closed, clock: Date.now, newId: () => randomUUID(), meter: createMeter() }
   const report = (error: unknown) => err.write(`svc serve: ${error instanceof Error ? error.stack : String(error)}\n`)
   const access = createAccess(host, token)
-  return createLocalServer({ ...parts, engine: createEngine(parts), access, instance_id: randomUUID(), report })
+  return createLocalServer({ ...parts, engine: createEngine(parts), access, instance_id, report })
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

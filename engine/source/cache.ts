@@ -13,6 +13,12 @@ export interface PolicyCache {
 
 const format = 'svc.policies/1'
 
+/** A file for one platform and agent; `what` is kept there. */
+export function keptFor(folder: string, what: string, url: string, agent_key: string): string {
+  const name = createHash('sha256').update(`${url}\0${agent_key}`).digest('hex').slice(0, 32)
+  return join(folder, `${what}-${name}.json`)
+}
+
 /** One file for each platform and agent, readable by its owner alone. The API key is never in it. */
 export function policyCache(
   folder: string,
@@ -20,8 +26,7 @@ export function policyCache(
   agent_key: string,
   report: (line: string) => void,
 ): PolicyCache {
-  const name = createHash('sha256').update(`${url}\0${agent_key}`).digest('hex').slice(0, 32)
-  const path = join(folder, `policies-${name}.json`)
+  const path = keptFor(folder, 'policies', url, agent_key)
   const attempt = <T>(what: string, act: () => T): T | null => {
     try {
       return act()

@@ -70,7 +70,11 @@ export function policiesIn(value: unknown): EffectivePolicies {
 }
 
 function addressOf(url: string, agent_key: string): URL {
-  const path = `api/v1/policies/effective?agent_key=${encodeURIComponent(agent_key)}`
+  return endpointOf(url, `api/v1/policies/effective?agent_key=${encodeURIComponent(agent_key)}`)
+}
+
+/** Where the platform at `url`, which may stand under a path, answers this. */
+export function endpointOf(url: string, path: string): URL {
   return new URL(path, `${url.replace(/\/+$/, '')}/`)
 }
 

@@ -3,10 +3,12 @@ import type { Knex } from 'knex'
 import type { Database } from '../store/db.js'
 import * as spine from './0001-spine.js'
 import * as tree from './0002-tree.js'
+import * as engines from './0003-engines.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
   { name: '0002-tree', migration: tree },
+  { name: '0003-engines', migration: engines },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -2,6 +2,7 @@
 import type { Route } from '../http/route.js'
 import { agentRoutes } from './agents.js'
 import { engineRoutes } from './engine.js'
+import { engineStateRoutes } from './engines.js'
 import { incidentRoutes } from './incidents.js'
 import { logProofRoutes } from './log-proofs.js'
 import { logRoutes } from './logs.js'
@@ -16,4 +17,5 @@ export const routes: readonly Route[] = [
   ...policyRoutes,
   ...incidentRoutes,
   ...engineRoutes,
+  ...engineStateRoutes,
 ]

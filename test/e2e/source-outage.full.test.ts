@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { EngineHealth } from '@svc/schemas'
+import type { EngineHealth, EngineIntervals } from '@svc/schemas'
 import { expect, it, vi } from 'vitest'
 import { freePort } from '../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
@@ -23,6 +23,7 @@ it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
     vi.waitFor(async () => expect(await health()).toMatchObject(expected), 20_000)
 
   expect(await health()).toMatchObject({ load_state: 'unavailable', loaded: false, last_fetch_succeeded: false })
+  const operator = () => ({ authorization: `Bearer ${platform.operator_token}` })
   const headers = { authorization: `Bearer ${platform.api_key}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ agent_key: 'desk' })
   expect((await fetch(`${platform.url}/api/v1/agents`, { method: 'POST', headers, body })).status).toBe(201)
@@ -38,6 +39,21 @@ it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
 
   platform = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: port })
   await eventually({ load_state: 'enforcing', policy_count: 15, stale: false, last_fetch_succeeded: true })
+  // The platform learns in which states both runs of the engine were, also what came to pass while it was away.
+  const listed = await fetch(`${platform.url}/api/v1/agents`, { headers: operator() })
+  const { agents } = (await listed.json()) as { agents: { agent_id: string }[] }
+  const states = async () => {
+    const answer = await fetch(`${platform.url}/api/v1/agents/${agents[0]?.agent_id}/engines`, { headers: operator() })
+    const { intervals } = (await answer.json()) as EngineIntervals
+    return [...new Set(intervals.map(({ instance_id }) => instance_id))]
+      .reverse()
+      .map((run) => intervals.filter(({ instance_id }) => instance_id === run).map(({ load_state }) => load_state))
+  }
+  const told = [
+    ['stale_cache', 'enforcing', 'unavailable'],
+    ['enforcing', 'stale_cache'],
+  ]
+  await vi.waitFor(async () => expect(await states()).toEqual(told), 90_000)
   await serve.discard()
   await platform.terminate()
   for (const folder of [data_dir, cache]) rmSync(folder, { recursive: true, force: true })

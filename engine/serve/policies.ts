@@ -1,0 +1,71 @@
+// Which policies `svc serve` is told to enforce: the baseline, files, or a platform's.
+import { join } from 'node:path'
+import type { ServeOptions } from '../cli/serve.js'
+import type { PolicySource } from '../source/source.js'
+import { version } from '../version.js'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Policies {
+  readonly source: PolicySource
+  /** Stops asking and telling. */
+  readonly close: () => Promise<void>
+}
+
+/** What is flagged counts; where nothing is, the platform that the environment names. */
+export async function policiesOf(
+  options: ServeOptions,
+  env: Environment,
+  instance_id: string,
+  report: (line: string) => void,
+) {
+  const { baseline, policyFile: paths, agentKey } = options
+  if (baseline !== true && paths.length === 0) return policiesOfPlatform(agentKey, env, instance_id, report)
+  if (platformIn(env, agentKey).named) report('SVC_API_URL is set, but the policies named on the command line are used')
+  const source = await sourceOfFiles(baseline === true, paths, agentKey ?? null, report)
+  return { source, close: source.close }
+}
+
+async function sourceOfFiles(
+  baseline: boolean,
+  paths: readonly string[],
+  agent_key: string | null,
+  report: (line: string) => void,
+): Promise<PolicySource> {
+  if (paths.length === 0) return (await import('../source/baseline.js')).baselineSource(agent_key, Date.now)
+  const { fileSource } = await import('../source/file.js')
+  return fileSource({ baseline, paths, agent_key }, Date.now, report)
+}
+
+async function policiesOfPlatform(
+  agentKey: string | undefined,
+  env: Environment,
+  instance_id: string,
+  report: (line: string) => void,
+): Promise<Policies> {
+  const { apiSource } = await import('../source/api.js')
+  const { keptFor, policyCache } = await import('../source/cache.js')
+  const { startHeartbeats } = await import('../source/heartbeat.js')
+  const { intervalSpool } = await import('../source/intervals.js')
+  const { SVC_API_URL: url = '', SVC_API_KEY: api_key = '', SVC_AGENT_KEY: named = '' } = env
+  const address = { url, api_key, agent_key: agentKey ?? named }
+  const folder = env.SVC_CACHE_DIR || join(env.SVC_DATA_DIR || 'data', 'cache')
+  const cache = policyCache(folder, url, address.agent_key, report)
+  const seconds = Number(env.SVC_POLICY_TTL_SECONDS)
+  const ttl = seconds > 0 ? seconds * 1000 : null
+  const clock = Date.now
+  const source = await apiSource({ ...address, cache, ttl, clock, random: Math.random, report })
+  const spool = intervalSpool(keptFor(folder, 'states', url, address.agent_key), report)
+  const heartbeats = startHeartbeats({ ...address, source, spool, instance_id, version, clock, report })
+  const close = async () => {
+    await heartbeats.close()
+    await source.close()
+  }
+  return { source, close }
+}
+
+/** Whether the environment names a platform, and what of it is missing. */
+export function platformIn(env: Environment, agentKey: string | undefined) {
+  const needed = ['SVC_API_URL', 'SVC_API_KEY', ...(agentKey === undefined ? ['SVC_AGENT_KEY'] : [])]
+  return { named: Boolean(env.SVC_API_URL || env.SVC_API_KEY), missing: needed.filter((name) => !env[name]) }
+}

@@ -1,0 +1,25 @@
+// In which state local engines were, and when.
+import type { Knex } from 'knex'
+
+const tables = /* sql */ `
+create table engine_intervals (
+  org_id text not null,
+  agent_id text not null,
+  instance_id text not null,
+  since timestamptz(3) not null,
+  load_state text not null
+    check (load_state in ('enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped')),
+  policy_count integer not null,
+  version text not null,
+  last_seen_at timestamptz(3) not null,
+  primary key (org_id, agent_id, instance_id, since)
+);
+`
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(tables)
+}
+
+export async function down(): Promise<void> {
+  throw new Error('what engines said of themselves is evidence: restore a backup instead')
+}
