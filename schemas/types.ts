@@ -625,6 +625,39 @@ export interface InclusionProof {
 }
 
 /**
+ * What is hashed for anything in the log that is no step, format svc.log/1 (frozen).
+ */
+export interface LeafRecord {
+  v: 'svc.log/1'
+  type: 'incident' | 'event' | 'erasure' | 'prune' | 'key' | 'report'
+  org_id: string
+  /**
+   * Server time, RFC 3339 UTC with milliseconds
+   */
+  received_at: string
+  /**
+   * What it is about, such as the id of an incident
+   */
+  subject_id: string
+  /**
+   * field: commitment
+   */
+  data: {
+    /**
+     * Lower-case hex SHA-256
+     */
+    [k: string]: string
+  }
+  after: {
+    size: number
+    /**
+     * Lower-case hex SHA-256
+     */
+    root: string
+  }
+}
+
+/**
  * Answer of POST /register_agent: the evaluation of the fields as sent, and the agent.
  */
 export interface LocalRegistration {

@@ -1,6 +1,6 @@
 // The record of a step: what is hashed, format svc.log/1 (log.md §1). FROZEN: a new field is a new `v`.
 import { createHmac, hash } from 'node:crypto'
-import type { LogRecord } from '@svc/schemas'
+import type { LeafRecord, LogRecord } from '@svc/schemas'
 import { canonicalType, type Step } from '../steps.js'
 import { canonical } from './canonical.js'
 
@@ -30,7 +30,7 @@ export function commitmentOfText(field: string, text: string, salt: Uint8Array):
 }
 
 /** The hashed bytes of a record, as text. */
-export function recordText(record: LogRecord): string {
+export function recordText(record: LogRecord | LeafRecord): string {
   return canonical(record)
 }
 

@@ -37,7 +37,7 @@ export async function moveIncident(
       throw invalid(`it is \`${incident.state}\`, and cannot become \`${to}\` by ${move}`)
     const { kind, id: by } = scope.actor
     const entry = { at: new Date(now).toISOString(), by: `${kind}:${by}`, from: incident.state, to, note }
-    const moved = await updateIncident(scope, tx, id, {
+    const moved = await updateIncident(scope, tx, now, id, {
       state: to,
       reviewed_by: entry.by,
       note,

@@ -49,7 +49,7 @@ export async function raiseIncidents(
     else counts.push({ id, occurrences: group.length })
   }
   await countOccurrences(scope, tx, now, counts)
-  await insertIncidents(scope, tx, opened)
+  await insertIncidents(scope, tx, now, opened)
   await recordEvents(scope, tx, now, opened.map(openedEvent))
 }
 

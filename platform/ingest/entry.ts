@@ -1,8 +1,5 @@
 // From an accepted step to what is stored of it: the record, its hash, and the payload that opens its commitments.
-import { randomBytes } from 'node:crypto'
 import {
-  canonical,
-  commitmentOfText,
   type Decision,
   hasWritePermission,
   isExternalCall,
@@ -13,9 +10,9 @@ import {
   recordText,
   type Step,
   type StoredEntry,
-  saltBytes,
 } from '@svc/engine'
 import type { LogRecord, LogRequest } from '@svc/schemas'
+import { type SealedPayload, seal } from '../log/seal.js'
 
 /** A step number and the flags a log entry always has, whichever of its two shapes the step arrived in. */
 export type AcceptedStep = Step & {
@@ -61,13 +58,6 @@ export interface NewEntry {
   readonly body: string
 }
 
-/** Payload fields as they will be stored, and what the record says of them; made before the place of the step is known. */
-export interface SealedPayload {
-  readonly data: Readonly<Record<string, string>>
-  readonly salts: string
-  readonly values: string
-}
-
 /** In the order canonical JSON puts them, so that each value's text is made once. */
 const sealedFields = payloadFields.toSorted()
 
@@ -78,23 +68,6 @@ export function sealPayload(request: LogRequest): SealedPayload {
       sealedFields.flatMap((field) => (request[field] === undefined ? [] : [[field, request[field]]])),
     ),
   )
-}
-
-/** `values` in canonical order of their names. */
-function seal(values: Readonly<Record<string, unknown>>): SealedPayload {
-  const fields = Object.entries(values)
-  const random = randomBytes(saltBytes * fields.length)
-  const data: Record<string, string> = {}
-  const salts: string[] = []
-  const texts: string[] = []
-  for (const [index, [field, value]] of fields.entries()) {
-    const salt = random.subarray(index * saltBytes, (index + 1) * saltBytes)
-    const text = canonical(value)
-    data[field] = commitmentOfText(field, text, salt)
-    salts.push(`"${field}":"${salt.toString('hex')}"`)
-    texts.push(`"${field}":${text}`)
-  }
-  return { data, salts: salts.join(','), values: texts.join(',') }
 }
 
 /** Makes the entry: commits to the evaluation, and hashes the record. */

@@ -1,6 +1,7 @@
-// The audit trail: one row for every change, written in the change's own transaction, never altered.
+// The audit trail: one row for every change, written in the change's own transaction, never altered, and a leaf of the log.
 import { newId } from '../ids.js'
 import type { Transaction } from './db.js'
+import { appendLeaves } from './leaves.js'
 import type { Scope } from './scope.js'
 
 export interface NewEvent {
@@ -19,20 +20,23 @@ export async function recordEvents(
 ): Promise<void> {
   if (events.length === 0) return
   const { org_id, actor } = scope
+  const at = new Date(now).toISOString()
+  const rows = events.map((event) => ({ id: newId('evt', now), ...event }))
   await tx.query(
     `insert into events (org_id, id, at, actor_kind, actor_id, kind, subject_kind, subject_id, data)
      select $1, u.id, $2, $3, $4, u.kind, u.subject_kind, u.subject_id, u.data
      from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::jsonb[]) as u(id, kind, subject_kind, subject_id, data)`,
     [
-      org_id,
-      new Date(now).toISOString(),
-      actor.kind,
-      actor.id,
-      events.map(() => newId('evt', now)),
-      events.map((event) => event.kind),
-      events.map((event) => event.subject_kind),
-      events.map((event) => event.subject_id),
-      events.map((event) => JSON.stringify(event.data)),
+      ...[org_id, at, actor.kind, actor.id],
+      rows.map((event) => event.id),
+      rows.map((event) => event.kind),
+      rows.map((event) => event.subject_kind),
+      rows.map((event) => event.subject_id),
+      rows.map((event) => JSON.stringify(event.data)),
     ],
   )
+  const leaves = rows.map(
+    (row) => ({ type: 'event', subject_id: row.id, data: { event: { at, actor, ...row } } }) as const,
+  )
+  await appendLeaves(scope, tx, now, leaves)
 }

@@ -1,6 +1,7 @@
 // Incidents: violations kept until somebody deals with them. One per policy, agent and task while open or active.
 import type { Incident } from '@svc/schemas'
 import type { Transaction } from './db.js'
+import { appendLeaves, type NewLeaf } from './leaves.js'
 import type { Scope } from './scope.js'
 import { insertRows, utc } from './sql.js'
 
@@ -65,8 +66,13 @@ const types = {
   ...{ last_seen: 'timestamptz', state: 'text' },
 } as const
 
-/** Opens new incidents. */
-export async function insertIncidents(scope: Scope, tx: Transaction, incidents: readonly NewIncident[]): Promise<void> {
+/** Opens new incidents, each a leaf of the log; `now` is ms since 1970. */
+export async function insertIncidents(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  incidents: readonly NewIncident[],
+): Promise<void> {
   if (incidents.length === 0) return
   const rows = incidents.map(
     (incident): Record<keyof typeof types, unknown> => ({
@@ -81,6 +87,12 @@ export async function insertIncidents(scope: Scope, tx: Transaction, incidents: 
     insertRows('incidents', types),
     columns.map((column) => rows.map((row) => row[column])),
   )
+  const leaves = incidents.map((incident) => leafOf(incident.id, { ...incident, state: 'open' }))
+  await appendLeaves(scope, tx, now, leaves)
+}
+
+function leafOf(id: string, incident: unknown): NewLeaf {
+  return { type: 'incident', subject_id: id, data: { incident } }
 }
 
 export const incidentColumns = `id, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
@@ -96,10 +108,14 @@ export async function lockIncident(scope: Scope, tx: Transaction, id: string): P
 
 export type IncidentChange = Pick<Incident, 'state' | 'reviewed_by' | 'note' | 'history'>
 
-/** Changes the incident; null when one of the same policy, agent and task is open or active already. */
+/**
+ * Changes the incident, which makes another leaf of the log at `now` (ms since 1970); null when one of the same policy,
+ * agent and task is open or active already.
+ */
 export async function updateIncident(
   scope: Scope,
   tx: Transaction,
+  now: number,
   id: string,
   change: IncidentChange,
 ): Promise<Incident | null> {
@@ -112,5 +128,7 @@ export async function updateIncident(
      returning ${incidentColumns}`,
     [scope.org_id, id, state, reviewed_by, note, JSON.stringify(history)],
   )
-  return incident ?? null
+  if (incident === undefined) return null
+  await appendLeaves(scope, tx, now, [leafOf(id, change)])
+  return incident
 }

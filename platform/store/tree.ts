@@ -122,18 +122,18 @@ export async function readBlocks(scope: Scope, tx: Transaction, level: number, b
 
 export interface StoredRecord {
   readonly log_index: number
-  readonly type: string
   readonly leaf_hash: string
-  readonly received_at: string
-  /** Null when the entry is gone. */
+  /** Null when it is gone. */
   readonly record: string | null
 }
 
 /** Leaves from `from` on, in order, with what they are the hash of. */
 export async function readRecords(scope: Scope, tx: Transaction, { from, to }: Range): Promise<StoredRecord[]> {
   return tx.query<StoredRecord>(
-    `select l.log_index, l.type, l.leaf_hash, l.received_at::text as received_at, e.record
-     from log_leaves l left join log_entries e on e.org_id = l.org_id and e.log_index = l.log_index and e.received_at = l.received_at
+    `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record
+     from log_leaves l
+     left join log_records r on r.org_id = l.org_id and r.log_index = l.log_index
+     left join log_entries e on e.org_id = l.org_id and e.log_index = l.log_index and e.received_at = l.received_at
      where l.org_id = $1 and l.log_index >= $2 and l.log_index < $3 order by l.log_index`,
     [scope.org_id, from, to],
   )

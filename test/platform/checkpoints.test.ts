@@ -4,6 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  canonical,
+  commitment,
+  leafHash,
   logIdOf,
   parseCheckpoint,
   parseNote,
@@ -16,6 +19,7 @@ import type {
   BatchAnswer,
   ConsistencyProof,
   InclusionProof,
+  LeafRecord,
   LogCheckpoint,
   LogDetail,
   Verification,
@@ -44,7 +48,12 @@ async function logSteps(platform: TestPlatform, task_id: string, count: number) 
 const register = (platform: TestPlatform) =>
   platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
 
-async function checkpointOf(platform: TestPlatform, size: number): Promise<LogCheckpoint> {
+/** Leaves of a log before its first step: workspace, key, assignment, agent, and an incident with its event. */
+const begun = 6
+
+/** The checkpoint of a log with so many steps. */
+async function checkpointOf(platform: TestPlatform, steps: number): Promise<LogCheckpoint> {
+  const size = begun + steps
   return vi.waitFor(async () => {
     const { status, body } = await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')
     expect([status, body.size]).toEqual([200, size])
@@ -75,15 +84,15 @@ describe.each(['pglite', 'postgresql'] as const)('the log on %s', (kind) => {
   })
   afterAll(() => discard(platform))
 
-  it('has no checkpoint before it has an entry', async () => {
-    for (const path of ['checkpoint', 'proof/inclusion?log_index=0', 'proof/consistency?first=1'])
-      expect((await platform.call('GET', `/api/v1/log/${path}`)).status).toBe(404)
+  it('is signed for before anybody has logged a step', async () => {
+    const { size } = await checkpointOf(platform, 0)
+    expect(size).toBe(begun)
   })
 
   it('is signed for once it has grown', async () => {
     await logSteps(platform, 'one', 300)
     first = await checkpointOf(platform, 300)
-    expect(signed(first)).toEqual({ origin: first.origin, size: 300, root: bytes(first.root) })
+    expect(signed(first)).toEqual({ origin: first.origin, size: begun + 300, root: bytes(first.root) })
     expect(first.origin).toMatch(/^log\.example\/org\/org_[0-9a-f]+\/1$/)
   })
 
@@ -91,18 +100,18 @@ describe.each(['pglite', 'postgresql'] as const)('the log on %s', (kind) => {
     await logSteps(platform, 'two', 400)
     const now = await checkpointOf(platform, 700)
     const root = signed(now)?.root ?? Buffer.alloc(0)
-    for (const index of [0, 1, 255, 256, 299, 300, 511, 512, 698, 699]) {
+    for (const index of [6, 7, 255, 256, 299, 300, 511, 512, 704, 705]) {
       const path = `/api/v1/log/proof/inclusion?log_index=${index}`
       const { body } = await platform.call<InclusionProof>('GET', path, { as: 'key' })
-      expect(verifyInclusion(bytes(body.leaf_hash), index, 700, body.proof.map(bytes), root)).toBe(true)
+      expect(verifyInclusion(bytes(body.leaf_hash), index, 706, body.proof.map(bytes), root)).toBe(true)
       expect(body.note).toBe(now.note)
     }
-    const { body } = await platform.call<ConsistencyProof>('GET', '/api/v1/log/proof/consistency?first=300')
-    expect(verifyConsistency(300, 700, body.proof.map(bytes), bytes(first.root), root)).toBe(true)
-    const earlier = await platform.call<InclusionProof>('GET', '/api/v1/log/proof/inclusion?log_index=7&size=300')
+    const { body } = await platform.call<ConsistencyProof>('GET', '/api/v1/log/proof/consistency?first=306')
+    expect(verifyConsistency(306, 706, body.proof.map(bytes), bytes(first.root), root)).toBe(true)
+    const earlier = await platform.call<InclusionProof>('GET', '/api/v1/log/proof/inclusion?log_index=7&size=306')
     expect(earlier.body.root).toBe(first.root)
     const { proof, leaf_hash } = earlier.body
-    expect(verifyInclusion(bytes(leaf_hash), 7, 300, proof.map(bytes), bytes(first.root))).toBe(true)
+    expect(verifyInclusion(bytes(leaf_hash), 7, 306, proof.map(bytes), bytes(first.root))).toBe(true)
   })
 
   it('names the checkpoint before an entry in its record', async () => {
@@ -110,7 +119,7 @@ describe.each(['pglite', 'postgresql'] as const)('the log on %s', (kind) => {
     const [result] = (await logSteps(platform, 'three', 1)).results
     const log_id = (result as { entry?: { log_id: string } }).entry?.log_id ?? ''
     const { body } = await platform.call<LogDetail>('GET', `/api/v1/logs/${log_id}`)
-    expect(body.record.after).toEqual({ size: 700, root: now.root })
+    expect(body.record.after).toEqual({ size: 706, root: now.root })
     await checkpointOf(platform, 701)
     const { status, body: proof } = await platform.call<InclusionProof>(
       'GET',
@@ -187,7 +196,7 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
   ])('when %s', async (_, change) => {
     const platform = await afterwards((sql) => void sql(change))
     await refusal(platform)
-    expect((await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')).body.size).toBe(300)
+    expect((await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')).body.size).toBe(306)
     await discard(platform)
   })
 
@@ -210,7 +219,16 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
     await register(platform)
     await logSteps(platform, 'one', 30)
     await checkpointOf(platform, 30)
-    const copied = ['log_entries', 'log_payloads', 'log_leaves', 'log_tiles', 'checkpoints', 'org_log', 'task_heads']
+    const copied = [
+      'log_entries',
+      'log_payloads',
+      'log_leaves',
+      'log_tiles',
+      'log_records',
+      'checkpoints',
+      'org_log',
+      'task_heads',
+    ]
     for (const table of copied) postgres.psql(url, `create table old_${table} as table ${table}`)
     await logSteps(platform, 'two', 30)
     await checkpointOf(platform, 60)
@@ -218,7 +236,7 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
     postgres.psql(url, `begin; ${restored.join(' ')} commit`)
     await logSteps(platform, 'three', 1)
     await refusal(platform)
-    expect(reasons(url)).toMatch(/^the log has 31 entries, and 60 were signed for$/m)
+    expect(reasons(url)).toMatch(/^the log has 37 entries, and 66 were signed for$/m)
     // Grown past what was signed, it is another log all the same.
     await logSteps(platform, 'four', 60)
     await vi.waitFor(() => expect(reasons(url)).toContain('are not those that were signed for'), soon)
@@ -257,7 +275,8 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
       env: { ...fast, SVC_LOG_HOST: 'other.example', SVC_SEED_API_KEY: `SvcKey-${'o'.repeat(43)}` },
     })
     await logSteps(platform, 'two', 5)
-    const after = await checkpointOf(platform, 10)
+    // The other process has admitted two keys of its own.
+    const after = await checkpointOf(platform, 10 + 2)
     expect([after.key, after.origin]).toEqual([before.key, before.origin])
     await discard(other)
     await discard(platform)
@@ -304,7 +323,7 @@ describe.skipIf(postgres === null)('a task that is signed for', () => {
     expect(log_id).toBeDefined()
     sql(`begin; create table kept_e as select * from log_entries; create table kept_l as select * from log_leaves; create table kept_h as select * from task_heads;
       update log_entries set record = '${forged}', hash = '${hash}', step_type = 'step.exec', log_id = '${logIdOf(Number(received), hash)}' where task_id = 'two' and seq = 40;
-      update log_leaves set leaf_hash = '${hash}' where log_index = 639;
+      update log_leaves set leaf_hash = '${hash}' where log_index = 645;
       update task_heads set hash = '${hash}' where task_id = 'two'; commit`)
     expect((await verify()).integrity.first_bad).toMatchObject({ code: 'root_mismatch' })
     expect((await verify('one')).integrity.ok).toBe(false)
@@ -316,12 +335,12 @@ describe.skipIf(postgres === null)('a task that is signed for', () => {
 
   it.each([
     ['a tile', `update log_tiles set hash = repeat('0', 64) where index = 1`, 'one', 'root_mismatch'],
-    ['the root', `update checkpoints set root = repeat('0', 64) where size = 640`, 'two', 'root_mismatch'],
-    ['a checkpoint that records name', 'delete from checkpoints where size = 600', 'two', 'after_mismatch'],
+    ['the root', `update checkpoints set root = repeat('0', 64) where size = 646`, 'two', 'root_mismatch'],
+    ['a checkpoint that records name', 'delete from checkpoints where size = 606', 'two', 'after_mismatch'],
     ['a leaf of another task', `update log_leaves set leaf_hash = repeat('0', 64) where log_index = 5`, 'two', null],
     [
       'a leaf beside it',
-      `update log_leaves set leaf_hash = repeat('0', 64) where log_index = 599`,
+      `update log_leaves set leaf_hash = repeat('0', 64) where log_index = 605`,
       'two',
       'root_mismatch',
     ],
@@ -342,5 +361,81 @@ describe.skipIf(postgres === null)('a task that is signed for', () => {
     for (const path of ['inclusion?log_index=630', 'inclusion?log_index=631', 'consistency?first=600'])
       expect((await platform.call('GET', `/api/v1/log/proof/${path}`)).status).toBe(500)
     sql('delete from log_leaves; insert into log_leaves table kept_v')
+  })
+})
+
+describe.skipIf(postgres === null)('what is no step', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  let platform: TestPlatform
+  const rows = () => {
+    const text = postgres.psql(
+      url,
+      `select json_agg(json_build_object('record', r.record, 'salts', r.salts, 'body', r.body, 'leaf', l.leaf_hash, 'type', l.type) order by r.log_index)
+       from log_records r join log_leaves l using (org_id, log_index)`,
+    )
+    return JSON.parse(text) as { record: string; salts: string; body: string; leaf: string; type: string }[]
+  }
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+  })
+  afterAll(() => discard(platform))
+
+  it('stands in the log as commitments that its stored values open', async () => {
+    const found = rows()
+    expect(found.map(({ type }) => type)).toEqual(['event', 'event', 'event', 'event', 'incident', 'event'])
+    for (const { record, salts, body, leaf, type } of found) {
+      expect(leafHash(record)).toBe(leaf)
+      const { data, ...envelope } = JSON.parse(record) as LeafRecord
+      expect(canonical(JSON.parse(record))).toBe(record)
+      expect(envelope).toMatchObject({ v: 'svc.log/1', type, subject_id: expect.stringMatching(/^(evt|inc)_/) })
+      const [values, keys] = [JSON.parse(body), JSON.parse(salts)]
+      expect(canonical(values)).toBe(body)
+      for (const [field, committed] of Object.entries(data))
+        expect(commitment(field, values[field], Buffer.from(keys[field], 'hex'))).toBe(committed)
+      // Nothing of what it says can be read from the record.
+      expect(record).not.toContain('desk')
+    }
+  })
+
+  it('grows with every change of an incident, and is signed for', async () => {
+    const before = rows().length
+    const { body } = await platform.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
+    const [incident] = body.incidents
+    expect(
+      (await platform.call('POST', `/api/v1/incidents/${incident?.id}/review`, { body: { note: 'seen' } })).status,
+    ).toBe(200)
+    const added = rows().slice(before)
+    expect(added.map(({ type }) => type)).toEqual(['incident', 'event'])
+    expect(JSON.parse(added[0]?.body ?? '')).toMatchObject({ incident: { state: 'active', note: 'seen' } })
+    await checkpointOf(platform, 2)
+    const place = begun + 1
+    const as = async (who: 'key' | 'operator') =>
+      (await platform.call('GET', `/api/v1/log/proof/inclusion?log_index=${place}`, { as: who })).status
+    expect([await as('operator'), await as('key')]).toEqual([200, 404])
+  })
+
+  it('is not signed for once it was changed', async () => {
+    postgres.psql(url, `update log_records set record = replace(record, '"type":"event"', '"type":"prune"')`)
+    await logSteps(platform, 'one', 1)
+    // Only what is new is read again: what was signed is held by its hash.
+    await checkpointOf(platform, 3)
+    await platform.close()
+    platform = await startPlatform({
+      ...{ database_url: url, data_dir: platform.data_dir },
+      env: { ...fast, SVC_CHECKPOINT_SECONDS: '3600' },
+    })
+    const { body } = await platform.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
+    await platform.call('POST', `/api/v1/incidents/${body.incidents[0]?.id}/resolve`, { body: { note: 'done' } })
+    postgres.psql(
+      url,
+      `update log_records set record = replace(record, '"type":"event"', '"type":"prune"') where log_index > 8`,
+    )
+    await platform.close()
+    platform = await startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
+    await vi.waitFor(async () => {
+      expect((await platform.call<{ checkpoints: string }>('GET', '/readyz')).body.checkpoints).toBe('refused')
+    }, soon)
   })
 })

@@ -350,7 +350,7 @@ describe.skipIf(postgres === null)('a credential', () => {
     const theirs = await platform.call('POST', '/api/v1/logs', {
       ...{ as: key, body: { ...step('mine', 1, 'START_NODE'), agent_key: 'x' } },
     })
-    expect([theirs.status, theirs.body.seq, theirs.body.log_index]).toEqual([201, 1, 0])
+    expect([theirs.status, theirs.body.seq, theirs.body.log_index]).toEqual([201, 1, 4])
     const { body } = await platform.call<Verification>('GET', '/api/v1/tasks/mine/verify', { as: 'key' })
     expect(body).toMatchObject({ valid: true, entries: 2 })
     expect(await agents()).toBe(before)

@@ -14,7 +14,8 @@ describe.skipIf(postgres === null)('tampering', () => {
   const verify = async () => (await platform.call<Verification>('GET', '/api/v1/tasks/t/verify')).body
 
   beforeAll(async () => {
-    platform = await startPlatform({ database_url: url })
+    // Its steps are leaves 6 to 9; what a checkpoint adds to the verdict is tested with checkpoints.
+    platform = await startPlatform({ database_url: url, env: { SVC_CHECKPOINT_SECONDS: '0' } })
     await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
     const timestamp = '2026-01-05T09:00:00.000Z'
     const payload = {
@@ -73,9 +74,9 @@ describe.skipIf(postgres === null)('tampering', () => {
   const rows: readonly (readonly [table: string, where: string])[] = [
     ['log_entries', "task_id = 't' and seq = 2"],
     ['log_entries', "task_id = 't' and seq = 4"],
-    ['log_payloads', 'log_index = 1'],
+    ['log_payloads', 'log_index = 7'],
     ['task_heads', "task_id = 't'"],
-    ['log_leaves', 'log_index = 1'],
+    ['log_leaves', 'log_index = 7'],
   ]
 
   it.each(rows)('finds each changed column of %s where %s', async (table, where) => {
@@ -97,9 +98,9 @@ describe.skipIf(postgres === null)('tampering', () => {
   it('finds every single byte of a record, its salts and its values', async () => {
     const missed: string[] = []
     for (const [table, column, key] of [
-      ['log_entries', 'record', 'log_index = 1'],
-      ['log_payloads', 'body', 'log_index = 1'],
-      ['log_payloads', 'salts', 'log_index = 1'],
+      ['log_entries', 'record', 'log_index = 7'],
+      ['log_payloads', 'body', 'log_index = 7'],
+      ['log_payloads', 'salts', 'log_index = 7'],
     ] as const) {
       const length = Number(sql(`select length(${column}) from ${table} where ${key}`))
       for (let place = 1; place <= length; place += 41) {
@@ -116,12 +117,12 @@ describe.skipIf(postgres === null)('tampering', () => {
   it.each([
     ['an entry cut from the end', "delete from log_entries where task_id = 't' and seq = 4", 'missing_seq'],
     ['an entry cut from the middle', "delete from log_entries where task_id = 't' and seq = 2", 'missing_seq'],
-    ['a payload that is gone', 'delete from log_payloads where log_index = 2', 'payload_mismatch'],
-    ['a leaf that is gone', 'delete from log_leaves where log_index = 2', 'not_in_tree'],
+    ['a payload that is gone', 'delete from log_payloads where log_index = 8', 'payload_mismatch'],
+    ['a leaf that is gone', 'delete from log_leaves where log_index = 8', 'not_in_tree'],
     ['a head that is gone', "delete from task_heads where task_id = 't'", 'projection_mismatch'],
     [
       'two payloads swapped',
-      'update log_payloads set log_index = case log_index when 1 then 902 when 2 then 901 end where log_index in (1, 2); update log_payloads set log_index = log_index - 900 where log_index > 900',
+      'update log_payloads set log_index = case log_index when 7 then 908 when 8 then 907 end where log_index in (7, 8); update log_payloads set log_index = log_index - 900 where log_index > 900',
       'payload_mismatch',
     ],
     [
