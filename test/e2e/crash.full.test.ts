@@ -2,15 +2,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BatchAnswer, LoggedStep, TaskChain, Verification } from '@svc/schemas'
-import { afterAll, describe, expect, it } from 'vitest'
+import { parseCheckpoint, parseNote, verifyConsistency } from '@svc/engine'
+import type { BatchAnswer, ConsistencyProof, LogCheckpoint, LoggedStep, TaskChain, Verification } from '@svc/schemas'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { freePort, startPostgres } from '../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
 
 const postgres = await startPostgres()
 afterAll(() => postgres?.remove())
 
-const cycles = 10
+const cycles = Number(process.env.SVC_CRASH_CYCLES ?? 10)
 const writers = 8
 const stepsPerTask = 40
 
@@ -22,9 +23,11 @@ describe.each([
 ])('on $kind', ({ database }) => {
   it(`loses and doubles nothing in ${cycles} crashes`, async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'svc-crash-'))
-    const env = { SVC_DATA_DIR: data_dir, SVC_PORT: String(await freePort()), ...database() }
+    const port = String(await freePort())
+    const env = { SVC_DATA_DIR: data_dir, SVC_PORT: port, SVC_CHECKPOINT_SECONDS: '1', ...database() }
     const acknowledged = new Map<string, LoggedStep>()
     let sent = 0
+    let seen: LogCheckpoint | null = null
     let platform = await startProcess(env)
     await request(platform, 'POST', '/api/v1/agents', { agent_key: 'importer' })
     for (let cycle = 0; cycle < cycles; cycle++) {
@@ -46,10 +49,13 @@ describe.each([
       await Promise.all(work)
       platform = await startProcess(env)
       await checkAll(platform, acknowledged)
+      seen = await laterCheckpoint(platform, seen)
     }
     await platform.terminate()
     rmSync(data_dir, { recursive: true, force: true })
-    console.log(`${cycles} crashes, ${sent} requests sent, ${acknowledged.size} steps acknowledged, 0 lost, 0 doubled`)
+    console.log(
+      `${cycles} crashes, ${sent} requests sent, ${acknowledged.size} steps acknowledged, 0 lost, 0 doubled; ${seen?.size} signed for`,
+    )
   })
 })
 
@@ -100,6 +106,24 @@ async function checkAll(platform: PlatformProcess, acknowledged: ReadonlyMap<str
   const [sample] = [...acknowledged.values()].slice(-1)
   if (sample === undefined) throw new Error('nothing was acknowledged before the crash')
   expect(await request(platform, 'POST', '/api/v1/logs', entry(sample.task_id, sample.step))).toEqual(sample)
+}
+
+/** The checkpoint there is after a crash: never smaller than the last one seen, and proven to continue it. */
+async function laterCheckpoint(platform: PlatformProcess, seen: LogCheckpoint | null): Promise<LogCheckpoint> {
+  const now = await vi.waitFor(async () => {
+    const found = await request<LogCheckpoint>(platform, 'GET', '/api/v1/log/checkpoint')
+    expect(found.size).toBeGreaterThan(seen?.size ?? 0)
+    return found
+  }, 20_000)
+  const text = parseNote(now.note)?.text ?? ''
+  expect(parseCheckpoint(text)).toMatchObject({ size: now.size, root: Buffer.from(now.root, 'hex') })
+  if (seen === null) return now
+  expect(now.key).toBe(seen.key)
+  const path = `/api/v1/log/proof/consistency?first=${seen.size}&second=${now.size}`
+  const { proof } = await request<ConsistencyProof>(platform, 'GET', path)
+  const bytes = (hex: string) => Buffer.from(hex, 'hex')
+  expect(verifyConsistency(seen.size, now.size, proof.map(bytes), bytes(seen.root), bytes(now.root))).toBe(true)
+  return now
 }
 
 async function request<T>(platform: PlatformProcess, method: string, path: string, body?: unknown): Promise<T> {
