@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { seedWorkspace } from './commands/seed-workspace.js'
 import type { Config } from './config.js'
 import { type Credentials, localCredentials } from './credentials.js'
+import { PlatformError } from './errors.js'
 import { createApp } from './http/app.js'
 import type { CommitParts } from './ingest/commit.js'
 import { createHistories } from './ingest/histories.js'
@@ -13,6 +14,7 @@ import { createRulebook } from './ingest/rulebook.js'
 import { createIngest } from './ingest/writer.js'
 import { startCheckpoints } from './log/checkpoints.js'
 import { openSigner } from './log/signer.js'
+import { createWitnesses, parseWitness, type WitnessAddress } from './log/witnesses.js'
 import { migrate } from './migrations/index.js'
 import type { Platform } from './platform.js'
 import { openDatabase } from './store/db.js'
@@ -56,6 +58,7 @@ export async function createPlatform(config: Config, clock: () => number = Date.
     const signer = openSigner(config.log_key_dir)
     const checkpoints = await startCheckpoints({
       ...{ db, signer, clock, logger, every_seconds: config.checkpoint_seconds },
+      witnesses: createWitnesses(db, config.witnesses.map(witnessAt), (message) => logger.warn(message)),
       log_host: config.log_host ?? ownName(),
     })
     const platform: Platform = {
@@ -82,6 +85,15 @@ export async function createPlatform(config: Config, clock: () => number = Date.
     await db.close()
     throw error
   }
+}
+
+function witnessAt(text: string): WitnessAddress {
+  const witness = parseWitness(text)
+  if (witness !== null) return witness
+  throw new PlatformError(
+    'INVALID',
+    `SVC_WITNESSES holds \`${text}\`, which is not URL#KEY with the key that the witness prints`,
+  )
 }
 
 /** What this machine is called, as far as that can stand in a checkpoint. */

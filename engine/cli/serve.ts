@@ -1,5 +1,6 @@
 // `svc serve`: the local engine, next to the agent.
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
+import { portOf } from './port.js'
 
 export interface ServeOptions {
   readonly baseline?: true
@@ -48,9 +49,4 @@ export function serveCommand(): Command {
       const { runServe } = await import('../serve/run.js')
       process.exitCode = await runServe(options, process.env, process.stdout, process.stderr)
     })
-}
-
-function portOf(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new InvalidArgumentError('give a number from 0 to 65535')
 }

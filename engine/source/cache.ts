@@ -1,7 +1,8 @@
 // The last good policies of a platform on disk, so that a restart during an outage still governs (engine.md §6).
-import { createHash, randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { readIfThere, replaceFile } from '../durable-file.js'
 import { type FetchedPolicies, policiesIn } from './fetch.js'
 
 export interface PolicyCache {
@@ -45,7 +46,7 @@ export function policyCache(
     write: ({ etag, body, fetched_at }) =>
       attempt('written', () => {
         const at = new Date(fetched_at).toISOString()
-        replace(path, JSON.stringify({ format, url, agent_key, etag, fetched_at: at, body }))
+        replaceFile(path, JSON.stringify({ format, url, agent_key, etag, fetched_at: at, body }))
       }),
     remove: () => attempt('removed', () => rmSync(path, { force: true })),
   }
@@ -66,33 +67,5 @@ function parsed(text: string): Record<string, unknown> {
     return Object(JSON.parse(text)) as Record<string, unknown>
   } catch {
     return {}
-  }
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as { code?: string }).code === 'ENOENT') return null
-    throw error
-  }
-}
-
-/** The whole new text or the whole old one, also after a power cut, and when two engines write at once. */
-function replace(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const fresh = `${path}.${randomUUID()}`
-  try {
-    const file = openSync(fresh, 'wx', 0o600)
-    try {
-      writeFileSync(file, text)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
-    renameSync(fresh, path)
-  } catch (error) {
-    rmSync(fresh, { force: true })
-    throw error
   }
 }

@@ -1,6 +1,5 @@
 // States that the platform has not been told of yet, on disk, so that they outlive this process.
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readIfThere, replaceFile } from '../durable-file.js'
 import type { LoadState } from './state.js'
 
 /** A time during which an engine was in one state; times are RFC 3339. */
@@ -31,9 +30,7 @@ export function intervalSpool(path: string, report: (line: string) => void): Int
   const change = (next: readonly Interval[]) => {
     intervals = next.slice(-mostIntervals)
     try {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      writeFileSync(`${path}.new`, JSON.stringify(intervals), { mode: 0o600 })
-      renameSync(`${path}.new`, path)
+      replaceFile(path, JSON.stringify(intervals))
     } catch (error) {
       if (!told) report(`states of this engine cannot be kept in \`${path}\`: ${reasonOf(error)}`)
       told = true
@@ -48,11 +45,10 @@ export function intervalSpool(path: string, report: (line: string) => void): Int
 
 function kept(path: string, report: (line: string) => void): readonly Interval[] {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    const value: unknown = JSON.parse(readIfThere(path) ?? '[]')
     if (Array.isArray(value)) return value.filter(isInterval)
   } catch (error) {
-    if ((error as { code?: string }).code !== 'ENOENT')
-      report(`the states kept in \`${path}\` cannot be read: ${reasonOf(error)}`)
+    report(`the states kept in \`${path}\` cannot be read: ${reasonOf(error)}`)
   }
   return []
 }

@@ -1,11 +1,12 @@
 // Checkpoints in the background: every few seconds of a growing log, hourly of one at rest, by one process among many.
 import type { Logger } from 'pino'
-import { dueForCheckpointUnscoped, logIdentityUnscoped } from '../store/checkpoints.js'
+import { dueForCheckpointUnscoped, logIdentityUnscoped, type StoredCheckpoint } from '../store/checkpoints.js'
 import { type Database, withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { type Scope, scopeOf } from '../store/scope.js'
 import { type Publishing, publishCheckpoint } from './publish.js'
 import { ForkRefused, type LogSigner } from './signer.js'
+import type { Witnesses } from './witnesses.js'
 
 export interface CheckpointParts {
   readonly db: Database
@@ -14,6 +15,7 @@ export interface CheckpointParts {
   readonly logger: Logger
   /** What this installation calls itself unless another name is fixed already. */
   readonly log_host: string
+  readonly witnesses: Witnesses
   /** 0: never. */
   readonly every_seconds: number
 }
@@ -51,7 +53,8 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
   let turn: Promise<void> = Promise.resolve()
   const run = async () => {
     try {
-      await db.exclusively(signingLock, () => publishDue(publishing, refused, () => closed))
+      const made = await db.exclusively(signingLock, () => publishDue(publishing, refused, () => closed))
+      for (const { scope, checkpoint } of made) await parts.witnesses.show(scope, checkpoint)
     } catch (error) {
       logger.error({ err: error }, 'checkpoints could not be published')
     }
@@ -76,24 +79,31 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
   }
 }
 
+interface Published {
+  readonly scope: Scope
+  readonly checkpoint: StoredCheckpoint
+}
+
 async function publishDue(
   publishing: Publishing & CheckpointParts,
   refused: Map<string, string>,
   closed: () => boolean,
-): Promise<void> {
+): Promise<Published[]> {
   const { db, clock } = publishing
   const due = await withUnscopedTransaction(db, (tx) => dueForCheckpointUnscoped(tx, clock() - atRest))
+  const made: Published[] = []
   for (const org_id of due) {
-    if (closed()) return
+    if (closed()) break
     const scope = scopeOf(org_id, { kind: 'system', id: 'checkpoints' })
     try {
-      await publishCheckpoint(publishing, scope)
+      made.push({ scope, checkpoint: await publishCheckpoint(publishing, scope) })
       refused.delete(org_id)
     } catch (error) {
       if (!(error instanceof ForkRefused)) throw error
       await tellRefusal(publishing, scope, error.message, refused)
     }
   }
+  return made
 }
 
 /** Once for each reason: it stays until somebody has looked. */

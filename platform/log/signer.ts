@@ -1,14 +1,15 @@
 // The key that signs checkpoints, and what it has signed. Both live outside the database: whoever can rewrite the one
 // must not be able to rewrite the other (log.md §5).
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import {
   type Checkpoint,
   formatCheckpoint,
   formatNote,
   formatVerifier,
   type Hash,
+  readIfThere,
+  replaceFile,
   signerOf,
   signText,
   verifyConsistency,
@@ -52,7 +53,7 @@ export function openSigner(folder: string): LogSigner {
       const { origin, size, root } = checkpoint
       const before = last(origin)
       if (before !== null) refuseFork(before, checkpoint, proof)
-      replace(statePath(origin), JSON.stringify({ origin, size, root: Buffer.from(root).toString('hex') }))
+      replaceFile(statePath(origin), JSON.stringify({ origin, size, root: Buffer.from(root).toString('hex') }))
       const text = formatCheckpoint(checkpoint)
       return formatNote({ text, signatures: [signText(text, signerOf(origin, 'note', seed))] })
     },
@@ -66,10 +67,10 @@ function refuseFork(before: SignedState, { size, root }: Checkpoint, proof: read
 }
 
 function seedIn(path: string): Buffer {
-  const text = read(path)
+  const text = readIfThere(path)
   if (text === null) {
     const seed = randomBytes(32)
-    replace(path, `${seed.toString('hex')}\n`)
+    replaceFile(path, `${seed.toString('hex')}\n`)
     return seed
   }
   if (/^[0-9a-f]{64}\n?$/.test(text)) return Buffer.from(text.trim(), 'hex')
@@ -77,7 +78,7 @@ function seedIn(path: string): Buffer {
 }
 
 function stateIn(path: string): SignedState | null {
-  const text = read(path)
+  const text = readIfThere(path)
   if (text === null) return null
   try {
     const { origin, size, root } = JSON.parse(text) as Partial<SignedState>
@@ -90,34 +91,4 @@ function stateIn(path: string): SignedState | null {
     'CONFLICT',
     `\`${path}\` is damaged: it says what was signed last, and nothing is signed without it`,
   )
-}
-
-function read(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
-}
-
-/** Written whole or not at all, and there after a power cut: what was signed must never be forgotten. */
-function replace(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const draft = `${path}.${process.pid}`
-  const file = openSync(draft, 'w', 0o600)
-  try {
-    writeSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  renameSync(draft, path)
-  if (process.platform === 'win32') return
-  const folder = openSync(dirname(path), 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
-  }
 }

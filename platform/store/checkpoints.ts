@@ -95,3 +95,17 @@ export async function logIdentityUnscoped(tx: Transaction, proposed: LogIdentity
   const [row] = await tx.query<LogIdentity>('select log_host, public_key from svc_log_identity')
   return row ?? proposed
 }
+
+/** Adds a signature line to the note of a published checkpoint, once. */
+export async function addSignature(
+  scope: Scope,
+  tx: Transaction,
+  { incarnation, size, published_at }: StoredCheckpoint,
+  line: string,
+): Promise<void> {
+  await tx.query(
+    `update checkpoints set note = note || $5
+     where org_id = $1 and incarnation = $2 and size = $3 and published_at = $4 and position($5 in note) = 0`,
+    [scope.org_id, incarnation, size, published_at, line],
+  )
+}

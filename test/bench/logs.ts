@@ -23,8 +23,53 @@ export async function benchLogs(): Promise<Row[]> {
   if (postgres === null) return rows
   const url = postgres.freshDatabase()
   rows.push(...(await benchOn('PostgreSQL', { SVC_DATABASE_URL: url }, bare, await unnestRate(url))))
+  rows.push(await benchCheckpoints(() => ({ SVC_DATABASE_URL: postgres.freshDatabase() })))
   postgres.remove()
   return rows
+}
+
+/** Two platforms of this build in turn, one of which signs for its log every second. */
+async function benchCheckpoints(database: () => Record<string, string>): Promise<Row> {
+  const rates = { on: [] as number[], off: [] as number[] }
+  const [on, off] = [
+    await startBench({ ...database(), SVC_CHECKPOINT_SECONDS: '1' }),
+    await startBench({ ...database(), SVC_CHECKPOINT_SECONDS: '0' }),
+  ]
+  for (let round = 0; round < checkpointRounds; round++) {
+    rates.on.push(await singleRate(on.platform))
+    rates.off.push(await singleRate(off.platform))
+  }
+  await on.stop()
+  await off.stop()
+  const [with_them, without] = [median(rates.on), median(rates.off)]
+  return {
+    what: 'POST /logs with a checkpoint every second, PostgreSQL',
+    measured: `${with_them.toFixed(0)} /s`,
+    reference: `without any ${without.toFixed(0)} /s`,
+    ratio: (with_them / without).toFixed(2),
+    bar: '≥ 0.9',
+  }
+}
+
+const checkpointRounds = 3
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+}
+
+/** A platform with an agent, on a data directory of its own. */
+async function startBench(env: Record<string, string>) {
+  const data_dir = mkdtempSync(join(tmpdir(), 'svc-bench-'))
+  const platform = await startProcess({
+    ...{ SVC_DATA_DIR: data_dir, SVC_PORT: String(await freePort()), SVC_LOG_LEVEL: 'error' },
+    ...env,
+  })
+  await post(platform, '/api/v1/agents', { agent_key: 'bench', declared_tools: ['book_reservation'] })
+  const stop = async () => {
+    await platform.terminate()
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+  return { platform, stop }
 }
 
 async function benchOn(
@@ -33,18 +78,10 @@ async function benchOn(
   bare: number,
   unnest: number | null,
 ): Promise<Row[]> {
-  const data_dir = mkdtempSync(join(tmpdir(), 'svc-bench-'))
-  const platform = await startProcess({
-    SVC_DATA_DIR: data_dir,
-    SVC_PORT: String(await freePort()),
-    SVC_LOG_LEVEL: 'error',
-    ...database,
-  })
-  await post(platform, '/api/v1/agents', { agent_key: 'bench', declared_tools: ['book_reservation'] })
+  const { platform, stop } = await startBench(database)
   const single = await singleRate(platform)
   const batch = await batchRate(platform)
-  await platform.terminate()
-  rmSync(data_dir, { recursive: true, force: true })
+  await stop()
   return [
     {
       what: `POST /logs, 64 connections, ${kind}`,
@@ -77,11 +114,12 @@ const entry = (task_id: string, step: number) => ({
 /** Each connection writes a task of its own, a step at a time. */
 async function singleRate({ url, api_key }: PlatformProcess): Promise<number> {
   let task = 0
+  const run = `bench-${Math.round(performance.now())}`
   const result = await autocannon({
     ...{ url: `${url}/api/v1/logs`, connections, duration: seconds, method: 'POST' },
     headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
     setupClient: (client) => {
-      const task_id = `bench-${task++}`
+      const task_id = `${run}-${task++}`
       let step = 1
       const next = () => client.setBody(JSON.stringify(entry(task_id, step++)))
       next()

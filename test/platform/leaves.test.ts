@@ -1,0 +1,86 @@
+// Events and incidents in the log.
+import { canonical, commitment, leafHash } from '@svc/engine'
+import type { LeafRecord } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+
+describe.skipIf(postgres === null)('what is no step', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  let platform: TestPlatform
+  const rows = () => {
+    const text = postgres.psql(
+      url,
+      `select json_agg(json_build_object('record', r.record, 'salts', r.salts, 'body', r.body, 'leaf', l.leaf_hash, 'type', l.type) order by r.log_index)
+       from log_records r join log_leaves l using (org_id, log_index)`,
+    )
+    return JSON.parse(text) as { record: string; salts: string; body: string; leaf: string; type: string }[]
+  }
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+  })
+  afterAll(() => discard(platform))
+
+  it('stands in the log as commitments that its stored values open', async () => {
+    const found = rows()
+    expect(found.map(({ type }) => type)).toEqual(['event', 'event', 'event', 'event', 'incident', 'event'])
+    for (const { record, salts, body, leaf, type } of found) {
+      expect(leafHash(record)).toBe(leaf)
+      const { data, ...envelope } = JSON.parse(record) as LeafRecord
+      expect(canonical(JSON.parse(record))).toBe(record)
+      expect(envelope).toMatchObject({ v: 'svc.log/1', type, subject_id: expect.stringMatching(/^(evt|inc)_/) })
+      const [values, keys] = [JSON.parse(body), JSON.parse(salts)]
+      expect(canonical(values)).toBe(body)
+      for (const [field, committed] of Object.entries(data))
+        expect(commitment(field, values[field], Buffer.from(keys[field], 'hex'))).toBe(committed)
+      // Nothing of what it says can be read from the record.
+      expect(record).not.toContain('desk')
+    }
+  })
+
+  it('grows with every change of an incident, and is signed for', async () => {
+    const before = rows().length
+    const { body } = await platform.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
+    const [incident] = body.incidents
+    expect(
+      (await platform.call('POST', `/api/v1/incidents/${incident?.id}/review`, { body: { note: 'seen' } })).status,
+    ).toBe(200)
+    const added = rows().slice(before)
+    expect(added.map(({ type }) => type)).toEqual(['incident', 'event'])
+    expect(JSON.parse(added[0]?.body ?? '')).toMatchObject({ incident: { state: 'active', note: 'seen' } })
+    await checkpointOf(platform, 2)
+    const place = begun + 1
+    const as = async (who: 'key' | 'operator') =>
+      (await platform.call('GET', `/api/v1/log/proof/inclusion?log_index=${place}`, { as: who })).status
+    expect([await as('operator'), await as('key')]).toEqual([200, 404])
+  })
+
+  it('is not signed for once it was changed', async () => {
+    postgres.psql(url, `update log_records set record = replace(record, '"type":"event"', '"type":"prune"')`)
+    await logSteps(platform, 'one', 1)
+    // Only what is new is read again: what was signed is held by its hash.
+    await checkpointOf(platform, 3)
+    await platform.close()
+    platform = await startPlatform({
+      ...{ database_url: url, data_dir: platform.data_dir },
+      env: { ...fast, SVC_CHECKPOINT_SECONDS: '3600' },
+    })
+    const { body } = await platform.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
+    await platform.call('POST', `/api/v1/incidents/${body.incidents[0]?.id}/resolve`, { body: { note: 'done' } })
+    postgres.psql(
+      url,
+      `update log_records set record = replace(record, '"type":"event"', '"type":"prune"') where log_index > 8`,
+    )
+    await platform.close()
+    platform = await startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
+    await vi.waitFor(async () => {
+      expect((await platform.call<{ checkpoints: string }>('GET', '/readyz')).body.checkpoints).toBe('refused')
+    }, soon)
+  })
+})

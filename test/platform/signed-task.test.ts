@@ -1,0 +1,92 @@
+// A task held against the tree that was signed.
+import { createHash } from 'node:crypto'
+import { logIdOf } from '@svc/engine'
+import type { Verification } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkpointOf, fast, logSteps, register } from '../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+
+describe.skipIf(postgres === null)('a task that is signed for', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  let platform: TestPlatform
+  const sql = (text: string) => postgres.psql(url, text)
+  const verify = async (task_id = 'two') =>
+    (await platform.call<Verification>('GET', `/api/v1/tasks/${task_id}/verify`)).body
+
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+    await logSteps(platform, 'one', 600)
+    await checkpointOf(platform, 600)
+    await logSteps(platform, 'two', 40)
+    await checkpointOf(platform, 640)
+    await platform.close()
+    platform = await startPlatform({
+      ...{ database_url: url, data_dir: platform.data_dir },
+      env: { ...fast, SVC_CHECKPOINT_SECONDS: '0' },
+    })
+  })
+  afterAll(() => discard(platform))
+
+  it('says how much of it is', async () => {
+    expect(await verify()).toMatchObject({ anchoring: 'whole', integrity: { ok: true } })
+    await logSteps(platform, 'three', 3)
+    expect(await verify('three')).toMatchObject({ anchoring: 'none', integrity: { ok: true } })
+  })
+
+  /** A whole task rewritten by somebody who can hash: chain, leaves and heads fit each other. */
+  it('cannot be re-hashed, even whole', async () => {
+    const entry = `select record from log_entries where task_id = 'two' and seq = 40`
+    const forged = sql(entry).replace('"step_type":"step.model"', '"step_type":"step.exec"')
+    const hash = createHash('sha256').update(`\0${forged}`).digest('hex')
+    const [log_id, received] = sql(
+      `select log_id, (extract(epoch from received_at) * 1000)::bigint from log_entries where task_id = 'two' and seq = 40`,
+    ).split('|')
+    expect(log_id).toBeDefined()
+    sql(`begin; create table kept_e as select * from log_entries; create table kept_l as select * from log_leaves; create table kept_h as select * from task_heads;
+      update log_entries set record = '${forged}', hash = '${hash}', step_type = 'step.exec', log_id = '${logIdOf(Number(received), hash)}' where task_id = 'two' and seq = 40;
+      update log_leaves set leaf_hash = '${hash}' where log_index = 645;
+      update task_heads set hash = '${hash}' where task_id = 'two'; commit`)
+    expect((await verify()).integrity.first_bad).toMatchObject({ code: 'root_mismatch' })
+    expect((await verify('one')).integrity.ok).toBe(false)
+    sql(
+      `begin; delete from log_entries; insert into log_entries table kept_e; delete from log_leaves; insert into log_leaves table kept_l; delete from task_heads; insert into task_heads table kept_h; commit`,
+    )
+    expect((await verify()).integrity.ok).toBe(true)
+  })
+
+  it.each([
+    ['a tile', `update log_tiles set hash = repeat('0', 64) where index = 1`, 'one', 'root_mismatch'],
+    ['the root', `update checkpoints set root = repeat('0', 64) where size = 646`, 'two', 'root_mismatch'],
+    ['a checkpoint that records name', 'delete from checkpoints where size = 606', 'two', 'after_mismatch'],
+    ['a leaf of another task', `update log_leaves set leaf_hash = repeat('0', 64) where log_index = 5`, 'two', null],
+    [
+      'a leaf beside it',
+      `update log_leaves set leaf_hash = repeat('0', 64) where log_index = 605`,
+      'two',
+      'root_mismatch',
+    ],
+  ])('notices a change of %s', async (_, change, task_id, code) => {
+    sql(
+      `create table kept_t as table log_tiles; create table kept_c as table checkpoints; create table kept_v as table log_leaves; ${change}`,
+    )
+    expect((await verify(task_id)).integrity.first_bad?.code ?? null).toBe(code)
+    sql(`begin; delete from log_tiles; insert into log_tiles table kept_t; delete from checkpoints; insert into checkpoints table kept_c;
+      delete from log_leaves; insert into log_leaves table kept_v; drop table kept_t, kept_c, kept_v; commit`)
+    expect((await verify(task_id)).integrity.ok).toBe(true)
+  })
+
+  it('gives no proof of what was not signed', async () => {
+    sql(
+      `create table kept_v as table log_leaves; update log_leaves set leaf_hash = repeat('0', 64) where log_index = 630`,
+    )
+    for (const path of ['inclusion?log_index=630', 'inclusion?log_index=631', 'consistency?first=600'])
+      expect((await platform.call('GET', `/api/v1/log/proof/${path}`)).status).toBe(500)
+    sql('delete from log_leaves; insert into log_leaves table kept_v')
+  })
+})

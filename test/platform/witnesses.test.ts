@@ -1,0 +1,64 @@
+// Checkpoints that others sign as well.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseNote, parseVerifier, verifySignature } from '@svc/engine'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
+import { discard, startPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+import { startWitness } from '../support/witness.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+
+describe.skipIf(postgres === null)('witnesses', () => {
+  if (postgres === null) return
+  it('sign for a log as long as it grows, also against whoever has its key', async () => {
+    const url = postgres.freshDatabase()
+    let platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+    const { key } = await checkpointOf(platform, 0)
+    await platform.close()
+    const folder = mkdtempSync(join(tmpdir(), 'svc-witness-'))
+    const witness = await startWitness(folder, [key])
+    const env = { ...fast, SVC_WITNESSES: `${witness.url}#${witness.key} http://127.0.0.1:1#${witness.key}` }
+    const restarted = () => startPlatform({ database_url: url, data_dir: platform.data_dir, env })
+    platform = await restarted()
+    const cosigned = async (steps: number) => {
+      const { note } = await checkpointOf(platform, steps)
+      const [read, verifier] = [parseNote(note), parseVerifier(witness.key)]
+      if (read === null || verifier === null) throw new Error('not a note')
+      return read.signatures.filter((signature) => verifySignature(read.text, signature, verifier) !== null).length
+    }
+    const signs = (steps: number) => vi.waitFor(async () => expect(await cosigned(steps)).toBe(1), soon)
+    await logSteps(platform, 'one', 300)
+    await signs(300)
+    await logSteps(platform, 'two', 20)
+    await signs(320)
+    await platform.close()
+
+    // Somebody with the database and the signer's folder forgets an entry, and signs for the rest with the true key.
+    postgres.psql(
+      url,
+      `begin; delete from log_leaves where log_index >= ${begun + 319}; delete from log_entries where log_index >= ${begun + 319};
+      delete from checkpoints; delete from log_tiles; update task_heads set seq = 19 where task_id = 'two';
+      update org_log set size = size - 1, checkpoint_size = 0, checkpoint_root = encode(sha256(''), 'hex'); commit`,
+    )
+    rmSync(join(platform.data_dir, 'log', 'signed'), { recursive: true })
+    platform = await restarted()
+    await checkpointOf(platform, 319)
+    await logSteps(platform, 'three', 5)
+    await checkpointOf(platform, 324)
+    await logSteps(platform, 'four', 1)
+    await checkpointOf(platform, 325)
+    expect(await cosigned(325)).toBe(0)
+    await discard(platform)
+    await witness.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('are told apart from what is none', async () => {
+    await expect(startPlatform({ env: { SVC_WITNESSES: 'http://127.0.0.1:1' } })).rejects.toThrow('is not URL#KEY')
+  })
+})
