@@ -4,6 +4,7 @@ export { readIfThere, replaceFile } from './durable-file.js'
 export { type AddCheckpoint, formatAddCheckpoint, parseAddCheckpoint } from './log/add-checkpoint.js'
 export { canonical } from './log/canonical.js'
 export { afterSizeIn, type PublishedRoots } from './log/integrity.js'
+export { openedLeaf, type StoredRecord } from './log/leaf.js'
 export {
   consistencyRanges,
   emptyTree,

@@ -366,6 +366,81 @@ export interface EngineIntervals {
 }
 
 /**
+ * What has been erased, and what could not be reached.
+ */
+export interface ErasedTask {
+  id: string
+  /**
+   * The task
+   */
+  task_id: string
+  /**
+   * Why it may be erased, such as GDPR Art. 17(1)(b)
+   */
+  legal_basis: string
+  /**
+   * Kind and id of who did it
+   */
+  erased_by: string
+  erased_at: string
+  /**
+   * Entries whose payload was erased
+   */
+  entries: number
+  /**
+   * Where copies may be
+   */
+  not_reached: string[]
+}
+
+/**
+ * A page of erasures, newest first.
+ */
+export interface ErasureList {
+  erasures: Erasure[]
+  total: number
+  next_cursor: string | null
+}
+
+/**
+ * What is to be erased, and why that is allowed.
+ */
+export interface ErasureRequest {
+  /**
+   * The task
+   */
+  task_id: string
+  /**
+   * Why it may be erased, such as GDPR Art. 17(1)(b)
+   */
+  legal_basis: string
+}
+
+/**
+ * Something that has been erased.
+ */
+export interface Erasure {
+  id: string
+  /**
+   * The task
+   */
+  task_id: string
+  /**
+   * Why it may be erased, such as GDPR Art. 17(1)(b)
+   */
+  legal_basis: string
+  /**
+   * Kind and id of who did it
+   */
+  erased_by: string
+  erased_at: string
+  /**
+   * Entries whose payload was erased
+   */
+  entries: number
+}
+
+/**
  * Body of POST /evaluate.
  */
 export interface EvaluateRequest {

@@ -25,6 +25,8 @@ export interface EntryInTask {
   readonly previous_occurred_at: number | null
   /** Roots that were published, by size: at least those for the size that the record names. */
   readonly published: PublishedRoots
+  /** Whether the log says that what the entry at this place carried was erased. */
+  readonly is_erased: (log_index: number) => boolean
   /** Size of the checkpoint that the entry before names. */
   readonly previous_after: number
 }
@@ -128,12 +130,19 @@ function leafProblem({ entry, leaf }: EntryInTask): Problem | null {
   return sound ? null : { code: 'not_in_tree', field: 'log_index', message: 'the log holds no such leaf at this index' }
 }
 
-function payloadProblem({ entry, payload }: EntryInTask, record: LogRecord): Problem | null {
+function payloadProblem({ entry, payload, is_erased }: EntryInTask, record: LogRecord): Problem | null {
   const wrong = (field: string | null, message: string) => ({ code: 'payload_mismatch', field, message })
   if (payload === null) return wrong(null, 'the payload is missing; an erased one would leave an empty row')
   if (payload.received_at !== entry.received_at)
     return wrong('received_at', 'the payload stands at another time than its entry')
-  if (payload.salts === null && payload.body === null) return null
+  if (payload.salts === null && payload.body === null) {
+    if (is_erased(entry.log_index)) return null
+    return {
+      code: 'payload_lost',
+      field: null,
+      message: 'the payload is gone, and the log does not say that it was erased',
+    }
+  }
   const salts = readMap(payload.salts)
   const values = readMap(payload.body)
   if (salts === null) return wrong('salts', 'the salts are not in canonical form')

@@ -2,11 +2,11 @@
 import type { Verification } from '@svc/schemas'
 import {
   afterSizeIn,
+  type EntryInTask,
   type IntegrityFinding,
   integrityOfEntry,
   integrityOfHead,
   notSigned,
-  type PublishedRoots,
 } from './integrity.js'
 import { sequenceVerifier } from './sequence.js'
 import {
@@ -24,7 +24,7 @@ export interface TaskVerifier {
     entry: StoredEntry,
     payload: StoredPayload | null,
     leaf: StoredLeaf | null,
-    published: PublishedRoots,
+    known: Pick<EntryInTask, 'published' | 'is_erased'>,
   ) => void
   readonly finish: (head: StoredHead | null, tree: TreeFinding) => Verification
 }
@@ -46,8 +46,8 @@ export function taskVerifier(org_id: string, task_id: string): TaskVerifier {
   let erased = 0
   const sequence = sequenceVerifier()
   return {
-    add: (entry, payload, leaf, published) => {
-      const context = { org_id, task_id, head, previous_occurred_at, previous_after, published }
+    add: (entry, payload, leaf, known) => {
+      const context = { org_id, task_id, head, previous_occurred_at, previous_after, ...known }
       first_bad ??= integrityOfEntry({ ...context, entry, payload, leaf })
       previous_after = afterSizeIn(entry.record)
       previous_occurred_at = occurredAt(entry.timestamp, previous_occurred_at)

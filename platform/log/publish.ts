@@ -3,15 +3,7 @@ import { consistencyRanges, Frontier, type Hash, leafHash, type Range, type Subt
 import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from '../store/checkpoints.js'
 import { type Database, type Transaction, withSnapshot, withTransaction } from '../store/db.js'
 import type { Scope } from '../store/scope.js'
-import {
-  frontierOf,
-  hashesOf,
-  insertTiles,
-  readRecords,
-  type StoredRecord,
-  type Tile,
-  tileHeight,
-} from '../store/tree.js'
+import { frontierOf, hashesOf, insertTiles, type LeafText, readRecords, type Tile, tileHeight } from '../store/tree.js'
 import { ForkRefused, type LogSigner } from './signer.js'
 
 export interface Publishing {
@@ -87,7 +79,7 @@ async function grow({ db }: Publishing, scope: Scope, progress: LogProgress, siz
 }
 
 /** INVARIANT (signed means read): nothing is signed for that was not there, in order, and hashing to its leaf. */
-function refuseAltered({ from, to }: Range, records: readonly StoredRecord[]): void {
+function refuseAltered({ from, to }: Range, records: readonly LeafText[]): void {
   for (let index = from; index < to; index++) {
     const stored = records[index - from]
     if (stored === undefined || stored.log_index !== index) throw new ForkRefused(`leaf ${index} is missing`)

@@ -5,12 +5,14 @@ import * as spine from './0001-spine.js'
 import * as tree from './0002-tree.js'
 import * as engines from './0003-engines.js'
 import * as records from './0004-records.js'
+import * as erasures from './0005-erasures.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
   { name: '0002-tree', migration: tree },
   { name: '0003-engines', migration: engines },
   { name: '0004-records', migration: records },
+  { name: '0005-erasures', migration: erasures },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -3,6 +3,7 @@ import type { Route } from '../http/route.js'
 import { agentRoutes } from './agents.js'
 import { engineRoutes } from './engine.js'
 import { engineStateRoutes } from './engines.js'
+import { erasureRoutes } from './erasures.js'
 import { incidentRoutes } from './incidents.js'
 import { logProofRoutes } from './log-proofs.js'
 import { logRoutes } from './logs.js'
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...taskRoutes,
   ...policyRoutes,
   ...incidentRoutes,
+  ...erasureRoutes,
   ...engineRoutes,
   ...engineStateRoutes,
 ]

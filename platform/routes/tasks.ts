@@ -3,6 +3,7 @@ import { PlatformError } from '../errors.js'
 import { byEither, type Call, type Route } from '../http/route.js'
 import { latestCheckpoint } from '../store/checkpoints.js'
 import { type Transaction, withSnapshot } from '../store/db.js'
+import { erasedOf } from '../store/erasures.js'
 import { readLogs } from '../store/log-reads.js'
 import type { Scope } from '../store/scope.js'
 import { readHead, readTaskVerbatim, taskBelongsToKey } from '../store/tasks.js'
@@ -39,14 +40,15 @@ export const taskRoutes: readonly Route[] = [
     handle: (call) =>
       withTask(call, async (tx, task_id) => {
         const verifier = taskVerifier(call.scope.org_id, task_id)
+        const erased = await erasedOf(call.scope, tx, task_id)
         const places: number[] = []
         for await (const { entry, payload, leaf, published } of readTaskVerbatim(call.scope, tx, task_id)) {
-          verifier.add(entry, payload, leaf, published)
+          verifier.add(entry, payload, leaf, { published, is_erased: erased.covers })
           places.push(entry.log_index)
         }
         const head = await readHead(call.scope, tx, task_id)
         if (head === null && places.length === 0) throw noTask()
-        return { status: 200, body: verifier.finish(head, await inTree(call.scope, tx, places)) }
+        return { status: 200, body: verifier.finish(head, await inTree(call.scope, tx, [...places, ...erased.places])) }
       }),
   },
 ]

@@ -1,7 +1,8 @@
-// Pages of agents, policies and incidents, with how many there are in all.
-import type { Agent, Incident, Policy } from '@svc/schemas'
+// Pages of agents, policies, incidents and erasures, with how many there are in all.
+import type { Agent, Erasure, Incident, Policy } from '@svc/schemas'
 import { type AgentRow, agentColumns, agentView } from './agents.js'
 import type { Transaction } from './db.js'
+import { erasureColumns } from './erasures.js'
 import { incidentColumns } from './incidents.js'
 import { policyColumns } from './policies.js'
 import type { Scope } from './scope.js'
@@ -80,4 +81,9 @@ export async function listIncidents(
     .add('policy_id = ?::bigint', filter.policy_id)
   // Identifiers carry their time, so the newest come first.
   return page<Incident>(tx, { table: 'incidents', columns: incidentColumns, key: 'id', newest_first: true }, where, at)
+}
+
+export async function listErasures(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Erasure>> {
+  const where = filters([scope.org_id], 'org_id = $1').add('task_id = ?', filter.task_id)
+  return page<Erasure>(tx, { table: 'erasures', columns: erasureColumns, key: 'id', newest_first: true }, where, at)
 }

@@ -120,7 +120,7 @@ export async function readBlocks(scope: Scope, tx: Transaction, level: number, b
   return { children, kept }
 }
 
-export interface StoredRecord {
+export interface LeafText {
   readonly log_index: number
   readonly leaf_hash: string
   /** Null when it is gone. */
@@ -128,8 +128,8 @@ export interface StoredRecord {
 }
 
 /** Leaves from `from` on, in order, with what they are the hash of. */
-export async function readRecords(scope: Scope, tx: Transaction, { from, to }: Range): Promise<StoredRecord[]> {
-  return tx.query<StoredRecord>(
+export async function readRecords(scope: Scope, tx: Transaction, { from, to }: Range): Promise<LeafText[]> {
+  return tx.query<LeafText>(
     `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record
      from log_leaves l
      left join log_records r on r.org_id = l.org_id and r.log_index = l.log_index

@@ -1,0 +1,34 @@
+// What is in the log besides steps, as whoever has its values can check it (log.md §1).
+import type { LeafRecord } from '@svc/schemas'
+import { canonical } from './canonical.js'
+import { commitment, leafHash, saltBytes } from './record.js'
+import { parseStrictJson } from './strict-json.js'
+
+/** A leaf that is no step, as stored. `salts` and `body` are null once erased. */
+export interface StoredRecord {
+  readonly log_index: number
+  readonly hash: string
+  readonly record: string
+  readonly salts: string | null
+  readonly body: string | null
+}
+
+/** What the leaf says, once everything of it has been checked; null for one that is not sound, or whose values are gone. */
+export function openedLeaf({ record, hash, salts, body }: StoredRecord): Readonly<Record<string, unknown>> | null {
+  if (salts === null || body === null || leafHash(record) !== hash) return null
+  const [envelope, keys, values] = [record, salts, body].map(canonicalObject)
+  if (!envelope || !keys || !values) return null
+  const { data } = envelope as unknown as LeafRecord
+  const fields = Object.keys(data)
+  const opens = fields.every((field) => {
+    const salt = Buffer.from(String(keys[field] ?? ''), 'hex')
+    return salt.length === saltBytes && field in values && commitment(field, values[field], salt) === data[field]
+  })
+  return opens && fields.length === Object.keys(values).length ? values : null
+}
+
+function canonicalObject(text: string): Readonly<Record<string, unknown>> | null {
+  const reading = parseStrictJson(text)
+  if (reading.problem !== null || typeof reading.value !== 'object' || reading.value === null) return null
+  return canonical(reading.value) === text ? (reading.value as Record<string, unknown>) : null
+}

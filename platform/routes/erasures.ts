@@ -1,0 +1,41 @@
+import type { ErasureRequest } from '@svc/schemas'
+import { eraseTask } from '../commands/erase-task.js'
+import { byOperator, parameters, type Route } from '../http/route.js'
+import { withSnapshot } from '../store/db.js'
+import { listErasures } from '../store/lists.js'
+import { listReply, pageOf } from './page.js'
+
+const tag = 'Erasures'
+
+export const erasureRoutes: readonly Route[] = [
+  {
+    method: 'post',
+    path: '/api/v1/erasures',
+    summary: 'Erase what the steps of a task carried; the chain and its proofs stay whole',
+    tag,
+    access: byOperator,
+    body: 'erasure-request',
+    responses: { 201: 'erased-task' },
+    handle: async ({ platform, scope, body }) => ({
+      status: 201,
+      body: await eraseTask(platform, scope, body as ErasureRequest),
+    }),
+  },
+  {
+    method: 'get',
+    path: '/api/v1/erasures',
+    summary: 'What has been erased, by whom, and why',
+    tag,
+    access: byOperator,
+    query: {
+      task_id: parameters.text('of one task'),
+      ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },
+    },
+    responses: { 200: 'erasure-list' },
+    handle: async ({ platform, scope, query }) => {
+      const page = pageOf(query)
+      const listed = await withSnapshot(platform.db, scope, (tx) => listErasures(scope, tx, query, page))
+      return listReply('erasures', listed, page, ({ id }) => id)
+    },
+  },
+]
