@@ -76,10 +76,11 @@ export const classificationRules = [
       }
       const listField = params.agent_field ?? 'declared_tools'
       const names = params.allowed === undefined ? agentList(listField) : fixedList(params.allowed)
-      const remedy =
+      const listed =
         params.allowed === undefined
           ? `list this tool in \`${listField}\` of the agent`
           : 'use a name that the policy allows'
+      const remedy = params.allowed?.length === 0 ? 'have the policy changed: no name passes it' : listed
       return (situation) => {
         const { step } = situation
         const known = names(situation)
@@ -90,11 +91,14 @@ export const classificationRules = [
             : known === null
               ? `the agent has no list in \`${listField}\``
               : 'the name of the step is not in the list'
-        return stepViolation(situation, 'NAME_NOT_ALLOWED', message, remedy)
+        const unnamed = step.step_name === undefined && params.allowed === undefined
+        return stepViolation(situation, 'NAME_NOT_ALLOWED', message, unnamed ? nameIt : remedy)
       }
     },
   }),
 ]
+
+const nameIt = 'give the step the name of a tool that the agent lists'
 
 type Names = (situation: Situation) => ReadonlySet<string> | null
 

@@ -49,7 +49,9 @@ export const fieldRules = [
       )
       const plain = new Set(values.filter((value) => typeof value !== 'object'))
       const deep = values.filter((value) => typeof value === 'object' && value !== null)
-      const remedy = `set \`${params.field}\` to one of the values the policy lists`
+      const remedy = values.some((value) => value !== null)
+        ? `set \`${params.field}\` to one of the values the policy lists`
+        : 'have the policy changed: no value passes it'
       return (situation) => {
         const value = get(situation)
         if (value !== null && (plain.has(value) || deep.some((allowed) => sameJson(allowed, value)))) return PASS

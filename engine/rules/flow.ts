@@ -32,7 +32,8 @@ export const flowRules = [
         if (start < end) return hour >= start && hour < end && days.has(dayName(day))
         return hour >= start ? days.has(dayName(day)) : hour < end && days.has(dayName(day - 1))
       }
-      const remedy = `wait for the hours from ${start} to ${end} in ${params.timezone}`
+      const when = params.days === undefined ? '' : ` on ${weekdays.filter((day) => days.has(day)).join(', ')}`
+      const remedy = `wait for the hours from ${start} to ${end}${when} in ${params.timezone}`
       const message = 'now is outside the hours that are allowed'
       return (situation) => {
         const { hour, day } = local(situation.now)

@@ -161,11 +161,12 @@ export const nodeRules = [
         init: () => 0,
         add: (state, recorded) => (recorded.type === type ? state + 1 : state),
       })
+      const remedy = max_calls > 0 ? 'spread the work over several tasks' : `leave \`${node_type}\` nodes out`
       const message = `the task has more than ${max_calls} \`${node_type}\` nodes`
       return (situation) => {
         const own = canonicalType(situation.step.step_type) === type ? 1 : 0
         if (count(situation.history) + own <= max_calls) return PASS
-        return stepViolation(situation, 'TOO_MANY_CALLS', message, 'spread the work over several tasks')
+        return stepViolation(situation, 'TOO_MANY_CALLS', message, remedy)
       }
     },
   }),

@@ -1,0 +1,318 @@
+// A remedy is a promise: whoever does what it says is not stopped again. Each violation of the cases is mended by its own
+// words, in its own task and in tasks where other things have happened as well, and judged again.
+import {
+  actionDigest,
+  canonicalType,
+  compile,
+  evaluate,
+  type JsonMap,
+  materialise,
+  newHistory,
+  parseTimestamp,
+  record,
+  type Step,
+} from '@svc/engine'
+import type { ViolationDetails } from '@svc/schemas'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
+
+const occasions = { agent_registration: 'registration', step_execution: 'step', task_execution: 'end' } as const
+
+interface Scene {
+  readonly history: readonly Step[]
+  readonly step: Step | null
+  readonly facts: JsonMap
+  /** ms since 1970 */
+  readonly now: number
+}
+
+/** What a remedy is about: the words between backticks, and the parameters that its rule has. */
+interface Told {
+  readonly names: readonly string[]
+  readonly words: string
+  readonly params: JsonMap
+  readonly details: ViolationDetails
+}
+
+type Mend = (scene: Scene, told: Told) => Scene
+
+function judge(rule: string, one: RuleCase, { history, step, facts, now }: Scene): ViolationDetails | null {
+  const manifest = { name: rule, version: '1', policies: policiesFor(rule, one) }
+  const assignment = { source: 'file', path: '', sha: '', agent: null, assigned_at: null, assigned_by: null }
+  const { policies } = materialise(manifest, assignment)
+  const set = compile(policies.map((policy, index) => ({ ...policy, id: index + 1, version: 1 })))
+  const past = newHistory(set)
+  for (const recorded of history) record(set, past, recorded, timeOf(recorded))
+  const situation = { step, agent: facts, context: facts, history: past, now }
+  const results = evaluate(set, occasions[one.scope], situation).policies
+  return results.find(({ name }) => name === 'rule')?.violation_details ?? null
+}
+
+const timeOf = (step: Step) => parseTimestamp(step.timestamp ?? '') ?? 0
+
+/** By the words a remedy has, in the order in which they are looked for. */
+const mends: readonly (readonly [RegExp, Mend])[] = [
+  [/in a new task|^end this task|^spread the work over several tasks/, (scene) => ({ ...scene, history: [] })],
+  [
+    /^wait (\d+) seconds?$/,
+    (scene, { words }) => ({ ...scene, now: scene.now + Number(/\d+/.exec(words)?.[0]) * 1000 }),
+  ],
+  [/^wait for the hours from/, waitForHours],
+  [
+    /^do a step of another type first$/,
+    (scene, { params }) => after(scene, { step_type: params.step_type === 'step.exec' ? 'step.self' : 'step.exec' }),
+  ],
+  [/^a passed step\.gate/, passGate],
+  [
+    /^(a|another)( passed)? `[^`]+`( step)?.* before this step/,
+    (scene, { names, params }) => after(scene, stepOf(names[0], params.property_filter)),
+  ],
+  [
+    /^do .* first$/,
+    (scene, { names, words, params }) =>
+      after(scene, { ...stepOf(names[0], params.property_filter), ...verbIn(words) }),
+  ],
+  [
+    /^make it a/,
+    (scene, { names, words, params }) =>
+      onStep(scene, (step) => ({
+        ...withFilter(step, params.property_filter),
+        step_type: names[0] ?? '',
+        ...verbIn(words),
+      })),
+  ],
+  [/^a `[^`]+` (right )?before it$/, beforeOffence],
+  [
+    /^log .* in this order in every task$/,
+    (scene, { names }) => names.reduce<Scene>((longer, name) => after(longer, stepOf(name)), { ...scene, history: [] }),
+  ],
+  [/^log a `[^`]+` in every task$/, (scene, { names }) => after(scene, stepOf(names[0]))],
+  [
+    /^leave this to an agent of a risk level that may do it$/,
+    (scene, { params }) => ({
+      ...scene,
+      facts: { ...scene.facts, risk_classification: levelOutside(params.agent_risk_classifications) },
+    }),
+  ],
+  [
+    /^give the step the name of a tool/,
+    (scene) => onStep(scene, (step) => ({ ...step, step_name: nameOf(first(scene.facts.declared_tools)) })),
+  ],
+  [/^list this tool in/, (scene, { names }) => onFacts(scene, names[0] ?? '', [scene.step?.step_name])],
+  [
+    /^use a name that the policy allows$/,
+    (scene, { params }) => onStep(scene, (step) => ({ ...step, step_name: first(params.allowed) })),
+  ],
+  [
+    /^use a host that is allowed: /,
+    (scene, { words, params }) =>
+      onField(scene, params.field ?? 'target.host', words.replace(/^[^:]*: /, '').split(', ')[0]),
+  ],
+  [
+    /^keep .* inside the project root$/,
+    (scene, { names }) => onField(scene, names[0], `${String(scene.facts.project_root).replace(/[\\/]+$/, '')}/inside`),
+  ],
+  [/^keep .* to at most/, (scene, { names, words }) => onField(scene, names[0], Number(/[\d.e-]+$/.exec(words)?.[0]))],
+  [
+    /^set .* to one of the values/,
+    (scene, { names, params }) =>
+      onField(scene, names[0], first((params.values as unknown[]).filter((value) => value !== null))),
+  ],
+  [
+    /^set .* to a number of/,
+    (scene, { names, words }) => onField(scene, names[0], Number(/-?[\d.]+/.exec(words.replace(/`[^`]*`/, ''))?.[0])),
+  ],
+  [/^set `[^`]+`$/, (scene, { names }) => onField(scene, names[0], 'something')],
+  [/^take it out of/, (scene, { names }) => onField(scene, names[0], undefined)],
+]
+
+/** What nobody can do by the words alone: a form that only the author of the pattern knows, or a step that is not made. */
+const beyond = /^give `|^leave |^have the policy changed|__proto__|^say `|^make it so that|one of: |; and /
+
+describe('the remedy', () => {
+  const violations = ruleCases().filter(({ case: one }) => one.expect === 'violation')
+  const compound = /^(all_of|any_of|not)$/
+  const mended = new Set<RuleCase>()
+
+  it.each(violations.map(({ rule, case: one }) => ({ rule, name: one.name, one })))(
+    'of $rule, $name',
+    ({ rule, one }) => {
+      const details = judge(rule, one, sceneOf(one))
+      expect(details?.remedy).toMatch(/^[^A-Z].*[^.]$/)
+      expect(`${details?.remedy} ${details?.message}`).not.toMatch(/undefined|\[object|NaN|\$\{/)
+      for (const { step, step_type } of details?.evidence ?? [])
+        expect(
+          step === null ||
+            one.history.some((past) => canonicalType(past.step_type) === canonicalType(step_type)) ||
+            one.step?.step === step,
+        ).toBe(true)
+      if (compound.test(rule)) return
+      fc.assert(
+        fc.property(noise, (steps) => {
+          const scene = sceneOf(one)
+          const busier = { ...scene, history: [...stampedBefore(steps, scene), ...scene.history] }
+          const found = judge(rule, one, busier)
+          // What else has happened may have been what was asked for.
+          if (found === null || beyond.test(found.remedy ?? '')) return
+          const again = judge(rule, one, mendedBy(busier, one.params, found))
+          expect(again, `${found.remedy}`).toBeNull()
+          mended.add(one)
+        }),
+        { numRuns: 15, examples: [[[]]] },
+      )
+    },
+  )
+
+  it('can be followed to the letter, nearly always', () => {
+    const plain = violations.filter(
+      ({ rule, case: one }) => !compound.test(rule) && !/AMBIGUOUS/.test(codeOf(rule, one)),
+    )
+    expect(mended.size / plain.length).toBeGreaterThan(0.85)
+  })
+})
+
+function codeOf(rule: string, one: RuleCase): string {
+  return judge(rule, one, sceneOf(one))?.code ?? ''
+}
+
+function sceneOf({ history, step, agent, context, now }: RuleCase): Scene {
+  return { history, step, facts: { ...agent, ...context }, now: parseTimestamp(now) ?? 0 }
+}
+
+const noise = fc.array(
+  fc.constantFrom<Step>(
+    { step_type: 'task.start' },
+    { step_type: 'step.model', verb: 'POST' },
+    { step_type: 'step.message', verb: 'GET', output: { text: 'where is my refund' } },
+    { step_type: 'step.custom' },
+    { step_type: 'step.gate', output: { status: 'rejected' } },
+  ),
+  { maxLength: 5 },
+)
+
+function stampedBefore(steps: readonly Step[], { history, step, now }: Scene): Step[] {
+  const begin = Math.min(now, ...[...history, ...(step === null ? [] : [step])].map(timeOf)) - 3_600_000
+  return steps.map((one, index) => ({ ...one, timestamp: new Date(begin + index * 1000).toISOString() }))
+}
+
+function mendedBy(scene: Scene, params: JsonMap, details: ViolationDetails): Scene {
+  const words = details.remedy ?? ''
+  const mend = mends.find(([pattern]) => pattern.test(words))?.[1]
+  if (mend === undefined) throw new Error(`nobody knows how to: ${words}`)
+  return mend(scene, { words, params, details, names: [...words.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '') })
+}
+
+/** The scene once another step has been made right before the one that is judged. */
+function after(scene: Scene, step: Step): Scene {
+  return { ...scene, history: [...scene.history, { ...step, timestamp: new Date(scene.now).toISOString() }] }
+}
+
+function stepOf(type = '', filter?: unknown): Step {
+  const passed = canonicalType(type) === 'step.gate' ? { output: { status: 'approved' } } : {}
+  return withFilter({ step_type: type, ...passed }, filter)
+}
+
+function withFilter(step: Step, filter: unknown): Step {
+  return Object.entries((filter ?? {}) as JsonMap).reduce(
+    (made, [path, wanted]) => withField(made, path, first(wanted)),
+    step,
+  )
+}
+
+function verbIn(words: string): { verb?: string } {
+  const verb = /\b(GET|POST|PATCH|DELETE)\b/.exec(words)?.[0]
+  return verb === undefined ? {} : { verb }
+}
+
+function first(value: unknown): never {
+  return (Array.isArray(value) ? value[0] : value) as never
+}
+
+function passGate(scene: Scene, { words, names }: Told): Scene {
+  const check_type = words.includes('check_type') ? names[0] : undefined
+  const bound =
+    words.includes('action_digest') && scene.step !== null ? { input: { action_digest: actionDigest(scene.step) } } : {}
+  const guard = check_type === undefined ? {} : { properties: { guard: { check_type } } }
+  return after(scene, { ...stepOf('step.gate'), ...guard, ...bound })
+}
+
+/** Puts what was missing right before the first node that did not fit: into the history, or before the step itself. */
+function beforeOffence(scene: Scene, { names, params, details }: Told): Scene {
+  const missing = stepOf(names[0])
+  // Where every node is meant, so is the missing one itself.
+  if (params.target_node_types === undefined) return after({ ...scene, history: [] }, missing)
+  let { history } = scene
+  const [offence] = details.evidence
+  const recorded = history.some((step) => step.step_type === offence?.step_type) && offence?.step !== null
+  if (!recorded) return after(scene, missing)
+  // Everywhere a node of that type stands: another one of them may lack the same.
+  history = history.flatMap((step) => [{ ...missing, timestamp: step.timestamp ?? '' }, step])
+  return { ...after({ ...scene, history }, missing) }
+}
+
+function waitForHours(scene: Scene, { words }: Told): Scene {
+  const [, from, to, days = '', timeZone = ''] = /from (\d+) to (\d+)(?: on ([a-z, ]+))? in (\S+)$/.exec(words) ?? []
+  const [start, end] = [Number(from), Number(to)]
+  const local = new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23', weekday: 'short' })
+  const isMeant = (time: number) => {
+    const parts = local.formatToParts(time)
+    const part = (name: string) => parts.find(({ type }) => type === name)?.value ?? ''
+    const hour = Number(part('hour'))
+    // Before midnight, so that the day is the one on which the hours began.
+    const open = start < end ? hour >= start && hour < end : hour >= start
+    return open && (days === '' || days.split(', ').includes(part('weekday').toLowerCase()))
+  }
+  const quarters = Array.from({ length: 8 * 96 }, (_, index) => scene.now + index * 900_000)
+  return { ...scene, now: quarters.find(isMeant) ?? scene.now }
+}
+
+function nameOf(tool: string | { readonly name: string }): string {
+  return typeof tool === 'string' ? tool : tool.name
+}
+
+const levels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified']
+
+function levelOutside(listed: unknown): string | undefined {
+  return levels.find((level) => !(listed as readonly string[]).includes(level))
+}
+
+function onStep(scene: Scene, change: (step: Step) => Step): Scene {
+  return scene.step === null ? scene : { ...scene, step: change(scene.step) }
+}
+
+function onFacts(scene: Scene, path: string, value: unknown): Scene {
+  return { ...scene, facts: withMember(scene.facts, path.split('.'), value) }
+}
+
+function onField(scene: Scene, path: unknown, value: unknown): Scene {
+  const name = String(path)
+  const own = /^(agent|context)\./.exec(name)?.[0]
+  if (own !== undefined) return onFacts(scene, name.slice(own.length), value)
+  if (scene.step === null) return onFacts(scene, name, value)
+  return onStep(scene, (step) => withField(step, name, value))
+}
+
+const ofStep =
+  /^(agent_id|task_id|timestamp|step|step_type|verb|step_name|input|output|properties|meta|is_external_call|has_write_permission)(\.|$)/
+
+/** The step with the field set, whichever way it was spelt; undefined takes it out. */
+function withField(step: Step, path: string, value: unknown): Step {
+  if (ofStep.test(path)) return withMember({ ...step }, path.split('.'), value) as unknown as Step
+  const [top = ''] = path.split('.')
+  const others = Object.entries(step.properties ?? {}).filter(([key]) => key !== top && !key.startsWith(`${top}.`))
+  const { is_external_call, ...rest } = step
+  const flag = path === 'target.trust' || is_external_call === undefined ? {} : { is_external_call }
+  return {
+    ...rest,
+    ...flag,
+    properties: { ...Object.fromEntries(others), ...(value !== undefined && { [path]: value }) },
+  }
+}
+
+function withMember(root: JsonMap, [key = '', ...rest]: readonly string[], value: unknown): JsonMap {
+  const { [key]: old, ...others } = root
+  if (rest.length === 0) return value === undefined ? others : { ...others, [key]: value }
+  const inner = typeof old === 'object' && old !== null && !Array.isArray(old) ? (old as JsonMap) : {}
+  return { ...others, [key]: withMember(inner, rest, value) }
+}
