@@ -15,4 +15,25 @@ program
     process.exitCode = await start(process.env, process.stdout, process.stderr)
   })
 
+program
+  .command('new-incarnation')
+  .description('go on with a log that was restored from a backup: it gets another name, and says why')
+  .requiredOption('--reason <text>', 'why, for the audit trail')
+  .option('--org <id>', 'one organization only')
+  .addHelpText(
+    'after',
+    `
+Example:
+  svc-platform new-incarnation --reason 'restored the backup of 1 March after the disk failed'
+
+Until then a log that is shorter than what was signed for, or another, is not signed for any more. The platform must
+not be running on an embedded database meanwhile.
+
+Exit codes: 0 done, 1 not possible, 2 usage`,
+  )
+  .action(async (options: { reason: string; org?: string }) => {
+    const { newIncarnation } = await import('./new-incarnation.js')
+    process.exitCode = await newIncarnation(options, process.env, process.stdout, process.stderr)
+  })
+
 await program.parseAsync()

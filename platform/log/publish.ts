@@ -31,8 +31,10 @@ export async function publishCheckpoint(publishing: Publishing, scope: Scope): P
   const { db, signer, clock, log_host } = publishing
   const progress = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
   const origin = originOf(log_host, scope.org_id, progress.incarnation)
+  if (progress.incarnation !== signer.incarnationOf(scope.org_id))
+    throw new ForkRefused(`the log claims incarnation ${progress.incarnation}, which nobody has begun`)
   const signed = signer.last(origin)
-  if (signed === null && progress.checkpoint_size > 0)
+  if (signed === null && progress.has_own)
     throw new ForkRefused(`checkpoints of ${origin} were published, and the signer remembers none: put its folder back`)
   if (signed !== null && signed.size > progress.size)
     throw new ForkRefused(`the log has ${progress.size} entries, and ${signed.size} were signed for`)

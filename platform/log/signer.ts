@@ -30,6 +30,10 @@ export interface LogSigner {
   /** The key as those write it down who trust it for the log. */
   readonly verifierOf: (origin: string) => string
   readonly last: (origin: string) => SignedState | null
+  /** Which incarnation of an organization's log may be signed for: the first, until an operator has begun another. */
+  readonly incarnationOf: (org_id: string) => number
+  /** Begins another one; only a person may, because what was signed for before binds it no more. */
+  readonly begin: (org_id: string, incarnation: number) => void
   /**
    * Signs, and remembers it before anybody sees it. Throws ForkRefused unless the proof shows that what was signed last is
    * how this tree began; the first checkpoint of a log needs none.
@@ -45,10 +49,13 @@ export function openSigner(folder: string): LogSigner {
   const seed = seedIn(join(folder, 'signing-key'))
   const statePath = (origin: string) => join(folder, 'signed', `${encodeURIComponent(origin)}.json`)
   const last = (origin: string) => stateIn(statePath(origin))
+  const incarnationPath = (org_id: string) => join(folder, 'incarnations', org_id)
   return {
     public_key: Buffer.from(signerOf('svc', 'note', seed).verifier.key).toString('hex'),
     verifierOf: (origin) => formatVerifier(signerOf(origin, 'note', seed).verifier),
     last,
+    incarnationOf: (org_id) => incarnationIn(incarnationPath(org_id)),
+    begin: (org_id, incarnation) => replaceFile(incarnationPath(org_id), `${incarnation}\n`),
     sign: (checkpoint, proof) => {
       const { origin, size, root } = checkpoint
       const before = last(origin)
@@ -75,6 +82,13 @@ function seedIn(path: string): Buffer {
   }
   if (/^[0-9a-f]{64}\n?$/.test(text)) return Buffer.from(text.trim(), 'hex')
   throw new PlatformError('CONFLICT', `\`${path}\` is no signing key: put the key of this log back`)
+}
+
+function incarnationIn(path: string): number {
+  const text = readIfThere(path)
+  if (text === null) return 1
+  if (/^[1-9]\d{0,8}\n$/.test(text)) return Number(text)
+  throw new PlatformError('CONFLICT', `\`${path}\` is damaged: it says which incarnation of the log may be signed for`)
 }
 
 function stateIn(path: string): SignedState | null {

@@ -19,6 +19,8 @@ export interface LogProgress {
   readonly incarnation: number
   readonly checkpoint_size: number
   readonly checkpoint_root: string
+  /** Whether this incarnation has a checkpoint; one that was begun after a restore goes on from an earlier one's. */
+  readonly has_own: boolean
 }
 
 const columns = `incarnation, size, root, note, ${utc('published_at')}`
@@ -45,7 +47,9 @@ export async function publishedRoots(scope: Scope, tx: Transaction, sizes: reado
 
 export async function readProgress(scope: Scope, tx: Transaction): Promise<LogProgress> {
   const [row] = await tx.query<LogProgress>(
-    'select size, incarnation, checkpoint_size, checkpoint_root from org_log where org_id = $1',
+    `select size, incarnation, checkpoint_size, checkpoint_root, exists (select 1 from checkpoints c
+       where c.org_id = l.org_id and c.incarnation = l.incarnation) as has_own
+     from org_log l where org_id = $1`,
     [scope.org_id],
   )
   if (row === undefined) throw new Error(`organization \`${scope.org_id}\` has no log`)
@@ -108,4 +112,9 @@ export async function addSignature(
      where org_id = $1 and incarnation = $2 and size = $3 and published_at = $4 and position($5 in note) = 0`,
     [scope.org_id, incarnation, size, published_at, line],
   )
+}
+
+/** Begins another incarnation of the log, which must be locked. */
+export async function setIncarnation(scope: Scope, tx: Transaction, incarnation: number): Promise<void> {
+  await tx.query('update org_log set incarnation = $2 where org_id = $1', [scope.org_id, incarnation])
 }

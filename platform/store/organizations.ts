@@ -33,6 +33,11 @@ export async function firstOrganizationUnscoped(tx: Transaction): Promise<string
   return row?.org_id ?? null
 }
 
+export async function organizationsUnscoped(tx: Transaction): Promise<string[]> {
+  const rows = await tx.query<{ org_id: string }>('select org_id from organizations order by org_id')
+  return rows.map(({ org_id }) => org_id)
+}
+
 /** Makes an organization with its empty log. */
 export async function insertOrganizationUnscoped(
   tx: Transaction,

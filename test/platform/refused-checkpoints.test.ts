@@ -2,11 +2,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { LogCheckpoint } from '@svc/schemas'
+import type { LogCheckpoint, Verification } from '@svc/schemas'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
+import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 import { startPostgres } from '../support/postgres.js'
+import { runPlatform } from '../support/process.js'
 
 const postgres = await startPostgres()
 afterAll(() => postgres?.remove())
@@ -89,6 +90,34 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
     // Grown past what was signed, it is another log all the same.
     await logSteps(platform, 'four', 60)
     await vi.waitFor(() => expect(reasons(url)).toContain('are not those that were signed for'), soon)
+    await platform.close()
+
+    // An operator knows why, and says so: the log goes on under another name, from what the backup had.
+    const restart = (...more: string[]) =>
+      runPlatform(['new-incarnation', '--reason', 'the disk failed', ...more], {
+        ...{ SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir },
+      })
+    expect((await restart('--org', 'org_0')).code).toBe(1)
+    const { code, stdout } = await restart()
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/org_[0-9a-f]+\/2: goes on from \d+ entries; 66 were/)])
+    const again = await startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
+    const size = Number(postgres.psql(url, 'select size from org_log'))
+    expect((await checkpointOf(again, size - begun)).origin).toMatch(/\/2$/)
+    const told = postgres.psql(
+      url,
+      `select data->>'reason', data->>'old_size' from events where kind = 'log.restarted'`,
+    )
+    expect(told).toBe('the disk failed|66')
+    for (const task of ['one', 'three', 'four']) {
+      const { body } = await again.call<Verification>('GET', `/api/v1/tasks/${task}/verify`)
+      expect(body.integrity).toEqual({ ok: true, first_bad: null })
+    }
+    await discard(again)
+  })
+
+  it('when somebody has begun another log in the database alone', async () => {
+    const platform = await afterwards((sql) => void sql('update org_log set incarnation = 2'))
+    await refusal(platform)
     await discard(platform)
   })
 

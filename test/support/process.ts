@@ -57,3 +57,16 @@ function end(child: ChildProcess, signal: NodeJS.Signals, ended: Promise<number 
   child.kill(signal)
   return ended
 }
+
+/** Runs another command of the built platform to its end. */
+export function runPlatform(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [program(root), ...args], { env: { PATH: process.env.PATH, ...env } })
+  const printed = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].on('data', (chunk: Buffer) => {
+      printed[name] += chunk.toString()
+    })
+  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
+    child.once('close', (code) => resolve({ code, ...printed })),
+  )
+}
