@@ -1,8 +1,8 @@
 // What opens a local install: made at the first start, kept beside the data for its owner's eyes only, so that the
 // commands printed at a later start work as well.
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readIfThere, replaceFile } from '@svc/engine'
 import type { Config } from './config.js'
 import { PlatformError } from './errors.js'
 
@@ -23,7 +23,7 @@ export function localCredentials(config: Config): Credentials {
     api_key: newApiKey(),
     operator_token: `SvcLocal-${randomBytes(32).toString('base64url')}`,
   }
-  if (known === null) write(config.data_dir, path, credentials)
+  if (known === null) replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`)
   return config.operator_token === null ? credentials : { ...credentials, operator_token: config.operator_token }
 }
 
@@ -33,13 +33,8 @@ export function newApiKey(): string {
 }
 
 function read(path: string): Credentials | null {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
+  const text = readIfThere(path)
+  if (text === null) return null
   try {
     const { api_key, operator_token } = JSON.parse(text) as Partial<Credentials>
     if (typeof api_key === 'string' && typeof operator_token === 'string') return { api_key, operator_token }
@@ -50,12 +45,4 @@ function read(path: string): Credentials | null {
     'CONFLICT',
     `\`${path}\` is damaged: move it away and start again to have new credentials made`,
   )
-}
-
-/** Written whole or not at all: a start that is killed must not leave half a key. */
-function write(directory: string, path: string, credentials: Credentials): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const draft = `${path}.${process.pid}`
-  writeFileSync(draft, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
-  renameSync(draft, path)
 }

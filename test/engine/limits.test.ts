@@ -1,0 +1,102 @@
+// What is refused or cut short because of its size, and that nothing takes longer than its size allows.
+import { compile, evaluate, newHistory, type PolicyInput, record, type Step } from '@svc/engine'
+import { describe, expect, it } from 'vitest'
+
+function judged(rule_type: string, params: object, steps: readonly Step[], step: Step, facts = {}) {
+  const policy = { id: 1, name: 'p', rule_type, params, scope: 'step_execution', severity: 'low', enabled: true }
+  const set = compile([{ ...policy, mode: 'enforce' } as unknown as PolicyInput])
+  expect(set.dropped).toEqual([])
+  const history = newHistory(set)
+  for (const past of steps) record(set, history, past, 0)
+  return () => evaluate(set, 'step', { step, agent: facts, context: facts, history, now: 0 }).policies[0]
+}
+
+describe('value_flow_forbidden', () => {
+  const params = { source: { step_types: ['step.credential'] }, sink: { step_types: ['step.message'] } }
+  const reading = (count: number): Step => ({
+    step_type: 'step.credential',
+    output: { values: Array.from({ length: count }, (_, index) => `value-${index}-of-many`) },
+  })
+  const sink: Step = { step_type: 'step.message', input: { text: 'nothing of the kind' } }
+
+  it('follows 50,000 values, and does not pretend to follow more', () => {
+    expect(judged('value_flow_forbidden', params, [reading(50_000)], sink)()?.violated).toBe(false)
+    const result = judged('value_flow_forbidden', params, [reading(50_001)], sink)()
+    expect(result?.violation_details?.code).toBe('FLOW_LIMIT')
+  })
+
+  it('finds the last of them as well', () => {
+    const leaking = { ...sink, input: { text: 'it is value-49999-of-many.' } }
+    const spaced = { ...sink, input: { text: 'it is value-49999-of-many now' } }
+    expect(judged('value_flow_forbidden', params, [reading(50_000)], spaced)()?.violation_details?.code).toBe(
+      'VALUE_FLOW',
+    )
+    // Values are compared whole: a dot belongs to the token it ends.
+    expect(judged('value_flow_forbidden', params, [reading(50_000)], leaking)()?.violated).toBe(false)
+  })
+})
+
+describe('a host', () => {
+  it('of more than 8,192 characters is none', () => {
+    const to = (host: string) =>
+      judged('domain_allowlist', { allowed_domains: ['a.example'] }, [], {
+        ...{ step_type: 'step.resource', properties: { target: { host } } },
+      })()
+    expect(to('A.example')?.violated).toBe(false)
+    expect(to(`${'A'.repeat(9000)}.a.example`)?.violation_details?.code).toBe('HOST_UNREADABLE')
+  })
+})
+
+/** Milliseconds, the least of several runs. */
+function timed(run: () => unknown): number {
+  const times = Array.from({ length: 5 }, () => {
+    const before = performance.now()
+    run()
+    return performance.now() - before
+  })
+  return Math.min(...times)
+}
+
+describe('ten times as much text takes about ten times as long', () => {
+  const marks = (count: number) => `e${'\u0301\u0327'.repeat(count)}`
+  const texts: Readonly<Record<string, (count: number) => string>> = {
+    'combining marks': marks,
+    spaces: (count) => `${' '.repeat(count)}x`,
+    'spaces inside': (count) => `x${' '.repeat(count)}x`,
+    dots: (count) => 'a.'.repeat(count),
+    slashes: (count) => '../'.repeat(count),
+    backslashes: (count) => '\\'.repeat(count),
+    'percent signs': (count) => '%2e%2e/'.repeat(count),
+    'labels of a domain in capitals': (count) => 'XN--A.'.repeat(count),
+  }
+  const rules: Readonly<Record<string, readonly [params: object, step: (text: string) => Step]>> = {
+    domain_allowlist: [
+      { allowed_domains: ['a.example'] },
+      (host) => ({ step_type: 'step.resource', properties: { target: { host } } }),
+    ],
+    path_within_root: [{ field: 'input.path' }, (path) => ({ step_type: 'step.exec', input: { path } })],
+    argument_matches: [
+      { field: 'input', pattern: '(?:a+)+x$', found: false },
+      (text) => ({ step_type: 'step.exec', input: { text } }),
+    ],
+    value_flow_forbidden: [
+      { source: { step_types: ['step.credential'] }, sink: { step_types: ['step.message'] } },
+      (text) => ({ step_type: 'step.message', input: { text } }),
+    ],
+  }
+  const cases = Object.keys(rules).flatMap((rule) => Object.keys(texts).map((kind) => [rule, kind] as const))
+
+  it.each(cases)('in %s, of %s', (rule, kind) => {
+    const [params, step] = rules[rule] ?? [{}, () => ({ step_type: 'step.exec' })]
+    const make = texts[kind] ?? String
+    const of = (count: number) =>
+      timed(
+        judged(rule, params, [{ step_type: 'step.credential', output: { token: make(50) } }], step(make(count)), {
+          project_root: '/srv',
+        }),
+      )
+    of(1000)
+    // Quadratic growth would be a hundredfold; what takes less than a millisecond says nothing.
+    expect(of(40_000)).toBeLessThan(Math.max(1, of(4_000)) * 40)
+  })
+})
