@@ -37,7 +37,7 @@ export async function publishCheckpoint(publishing: Publishing, scope: Scope): P
   if (signed === null && progress.has_own)
     throw new ForkRefused(`checkpoints of ${origin} were published, and the signer remembers none: put its folder back`)
   if (signed !== null && signed.size > progress.size)
-    throw new ForkRefused(`the log has ${progress.size} entries, and ${signed.size} were signed for`)
+    throw new ForkRefused(`the log is shorter than the ${signed.size} entries that were signed for`)
   // What was signed and never published, because the process ended between the two, is published first.
   const most = Math.min(progress.size, progress.checkpoint_size + mostAdded)
   const size = Math.max(most, signed?.size ?? 0)

@@ -41,7 +41,10 @@ export interface LogSigner {
   readonly sign: (checkpoint: Checkpoint, proof: readonly Hash[]) => string
 }
 
-/** The tree is not a continuation of the one that was signed. */
+/**
+ * The tree is not a continuation of the one that was signed. The message stays the same while the log grows, by the event
+ * that tells of it among others: it is told once.
+ */
 export class ForkRefused extends Error {}
 
 /** Opens the key in the folder, or makes one. Throws CONFLICT when what is there cannot be understood. */
@@ -68,7 +71,8 @@ export function openSigner(folder: string): LogSigner {
 }
 
 function refuseFork(before: SignedState, { size, root }: Checkpoint, proof: readonly Hash[]): void {
-  if (size < before.size) throw new ForkRefused(`the log has ${size} entries, and ${before.size} were signed for`)
+  if (size < before.size)
+    throw new ForkRefused(`the log is shorter than the ${before.size} entries that were signed for`)
   if (!verifyConsistency(before.size, size, proof, Buffer.from(before.root, 'hex'), root))
     throw new ForkRefused(`the first ${before.size} entries are not those that were signed for`)
 }

@@ -86,11 +86,13 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
     postgres.psql(url, `begin; ${restored.join(' ')} commit`)
     await logSteps(platform, 'three', 1)
     await refusal(platform)
-    expect(reasons(url)).toMatch(/^the log has 37 entries, and 66 were signed for$/m)
+    expect(reasons(url)).toMatch(/^the log is shorter than the 66 entries that were signed for$/m)
     // Grown past what was signed, it is another log all the same.
     await logSteps(platform, 'four', 60)
     await vi.waitFor(() => expect(reasons(url)).toContain('are not those that were signed for'), soon)
     await platform.close()
+    // Once for each reason, though the event itself makes the log grow.
+    expect(reasons(url)?.split('\n')).toHaveLength(2)
 
     // An operator knows why, and says so: the log goes on under another name, from what the backup had.
     const restart = (...more: string[]) =>
