@@ -92,7 +92,8 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
     await vi.waitFor(() => expect(reasons(url)).toContain('are not those that were signed for'), soon)
     await platform.close()
     // Once for each reason, though the event itself makes the log grow.
-    expect(reasons(url)?.split('\n')).toHaveLength(2)
+    const told_before = reasons(url)?.split('\n') ?? []
+    expect(new Set(told_before).size).toBe(told_before.length)
 
     // An operator knows why, and says so: the log goes on under another name, from what the backup had.
     const restart = (...more: string[]) =>
