@@ -12,13 +12,16 @@ const largest = 128 * 1024
 /** Runs until told to stop; returns the exit code. */
 export async function runWitness(options: WitnessOptions, out: Writable, err: Writable): Promise<number> {
   try {
-    const { dir: folder, name, host, port } = options
-    const witness = openWitness({ folder, name, logs: options.log.map(logKey), clock: Date.now })
+    const { dir: folder, name, host, port, log } = options
+    if (log.length === 0) throw new Error('name the logs to watch with --log; their keys are in their checkpoints')
+    const witness = openWitness({ folder, name, logs: log.map(logKey), clock: Date.now })
     const server = witnessServer(witness, (error) => err.write(`svc witness: ${String(error)}\n`))
     await listen(server, port, host)
     const { address, port: own, family } = server.address() as AddressInfo
     const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${own}`
-    out.write(`svc witness: watching ${options.log.length} logs at ${url}/add-checkpoint\nits key: ${witness.key}\n`)
+    out.write(
+      `svc witness: watching ${log.length} ${log.length === 1 ? 'log' : 'logs'} at ${url}/add-checkpoint\nits key: ${witness.key}\n`,
+    )
     await new Promise<void>((resolve) => {
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
     })

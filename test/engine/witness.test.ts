@@ -135,7 +135,8 @@ describe('a witness', () => {
   })
 
   it.each([
-    [['--name', 'a b'], 1, /no spaces/],
+    [['--name', 'a b', '--log', formatVerifier(log.verifier)], 1, /no spaces/],
+    [['--name', 'w'], 1, /name the logs/],
     [['--name', 'w', '--log', 'nothing'], 1, /no key of a log/],
     [[], 2, /required option/],
     [['--name', 'w', '--port', 'x'], 2, /0 to 65535/],
