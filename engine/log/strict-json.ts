@@ -31,8 +31,8 @@ export function parseStrictJson(text: string): JsonReading {
   }
 }
 
-/** What only a scan can judge: escapes, surrogates, and numbers that may be too long or too large. */
-const doubtful = /[\\\ud800-\udfff]|\d[\d.]{14}|\d[eE]/
+/** What only a scan can judge: escapes, surrogates, and what may be a number that is too long or too large. */
+const doubtful = /[\\\ud800-\udfff]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/
 
 /**
  * The value of a text that is clearly fine, at a third of the cost of a scan: JSON.parse has kept as many members as the

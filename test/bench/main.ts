@@ -6,6 +6,7 @@ import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
 import { benchPeers } from './peers.js'
 import { benchServe } from './serve.js'
+import { benchVerify } from './verify.js'
 
 export interface Row {
   readonly what: string
@@ -19,6 +20,7 @@ export interface Row {
 const rows: Row[] = [
   ...benchEvaluate(),
   ...(await benchPeers()),
+  ...benchVerify(),
   ...(await benchServe()),
   ...(await benchMemory()),
   ...(await benchLogs()),

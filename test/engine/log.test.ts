@@ -198,3 +198,48 @@ describe('the record, format svc.log/1', () => {
     expect(actionDigest({ ...step, input: { a: 2 } })).not.toBe(own)
   })
 })
+
+describe('strict reading, whichever way it takes', () => {
+  const sound = [
+    '1',
+    '-0',
+    '0.5',
+    '1e5',
+    '-1.5E3',
+    '9007199254740991',
+    '123456789.123456789',
+    'true',
+    'null',
+    '[]',
+    '{"a":[{"a":1}]}',
+  ]
+  const texts = [
+    '"41e4649b934ca495991b7852b855"',
+    '"1234567890123456789"',
+    '":1e400"',
+    '"\\u0041"',
+    '"\\\\"',
+    '"a:b"',
+    '"é😀"',
+  ]
+  const wrong = ['1e400', '9007199254740993', '{"b":1,"b":2}', '[{"c":{},"\\u0063":1}]', '"\\ud800"']
+  const member = fc.tuple(
+    fc.constantFrom('a', 'b', 'c', '__proto__', 'a:b'),
+    fc.constantFrom(...sound, ...texts, ...wrong),
+  )
+  const space = fc.constantFrom('', ' ', '\n', '\t')
+
+  it('refuses what two readers could understand differently, and nothing else', () => {
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 5 }), space, (members, gap) => {
+        const text = `{${members.map(([name, value]) => `${gap}"${name}"${gap}:${gap}${value}`).join(`${gap},`)}${gap}}`
+        const names = members.map(([name]) => name)
+        const refused = new Set(names).size < names.length || members.some(([, value]) => wrong.includes(value))
+        const reading = parseStrictJson(text)
+        expect(reading.problem !== null).toBe(refused)
+        if (reading.problem === null) expect(reading.value).toEqual(JSON.parse(text))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+})
