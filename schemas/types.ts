@@ -92,6 +92,25 @@ export interface Agent {
 }
 
 /**
+ * Something that was changed: a row of the audit trail, and a leaf of the log.
+ */
+export interface AuditEvent {
+  id: string
+  at: string
+  /**
+   * Such as incident.resolved
+   */
+  kind: string
+  actor_kind: string
+  actor_id: string
+  subject_kind: string
+  subject_id: string
+  data: {
+    [k: string]: unknown
+  }
+}
+
+/**
  * Answer of POST /api/v1/logs/batch, results in order.
  */
 export interface BatchAnswer {
@@ -519,6 +538,15 @@ export interface Evaluation {
    * True when earlier steps of the task are no longer known here
    */
   history_lost?: boolean
+}
+
+/**
+ * A page of the audit trail, newest first.
+ */
+export interface EventList {
+  events: AuditEvent[]
+  total: number
+  next_cursor: string | null
 }
 
 /**

@@ -4,6 +4,7 @@ import { agentRoutes } from './agents.js'
 import { engineRoutes } from './engine.js'
 import { engineStateRoutes } from './engines.js'
 import { erasureRoutes } from './erasures.js'
+import { eventRoutes } from './events.js'
 import { incidentRoutes } from './incidents.js'
 import { logProofRoutes } from './log-proofs.js'
 import { logRoutes } from './logs.js'
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   ...policyRoutes,
   ...incidentRoutes,
   ...erasureRoutes,
+  ...eventRoutes,
   ...engineRoutes,
   ...engineStateRoutes,
 ]

@@ -1,12 +1,12 @@
-// Pages of agents, policies, incidents and erasures, with how many there are in all.
-import type { Agent, Erasure, Incident, Policy } from '@svc/schemas'
+// Pages of agents, policies, incidents, erasures and events, with how many there are in all.
+import type { Agent, AuditEvent, Erasure, Incident, Policy } from '@svc/schemas'
 import { type AgentRow, agentColumns, agentView } from './agents.js'
 import type { Transaction } from './db.js'
 import { erasureColumns } from './erasures.js'
 import { incidentColumns } from './incidents.js'
 import { policyColumns } from './policies.js'
 import type { Scope } from './scope.js'
-import { filters } from './sql.js'
+import { filters, utc } from './sql.js'
 
 export interface Page {
   readonly limit: number
@@ -86,4 +86,16 @@ export async function listIncidents(
 export async function listErasures(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Erasure>> {
   const where = filters([scope.org_id], 'org_id = $1').add('task_id = ?', filter.task_id)
   return page<Erasure>(tx, { table: 'erasures', columns: erasureColumns, key: 'id', newest_first: true }, where, at)
+}
+
+const eventColumns = `id, ${utc('at')}, kind, actor_kind, actor_id, subject_kind, subject_id, data`
+
+export async function listEvents(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<AuditEvent>> {
+  const where = filters([scope.org_id], 'org_id = $1')
+    .add('kind = ?', filter.kind)
+    .add('actor_id = ?', filter.actor)
+    .add('subject_id = ?', filter.subject)
+    .add('events.at >= ?::timestamptz', filter.from)
+    .add('events.at <= ?::timestamptz', filter.to)
+  return page<AuditEvent>(tx, { table: 'events', columns: eventColumns, key: 'id', newest_first: true }, where, at)
 }
