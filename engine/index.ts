@@ -2,6 +2,14 @@
 export { factsAsSaid, factsTightened, type SaidContext } from './context.js'
 export { readIfThere, replaceFile } from './durable-file.js'
 export { type AddCheckpoint, formatAddCheckpoint, parseAddCheckpoint } from './log/add-checkpoint.js'
+export {
+  type BundledAuthority,
+  type BundledCheckpoint,
+  bundleFiles,
+  listedFiles,
+  manifestStatement,
+  payloadLine,
+} from './log/bundle.js'
 export { canonical } from './log/canonical.js'
 export { afterSizeIn, type PublishedRoots } from './log/integrity.js'
 export { openedLeaf, type StoredRecord } from './log/leaf.js'
@@ -52,6 +60,7 @@ export {
   recordText,
   saltBytes,
 } from './log/record.js'
+export { covers, type Places, type Removal, removalIn } from './log/removals.js'
 export {
   advance,
   occurredAt,
@@ -62,6 +71,7 @@ export {
 } from './log/stored.js'
 export { type JsonProblem, type JsonReading, lineAndColumn, parseStrictJson } from './log/strict-json.js'
 export { type TaskVerifier, type TreeFinding, taskVerifier } from './log/verify.js'
+export { largestZip, type ZipEntry, zipLayout } from './log/zip.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export {
   type ManifestError,

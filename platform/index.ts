@@ -12,6 +12,7 @@ import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
 import { createRulebook } from './ingest/rulebook.js'
 import { createIngest } from './ingest/writer.js'
+import { createBundles } from './log/bundles.js'
 import { startCheckpoints } from './log/checkpoints.js'
 import { openSigner } from './log/signer.js'
 import { createWitnesses, parseWitness, type WitnessAddress } from './log/witnesses.js'
@@ -61,6 +62,8 @@ export async function createPlatform(config: Config, clock: () => number = Date.
       witnesses: createWitnesses(db, config.witnesses.map(witnessAt), (message) => logger.warn(message)),
       log_host: config.log_host ?? ownName(),
     })
+    const { log_host } = checkpoints
+    const bundling = { db, clock, log_host, signManifest: signer.signManifest }
     const platform: Platform = {
       config,
       db,
@@ -71,7 +74,8 @@ export async function createPlatform(config: Config, clock: () => number = Date.
       version,
       operator_org,
       operator_token,
-      log: { host: checkpoints.log_host, verifierOf: signer.verifierOf, refused: checkpoints.refused },
+      bundles: createBundles(checkpoints.own ? bundling : null),
+      log: { host: log_host, verifierOf: signer.verifierOf, refused: checkpoints.refused },
     }
     const listener = createServer(createApp(platform))
     const close = async () => {

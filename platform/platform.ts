@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import type { Ingest } from './ingest/writer.js'
+import type { Bundles } from './log/bundles.js'
 import type { Database } from './store/db.js'
 
 export interface Platform {
@@ -17,6 +18,7 @@ export interface Platform {
   readonly operator_org: string
   readonly operator_token: string
   readonly log: LogIdentity
+  readonly bundles: Bundles
 }
 
 /** What this installation's checkpoints are called and signed with. */

@@ -216,6 +216,173 @@ export interface Behavior {
 }
 
 /**
+ * What a proof bundle holds (manifest.json in it, signed for by manifest.note): `entries` of the period, `records` with a neighbour on either side.
+ */
+export interface BundleManifest {
+  v: 'svc.bundle/1'
+  /**
+   * Names the log
+   */
+  origin: string
+  org_id: string
+  made_at: string
+  period: {
+    /**
+     * Inclusive; null: since the log began
+     */
+    from: string | null
+    /**
+     * Exclusive; null: as far as it is signed for
+     */
+    to: string | null
+  }
+  entries: IndexRange
+  records: IndexRange
+  checkpoint: {
+    /**
+     * Entries
+     */
+    size: number
+    /**
+     * Lower-case hex SHA-256
+     */
+    root: string
+  }
+  /**
+   * Keys that signed the manifest; to tell damage, not to be trusted
+   */
+  keys: string[]
+  /**
+   * Items: A file of the bundle
+   */
+  files: {
+    name: string
+    bytes: number
+    /**
+     * Of the content
+     */
+    sha256: string
+    /**
+     * Bytes in the zip
+     */
+    packed: number
+    /**
+     * Of the bytes in the zip
+     */
+    packed_sha256: string
+  }[]
+}
+
+/**
+ * What svc verify says of a proof bundle.
+ */
+export interface BundleVerdict {
+  valid: boolean
+  /**
+   * What is wrong, the first 100
+   *
+   * Items: One thing that is wrong
+   */
+  findings: {
+    /**
+     * Stable code
+     */
+    code: string
+    /**
+     * File or place in the log
+     */
+    where: string | null
+    message: string
+  }[]
+  more_findings: number
+  /**
+   * Origin of the log
+   */
+  log: string | null
+  period: {
+    from: string | null
+    to: string | null
+  }
+  /**
+   * Entries of the period by type
+   */
+  entries: {
+    [k: string]: number
+  }
+  /**
+   * How it is known that nothing of the period is missing
+   */
+  complete: {
+    start: 'neighbour' | 'log_begins' | 'pruned_before' | 'unproven'
+    end: 'neighbour' | 'as_signed' | 'unproven'
+  }
+  checkpoint: {
+    size: number
+    root: string
+    /**
+     * The trusted key that signed it
+     */
+    key: string
+    /**
+     * Items: A trusted witness that signed it
+     */
+    witnesses: {
+      name: string
+      time: string
+    }[]
+    /**
+     * The quorum that the trust policy asks for
+     */
+    quorum: string | null
+  } | null
+  payloads: {
+    present: number
+    erased: number
+    pruned: number
+  }
+  /**
+   * Who authorised what is erased or pruned, as the log says
+   *
+   * Items: An erasure or a prune
+   */
+  removals: {
+    type: 'erasure' | 'prune'
+    id: string
+    by: string
+    at: string
+    /**
+     * Legal basis
+     */
+    reason: string
+    /**
+     * Entries of this period that it covers
+     */
+    entries: number
+    /**
+     * Where the log says so
+     */
+    log_index: number
+  }[]
+  tasks: {
+    count: number
+    /**
+     * Tasks that began before the first entry here
+     */
+    began_earlier: number
+    /**
+     * Tasks whose steps did not arrive as their numbers say; no tampering
+     */
+    out_of_sequence: number
+    /**
+     * How many of each kind
+     */
+    issues: {
+      [k: string]: number
+    }
+  }
+}
+
+/**
  * Shows that a log has only grown (RFC 9162 §2.1.4).
  */
 export interface ConsistencyProof {
@@ -725,6 +892,14 @@ export interface InclusionProof {
    * The signed checkpoint of that size, a C2SP signed note; null for a size that was not signed last
    */
   note: string | null
+}
+
+/**
+ * Places in a log, from the first to before the end.
+ */
+export interface IndexRange {
+  first: number
+  end: number
 }
 
 /**

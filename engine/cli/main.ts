@@ -5,17 +5,25 @@ import { explainCommand } from './explain.js'
 import { importCommand } from './import.js'
 import { rulesCommand } from './rules.js'
 import { serveCommand } from './serve.js'
+import { verifyCommand } from './verify.js'
 import { witnessCommand } from './witness.js'
 
 const program = new Command('svc')
   .description(
-    'Policy as code for AI agents: judge steps locally, explain decisions, import recorded runs, read the rules, witness logs.',
+    'Policy as code for AI agents: judge steps locally, explain decisions, import recorded runs, read the rules, verify and witness logs.',
   )
   .version(version)
   .showHelpAfterError('(run with --help for an example)')
   .exitOverride()
 
-for (const command of [serveCommand(), explainCommand(), importCommand(), rulesCommand(), witnessCommand()])
+for (const command of [
+  serveCommand(),
+  explainCommand(),
+  importCommand(),
+  rulesCommand(),
+  verifyCommand(),
+  witnessCommand(),
+])
   program.addCommand(command.exitOverride())
 
 try {

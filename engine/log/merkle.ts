@@ -62,16 +62,23 @@ export class Frontier {
 
   /** Adds a leaf; `full` is told of every subtree that is now full, the leaf itself included. */
   add(leaf: Hash, full?: (subtree: Subtree, hash: Hash) => void): void {
-    let hash = leaf
-    let index = this.#size
-    full?.({ level: 0, index }, hash)
-    for (let level = 1; index % 2 === 1; level++) {
+    this.addSubtree(0, leaf, full)
+  }
+
+  /** Adds 2^level leaves by the hash over them. Throws RangeError where no subtree of that size can begin. */
+  addSubtree(level: number, subtree: Hash, full?: (subtree: Subtree, hash: Hash) => void): void {
+    const width = 2 ** level
+    if (this.#size % width !== 0) throw new RangeError(`no subtree of ${width} leaves begins at ${this.#size}`)
+    let hash = subtree
+    let index = this.#size / width
+    full?.({ level, index }, hash)
+    for (let above = level + 1; index % 2 === 1; above++) {
       hash = nodeHash(this.#hashes.pop() as Hash, hash)
       index = (index - 1) / 2
-      full?.({ level, index }, hash)
+      full?.({ level: above, index }, hash)
     }
     this.#hashes.push(hash)
-    this.#size += 1
+    this.#size += width
   }
 
   root(): Hash {

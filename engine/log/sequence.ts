@@ -5,6 +5,12 @@ import type { StoredEntry } from './stored.js'
 
 type Issue = Verification['sequence']['issues'][number]
 
+/** What of an entry its claimed order is judged by. */
+export type ClaimedStep = Pick<
+  StoredEntry,
+  'seq' | 'step' | 'step_type' | 'timestamp' | 'received_at' | 'prev_hash' | 'client_prev_hash'
+>
+
 /** A step's own clock may run ahead of the server's by this much before it is worth a warning, ms. */
 const skewAllowed = 5 * 60_000
 
@@ -15,12 +21,12 @@ export function sequenceVerifier() {
   const seen = new Set<number>()
   let highest = 0
   let ended = false
-  let first: StoredEntry | null = null
-  let last: StoredEntry | null = null
-  const note = (list: Issue[], entry: StoredEntry, code: string, message: string) =>
+  let first: ClaimedStep | null = null
+  let last: ClaimedStep | null = null
+  const note = (list: Issue[], entry: ClaimedStep, code: string, message: string) =>
     list.push({ seq: entry.seq, step: entry.step, code, message })
 
-  const add = (entry: StoredEntry) => {
+  const add = (entry: ClaimedStep) => {
     if (seen.has(entry.step)) note(issues, entry, 'duplicate_step', `step ${entry.step} is claimed twice`)
     else if (entry.step < highest)
       note(issues, entry, 'out_of_order', `step ${entry.step} arrived after step ${highest}`)

@@ -1,5 +1,8 @@
 // The platform over HTTP: the order of everything a request passes through, once.
 import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import helmet from 'helmet'
 import { PlatformError } from '../errors.js'
@@ -10,7 +13,7 @@ import { routes } from '../routes/table.js'
 import { type Authenticate, createAuthentication, type Principal } from './auth.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
-import type { Reply, Route } from './route.js'
+import type { Reply, ReplyFile, Route } from './route.js'
 import { readJson, validated } from './validate.js'
 
 /** The listener for a complete platform. */
@@ -84,7 +87,8 @@ function serve(app: Express, platform: Platform, authenticate: Authenticate, rou
       header: (name) => request.get(name),
       request_id: String(response.locals.request_id),
     })
-    send(response, reply)
+    if (reply.file === undefined) send(response, reply)
+    else await sendFile(response, reply.file)
   })
 }
 
@@ -115,6 +119,20 @@ function send(response: Response, { status, body, headers: extra }: Reply): void
   response.setHeader('content-type', 'application/json; charset=utf-8')
   response.setHeader('content-length', bytes.length)
   response.end(bytes)
+}
+
+/** Whoever goes away before the end is not told of it. */
+async function sendFile(response: Response, { path, type, name, discard }: ReplyFile): Promise<void> {
+  try {
+    const { size } = await stat(path)
+    response.setHeader('content-type', type)
+    response.setHeader('content-length', size)
+    response.setHeader('content-disposition', `attachment; filename="${name}"`)
+    response.setHeader('cache-control', 'no-store')
+    await pipeline(createReadStream(path), response).catch(() => response.destroy())
+  } finally {
+    await discard()
+  }
 }
 
 function notFound(request: Request, _response: Response, next: NextFunction): void {

@@ -46,6 +46,7 @@ function operation(route: Route): JsonMap {
     ...(route.body !== undefined && { requestBody: { required: true, content: requestContent(route, route.body) } }),
     responses: {
       ...successes(route),
+      ...(route.file !== undefined && { 200: { description: route.summary, content: { [route.file]: {} } } }),
       default: {
         description: problemTitles,
         content: { 'application/problem+json': { schema: reference('problem') } },

@@ -18,9 +18,19 @@ export interface Call {
   readonly request_id: string
 }
 
+/** A file to be sent, and what to do once it was, or could not be. */
+export interface ReplyFile {
+  readonly path: string
+  readonly type: string
+  /** What whoever downloads it may call it. */
+  readonly name: string
+  readonly discard: () => Promise<void>
+}
+
 export interface Reply {
   readonly status: number
   readonly body?: unknown
+  readonly file?: ReplyFile
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -41,6 +51,8 @@ export interface Route {
   /** True where the header `Idempotency-Key` is honoured. */
   readonly idempotent?: true
   readonly responses: Readonly<Record<number, SchemaName | null>>
+  /** Media type of what is answered with 200, where that is no JSON. */
+  readonly file?: string
   readonly handle: (call: Call) => Promise<Reply>
 }
 

@@ -23,6 +23,8 @@ export interface CheckpointParts {
 export interface Checkpoints {
   /** Fixed for this database. */
   readonly log_host: string
+  /** Whether this process holds the key that signs this log. */
+  readonly own: boolean
   /** Why checkpoints are refused, by organization; empty when none are. */
   readonly refused: ReadonlyMap<string, string>
   readonly close: () => Promise<void>
@@ -45,7 +47,7 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
   const own = identity.public_key === public_key
   if (!own)
     logger.warn('this process has another signing key than the log: it publishes no checkpoints; see SVC_LOG_KEY_DIR')
-  if (!own || every_seconds === 0) return { log_host, refused, close: async () => undefined }
+  if (!own || every_seconds === 0) return { log_host, own, refused, close: async () => undefined }
 
   const publishing = { ...parts, log_host }
   let timer: NodeJS.Timeout | null = null
@@ -70,6 +72,7 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
   plan()
   return {
     log_host,
+    own,
     refused,
     close: async () => {
       closed = true

@@ -8,6 +8,7 @@ import {
   formatNote,
   formatVerifier,
   type Hash,
+  manifestStatement,
   readIfThere,
   replaceFile,
   signerOf,
@@ -39,6 +40,8 @@ export interface LogSigner {
    * how this tree began; the first checkpoint of a log needs none.
    */
   readonly sign: (checkpoint: Checkpoint, proof: readonly Hash[]) => string
+  /** Signs for a bundle by the SHA-256 of its manifest, hex; `keys` are those that did. */
+  readonly signManifest: (origin: string, sha256: string) => { readonly note: string; readonly keys: readonly string[] }
 }
 
 /**
@@ -66,6 +69,14 @@ export function openSigner(folder: string): LogSigner {
       replaceFile(statePath(origin), JSON.stringify({ origin, size, root: Buffer.from(root).toString('hex') }))
       const text = formatCheckpoint(checkpoint)
       return formatNote({ text, signatures: [signText(text, signerOf(origin, 'note', seed))] })
+    },
+    signManifest: (origin, sha256) => {
+      const text = manifestStatement(origin, sha256)
+      const signer = signerOf(origin, 'note', seed)
+      return {
+        note: formatNote({ text, signatures: [signText(text, signer)] }),
+        keys: [formatVerifier(signer.verifier)],
+      }
     },
   }
 }

@@ -1,6 +1,7 @@
 // Every route there is; Express and the OpenAPI document read this list.
 import type { Route } from '../http/route.js'
 import { agentRoutes } from './agents.js'
+import { bundleRoutes } from './bundles.js'
 import { engineRoutes } from './engine.js'
 import { engineStateRoutes } from './engines.js'
 import { erasureRoutes } from './erasures.js'
@@ -15,6 +16,7 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...logRoutes,
   ...logProofRoutes,
+  ...bundleRoutes,
   ...taskRoutes,
   ...policyRoutes,
   ...incidentRoutes,

@@ -58,7 +58,7 @@ function median(values: readonly number[]): number {
 }
 
 /** A platform with an agent, on a data directory of its own. */
-async function startBench(env: Record<string, string>) {
+export async function startBench(env: Record<string, string>) {
   const data_dir = mkdtempSync(join(tmpdir(), 'svc-bench-'))
   const platform = await startProcess({
     ...{ SVC_DATA_DIR: data_dir, SVC_PORT: String(await freePort()), SVC_LOG_LEVEL: 'error' },
@@ -100,7 +100,7 @@ async function benchOn(
   ]
 }
 
-const entry = (task_id: string, step: number) => ({
+export const entry = (task_id: string, step: number) => ({
   task_id,
   step,
   step_type: step === 1 ? 'START_NODE' : 'step.resource',
@@ -188,7 +188,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, 'close')
 }
 
-async function post<T>({ url, api_key }: PlatformProcess, path: string, body: unknown): Promise<T> {
+export async function post<T>({ url, api_key }: PlatformProcess, path: string, body: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
   const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
   if (!response.ok) throw new Error(`${path} answered ${response.status}`)

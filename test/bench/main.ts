@@ -1,6 +1,7 @@
 // `npm run bench`: one table with ratios, and bench.json. Absolute numbers are printed and never asserted.
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { benchBundle } from './bundle.js'
 import { benchEvaluate } from './evaluate.js'
 import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
@@ -24,6 +25,7 @@ const rows: Row[] = [
   ...(await benchServe()),
   ...(await benchMemory()),
   ...(await benchLogs()),
+  ...(await benchBundle()),
 ]
 const columns = ['what', 'measured', 'reference', 'ratio', 'bar'] as const
 const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => row[column].length)))

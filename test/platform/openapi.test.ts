@@ -86,7 +86,7 @@ describe.each(operations)('$at', ({ path, operation }) => {
     const successes = Object.entries(operation.responses).filter(([status]) => /^2\d\d$/.test(status))
     expect(successes.length).toBeGreaterThan(0)
     for (const [, { content }] of successes.filter(([status]) => status !== '204'))
-      expect(content?.['application/json']?.schema.$ref).toBeDefined()
+      expect(content?.['application/json']?.schema.$ref ?? Object.keys(content ?? {})).not.toEqual([])
     if (path !== '/health') {
       const problem = { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } }
       expect(operation.responses.default?.content).toEqual(problem)

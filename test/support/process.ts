@@ -7,6 +7,7 @@ const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
 
 export interface PlatformProcess {
   readonly url: string
+  readonly pid: number
   readonly api_key: string
   readonly operator_token: string
   /** What it said at its start. */
@@ -40,6 +41,7 @@ export function startProcess(env: Readonly<Record<string, string>>): Promise<Pla
         return
       resolve({
         url,
+        pid: child.pid ?? 0,
         api_key,
         operator_token,
         printed,

@@ -1,0 +1,165 @@
+// The zip of a bundle on disk: read in pieces, and only if every byte of it stands where it must.
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { pipeline, type Transform } from 'node:stream'
+import { crc32, createInflateRaw } from 'node:zlib'
+import { contentOffsets, directoryOffset, readDirectory, type ZipEntry, zipLayout } from '../log/zip.js'
+
+/** What is wrong with a bundle so that nothing further can be said of it. */
+export class Unreadable extends Error {
+  readonly code: string
+  readonly where: string | null
+
+  constructor(code: string, where: string | null, message: string) {
+    super(message)
+    this.code = code
+    this.where = where
+  }
+}
+
+export interface Archive {
+  readonly entries: readonly ZipEntry[]
+  /** SHA-256 of an entry's bytes as they stand in the zip, hex. */
+  readonly packedHash: (name: string) => Promise<string>
+  /** The content in pieces; throws Unreadable when it is not what the zip says. */
+  readonly content: (name: string) => AsyncIterable<Buffer>
+  readonly close: () => Promise<void>
+}
+
+/** Far more than the directory of a bundle. */
+const largestDirectory = 64 * 1024
+const endSize = 22
+
+/** Opens a bundle. Throws Unreadable when it is no zip, or one that was not written by the makers of bundles. */
+export async function openArchive(path: string): Promise<Archive> {
+  const file = await open(path, 'r').catch((error: unknown) => {
+    throw new Unreadable('not_a_bundle', null, error instanceof Error ? error.message : String(error))
+  })
+  try {
+    const entries = await checkedEntries(file)
+    const offsets = contentOffsets(entries)
+    const find = (name: string) => {
+      const index = entries.findIndex((entry) => entry.name === name)
+      const entry = entries[index]
+      if (entry === undefined) throw new Unreadable('not_a_bundle', name, 'the file is not in the bundle')
+      return { entry, start: offsets[index] as number }
+    }
+    const packed = ({ entry, start }: ReturnType<typeof find>) =>
+      entry.packed === 0 ? [] : createReadStream(path, { start, end: start + entry.packed - 1 })
+    return {
+      entries,
+      packedHash: async (name) => {
+        const hash = createHash('sha256')
+        for await (const chunk of packed(find(name))) hash.update(chunk as Buffer)
+        return hash.digest('hex')
+      },
+      content: (name) => {
+        const found = find(name)
+        return contentOf(found.entry, packed(found))
+      },
+      close: () => file.close(),
+    }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+async function checkedEntries(file: FileHandle): Promise<ZipEntry[]> {
+  const { size } = await file.stat()
+  const notZip = new Unreadable('not_a_bundle', null, 'the file is no zip, or its end is missing')
+  if (size < endSize) throw notZip
+  const at = directoryOffset(await bytesAt(file, size - endSize, endSize), size)
+  if (at === null || size - at > largestDirectory) throw notZip
+  const directory = await bytesAt(file, at, size - at)
+  const entries = readDirectory(directory)
+  if (entries === null || entries.length === 0) throw notZip
+  const layout = zipLayout(entries)
+  for (const part of [...layout.headers, layout.directory]) {
+    const found = await bytesAt(file, part.offset, part.bytes.length)
+    if (Buffer.compare(found, part.bytes) !== 0)
+      throw new Unreadable(
+        'bytes_altered',
+        `byte ${part.offset}`,
+        'the zip is not as it was written: its headers differ',
+      )
+  }
+  if (layout.size !== size)
+    throw new Unreadable('bytes_altered', null, 'the zip has more in it than its directory says')
+  return entries
+}
+
+async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(length)
+  const { bytesRead } = await file.read(buffer, 0, length, position)
+  return buffer.subarray(0, bytesRead)
+}
+
+async function* contentOf(entry: ZipEntry, packed: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncIterable<Buffer> {
+  const wrong = () => new Unreadable('bytes_altered', entry.name, 'the content is not what the zip says')
+  let bytes = 0
+  let sum = 0
+  try {
+    for await (const chunk of entry.deflated ? inflated(packed) : packed) {
+      bytes += chunk.length
+      if (bytes > entry.bytes) throw wrong()
+      sum = crc32(chunk, sum)
+      yield chunk
+    }
+  } catch (error) {
+    throw /^Z_/.test(String((error as { code?: unknown }).code)) ? wrong() : error
+  }
+  if (bytes !== entry.bytes || sum !== entry.crc32) throw wrong()
+}
+
+function inflated(packed: AsyncIterable<Buffer> | Iterable<Buffer>): Transform {
+  // An error reaches whoever reads, through the stream itself.
+  return pipeline(packed, createInflateRaw({ chunkSize: 64 * 1024 }), () => undefined)
+}
+
+/** A record may be long, but not without end. */
+const longestLine = 32 * 1024 * 1024
+const lineBreak = 0x0a
+
+/** The lines of a text whose every line ends with a break. */
+export async function* linesOf(name: string, content: AsyncIterable<Buffer>): AsyncIterable<string> {
+  let rest: Buffer[] = []
+  let length = 0
+  for await (const chunk of content) {
+    let start = 0
+    for (let end = chunk.indexOf(lineBreak); end >= 0; end = chunk.indexOf(lineBreak, start)) {
+      const own = chunk.subarray(start, end)
+      yield (rest.length === 0 ? own : Buffer.concat([...rest, own])).toString('utf8')
+      rest = []
+      length = 0
+      start = end + 1
+    }
+    if (start === chunk.length) continue
+    rest.push(chunk.subarray(start))
+    length += chunk.length - start
+    if (length > longestLine) throw new Unreadable('not_a_bundle', name, 'a line is longer than any that is written')
+  }
+  if (rest.length > 0) throw new Unreadable('not_a_bundle', name, 'the last line does not end')
+}
+
+/** A small file as a whole. */
+export async function textOf(name: string, content: AsyncIterable<Buffer>): Promise<string> {
+  const bytes = await bytesOf(name, content)
+  return bytes.toString('utf8')
+}
+
+const largestSmallFile = 64 * 1024 * 1024
+
+/** A file that is kept in memory. */
+export async function bytesOf(name: string, content: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of content) {
+    length += chunk.length
+    if (length > largestSmallFile)
+      throw new Unreadable('not_a_bundle', name, 'the file is larger than any that is written')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

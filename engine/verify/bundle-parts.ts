@@ -1,0 +1,150 @@
+// What a bundle says of itself besides its records: who signed it, which checkpoints, and why something is missing.
+import { createHash } from 'node:crypto'
+import type { BundleManifest } from '@svc/schemas'
+import {
+  type BundledAuthority,
+  type BundledCheckpoint,
+  bundleFiles,
+  manifestStatement,
+  parseBundleManifest,
+} from '../log/bundle.js'
+import type { Report } from '../log/bundle-walk.js'
+import { openPayload, readRecord } from '../log/bundled-record.js'
+import { verifyConsistency, verifyInclusion } from '../log/merkle.js'
+import { type Checkpoint, type Note, parseCheckpoint, parseNote, parseVerifier, verifySignature } from '../log/note.js'
+import { leafHash } from '../log/record.js'
+import { type Removal, removalIn } from '../log/removals.js'
+import { parseStrictJson } from '../log/strict-json.js'
+import { signedByLog, type TrustPolicy } from '../log/trust.js'
+import { type Archive, linesOf, textOf, Unreadable } from './archive.js'
+
+/** The manifest, once it is known to be signed by a key that is trusted for its log. Throws Unreadable. */
+export async function signedManifest(archive: Archive, policy: TrustPolicy): Promise<BundleManifest> {
+  const text = await textOf(bundleFiles.manifest, archive.content(bundleFiles.manifest))
+  const manifest = parseBundleManifest(text)
+  if (manifest === null) throw new Unreadable('not_a_bundle', bundleFiles.manifest, 'this is no manifest of a bundle')
+  const note = parseNote(await textOf(bundleFiles.signature, archive.content(bundleFiles.signature)))
+  const statement = manifestStatement(manifest.origin, createHash('sha256').update(text).digest('hex'))
+  if (note === null || note.text !== statement)
+    throw new Unreadable('manifest_altered', bundleFiles.manifest, 'the manifest is not the one that was signed')
+  if (!policy.logs.some(({ name }) => name === manifest.origin))
+    throw new Unreadable('untrusted', null, `the trust policy names no key of the log \`${manifest.origin}\``)
+  if (signedByLog(note, manifest.origin, policy) === null)
+    throw new Unreadable(
+      'untrusted',
+      bundleFiles.signature,
+      'the bundle is not signed by a key that is trusted for its log',
+    )
+  // A signature of another of the log's keys cannot be trusted, but it must not be damaged either.
+  const keys = manifest.keys.map(parseVerifier).filter((key) => key !== null)
+  const sound = note.signatures.every((one) => keys.some((key) => verifySignature(note.text, one, key) !== null))
+  if (!sound) throw new Unreadable('bytes_altered', bundleFiles.signature, 'a signature in it is none')
+  return manifest
+}
+
+/** Every file as the manifest has it. Throws Unreadable for the first that is not. */
+export async function checkFiles(archive: Archive, { files }: BundleManifest): Promise<void> {
+  const listed = [...files.map(({ name }) => name), bundleFiles.manifest, bundleFiles.signature]
+  if (listed.join() !== archive.entries.map(({ name }) => name).join())
+    throw new Unreadable('bytes_altered', null, 'the bundle holds other files than its manifest lists')
+  for (const { name, bytes, packed, packed_sha256 } of files) {
+    const entry = archive.entries.find((one) => one.name === name)
+    if (entry?.bytes !== bytes || entry.packed !== packed || (await archive.packedHash(name)) !== packed_sha256)
+      throw new Unreadable('bytes_altered', name, 'the file is not the one that the manifest names')
+  }
+}
+
+/** Reads a signed checkpoint; null when it is none. */
+export function readCheckpoint(text: string): { readonly note: Note; readonly checkpoint: Checkpoint } | null {
+  const note = parseNote(text)
+  const checkpoint = note === null ? null : parseCheckpoint(note.text)
+  return note === null || checkpoint === null ? null : { note, checkpoint }
+}
+
+/** The checkpoints of the log that its records name, those that hold; the others are reported. */
+export async function soundCheckpoints(
+  archive: Archive,
+  { origin, records, checkpoint }: BundleManifest,
+  policy: TrustPolicy,
+  report: Report,
+): Promise<BundledCheckpoint[]> {
+  const name = bundleFiles.checkpoints
+  const sound: BundledCheckpoint[] = []
+  for await (const line of linesOf(name, archive.content(name))) {
+    const listed = parsed<BundledCheckpoint>(name, line)
+    const where = `checkpoint ${listed.size}`
+    const read = readCheckpoint(String(listed.note))
+    const says = read?.checkpoint
+    if (read === null || says === undefined || says.size !== listed.size || hex(says.root) !== listed.root) {
+      report('checkpoint_invalid', where, 'its note says something else')
+      continue
+    }
+    if (logOf(says.origin) !== logOf(origin)) report('other_log', where, `it is of the log \`${says.origin}\``)
+    else if (
+      policy.logs.some((key) => key.name === says.origin) &&
+      signedByLog(read.note, says.origin, policy) === null
+    )
+      report('checkpoint_unsigned', where, 'it is not signed by a key that is trusted for its log')
+    else if (listed.proof === undefined && listed.size > records.first && listed.size <= records.end) sound.push(listed)
+    else if (continues(listed, checkpoint)) sound.push(listed)
+    else report('fork', where, 'nothing shows that the log grew out of it')
+  }
+  return sound
+}
+
+/** The name of a log without the number of its incarnation. */
+function logOf(origin: string): string {
+  return origin.replace(/\/\d+$/, '')
+}
+
+function continues({ size, root, proof }: BundledCheckpoint, now: BundleManifest['checkpoint']): boolean {
+  return verifyConsistency(size, now.size, (proof ?? []).map(bytesOfHex), bytesOfHex(root), bytesOfHex(now.root))
+}
+
+/** Removals that stand outside the period, each proven to be in the log; what is not is reported. */
+export async function provenRemovals(
+  archive: Archive,
+  { checkpoint }: BundleManifest,
+  report: Report,
+): Promise<Removal[]> {
+  const name = bundleFiles.authority
+  const removals: Removal[] = []
+  for await (const line of linesOf(name, archive.content(name))) {
+    const { log_index, record, salts, body, proof } = parsed<BundledAuthority>(name, line)
+    const where = `entry ${log_index}`
+    const [hash, root] = [bytesOfHex(leafHash(String(record))), bytesOfHex(checkpoint.root)]
+    const { value } = readRecord(String(record))
+    const opened = value === null ? null : openPayload(`{"salts":${salts},"values":${body}}`, value).value
+    const removal = value === null || opened === null ? null : removalIn(value.type, opened, log_index)
+    if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root))
+      report('not_in_log', where, 'nothing shows that this entry is in the log')
+    else if (removal === null) report('record_invalid', where, 'this entry says of nothing that it was removed')
+    else removals.push(removal)
+  }
+  return removals
+}
+
+/** Digests of the policy sets at hand. */
+export async function policyDigests(archive: Archive): Promise<Set<string>> {
+  const name = bundleFiles.policy_sets
+  const digests = new Set<string>()
+  for await (const line of linesOf(name, archive.content(name)))
+    digests.add(createHash('sha256').update(line).digest('hex'))
+  return digests
+}
+
+/** INVARIANT (the manifest is signed): what stands in a listed file is what the log wrote, so its shape can be relied on. */
+function parsed<T>(name: string, line: string): T {
+  const reading = parseStrictJson(line)
+  if (reading.problem !== null)
+    throw new Unreadable('not_a_bundle', name, `a line cannot be read: ${reading.problem.message}`)
+  return reading.value as T
+}
+
+function bytesOfHex(text: string): Buffer {
+  return Buffer.from(String(text), 'hex')
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}

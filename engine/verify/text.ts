@@ -1,0 +1,90 @@
+// A verdict in words: what was proven, against whose signature, and what does not hold.
+import type { BundleVerdict } from '@svc/schemas'
+import { printable } from '../cli/printable.js'
+
+/** The verdict as lines for a terminal. */
+export function verdictText(path: string, verdict: BundleVerdict): string {
+  const { valid, checkpoint, findings } = verdict
+  const lines = [`${printable(path)}: ${valid ? 'everything in it holds' : 'NOT VALID'}`, '']
+  if (verdict.log !== null && checkpoint !== null) lines.push(...facts(verdict, checkpoint), '')
+  for (const { code, where, message } of findings)
+    lines.push(`  ✗ ${where === null ? '' : `${where}: `}${message}  [${code}]`)
+  if (verdict.more_findings > 0) lines.push(`  ✗ and ${verdict.more_findings} more`)
+  if (findings.length > 0) lines.push('')
+  return lines.map((line) => `${printable(line)}\n`).join('')
+}
+
+function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['checkpoint']>): string[] {
+  const { log, period, payloads, removals, tasks, valid } = verdict
+  const mark = valid ? '✓' : '·'
+  return [
+    `  log         ${log}`,
+    `  period      ${period.from ?? 'its beginning'} to ${period.to ?? 'its last signed entry'}`,
+    `  ${mark} signed    ${count(checkpoint.size, 'entry', 'entries')}, root ${checkpoint.root.slice(0, 16)}…, by ${checkpoint.key.replace(/\+[^+]*$/, '')}`,
+    `  ${mark} witnesses ${witnessText(checkpoint)}`,
+    `  ${mark} entries   ${entryText(verdict)}`,
+    `  ${mark} complete  ${completeText(verdict)}`,
+    `  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
+    ...removals.map(removalText),
+    `  ${mark} tasks     ${count(tasks.count, 'chain', 'chains')} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ''}`,
+    ...(tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []),
+  ].map((line) => (valid ? line : line.replace(' whole', '')))
+}
+
+function witnessText({ witnesses, quorum }: NonNullable<BundleVerdict['checkpoint']>): string {
+  if (witnesses.length === 0)
+    return 'none that the trust policy names: whoever holds the key could show others another log'
+  const seen = witnesses.map(({ name, time }) => `${name} at ${time}`).join(', ')
+  return quorum === null ? seen : `${seen} (asked for: ${quorum})`
+}
+
+function entryText({ entries }: BundleVerdict): string {
+  const kinds = Object.entries(entries).sort(([, a], [, b]) => b - a)
+  const total = kinds.reduce((sum, [, number]) => sum + number, 0)
+  return total === 0
+    ? 'none in this period'
+    : `${total}: ${kinds.map(([kind, number]) => `${number} ${kind}`).join(', ')}`
+}
+
+const starts = {
+  neighbour: 'the entry before the first is from before the period',
+  log_begins: 'the log begins here',
+  pruned_before: 'everything before was pruned',
+  unproven: 'not shown at the start',
+} as const
+const ends = {
+  neighbour: 'the entry after the last is from after it',
+  as_signed: 'the last entry is the last that was signed for',
+  unproven: 'not shown at the end',
+} as const
+
+function completeText({ complete: { start, end } }: BundleVerdict): string {
+  return `${starts[start]}; ${ends[end]}`
+}
+
+function gone({ erased, pruned }: BundleVerdict['payloads']): string {
+  return `${erased > 0 ? `, ${erased} erased` : ''}${pruned > 0 ? `, ${pruned} pruned` : ''}`
+}
+
+function removalText({ type, id, by, at, reason, entries }: BundleVerdict['removals'][number]): string {
+  const done = type === 'erasure' ? 'erased' : 'pruned'
+  return `    ${entries} ${done}, authorised by ${by} on ${at}: ${reason} (${id})`
+}
+
+const issueNames: Readonly<Record<string, string>> = {
+  out_of_order: 'steps that arrived late',
+  gap: 'steps that never arrived',
+  duplicate_step: 'step numbers claimed twice',
+  no_start: 'no START_NODE',
+  after_end: 'steps after the end',
+  client_prev_mismatch: 'senders that knew another entry',
+}
+
+function orderText({ out_of_sequence, issues }: BundleVerdict['tasks']): string {
+  const found = Object.entries(issues).map(([code, number]) => `${number} ${issueNames[code] ?? code}`)
+  return `in ${out_of_sequence} of them steps did not arrive as numbered (${found.join(', ')}); that is no tampering`
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`
+}

@@ -1,0 +1,173 @@
+// What somebody with the database can do to a bundle, and what happens to one on its way: both verifiers find it.
+import type { BundleVerdict, LogCheckpoint } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseTrustPolicy } from '../../engine/log/trust.js'
+import { verifyBundle } from '../../engine/verify/verify.js'
+import { bothOn, downloadBundle, openDesk, secondOpinion } from '../support/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+const desk = openDesk()
+afterAll(() => desk.clear())
+
+describe.skipIf(postgres === null)('a bundle', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  const sql = (text: string) => postgres.psql(url, text)
+  let platform: TestPlatform
+  let trust: string
+  let kept: LogCheckpoint
+  const verdictOf = async (query = '', since: string | null = null): Promise<BundleVerdict> => {
+    const bytes = await downloadBundle(platform, query)
+    return bothOn(desk.put('bundle.zip', bytes), trust, desk, since)
+  }
+  const codes = ({ findings }: BundleVerdict) => [...new Set(findings.map(({ code }) => code))]
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+    await logSteps(platform, 'one', 10)
+    kept = await checkpointOf(platform, 10)
+    await logSteps(platform, 'two', 10)
+    trust = `log ${(await checkpointOf(platform, 20)).key}\n`
+  })
+  afterAll(() => discard(platform))
+
+  const place = begun + 3
+  it.each([
+    [
+      'a record',
+      `update log_entries set record = replace(record, '"step":4', '"step":5') where log_index = ${place}`,
+      ['record_mismatch', 'link_broken'],
+    ],
+    [
+      'a record and its leaf',
+      `update log_entries set record = replace(record, '"step":4', '"step":5') where log_index = ${place};
+       update log_leaves l set leaf_hash = encode(sha256('\\x00'::bytea || convert_to(e.record, 'UTF8')), 'hex')
+         from log_entries e where e.log_index = ${place} and l.log_index = ${place}`,
+      ['link_broken', 'fork', 'root_mismatch'],
+    ],
+    [
+      'a value',
+      `update log_payloads set body = replace(body, '{"index":3}', '{"index":9}') where log_index = ${place}`,
+      ['payload_mismatch'],
+    ],
+    [
+      'a salt',
+      `update log_payloads set salts = translate(salts, '0123456789', '1234567890') where log_index = ${place}`,
+      ['payload_mismatch'],
+    ],
+    ['a payload that is gone', `delete from log_payloads where log_index = ${place}`, ['payload_lost']],
+    [
+      'a payload of another',
+      `update log_payloads p set salts = q.salts, body = q.body from log_payloads q where p.log_index = ${place} and q.log_index = ${place + 1}`,
+      ['payload_mismatch'],
+    ],
+    ['an entry that is gone', `delete from log_entries where log_index = ${place}`, ['link_broken', 'record_lost']],
+    [
+      'a leaf that is gone',
+      `delete from log_leaves where log_index = ${place}`,
+      ['link_broken', 'record_lost', 'fork', 'root_mismatch'],
+    ],
+    [
+      'a line break in a record',
+      `update log_entries set record = E'\\n' || record where log_index = ${place}`,
+      ['record_mismatch', 'link_broken'],
+    ],
+    [
+      'a line break in a value',
+      `update log_payloads set body = E'\\n' || body where log_index = ${place}`,
+      ['payload_mismatch'],
+    ],
+    [
+      'an event',
+      `update log_records set body = replace(body, 'agent', 'agemt') where log_index = 3`,
+      ['payload_mismatch'],
+    ],
+    ['a policy', `update policy_sets set body = replace(body, 'e', 'f')`, ['policy_set_missing']],
+    [
+      'an earlier checkpoint',
+      `update checkpoints set root = repeat('0', 64) where size = ${begun + 10}`,
+      ['checkpoint_invalid', 'after_mismatch'],
+    ],
+    ['an earlier checkpoint that is gone', `delete from checkpoints where size = ${begun + 10}`, ['after_mismatch']],
+    [
+      'the name of an earlier checkpoint',
+      `update checkpoints set note = replace(note, 'log.example', 'log.exampel') where size = ${begun + 10}`,
+      ['other_log', 'after_mismatch'],
+    ],
+    [
+      'the signature of an earlier checkpoint',
+      `update checkpoints set note = regexp_replace(note, '(— \\S+ ......).', '\\1' || 'A') where size = ${begun + 10}`,
+      ['checkpoint_unsigned', 'after_mismatch'],
+    ],
+  ] as const)('with %s altered is found out', async (_, change, found) => {
+    const tables = ['log_entries', 'log_payloads', 'log_leaves', 'log_records', 'policy_sets', 'checkpoints']
+    sql(`${tables.map((table) => `create table kept_${table} as table ${table};`).join('')} ${change}`)
+    const verdict = await verdictOf()
+    sql(
+      `begin; ${tables.map((table) => `delete from ${table}; insert into ${table} table kept_${table}; drop table kept_${table};`).join('')} commit`,
+    )
+    expect(codes(verdict).sort()).toEqual([...found].sort())
+    expect((await verdictOf()).valid).toBe(true)
+  })
+
+  it('that is older than a checkpoint which was kept is found out', async () => {
+    const now = await checkpointOf(platform, 20)
+    sql(`create table kept_c as table checkpoints; delete from checkpoints where size > ${begun + 10}`)
+    const verdict = await verdictOf('', now.note)
+    sql('insert into checkpoints table kept_c except table checkpoints; drop table kept_c')
+    expect(codes(verdict)).toEqual(['log_shrank'])
+    expect((await verdictOf('', kept.note)).valid).toBe(true)
+  })
+
+  it('names who erased what is gone, and why', async () => {
+    const body = { task_id: 'one', legal_basis: 'GDPR Art. 17(1)(b)' }
+    const erase = () => platform.call('POST', '/api/v1/erasures', { body })
+    expect((await erase()).status).toBe(201)
+    const size = Number(sql('select size from org_log'))
+    await checkpointOf(platform, size - begun)
+    const verdict = await verdictOf()
+    expect(verdict).toMatchObject({
+      valid: true,
+      payloads: { erased: 10, pruned: 0 },
+      removals: [{ type: 'erasure', by: 'operator:local', reason: body.legal_basis, entries: 10 }],
+    })
+    // The erasure itself stands outside this period.
+    const received = sql(
+      `select to_char(received_at + interval '1 ms', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') from log_leaves where log_index = ${begun + 9}`,
+    )
+    const early = await verdictOf(`?to=${received}`)
+    expect(early).toMatchObject({ valid: true, payloads: { erased: 10 }, removals: [{ by: 'operator:local' }] })
+    sql(`update log_records set body = replace(body, '17(1)', '99(1)') where type = 'erasure'`)
+    expect(codes(await verdictOf(`?to=${received}`))).toEqual(['record_invalid', 'payload_lost'])
+    expect(codes(await verdictOf())).toEqual(['payload_mismatch', 'payload_lost'])
+    sql(`update log_records set body = replace(body, '99(1)', '17(1)') where type = 'erasure'`)
+  })
+
+  it('is not found whole with any byte of it changed', async () => {
+    const sound = await downloadBundle(platform)
+    const ends = [
+      ...Array.from({ length: 60 }, (_, at) => at),
+      ...Array.from({ length: 900 }, (_, at) => sound.length - 1 - at),
+    ]
+    const spread = Array.from({ length: 300 }, (_, at) => Math.floor((at * sound.length) / 300))
+    for (const [turn, at] of [...ends, ...spread].entries()) {
+      const bytes = Buffer.from(sound)
+      bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (turn % 8)), at)
+      const path = desk.put('flipped.zip', bytes)
+      const verdict = await verifyBundle({ path, policy: parseTrustPolicy(trust).value, since: null })
+      expect([at, verdict.valid]).toEqual([at, false])
+      if (turn % 40 > 0) continue
+      const other = secondOpinion(path, desk.put('trust.policy', trust))
+      expect([at, other?.valid ?? false]).toEqual([at, false])
+    }
+    for (const length of [0, 1, 100, sound.length - 1, sound.length - 22]) {
+      const verdict = await bothOn(desk.put('cut.zip', sound.subarray(0, length)), trust, desk)
+      expect(verdict.valid).toBe(false)
+    }
+    expect((await bothOn(desk.put('longer.zip', Buffer.concat([sound, Buffer.of(0)])), trust, desk)).valid).toBe(false)
+  })
+})

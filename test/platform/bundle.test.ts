@@ -1,0 +1,133 @@
+// Proof bundles: whatever period is asked for, both verifiers hold it to be sound; whatever is altered, both say so.
+import { formatVerifier, signerOf } from '@svc/engine'
+import type { LogCheckpoint } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
+import { checkpointOf, fast, logSteps, register } from '../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+import { runSvc } from '../support/svc.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+const desk = openDesk()
+afterAll(() => desk.clear())
+
+/** Five hours of a log, an hour a task of forty steps; the clock is the test's own. */
+const hours = ['09', '10', '11', '12', '13'].map((hour) => `2026-03-01T${hour}:00:00.000Z`)
+
+describe.each(['pglite', 'postgresql'] as const)('a bundle on %s', (kind) => {
+  if (kind === 'postgresql' && postgres === null) return it.skip('has no server here', () => undefined)
+  const url = kind === 'postgresql' ? (postgres?.freshDatabase() ?? null) : null
+  let now = Date.parse('2026-03-01T08:00:00Z')
+  let platform: TestPlatform
+  let first: LogCheckpoint
+  let last: LogCheckpoint
+  let trust: string
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: url, env: fast, clock: () => now++ })
+    await register(platform)
+    for (const [index, hour] of hours.entries()) {
+      now = Date.parse(hour)
+      await logSteps(platform, `task ${index}`, 40)
+      last = await checkpointOf(platform, 40 * (index + 1))
+      if (index === 0) first = last
+    }
+    trust = `log ${last.key}\n`
+  })
+  afterAll(() => discard(platform))
+
+  it.each([
+    ['', { event: 5, incident: 1, step: 200 }, 'log_begins', 'as_signed'],
+    [`?from=${hours[1]}`, { step: 160 }, 'neighbour', 'as_signed'],
+    [`?to=${hours[1]}`, { event: 5, incident: 1, step: 40 }, 'log_begins', 'neighbour'],
+    [`?from=${hours[1]}&to=${hours[3]}`, { step: 80 }, 'neighbour', 'neighbour'],
+    ['?from=2026-03-01T11:00:00Z&to=2026-03-01T14:00:00%2B02:00', { step: 40 }, 'neighbour', 'neighbour'],
+    ['?from=2026-03-01T09:30:00Z&to=2026-03-01T09:45:00Z', {}, 'neighbour', 'neighbour'],
+    ['?from=2026-04-01T00:00:00Z', {}, 'neighbour', 'as_signed'],
+    ['?to=2026-01-01T00:00:00Z', {}, 'log_begins', 'neighbour'],
+  ])('of %s is whole', async (query, entries, start, end) => {
+    const path = desk.put('bundle.zip', await downloadBundle(platform, query))
+    const verdict = await bothOn(path, trust, desk)
+    expect(verdict).toMatchObject({ valid: true, findings: [], complete: { start, end }, log: last.origin })
+    expect(verdict.entries).toEqual(entries)
+    expect(verdict.checkpoint).toMatchObject({ size: last.size, root: last.root, key: last.key })
+  })
+
+  it('shows that the log has grown out of a checkpoint that was kept', async () => {
+    const late = `?from=${hours[3]}`
+    const without = desk.put('without.zip', await downloadBundle(platform, late))
+    expect((await bothOn(without, trust, desk, first.note)).findings).toMatchObject([{ code: 'since_unproven' }])
+    const reaching = desk.put('with.zip', await downloadBundle(platform, `${late}&since=${first.size}`))
+    expect((await bothOn(reaching, trust, desk, first.note)).valid).toBe(true)
+    const whole = desk.put('whole.zip', await downloadBundle(platform))
+    expect((await bothOn(whole, trust, desk, first.note)).valid).toBe(true)
+  })
+
+  it('is judged by the command, which a person can read and a program too', async () => {
+    const path = desk.put('bundle.zip', await downloadBundle(platform))
+    const policy = desk.put('own.policy', `# ours\nlog ${last.key}\n`)
+    const text = await runSvc(['verify', path, '--trust', policy])
+    expect([text.code, text.stderr]).toEqual([0, ''])
+    expect(text.stdout).toContain('everything in it holds')
+    expect(text.stdout).toContain('206: 200 step, 5 event, 1 incident')
+    const json = await runSvc(['verify', path, '--trust', policy, '--json'])
+    expect(JSON.parse(json.stdout)).toMatchObject({ valid: true, tasks: { count: 5 } })
+  })
+
+  it.each([
+    ['from=yesterday', 422],
+    ['from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z', 422],
+    ['from=2026-03-01T00:00:00Z&to=2026-03-01T00:00:00Z', 422],
+    ['since=-1', 422],
+    ['since=0', 422],
+    ['other=1', 422],
+  ])('is not made for %s', async (query, status) => {
+    expect((await platform.call('GET', `/api/v1/log/bundle?${query}`)).status).toBe(status)
+  })
+
+  it('is for operators, not for keys', async () => {
+    expect((await platform.call('GET', '/api/v1/log/bundle', { as: 'key' })).status).toBe(403)
+    expect((await platform.call('GET', '/api/v1/log/bundle', { as: null })).status).toBe(401)
+  })
+
+  it.each([
+    ['another log', 'elsewhere'],
+    ['another key of this log', null],
+  ])('is refused by a policy that names %s', async (_, name) => {
+    const path = desk.put('bundle.zip', await downloadBundle(platform))
+    const policy = `log ${keyOf(name ?? last.origin)}\n`
+    expect((await bothOn(path, policy, desk)).findings).toMatchObject([{ code: 'untrusted' }])
+  })
+})
+
+/** A key that nobody here has. */
+const keyOf = (name: string) => formatVerifier(signerOf(name, 'note', Buffer.alloc(32, 7)).verifier)
+
+describe('a file that is no bundle', () => {
+  it.each([
+    ['nothing', Buffer.alloc(0)],
+    ['text', Buffer.from('hello\n')],
+    ['the end of a zip alone', Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex')],
+    ['a directory that points nowhere', Buffer.from(`504b0506${'00'.repeat(8)}ffffffffffffffff0000`, 'hex')],
+  ])('is refused: %s', async (_, bytes) => {
+    const verdict = await bothOn(desk.put('no.zip', bytes), `log ${keyOf('log.example/org/org_1/1')}\n`, desk)
+    expect(verdict.findings).toMatchObject([{ code: 'not_a_bundle' }])
+  })
+
+  it('is told from a trust policy that is none', async () => {
+    const bundle = desk.put('no.zip', 'x')
+    for (const [text, message] of [
+      ['', 'no log is named'],
+      ['log nonsense\n', 'name+id+key'],
+      ['trust me\n', 'none of log, witness, group, quorum'],
+      ['quorum ours\n', 'no witness or group'],
+    ] as const) {
+      const { code, stderr } = await runSvc(['verify', bundle, '--trust', desk.put('bad.policy', text)])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+    }
+    expect((await runSvc(['verify', bundle])).code).toBe(2)
+    expect((await runSvc(['verify', bundle, '--trust', `${desk.folder}/none`])).code).toBe(2)
+    expect((await runSvc(['verify', `${desk.folder}/none`, '--trust', desk.put('p', 'log x')])).code).toBe(2)
+  })
+})

@@ -1,0 +1,82 @@
+// Bundles as an auditor gets and checks them: downloaded over HTTP, verified by the command and by the second verifier.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { BundleVerdict } from '@svc/schemas'
+import { expect } from 'vitest'
+import { parseTrustPolicy } from '../../engine/log/trust.js'
+import { verifyBundle } from '../../engine/verify/verify.js'
+import type { TestPlatform } from './platform.js'
+
+export interface Desk {
+  readonly folder: string
+  /** Writes a file and answers its path. */
+  readonly put: (name: string, content: string | Uint8Array) => string
+  readonly clear: () => void
+}
+
+/** A folder of an auditor's own. */
+export function openDesk(): Desk {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-auditor-'))
+  return {
+    folder,
+    put: (name, content) => {
+      writeFileSync(join(folder, name), content)
+      return join(folder, name)
+    },
+    clear: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+export async function downloadBundle(platform: TestPlatform, query = ''): Promise<Buffer> {
+  const headers = { authorization: `Bearer ${platform.operator_token}` }
+  const response = await fetch(`${platform.url}/api/v1/log/bundle${query}`, { headers })
+  const bytes = Buffer.from(await response.arrayBuffer())
+  if (response.status !== 200) throw new Error(`${response.status}: ${bytes.toString()}`)
+  expect(response.headers.get('content-type')).toBe('application/zip')
+  return bytes
+}
+
+const second = fileURLToPath(new URL('../verifier/verify.py', import.meta.url))
+const python = spawnSync('python3', ['--version']).status === 0
+if (!python) console.log('skipped: no python3 on this machine, so that only one verifier is asked')
+
+export interface SecondVerdict {
+  readonly valid: boolean
+  readonly codes: readonly string[]
+  readonly entries: Readonly<Record<string, number>>
+  readonly payloads: BundleVerdict['payloads']
+}
+
+/** What the second verifier says; null where there is no Python. */
+export function secondOpinion(bundle: string, trust: string, since: string | null = null): SecondVerdict | null {
+  if (!python) return null
+  const args = ['-B', second, bundle, trust, ...(since === null ? [] : [since])]
+  const { stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' })
+  if (stdout === '') throw new Error(stderr)
+  return JSON.parse(stdout) as SecondVerdict
+}
+
+/** The verdict of the first verifier, which the second must share, finding by finding. */
+export async function bothOn(
+  bundle: string,
+  trust_text: string,
+  desk: Desk,
+  since: string | null = null,
+): Promise<BundleVerdict> {
+  const { value: policy, errors } = parseTrustPolicy(trust_text)
+  expect(errors).toEqual([])
+  const verdict = await verifyBundle({ path: bundle, policy, since })
+  const kept = since === null ? null : desk.put('since.note', since)
+  const other = secondOpinion(bundle, desk.put('trust.policy', trust_text), kept)
+  if (other === null) return verdict
+  const codes = [...new Set(verdict.findings.map(({ code }) => code))].sort()
+  expect([other.valid, other.codes]).toEqual([verdict.valid, codes])
+  if (verdict.log !== null) {
+    expect(other.entries).toEqual(verdict.entries)
+    expect(other.payloads).toEqual(verdict.payloads)
+  }
+  return verdict
+}
