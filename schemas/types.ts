@@ -552,14 +552,43 @@ export interface EngineIntervals {
 }
 
 /**
- * What has been erased, and what could not be reached.
+ * A page of erasures, newest first.
  */
-export interface ErasedTask {
-  id: string
+export interface ErasureList {
+  erasures: Erasure[]
+  total: number
+  next_cursor: string | null
+}
+
+/**
+ * What is to be erased, a task or all that names a subject, and why that is allowed.
+ */
+export type ErasureRequest = {
   /**
    * The task
    */
-  task_id: string
+  task_id?: string
+  /**
+   * Steps whose properties.data.subject_id is this
+   */
+  subject_id?: string
+  /**
+   * Why it may be erased, such as GDPR Art. 17(1)(b)
+   */
+  legal_basis: string
+} & {
+  [k: string]: unknown
+}
+
+/**
+ * What has been erased, and what could not be reached.
+ */
+export interface ErasureResult {
+  id: string
+  /**
+   * The task; null when it was by subject, who is not named
+   */
+  task_id: string | null
   /**
    * Why it may be erased, such as GDPR Art. 17(1)(b)
    */
@@ -577,29 +606,10 @@ export interface ErasedTask {
    * Where copies may be
    */
   not_reached: string[]
-}
-
-/**
- * A page of erasures, newest first.
- */
-export interface ErasureList {
-  erasures: Erasure[]
-  total: number
-  next_cursor: string | null
-}
-
-/**
- * What is to be erased, and why that is allowed.
- */
-export interface ErasureRequest {
   /**
-   * The task
+   * Tasks that these entries are of
    */
-  task_id: string
-  /**
-   * Why it may be erased, such as GDPR Art. 17(1)(b)
-   */
-  legal_basis: string
+  tasks: number
 }
 
 /**
@@ -608,9 +618,9 @@ export interface ErasureRequest {
 export interface Erasure {
   id: string
   /**
-   * The task
+   * The task; null when it was by subject, who is not named
    */
-  task_id: string
+  task_id: string | null
   /**
    * Why it may be erased, such as GDPR Art. 17(1)(b)
    */
@@ -624,6 +634,10 @@ export interface Erasure {
    * Entries whose payload was erased
    */
   entries: number
+  /**
+   * Tasks that these entries are of
+   */
+  tasks: number
 }
 
 /**
@@ -729,6 +743,45 @@ export interface EvidenceStep {
    * Its name
    */
   step_name: string | null
+}
+
+/**
+ * A page of holds.
+ */
+export interface HoldList {
+  holds: Hold[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+}
+
+/**
+ * What may neither be erased nor pruned from now on, and why.
+ */
+export interface HoldRequest {
+  /**
+   * The task; left out, everything
+   */
+  task_id?: string
+  reason: string
+}
+
+/**
+ * What may neither be erased nor pruned for now.
+ */
+export interface Hold {
+  id: string
+  /**
+   * The task; null holds everything
+   */
+  task_id: string | null
+  reason: string
+  placed_by: string
+  placed_at: string
+  released_by: string | null
+  released_at: string | null
 }
 
 /**
@@ -1672,6 +1725,32 @@ export interface Problem {
 }
 
 /**
+ * Entries that were taken out of the log, and the bundle that holds them.
+ */
+export interface Prune {
+  id: string
+  /**
+   * Everything pruned was received before
+   */
+  before: string
+  entries: number
+  /**
+   * Name of the bundle in the archive folder
+   */
+  archive: string
+  /**
+   * Lower-case hex SHA-256
+   */
+  archive_sha256: string
+  /**
+   * Kind and id of who did it
+   */
+  pruned_by: string
+  pruned_at: string
+  legal_basis: string
+}
+
+/**
  * Answer of GET /readyz of the local engine.
  */
 export interface Readiness {
@@ -1725,6 +1804,27 @@ export interface ReleasedReservation {
    * False when there was no such reservation any more
    */
   released: boolean
+}
+
+/**
+ * How long entries are to be kept.
+ */
+export interface RetentionRequest {
+  /**
+   * At least 184 (AI Act Art. 19 and 26(6))
+   */
+  retention_days: number
+}
+
+/**
+ * How long entries are kept, and what has been pruned.
+ */
+export interface Retention {
+  /**
+   * At least 184 (AI Act Art. 19 and 26(6))
+   */
+  retention_days: number
+  prunes: Prune[]
 }
 
 /**

@@ -17,6 +17,7 @@ const outputs = [
   ['library/files.ts', libraryFiles],
   ['engine/source/baseline-manifest.ts', baselineManifest],
   ['engine/verify/svc-verify.mjs', oneFileVerifier],
+  ['docs/attacks.md', attackTable],
 ]
 
 const stale = []
@@ -130,4 +131,10 @@ async function oneFileVerifier() {
   const about =
     '// svc verify, offline and without dependencies: node svc-verify.mjs --help\n// SPDX-License-Identifier: Apache-2.0\n'
   return `#!/usr/bin/env node\n${header}${about}${chunk.code}`
+}
+
+/** What each attack on the log came out as, just now. */
+async function attackTable() {
+  const { attackTable: run } = await import('../engine/dist/attacks/demo.js')
+  return run()
 }

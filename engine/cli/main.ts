@@ -1,6 +1,7 @@
 // The command `svc`. Each command's work is loaded when it is asked for, so that none pays for the others.
 import { Command, CommanderError } from 'commander'
 import { version } from '../version.js'
+import { attackDemoCommand } from './attack-demo.js'
 import { explainCommand } from './explain.js'
 import { importCommand } from './import.js'
 import { rulesCommand } from './rules.js'
@@ -16,15 +17,11 @@ const program = new Command('svc')
   .showHelpAfterError('(run with --help for an example)')
   .exitOverride()
 
-for (const command of [
-  serveCommand(),
-  explainCommand(),
-  importCommand(),
-  rulesCommand(),
-  verifyCommand(),
-  witnessCommand(),
-])
-  program.addCommand(command.exitOverride())
+const commands = [
+  ...[serveCommand(), explainCommand(), importCommand(), rulesCommand()],
+  ...[verifyCommand(), witnessCommand(), attackDemoCommand()],
+]
+for (const command of commands) program.addCommand(command.exitOverride())
 
 try {
   await program.parseAsync()

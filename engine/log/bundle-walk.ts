@@ -42,6 +42,7 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
   const known = [...removals]
   const [erased, pruned] = [new Gone(), new Gone()]
   const counts: Record<string, number> = {}
+  const used = new Set<string>()
   let present = 0
   let last_received_at = ''
   let last_after = 0
@@ -87,6 +88,7 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
       if (record.type === 'step') {
         const wrong = tasks.add(record, hex(leaf))
         if (wrong !== null) report('link_broken', at, wrong)
+        if (payload !== null) used.add(record.policy_set)
         if (payload !== null && !policy_sets.has(record.policy_set))
           report('policy_set_missing', at, `the policies \`${record.policy_set}\` it was judged by are not here`)
       }
@@ -106,6 +108,9 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
       const cut = pruned.notCovered(prunes)
       if (cut !== null)
         report('record_lost', `entry ${cut}`, 'its record is gone, and the log does not say that it was pruned')
+      for (const digest of policy_sets)
+        if (!used.has(digest))
+          report('policy_set_unused', null, `no step here was judged by the policies \`${digest}\``)
       const complete = completeness(manifest, neighbours, prunes)
       if (complete.start === 'unproven')
         report('incomplete', null, 'nothing shows that no entry before these is of the period')

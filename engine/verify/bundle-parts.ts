@@ -5,11 +5,13 @@ import {
   type BundledAuthority,
   type BundledCheckpoint,
   bundleFiles,
+  isHash,
   manifestStatement,
   parseBundleManifest,
 } from '../log/bundle.js'
 import type { Report } from '../log/bundle-walk.js'
 import { openPayload, readRecord } from '../log/bundled-record.js'
+import { canonical } from '../log/canonical.js'
 import { verifyConsistency, verifyInclusion } from '../log/merkle.js'
 import { type Checkpoint, type Note, parseCheckpoint, parseNote, parseVerifier, verifySignature } from '../log/note.js'
 import { leafHash } from '../log/record.js'
@@ -71,9 +73,9 @@ export async function soundCheckpoints(
   const name = bundleFiles.checkpoints
   const sound: BundledCheckpoint[] = []
   for await (const line of linesOf(name, archive.content(name))) {
-    const listed = parsed<BundledCheckpoint>(name, line)
+    const listed = parsed<BundledCheckpoint>(name, line, isCheckpoint)
     const where = `checkpoint ${listed.size}`
-    const read = readCheckpoint(String(listed.note))
+    const read = readCheckpoint(listed.note)
     const says = read?.checkpoint
     if (read === null || says === undefined || says.size !== listed.size || hex(says.root) !== listed.root) {
       report('checkpoint_invalid', where, 'its note says something else')
@@ -110,10 +112,10 @@ export async function provenRemovals(
   const name = bundleFiles.authority
   const removals: Removal[] = []
   for await (const line of linesOf(name, archive.content(name))) {
-    const { log_index, record, salts, body, proof } = parsed<BundledAuthority>(name, line)
+    const { log_index, record, salts, body, proof } = parsed<BundledAuthority>(name, line, isAuthority)
     const where = `entry ${log_index}`
-    const [hash, root] = [bytesOfHex(leafHash(String(record))), bytesOfHex(checkpoint.root)]
-    const { value } = readRecord(String(record))
+    const [hash, root] = [bytesOfHex(leafHash(record)), bytesOfHex(checkpoint.root)]
+    const { value } = readRecord(record)
     const opened = value === null ? null : openPayload(`{"salts":${salts},"values":${body}}`, value).value
     const removal = value === null || opened === null ? null : removalIn(value.type, opened, log_index)
     if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root))
@@ -133,16 +135,35 @@ export async function policyDigests(archive: Archive): Promise<Set<string>> {
   return digests
 }
 
-/** INVARIANT (the manifest is signed): what stands in a listed file is what the log wrote, so its shape can be relied on. */
-function parsed<T>(name: string, line: string): T {
+type Members = Readonly<Record<string, unknown>>
+
+function parsed<T>(name: string, line: string, isOne: (members: Members) => boolean): T {
   const reading = parseStrictJson(line)
   if (reading.problem !== null)
     throw new Unreadable('not_a_bundle', name, `a line cannot be read: ${reading.problem.message}`)
-  return reading.value as T
+  const { value } = reading
+  const isWritten = typeof value === 'object' && value !== null && canonical(value) === line
+  if (isWritten && isOne(value as Members)) return value as T
+  throw new Unreadable('not_a_bundle', name, 'a line says something else than it should')
+}
+
+function isCheckpoint({ size, root, note, proof }: Members): boolean {
+  return (
+    Number.isSafeInteger(size) && isHash(root) && typeof note === 'string' && (proof === undefined || isProof(proof))
+  )
+}
+
+function isAuthority({ log_index, record, salts, body, proof }: Members): boolean {
+  const texts = [record, salts, body].every((text) => typeof text === 'string')
+  return Number.isSafeInteger(log_index) && texts && isProof(proof)
+}
+
+function isProof(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isHash)
 }
 
 function bytesOfHex(text: string): Buffer {
-  return Buffer.from(String(text), 'hex')
+  return Buffer.from(text, 'hex')
 }
 
 function hex(bytes: Uint8Array): string {

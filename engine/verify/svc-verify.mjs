@@ -961,6 +961,7 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 	const known = [...removals];
 	const [erased, pruned] = [new Gone(), new Gone()];
 	const counts = {};
+	const used = /* @__PURE__ */ new Set();
 	let present = 0;
 	let last_received_at = "";
 	let last_after = 0;
@@ -1001,6 +1002,7 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 			if (record.type === "step") {
 				const wrong = tasks.add(record, hex$1(leaf));
 				if (wrong !== null) report("link_broken", at, wrong);
+				if (payload !== null) used.add(record.policy_set);
 				if (payload !== null && !policy_sets.has(record.policy_set)) report("policy_set_missing", at, `the policies \`${record.policy_set}\` it was judged by are not here`);
 			}
 			if (payload === null) return;
@@ -1018,6 +1020,7 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 			const prunes = known.filter(({ type }) => type === "prune");
 			const cut = pruned.notCovered(prunes);
 			if (cut !== null) report("record_lost", `entry ${cut}`, "its record is gone, and the log does not say that it was pruned");
+			for (const digest of policy_sets) if (!used.has(digest)) report("policy_set_unused", null, `no step here was judged by the policies \`${digest}\``);
 			const complete = completeness(manifest, neighbours, prunes);
 			if (complete.start === "unproven") report("incomplete", null, "nothing shows that no entry before these is of the period");
 			if (complete.end === "unproven") report("incomplete", null, "nothing shows that no entry after these is of the period");
@@ -1349,9 +1352,9 @@ async function soundCheckpoints(archive, { origin, records, checkpoint }, policy
 	const name = bundleFiles.checkpoints;
 	const sound = [];
 	for await (const line of linesOf(name, archive.content(name))) {
-		const listed = parsed(name, line);
+		const listed = parsed(name, line, isCheckpoint);
 		const where = `checkpoint ${listed.size}`;
-		const read = readCheckpoint(String(listed.note));
+		const read = readCheckpoint(listed.note);
 		const says = read?.checkpoint;
 		if (read === null || says === void 0 || says.size !== listed.size || hex(says.root) !== listed.root) {
 			report("checkpoint_invalid", where, "its note says something else");
@@ -1375,10 +1378,10 @@ async function provenRemovals(archive, { checkpoint }, report) {
 	const name = bundleFiles.authority;
 	const removals = [];
 	for await (const line of linesOf(name, archive.content(name))) {
-		const { log_index, record, salts, body, proof } = parsed(name, line);
+		const { log_index, record, salts, body, proof } = parsed(name, line, isAuthority);
 		const where = `entry ${log_index}`;
-		const [hash, root] = [bytesOfHex(leafHash(String(record))), bytesOfHex(checkpoint.root)];
-		const { value } = readRecord(String(record));
+		const [hash, root] = [bytesOfHex(leafHash(record)), bytesOfHex(checkpoint.root)];
+		const { value } = readRecord(record);
 		const opened = value === null ? null : openPayload(`{"salts":${salts},"values":${body}}`, value).value;
 		const removal = value === null || opened === null ? null : removalIn(value.type, opened, log_index);
 		if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root)) report("not_in_log", where, "nothing shows that this entry is in the log");
@@ -1393,13 +1396,29 @@ async function policyDigests(archive) {
 	for await (const line of linesOf(name, archive.content(name))) digests.add(createHash("sha256").update(line).digest("hex"));
 	return digests;
 }
-function parsed(name, line) {
+function parsed(name, line, isOne) {
 	const reading = parseStrictJson(line);
 	if (reading.problem !== null) throw new Unreadable("not_a_bundle", name, `a line cannot be read: ${reading.problem.message}`);
-	return reading.value;
+	const { value } = reading;
+	if (typeof value === "object" && value !== null && canonical(value) === line && isOne(value)) return value;
+	throw new Unreadable("not_a_bundle", name, "a line says something else than it should");
+}
+function isCheckpoint({ size, root, note, proof }) {
+	return Number.isSafeInteger(size) && isHash(root) && typeof note === "string" && (proof === void 0 || isProof(proof));
+}
+function isAuthority({ log_index, record, salts, body, proof }) {
+	const texts = [
+		record,
+		salts,
+		body
+	].every((text) => typeof text === "string");
+	return Number.isSafeInteger(log_index) && texts && isProof(proof);
+}
+function isProof(value) {
+	return Array.isArray(value) && value.every(isHash);
 }
 function bytesOfHex(text) {
-	return Buffer.from(String(text), "hex");
+	return Buffer.from(text, "hex");
 }
 function hex(bytes) {
 	return Buffer.from(bytes).toString("hex");

@@ -44,6 +44,8 @@ export interface EarlierStep extends Candidate {
 
 /** An entry placed by this batch, with what its violations make of it. */
 export interface PlacedEntry extends NewEntry {
+  /** Whose data it carries, as its sender says. */
+  readonly subjects: readonly string[]
   readonly rules: AgentRules
   readonly violations: LoggedStep['violations']
   readonly risk_score: number

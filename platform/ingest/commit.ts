@@ -7,8 +7,9 @@ import { soleActiveAgents } from '../store/agents.js'
 import { type Database, type Transaction, withTransaction } from '../store/db.js'
 import { appendEntries, findSteps, lockLog, readHeads, readTail } from '../store/log.js'
 import type { Scope } from '../store/scope.js'
+import { type NamedSubject, rememberSubjects } from '../store/subjects.js'
 import { insertViolations } from '../store/violations.js'
-import { type Batch, type Item, type Outcome, stepKey } from './batch.js'
+import { type Batch, type Item, type Outcome, type PlacedEntry, stepKey } from './batch.js'
 import type { Histories } from './histories.js'
 import type { Partitions } from './partitions.js'
 import { namedAgent, place } from './place.js'
@@ -42,6 +43,7 @@ export async function commitBatch(
         const appended = appendEntries(scope, tx, batch)
         meanwhile()
         await appended
+        await rememberSubjects(scope, tx, batch.placed.flatMap(namedSubjects))
         await insertViolations(scope, tx, batch.placed)
         await raiseIncidents(scope, tx, batch.received_at, foundViolations(batch.placed))
       }
@@ -57,6 +59,10 @@ export async function commitBatch(
     )
     throw error
   }
+}
+
+function namedSubjects({ subjects, entry: { log_index } }: PlacedEntry): NamedSubject[] {
+  return subjects.map((subject) => ({ subject, log_index }))
 }
 
 async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, items: readonly Item[]): Promise<Batch> {

@@ -8,6 +8,7 @@ import { type AcceptedStep, acceptedStep, evaluationSummary, makeEntry } from '.
 import type { CachedHistory } from './histories.js'
 import { type Candidate, isSameStep } from './replay.js'
 import type { AgentRules } from './rulebook.js'
+import { subjectsOf } from './subject.js'
 import { stepViolation } from './violations.js'
 
 /** Places `item`; the batch's heads, histories and candidates for replay then include it. */
@@ -17,7 +18,10 @@ export function place(batch: Batch, item: Item): Outcome {
   const rules = writerOf(batch, item, head)
   if (rules instanceof PlatformError) return { error: rules }
   const step = acceptedStep(request, rules.agent.agent_id)
-  const sent = { step, client_prev_hash: request.prev_hash ?? null, api_key_id: item.key.key_id, payload: item.payload }
+  const sent = {
+    ...{ step, client_prev_hash: request.prev_hash ?? null, api_key_id: item.key.key_id, payload: item.payload },
+    subjects: subjectsOf(request),
+  }
   const candidates = batch.earlier.get(stepKey(request.task_id, step.step)) ?? []
   const again = candidates.find((candidate) => isSameStep(candidate, step, sent.client_prev_hash))
   if (again !== undefined) return { status: 200, replayed: true, entry: answerOf(again, again.violations) }
@@ -62,6 +66,7 @@ interface SentStep {
   readonly client_prev_hash: string | null
   readonly api_key_id: string
   readonly payload: Item['payload']
+  readonly subjects: readonly string[]
 }
 
 /** Judges the step on the history before it, then makes its entry. */
@@ -100,7 +105,7 @@ function judgeAndMake(
     evaluationSummary(decision, rules.policies),
   )
   const violations = decision.policies.flatMap(stepViolation)
-  return { ...made, rules, violations, risk_score: decision.risk_score }
+  return { ...made, rules, violations, risk_score: decision.risk_score, subjects: sent.subjects }
 }
 
 function remember(

@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib'
 import {
   afterSizeIn,
   bundleFiles,
+  canonical,
   consistencyRanges,
   type Hash,
   inclusionRanges,
@@ -86,11 +87,11 @@ export async function makeBundle(
     for (const { note, ...listed } of await checkpointsOf(scope, tx, { from: first, to: end }, wanted)) {
       const shown = listed.size > first && listed.size <= end
       const proof = shown ? {} : { proof: (await hashes(consistencyRanges(listed.size, size))).map(hex) }
-      await file(bundleFiles.checkpoints).write(`${JSON.stringify({ ...listed, note, ...proof })}\n`)
+      await file(bundleFiles.checkpoints).write(`${canonical({ ...listed, note, ...proof })}\n`)
     }
     for (const { log_index, record, salts, body } of plan.authority) {
       const proof = (await hashes(inclusionRanges(log_index, size))).map(hex)
-      await file(bundleFiles.authority).write(`${JSON.stringify({ log_index, record, salts, body, proof })}\n`)
+      await file(bundleFiles.authority).write(`${canonical({ log_index, record, salts, body, proof })}\n`)
     }
     for (const body of await policySetBodies(scope, tx, [...named.policy_sets].sort()))
       await file(bundleFiles.policy_sets).write(`${oneLine(body)}\n`)
@@ -148,11 +149,12 @@ async function writeLeaves(
     for (let index = from; index < to; index++) {
       const { record = null, salts = null, body = null, leaf_hash } = rows.get(index) ?? {}
       texts.push(`${oneLine(record ?? 'null')}\n`)
-      if (index >= entries.first && index < entries.end) payloads.push(`${oneLine(payloadLine(salts, body))}\n`)
+      const isInPeriod = index >= entries.first && index < entries.end
+      if (isInPeriod) payloads.push(`${oneLine(payloadLine(salts, body))}\n`)
       leaves.push(hashIn(leaf_hash))
       named.sizes.add(afterSizeIn(record ?? ''))
       const policy_set = policySetIn(record ?? '')
-      if (policy_set !== null) named.policy_sets.add(policy_set)
+      if (isInPeriod && policy_set !== null) named.policy_sets.add(policy_set)
     }
     await file(bundleFiles.records).write(texts.join(''))
     await file(bundleFiles.payloads).write(payloads.join(''))

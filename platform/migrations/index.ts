@@ -6,6 +6,7 @@ import * as tree from './0002-tree.js'
 import * as engines from './0003-engines.js'
 import * as records from './0004-records.js'
 import * as erasures from './0005-erasures.js'
+import * as keeping from './0006-keeping.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -13,6 +14,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0003-engines', migration: engines },
   { name: '0004-records', migration: records },
   { name: '0005-erasures', migration: erasures },
+  { name: '0006-keeping', migration: keeping },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -1,5 +1,5 @@
 import type { ErasureRequest } from '@svc/schemas'
-import { eraseTask } from '../commands/erase-task.js'
+import { erase } from '../commands/erase.js'
 import { byOperator, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
 import { listErasures } from '../store/lists.js'
@@ -11,14 +11,14 @@ export const erasureRoutes: readonly Route[] = [
   {
     method: 'post',
     path: '/api/v1/erasures',
-    summary: 'Erase what the steps of a task carried; the chain and its proofs stay whole',
+    summary: 'Erase what the steps of a task carried, or those that name a subject; chains and proofs stay whole',
     tag,
     access: byOperator,
     body: 'erasure-request',
-    responses: { 201: 'erased-task' },
+    responses: { 201: 'erasure-result' },
     handle: async ({ platform, scope, body }) => ({
       status: 201,
-      body: await eraseTask(platform, scope, body as ErasureRequest),
+      body: await erase(platform, scope, body as ErasureRequest),
     }),
   },
   {

@@ -86,7 +86,7 @@ describe.skipIf(postgres === null)('a bundle', () => {
       `update log_records set body = replace(body, 'agent', 'agemt') where log_index = 3`,
       ['payload_mismatch'],
     ],
-    ['a policy', `update policy_sets set body = replace(body, 'e', 'f')`, ['policy_set_missing']],
+    ['a policy', `update policy_sets set body = replace(body, 'e', 'f')`, ['policy_set_missing', 'policy_set_unused']],
     [
       'an earlier checkpoint',
       `update checkpoints set root = repeat('0', 64) where size = ${begun + 10}`,

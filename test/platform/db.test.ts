@@ -80,7 +80,7 @@ await forEachDatabase('the database', ({ kind, fresh }) => {
 
   it('is of the kind the configuration names, and says where its migrations stand', async () => {
     expect(db.kind).toBe(kind)
-    expect(await lastMigration(db)).toBe('0005-erasures')
+    expect(await lastMigration(db)).toBe('0006-keeping')
   })
 
   it('changes nothing when it is migrated again', async () => {
@@ -222,7 +222,7 @@ describe('a data directory', () => {
     })
     await holder.kill9()
     const db = await openDatabase(config)
-    expect(await lastMigration(db)).toBe('0005-erasures')
+    expect(await lastMigration(db)).toBe('0006-keeping')
     await db.close()
   })
 

@@ -1,5 +1,5 @@
 // What a task carried can be erased: nothing of it is left, everything else still holds, and loss is told from erasure.
-import type { ErasedTask, InclusionProof, LogDetail, LoggedStep, Verification } from '@svc/schemas'
+import type { ErasureResult, InclusionProof, LogDetail, LoggedStep, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
@@ -25,7 +25,7 @@ describe.skipIf(postgres === null)('erasing a task', () => {
   const verify = async (task_id = 'private') =>
     (await platform.call<Verification>('GET', `/api/v1/tasks/${task_id}/verify`)).body
   const erase = (body: object, as: 'key' | 'operator' = 'operator') =>
-    platform.call<ErasedTask>('POST', '/api/v1/erasures', { as, body })
+    platform.call<ErasureResult>('POST', '/api/v1/erasures', { as, body })
   /** Tables in which a row holds the secret. */
   const holding = () =>
     sql(

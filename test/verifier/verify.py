@@ -118,6 +118,8 @@ class Bundle:
             self.walk()
         except Broken as error:
             self.codes.append(str(error))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            self.codes.append("not_a_bundle")
 
     def read_manifest(self, trust):
         if list(self.zip.files) != LISTED + ["manifest.json", "manifest.note"]:
@@ -156,7 +158,7 @@ class Bundle:
             self.codes.append("quorum_missing")
         self.roots, stem = {0: {EMPTY}}, self.origin.rsplit("/", 1)[0]
         for line in self.zip.lines("checkpoints.jsonl"):
-            listed = parse(line.decode())
+            listed = self.written(line)
             size, root = listed["size"], bytes.fromhex(listed["root"])
             note = parse_note(listed["note"])
             says = note and parse_checkpoint(note[0])
@@ -195,7 +197,7 @@ class Bundle:
     def read_removals(self):
         self.removals = []
         for line in self.zip.lines("authority.jsonl"):
-            said = parse(line.decode())
+            said = self.written(line)
             leaf = hashlib.sha256(b"\0" + said["record"].encode()).digest()
             proof = [bytes.fromhex(one) for one in said["proof"]]
             if not included(leaf, said["log_index"], self.size, proof, self.root):
@@ -205,6 +207,14 @@ class Bundle:
             values = record and self.opened('{"salts":%s,"values":%s}' % (said["salts"], said["body"]), record)
             if not values or not self.removal(record["type"], values):
                 self.codes.append("record_invalid")
+
+    @staticmethod
+    def written(line):
+        """The value of a line that is written in the one way."""
+        value = parse(line.decode())
+        if canonical(value) != line.decode():
+            raise Broken("not_a_bundle")
+        return value
 
     def removal(self, kind, values):
         """Takes note of an entry that says what was removed."""
@@ -273,7 +283,7 @@ class Bundle:
             raise Broken("not_a_bundle")
         hashes = [nodes[at : at + 32] for at in range(0, len(nodes), 32)]
         self.policy_sets = {sha(line) for line in self.zip.lines("policy_sets.jsonl")}
-        self.tasks, self.erased, self.pruned = {}, [], []
+        self.tasks, self.erased, self.pruned, self.used = {}, [], [], set()
         self.last, self.last_after, self.before, self.after = "", 0, None, None
         tree = Tree()
         for (level, _), value in zip(left, hashes):
@@ -345,8 +355,10 @@ class Bundle:
             self.codes.append("link_broken")
             return
         self.tasks[record["task_id"]] = (record["seq"], leaf, record["agent_id"])
-        if inside and record["policy_set"] not in self.policy_sets:
-            self.codes.append("policy_set_missing")
+        if inside:
+            self.used.add(record["policy_set"])
+            if record["policy_set"] not in self.policy_sets:
+                self.codes.append("policy_set_missing")
 
     def finish(self):
         period = self.manifest["period"]
@@ -354,6 +366,8 @@ class Bundle:
             given = [places for one, entries, _ in self.removals if one == kind for places in entries]
             if any(not any(first <= index <= last for first, last in given) for index in gone):
                 self.codes.append(code)
+        if self.policy_sets - self.used:
+            self.codes.append("policy_set_unused")
         self.payloads.update(erased=len(self.erased), pruned=len(self.pruned))
         early = self.before is not None and period["from"] is not None and self.before < period["from"]
         cut = any(kind == "prune" and before and period["from"] and before <= period["from"] for kind, _, before in self.removals)

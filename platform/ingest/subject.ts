@@ -1,0 +1,15 @@
+// Whose data a step carries, as its sender says: `properties.data.subject_id`, nested or dotted.
+import type { LogRequest } from '@svc/schemas'
+
+/** The subjects that a step names; nearly always none. */
+export function subjectsOf({ properties }: LogRequest): string[] {
+  if (properties === undefined || properties === null) return []
+  const { data } = properties
+  const nested = typeof data === 'object' && data !== null ? (data as Readonly<Record<string, unknown>>) : {}
+  const said = [nested.subject_id, properties['data.subject_id']].filter(isName).map(String)
+  return [...new Set(said)]
+}
+
+function isName(value: unknown): value is string | number {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number'
+}

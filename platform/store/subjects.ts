@@ -1,0 +1,49 @@
+// Where the data of a subject is. Subjects are kept as keyed hashes, which say nothing once the rows they stand in are gone.
+import { createHmac } from 'node:crypto'
+import type { Transaction } from './db.js'
+import type { Scope } from './scope.js'
+
+export interface NamedSubject {
+  readonly subject: string
+  readonly log_index: number
+}
+
+/** Remembers who the data of these entries is of. */
+export async function rememberSubjects(scope: Scope, tx: Transaction, named: readonly NamedSubject[]): Promise<void> {
+  if (named.length === 0) return
+  const key = await subjectKey(scope, tx)
+  await tx.query(
+    `insert into subject_places (org_id, subject, log_index)
+     select $1, u.subject, u.log_index from unnest($2::bytea[], $3::bigint[]) as u(subject, log_index)`,
+    [scope.org_id, named.map(({ subject }) => hashed(key, subject)), named.map(({ log_index }) => log_index)],
+  )
+}
+
+/** Places of the entries that name the subject and still carry something, ascending. */
+export async function placesOfSubject(scope: Scope, tx: Transaction, subject: string): Promise<number[]> {
+  const rows = await tx.query<{ log_index: number }>(
+    'select log_index from subject_places where org_id = $1 and subject = $2 order by log_index',
+    [scope.org_id, hashed(await subjectKey(scope, tx), subject)],
+  )
+  return rows.map(({ log_index }) => log_index)
+}
+
+/** Forgets whose data was in these entries. */
+export async function forgetSubjects(scope: Scope, tx: Transaction, places: readonly number[]): Promise<void> {
+  await tx.query('delete from subject_places where org_id = $1 and log_index = any($2::bigint[])', [
+    scope.org_id,
+    places,
+  ])
+}
+
+async function subjectKey(scope: Scope, tx: Transaction): Promise<Buffer> {
+  const [row] = await tx.query<{ subject_key: Buffer }>('select subject_key from org_log where org_id = $1', [
+    scope.org_id,
+  ])
+  if (row === undefined) throw new Error(`organization \`${scope.org_id}\` has no log`)
+  return row.subject_key
+}
+
+function hashed(key: Buffer, subject: string): Buffer {
+  return createHmac('sha256', key).update(subject).digest()
+}

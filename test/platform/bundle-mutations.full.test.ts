@@ -1,0 +1,141 @@
+// Random changes of a bundle: of its bytes on their way, and of its contents by somebody who can sign for a bundle.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inflateRawSync } from 'node:zlib'
+import { signerOf } from '@svc/engine'
+import type { BundleManifest } from '@svc/schemas'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { packBundle } from '../../engine/attacks/pack.js'
+import { parseTrustPolicy } from '../../engine/log/trust.js'
+import { contentOffsets, directoryOffset, readDirectory } from '../../engine/log/zip.js'
+import { verifyBundle } from '../../engine/verify/verify.js'
+import { downloadBundle, openDesk, secondOpinion } from '../support/bundle.js'
+import { checkpointOf, fast, logSteps, register } from '../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+
+const mutations = Number(process.env.SVC_MUTATIONS ?? 4000)
+const desk = openDesk()
+afterAll(() => desk.clear())
+
+/** The contents of a bundle by the names of its files. */
+function unpacked(bundle: Buffer): Map<string, Buffer> {
+  const at = directoryOffset(bundle.subarray(-22), bundle.length) ?? 0
+  const entries = readDirectory(bundle.subarray(at)) ?? []
+  const offsets = contentOffsets(entries)
+  return new Map(
+    entries.map(({ name, deflated, packed }, index) => {
+      const start = offsets[index] ?? 0
+      const bytes = bundle.subarray(start, start + packed)
+      return [name, deflated ? inflateRawSync(bytes) : bytes]
+    }),
+  )
+}
+
+describe('a bundle', () => {
+  let platform: TestPlatform
+  let sound: Buffer
+  let trust: string
+  let now = Date.parse('2026-03-01T09:00:00Z')
+  beforeAll(async () => {
+    platform = await startPlatform({ env: fast, clock: () => now++ })
+    await register(platform)
+    await logSteps(platform, 'one', 6)
+    await checkpointOf(platform, 6)
+    now = Date.parse('2026-03-01T09:40:00Z')
+    await platform.call('POST', '/api/v1/erasures', { body: { task_id: 'one', legal_basis: 'a test' } })
+    now = Date.parse('2026-03-01T10:00:00Z')
+    await logSteps(platform, 'two', 5)
+    trust = `log ${(await checkpointOf(platform, 6 + 2 + 5)).key}\n`
+    // It ends before the erasure, and begins after the first events.
+    sound = await downloadBundle(platform, '?from=2026-03-01T09:00:00.004Z&to=2026-03-01T09:30:00Z')
+  })
+  afterAll(() => discard(platform))
+
+  const isValid = async (bytes: Buffer) => {
+    const path = desk.put('bundle.zip', bytes)
+    return (await verifyBundle({ path, policy: parseTrustPolicy(trust).value, since: null })).valid
+  }
+  const alsoFor = (second: boolean) =>
+    second ? secondOpinion(join(desk.folder, 'bundle.zip'), desk.put('trust.policy', trust))?.valid : undefined
+
+  it('holds', async () => {
+    expect(await isValid(sound)).toBe(true)
+    expect(alsoFor(true) ?? true).toBe(true)
+  })
+
+  it('shows each changed byte', async () => {
+    for (const at of sound.keys()) {
+      const bytes = Buffer.from(sound)
+      bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (at % 8)), at)
+      expect([at, await isValid(bytes)]).toEqual([at, false])
+      expect([at, alsoFor(at % 60 === 0) ?? false]).toEqual([at, false])
+    }
+    console.log(`${sound.length} bytes changed, 0 undetected`)
+  })
+
+  it(`shows each of ${mutations} changes of its contents, though the log's own key signs for them`, async () => {
+    const contents = unpacked(sound)
+    const manifest = JSON.parse(String(contents.get('manifest.json'))) as BundleManifest
+    const seed = Buffer.from(readFileSync(join(platform.data_dir, 'log', 'signing-key'), 'utf8').trim(), 'hex')
+    const signer = signerOf(manifest.origin, 'note', seed)
+    const packed = (files: ReadonlyMap<string, Buffer>) => {
+      const { v: _v, keys: _keys, files: _files, ...head } = manifest
+      return packBundle(head, files, signer)
+    }
+    expect(await isValid(packed(contents))).toBe(true)
+    const names = [
+      'records.jsonl',
+      'payloads.jsonl',
+      'policy_sets.jsonl',
+      'checkpoints.jsonl',
+      'authority.jsonl',
+      'leaves.bin',
+      'nodes.bin',
+    ]
+    for (const name of names) expect([name, contents.get(name)?.length]).not.toEqual([name, 0])
+    let turn = 0
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...names), change, async (name, { kind, at, other, byte }) => {
+        const before = contents.get(name) ?? Buffer.alloc(0)
+        const after = changed(name, before, kind, at, other, byte)
+        const files = new Map([...contents, [name, after]])
+        const same = Buffer.compare(before, after) === 0
+        expect([name, kind, at, await isValid(packed(files))]).toEqual([name, kind, at, same])
+        turn += 1
+        expect(alsoFor(turn % 40 === 0) ?? same).toBe(same)
+      }),
+      { numRuns: mutations, endOnFailure: true },
+    )
+    console.log(`${turn} changes of contents, 0 undetected, 0 false alarms`)
+  })
+})
+
+const change = fc.record({
+  kind: fc.constantFrom('edit', 'edit', 'edit', 'drop', 'insert', 'line', 'swap'),
+  ...{ at: fc.nat(1_000_000), other: fc.nat(1_000_000), byte: fc.integer({ min: 0x20, max: 0x7e }) },
+})
+
+function changed(name: string, content: Buffer, kind: string, at: number, other: number, byte: number): Buffer {
+  const place = at % content.length
+  const [before, after] = [content.subarray(0, place), content.subarray(place)]
+  if (kind === 'edit') return Buffer.concat([before, Buffer.of(byte), after.subarray(1)])
+  if (kind === 'drop') return Buffer.concat([before, after.subarray(1 + (other % 40))])
+  if (kind === 'insert') return Buffer.concat([before, Buffer.of(byte), after])
+  const lines = name.endsWith('.bin')
+    ? rowsOf(content)
+    : String(content)
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => Buffer.from(`${line}\n`))
+  // Which checkpoints and which authorities are put in beyond those that are needed, and in which order, says nothing.
+  if (['checkpoints.jsonl', 'authority.jsonl', 'policy_sets.jsonl'].includes(name)) return content
+  const [one, two] = [at % lines.length, other % lines.length]
+  if (kind === 'line') lines.splice(one, 1)
+  else [lines[one], lines[two]] = [lines[two] as Buffer, lines[one] as Buffer]
+  return Buffer.concat(lines)
+}
+
+function rowsOf(content: Buffer): Buffer[] {
+  return Array.from({ length: content.length / 32 }, (_, at) => content.subarray(32 * at, 32 * at + 32))
+}
