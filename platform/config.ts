@@ -17,6 +17,8 @@ export interface Config {
   readonly log_host: string | null
   /** Where the key that signs checkpoints lives, and what it has signed: outside the database. */
   readonly log_key_dir: string
+  /** Where bundles of what was pruned are kept. */
+  readonly archive_dir: string
   /** Seconds between checkpoints of a growing log; 0 publishes none. */
   readonly checkpoint_seconds: number
   /** Who else signs checkpoints: `URL#KEY` each. */
@@ -68,6 +70,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     log_level: logLevels.includes(log_level) ? log_level : 'info',
     log_host: checked('SVC_LOG_HOST', /^[a-z0-9]([a-z0-9.-]{0,252})$/, 'a host name in lower case'),
     log_key_dir: resolve(said('SVC_LOG_KEY_DIR') ?? join(data_dir, 'log')),
+    archive_dir: resolve(said('SVC_ARCHIVE_DIR') ?? join(data_dir, 'archive')),
     witnesses: (said('SVC_WITNESSES') ?? '').split(/\s+/).filter((text) => text !== ''),
     checkpoint_seconds: whole('SVC_CHECKPOINT_SECONDS', 10, 3600),
   }

@@ -14,6 +14,7 @@ import { createRulebook } from './ingest/rulebook.js'
 import { createIngest } from './ingest/writer.js'
 import { createBundles } from './log/bundles.js'
 import { startCheckpoints } from './log/checkpoints.js'
+import { startRetention } from './log/retention.js'
 import { openSigner } from './log/signer.js'
 import { createWitnesses, parseWitness, type WitnessAddress } from './log/witnesses.js'
 import { migrate } from './migrations/index.js'
@@ -64,6 +65,10 @@ export async function createPlatform(config: Config, clock: () => number = Date.
     })
     const { log_host } = checkpoints
     const bundling = { db, clock, log_host, signManifest: signer.signManifest }
+    const bundles = createBundles(checkpoints.own ? bundling : null)
+    const { verifierOf } = signer
+    const keeping = { db, clock, logger, bundles, log_host, verifierOf, archive_dir: config.archive_dir }
+    const retention = startRetention(keeping, checkpoints.own)
     const platform: Platform = {
       config,
       db,
@@ -74,13 +79,14 @@ export async function createPlatform(config: Config, clock: () => number = Date.
       version,
       operator_org,
       operator_token,
-      bundles: createBundles(checkpoints.own ? bundling : null),
-      log: { host: log_host, verifierOf: signer.verifierOf, refused: checkpoints.refused },
+      ...{ bundles, retention },
+      log: { host: log_host, verifierOf, refused: checkpoints.refused },
     }
     const listener = createServer(createApp(platform))
     const close = async () => {
       await closeServer(listener)
       await ingest.close()
+      await retention.close()
       await checkpoints.close()
       await db.close()
     }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import type { Ingest } from './ingest/writer.js'
 import type { Bundles } from './log/bundles.js'
+import type { Retention } from './log/retention.js'
 import type { Database } from './store/db.js'
 
 export interface Platform {
@@ -19,6 +20,7 @@ export interface Platform {
   readonly operator_token: string
   readonly log: LogIdentity
   readonly bundles: Bundles
+  readonly retention: Retention
 }
 
 /** What this installation's checkpoints are called and signed with. */

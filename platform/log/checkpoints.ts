@@ -4,6 +4,7 @@ import { dueForCheckpointUnscoped, logIdentityUnscoped, type StoredCheckpoint } 
 import { type Database, withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { type Scope, scopeOf } from '../store/scope.js'
+import { every } from './every.js'
 import { type Publishing, publishCheckpoint } from './publish.js'
 import { ForkRefused, type LogSigner } from './signer.js'
 import type { Witnesses } from './witnesses.js'
@@ -50,36 +51,13 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
   if (!own || every_seconds === 0) return { log_host, own, refused, close: async () => undefined }
 
   const publishing = { ...parts, log_host }
-  let timer: NodeJS.Timeout | null = null
-  let closed = false
-  let turn: Promise<void> = Promise.resolve()
-  const run = async () => {
-    try {
-      const made = await db.exclusively(signingLock, () => publishDue(publishing, refused, () => closed))
-      for (const { scope, checkpoint } of made) await parts.witnesses.show(scope, checkpoint)
-    } catch (error) {
-      logger.error({ err: error }, 'checkpoints could not be published')
-    }
-    plan()
+  const turn = async (closed: () => boolean) => {
+    const made = await db.exclusively(signingLock, () => publishDue(publishing, refused, closed))
+    for (const { scope, checkpoint } of made) await parts.witnesses.show(scope, checkpoint)
   }
-  const plan = () => {
-    if (closed) return
-    timer = setTimeout(() => {
-      turn = run()
-    }, every_seconds * 1000)
-    timer.unref()
-  }
-  plan()
-  return {
-    log_host,
-    own,
-    refused,
-    close: async () => {
-      closed = true
-      if (timer !== null) clearTimeout(timer)
-      await turn
-    },
-  }
+  const failed = (error: unknown) => logger.error({ err: error }, 'checkpoints could not be published')
+  const { close } = every(every_seconds * 1000, turn, failed)
+  return { log_host, own, refused, close }
 }
 
 interface Published {

@@ -7,6 +7,7 @@ import { engineStateRoutes } from './engines.js'
 import { erasureRoutes } from './erasures.js'
 import { eventRoutes } from './events.js'
 import { incidentRoutes } from './incidents.js'
+import { keepingRoutes } from './keeping.js'
 import { logProofRoutes } from './log-proofs.js'
 import { logRoutes } from './logs.js'
 import { policyRoutes } from './policies.js'
@@ -21,6 +22,7 @@ export const routes: readonly Route[] = [
   ...policyRoutes,
   ...incidentRoutes,
   ...erasureRoutes,
+  ...keepingRoutes,
   ...eventRoutes,
   ...engineRoutes,
   ...engineStateRoutes,

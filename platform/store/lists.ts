@@ -1,8 +1,9 @@
-// Pages of agents, policies, incidents, erasures and events, with how many there are in all.
-import type { Agent, AuditEvent, Erasure, Incident, Policy } from '@svc/schemas'
+// Pages of agents, policies, incidents, erasures, holds and events, with how many there are in all.
+import type { Agent, AuditEvent, Erasure, Hold, Incident, Policy } from '@svc/schemas'
 import { type AgentRow, agentColumns, agentView } from './agents.js'
 import type { Transaction } from './db.js'
 import { erasureColumns } from './erasures.js'
+import { holdColumns } from './holds.js'
 import { incidentColumns } from './incidents.js'
 import { policyColumns } from './policies.js'
 import type { Scope } from './scope.js'
@@ -86,6 +87,13 @@ export async function listIncidents(
 export async function listErasures(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Erasure>> {
   const where = filters([scope.org_id], 'org_id = $1').add('task_id = ?', filter.task_id)
   return page<Erasure>(tx, { table: 'erasures', columns: erasureColumns, key: 'id', newest_first: true }, where, at)
+}
+
+export async function listHolds(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Hold>> {
+  const where = filters([scope.org_id], 'org_id = $1')
+    .add('task_id = ?', filter.task_id)
+    .add('(released_at is null) = ?::boolean', filter.on)
+  return page<Hold>(tx, { table: 'holds', columns: holdColumns, key: 'id', newest_first: true }, where, at)
 }
 
 const eventColumns = `id, ${utc('at')}, kind, actor_kind, actor_id, subject_kind, subject_id, data`

@@ -1,0 +1,21 @@
+// How long entries are kept (log.md §7).
+import type { Platform } from '../platform.js'
+import { withTransaction } from '../store/db.js'
+import { recordEvents } from '../store/events.js'
+import { lockLog } from '../store/log.js'
+import { retentionDays, setRetentionDays } from '../store/retention.js'
+import type { Scope } from '../store/scope.js'
+
+/** Sets it, in days; the schema of the request keeps the floor of 184. Nothing happens when it is that already. */
+export async function setRetention({ db, clock }: Platform, scope: Scope, days: number): Promise<void> {
+  const now = clock()
+  await withTransaction(db, scope, async (tx) => {
+    await lockLog(scope, tx)
+    const before = await retentionDays(scope, tx)
+    if (before === days) return
+    await setRetentionDays(scope, tx, days)
+    const data = { from: before, to: days }
+    const event = { kind: 'retention.changed', subject_kind: 'log', subject_id: scope.org_id, data }
+    await recordEvents(scope, tx, now, [event])
+  })
+}

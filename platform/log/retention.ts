@@ -1,0 +1,149 @@
+// Taking out what is older than it is kept (log.md §7): into a bundle first, which must verify, and only then out of the log.
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { copyFile, mkdir, open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseTrustPolicy, verifyBundle } from '@svc/engine'
+import type { Prune } from '@svc/schemas'
+import type { Logger } from 'pino'
+import { PlatformError } from '../errors.js'
+import { newId } from '../ids.js'
+import { placeOfTime } from '../store/bundle-reads.js'
+import { latestCheckpoint } from '../store/checkpoints.js'
+import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { recordEvents } from '../store/events.js'
+import { appendLeaves } from '../store/leaves.js'
+import { lockLog } from '../store/log.js'
+import { organizationsUnscoped } from '../store/organizations.js'
+import { deletePlaces, insertPrune, prunablePlaces, readPrunes, retentionDays } from '../store/retention.js'
+import { type Scope, scopeOf } from '../store/scope.js'
+import type { Bundles } from './bundles.js'
+import { every, type Repeating } from './every.js'
+import { originOf } from './publish.js'
+
+export interface RetentionParts {
+  readonly db: Database
+  readonly clock: () => number
+  readonly logger: Logger
+  readonly bundles: Bundles
+  readonly log_host: string
+  readonly verifierOf: (origin: string) => string
+  /** Where bundles of what was pruned are kept. */
+  readonly archive_dir: string
+}
+
+export interface Retention {
+  /** Prunes what may go; null when nothing may. */
+  readonly prune: (scope: Scope) => Promise<Prune | null>
+  readonly close: () => Promise<void>
+}
+
+const day = 86_400_000
+const hour = 3_600_000
+/** Any number that only this program locks. */
+const pruningLock = 7_283_003
+
+/** Looks hourly, in the processes that hold the log's key, for whole months that may go: an archive a month. */
+export function startRetention(parts: RetentionParts, own: boolean): Retention {
+  const from = (scope: Scope, cutoff: (oldest: number) => number) =>
+    parts.db.exclusively(pruningLock, () => pruned(parts, scope, cutoff))
+  const prune = (scope: Scope) => from(scope, (oldest) => oldest)
+  const turn = async (closed: () => boolean) => {
+    for (const org_id of await withUnscopedTransaction(parts.db, organizationsUnscoped)) {
+      if (closed()) return
+      const done = await from(scopeOf(org_id, { kind: 'system', id: 'retention' }), startOfMonth)
+      if (done !== null)
+        parts.logger.info({ org_id, entries: done.entries, archive: done.archive }, 'entries were pruned')
+    }
+  }
+  const idle: Repeating = { close: async () => undefined, closed: () => true }
+  const failed = (error: unknown) => parts.logger.error({ err: error }, 'entries could not be pruned')
+  const repeating = own ? every(hour, turn, failed) : idle
+  return { prune, close: repeating.close }
+}
+
+/** The first moment of a month in UTC; ms since 1970, as is the time in it. */
+function startOfMonth(time: number): number {
+  const date = new Date(time)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
+}
+
+async function pruned(parts: RetentionParts, scope: Scope, cutoff: (oldest: number) => number): Promise<Prune | null> {
+  const { db, clock } = parts
+  const now = clock()
+  const plan = await withSnapshot(db, scope, async (tx) => {
+    const days = await retentionDays(scope, tx)
+    const checkpoint = await latestCheckpoint(scope, tx)
+    const before = new Date(cutoff(now - days * day)).toISOString()
+    const end = await placeOfTime(scope, tx, before, checkpoint?.size ?? 0)
+    const [last] = await readPrunes(scope, tx)
+    const places = end === 0 ? [] : await prunablePlaces(scope, tx, end)
+    return { days, before, end, checkpoint, places, from: last === undefined ? null : Date.parse(last.before) }
+  })
+  if (plan.places.length === 0 || plan.checkpoint === null) return null
+  const origin = originOf(parts.log_host, scope.org_id, plan.checkpoint.incarnation)
+  const archived = await archive(parts, scope, origin, plan.from, plan.before)
+  return withTransaction(db, scope, async (tx) => {
+    await lockLog(scope, tx)
+    // What has come or was held since may not go; nothing can go that is not in this archive or an earlier one.
+    const places = await prunablePlaces(scope, tx, plan.end)
+    if (places.length === 0) return null
+    await deletePlaces(scope, tx, places, plan.before)
+    const { kind, id: by } = scope.actor
+    const prune: Prune = {
+      ...{ id: newId('prn', now), before: plan.before, ...archived },
+      entries: places.reduce((sum, [first, last]) => sum + last - first + 1, 0),
+      ...{ pruned_by: `${kind}:${by}`, pruned_at: new Date(now).toISOString() },
+      legal_basis: `retention of ${plan.days} days`,
+    }
+    await insertPrune(scope, tx, prune)
+    const data = { prune: { ...prune, entries: places } }
+    await appendLeaves(scope, tx, now, [{ type: 'prune', subject_id: prune.id, data }])
+    const event = { kind: 'log.pruned', subject_kind: 'log', subject_id: scope.org_id, data: { ...prune } }
+    await recordEvents(scope, tx, now, [event])
+    return prune
+  })
+}
+
+/** Writes the bundle of the period to the archive and forces it to disk. Rejects with CONFLICT when it does not verify. */
+async function archive(parts: RetentionParts, scope: Scope, origin: string, from: number | null, before: string) {
+  const { bundles, archive_dir, verifierOf } = parts
+  const made = await bundles.make(scope, { from, to: Date.parse(before), since: null })
+  try {
+    const { value: policy } = parseTrustPolicy(`log ${verifierOf(origin)}\n`)
+    const { valid, findings } = await verifyBundle({ path: made.path, policy, since: null })
+    if (!valid)
+      throw new PlatformError('CONFLICT', `nothing is pruned, because the log does not verify: ${findings[0]?.message}`)
+    const archive_sha256 = await sha256Of(made.path)
+    const name = `${scope.org_id}-before-${before.slice(0, 10)}-${archive_sha256.slice(0, 8)}.zip`
+    await keep(made.path, archive_dir, name)
+    return { archive: name, archive_sha256 }
+  } finally {
+    await made.discard()
+  }
+}
+
+/** INVARIANT (archived first): the whole file stands in the archive, on disk, before anything of it is deleted. */
+async function keep(path: string, folder: string, name: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const draft = join(folder, `${name}.part`)
+  await copyFile(path, draft)
+  await forced(draft)
+  await rename(draft, join(folder, name))
+  if (process.platform !== 'win32') await forced(folder)
+}
+
+async function forced(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  return hash.digest('hex')
+}

@@ -1,0 +1,93 @@
+// How long entries are kept, and taking out those whose time is over; their leaf hashes stay.
+import type { Places } from '@svc/engine'
+import type { Prune } from '@svc/schemas'
+import type { Transaction } from './db.js'
+import { heldTasks } from './holds.js'
+import type { Scope } from './scope.js'
+import { insertRows, utc } from './sql.js'
+
+export async function retentionDays(scope: Scope, tx: Transaction): Promise<number> {
+  const [row] = await tx.query<{ retention_days: number }>('select retention_days from org_log where org_id = $1', [
+    scope.org_id,
+  ])
+  return row?.retention_days ?? 0
+}
+
+export async function setRetentionDays(scope: Scope, tx: Transaction, days: number): Promise<void> {
+  await tx.query('update org_log set retention_days = $2 where org_id = $1', [scope.org_id, days])
+}
+
+/**
+ * The places below `end` that may go, as ranges: whole tasks that have no later entry, and what is no step, but for what
+ * says why something else is gone, incidents that are not closed, and whatever is held.
+ */
+export async function prunablePlaces(scope: Scope, tx: Transaction, end: number): Promise<Places[]> {
+  const { all, tasks } = await heldTasks(scope, tx)
+  if (all) return []
+  const rows = await tx.query<{ first: number; last: number }>(
+    `with places as (
+       select e.log_index from log_entries e join task_heads h on h.org_id = e.org_id and h.task_id = e.task_id
+         where e.org_id = $1 and e.log_index < $2 and h.last_log_index < $2 and not e.task_id = any($3::text[])
+       union all
+       select r.log_index from log_records r left join incidents i on i.org_id = r.org_id and i.id = r.subject_id
+         where r.org_id = $1 and r.log_index < $2 and r.type in ('event', 'incident')
+           and (i.id is null or i.state in ('resolved', 'ignored')) and (i.task_id is null or not i.task_id = any($3::text[]))
+     ), islands as (select log_index, log_index - row_number() over (order by log_index) as island from places)
+     select min(log_index)::bigint as first, max(log_index)::bigint as last from islands group by island order by 1`,
+    [scope.org_id, end, tasks],
+  )
+  return rows.map(({ first, last }) => [first, last] as const)
+}
+
+const inRanges = `from unnest($2::bigint[], $3::bigint[]) as r(first, last)
+  where x.org_id = $1 and x.log_index between r.first and r.last`
+
+/** Deletes what is stored of these places but for their leaf hashes, and what follows from it alone. */
+export async function deletePlaces(
+  scope: Scope,
+  tx: Transaction,
+  places: readonly Places[],
+  before: string,
+): Promise<void> {
+  const ranges = [scope.org_id, places.map(([first]) => first), places.map(([, last]) => last)]
+  await tx.query(
+    `delete from task_heads h using log_entries x, unnest($2::bigint[], $3::bigint[]) as r(first, last)
+     where x.org_id = $1 and x.log_index between r.first and r.last and h.org_id = x.org_id and h.task_id = x.task_id`,
+    ranges,
+  )
+  for (const table of ['log_entries', 'log_payloads', 'log_violations', 'log_records', 'subject_places'])
+    await tx.query(`delete from ${table} x using ${inRanges.replace(/^from /, '')}`, ranges)
+  await tx.query(
+    `delete from incidents i where i.org_id = $1 and i.state in ('resolved', 'ignored') and i.last_seen < $2
+       and not exists (select 1 from log_records r where r.org_id = i.org_id and r.subject_id = i.id)`,
+    [scope.org_id, before],
+  )
+  await tx.query("select set_config('app.pruning', 'on', true)")
+  await tx.query(
+    `delete from events v where v.org_id = $1 and v.at < $2
+       and not exists (select 1 from log_records r where r.org_id = v.org_id and r.subject_id = v.id)`,
+    [scope.org_id, before],
+  )
+  await tx.query("select set_config('app.pruning', 'off', true)")
+}
+
+const types = {
+  ...{ org_id: 'text', id: 'text', before: 'timestamptz', entries: 'bigint', archive: 'text', archive_sha256: 'text' },
+  ...{ pruned_by: 'text', pruned_at: 'timestamptz', legal_basis: 'text' },
+} as const
+const columns = `id, ${utc('before')}, entries, archive, archive_sha256, pruned_by, ${utc('pruned_at')}, legal_basis`
+
+export async function insertPrune(scope: Scope, tx: Transaction, prune: Prune): Promise<void> {
+  const { id, before, entries, archive, archive_sha256, pruned_by, pruned_at, legal_basis } = prune
+  await tx.query(
+    insertRows('prunes', types),
+    [scope.org_id, id, before, entries, archive, archive_sha256, pruned_by, pruned_at, legal_basis].map((value) => [
+      value,
+    ]),
+  )
+}
+
+/** What has been pruned, the latest first. */
+export async function readPrunes(scope: Scope, tx: Transaction): Promise<Prune[]> {
+  return tx.query<Prune>(`select ${columns} from prunes where org_id = $1 order by id desc`, [scope.org_id])
+}
