@@ -57,7 +57,7 @@ export async function createPlatform(config: Config, clock: () => number = Date.
     }
     const ingest = createIngest(parts, (error) => logger.error({ err: error }, 'an entry could not be stored'))
     const { operator_token } = credentials
-    const signer = openSigner(config.log_key_dir)
+    const signer = openSigner(config.log_key_dir, clock)
     const checkpoints = await startCheckpoints({
       ...{ db, signer, clock, logger, every_seconds: config.checkpoint_seconds },
       witnesses: createWitnesses(db, config.witnesses.map(witnessAt), (message) => logger.warn(message)),

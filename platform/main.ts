@@ -1,5 +1,5 @@
 // The command `svc-platform`.
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { version } from './version.js'
 
 const program = new Command('svc-platform')
@@ -36,4 +36,31 @@ Exit codes: 0 done, 1 not possible, 2 usage`,
     process.exitCode = await newIncarnation(options, process.env, process.stdout, process.stderr)
   })
 
+program
+  .command('rotate-key')
+  .description('sign checkpoints with a new key; the old one signs along for a while')
+  .requiredOption('--reason <text>', 'why, for the audit trail')
+  .option('--days <count>', 'for how long the old key signs along', daysOf, 30)
+  .addHelpText(
+    'after',
+    `
+Example:
+  svc-platform rotate-key --reason 'yearly' --days 30
+
+Prints the lines for trust policies. A leaf of each log names the new key, so that whoever trusts the old one can see
+that it is its successor. A running platform signs with both from its next checkpoint on; on an embedded database stop
+it first. When the old key was stolen use --days 0.
+
+Exit codes: 0 done, 1 not possible, 2 usage`,
+  )
+  .action(async (options: { reason: string; days: number }) => {
+    const { rotateKey } = await import('./rotate-key.js')
+    process.exitCode = await rotateKey(options, process.env, process.stdout, process.stderr)
+  })
+
 await program.parseAsync()
+
+function daysOf(text: string): number {
+  if (/^\d{1,3}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It is no number of days from 0 to 999.')
+}

@@ -380,6 +380,10 @@ export interface BundleVerdict {
       [k: string]: number
     }
   }
+  /**
+   * Keys that the log says it has begun to sign with, for your trust policy
+   */
+  new_keys: string[]
 }
 
 /**

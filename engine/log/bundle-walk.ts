@@ -24,7 +24,7 @@ export interface WalkParts {
   readonly report: Report
 }
 
-type Walked = Pick<BundleVerdict, 'entries' | 'complete' | 'payloads' | 'removals' | 'tasks'>
+type Walked = Pick<BundleVerdict, 'entries' | 'complete' | 'payloads' | 'removals' | 'tasks' | 'new_keys'>
 
 export interface BundleWalk {
   /** Takes the next leaf with its lines; `payload` is null for a neighbour of the period. */
@@ -43,6 +43,7 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
   const [erased, pruned] = [new Gone(), new Gone()]
   const counts: Record<string, number> = {}
   const used = new Set<string>()
+  const new_keys: string[] = []
   let present = 0
   let last_received_at = ''
   let last_after = 0
@@ -69,6 +70,7 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
     present += 1
     const removal = removalIn(record.type, value, index)
     if (removal !== null) known.push(removal)
+    if (record.type === 'key') new_keys.push(...keyIn(value))
   }
 
   return {
@@ -122,9 +124,16 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
         payloads: { present, erased: erased.count, pruned: pruned.count },
         removals: removalViews(known, erased, pruned),
         tasks: tasks.finish(),
+        new_keys,
       }
     },
   }
+}
+
+/** The key that an opened leaf says the log signs with from then on. */
+function keyIn(values: Readonly<Record<string, unknown>>): string[] {
+  const key = (values.key as { readonly key?: unknown } | undefined)?.key
+  return typeof key === 'string' ? [key] : []
 }
 
 function rootsBySize(checkpoints: readonly BundledCheckpoint[]): Map<number, string[]> {

@@ -203,7 +203,7 @@ function verdictText(path, verdict) {
 	return lines.map((line) => `${printable(line)}\n`).join("");
 }
 function facts(verdict, checkpoint) {
-	const { log, period, payloads, removals, tasks, valid } = verdict;
+	const { log, period, payloads, removals, tasks, valid, new_keys } = verdict;
 	const mark = valid ? "✓" : "·";
 	return [
 		`  log         ${log}`,
@@ -215,6 +215,7 @@ function facts(verdict, checkpoint) {
 		`  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
 		...removals.map(removalText),
 		`  ${mark} tasks     ${count(tasks.count, "chain", "chains")} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ""}`,
+		...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
 		...tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []
 	].map((line) => valid ? line : line.replace(" whole", ""));
 }
@@ -962,6 +963,7 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 	const [erased, pruned] = [new Gone(), new Gone()];
 	const counts = {};
 	const used = /* @__PURE__ */ new Set();
+	const new_keys = [];
 	let present = 0;
 	let last_received_at = "";
 	let last_after = 0;
@@ -987,6 +989,7 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 		present += 1;
 		const removal = removalIn(record.type, value, index);
 		if (removal !== null) known.push(removal);
+		if (record.type === "key") new_keys.push(...keyIn(value));
 	};
 	return {
 		add: (leaf, text, payload) => {
@@ -1033,10 +1036,15 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 					pruned: pruned.count
 				},
 				removals: removalViews(known, erased, pruned),
-				tasks: tasks.finish()
+				tasks: tasks.finish(),
+				new_keys
 			};
 		}
 	};
+}
+function keyIn(values) {
+	const key = values.key?.key;
+	return typeof key === "string" ? [key] : [];
 }
 function rootsBySize(checkpoints) {
 	const roots = /* @__PURE__ */ new Map();
@@ -1458,6 +1466,7 @@ const nothing = {
 	entries: {},
 	checkpoint: null,
 	removals: [],
+	new_keys: [],
 	complete: {
 		start: "unproven",
 		end: "unproven"

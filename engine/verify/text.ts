@@ -15,7 +15,7 @@ export function verdictText(path: string, verdict: BundleVerdict): string {
 }
 
 function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['checkpoint']>): string[] {
-  const { log, period, payloads, removals, tasks, valid } = verdict
+  const { log, period, payloads, removals, tasks, valid, new_keys } = verdict
   const mark = valid ? '✓' : '·'
   return [
     `  log         ${log}`,
@@ -27,6 +27,7 @@ function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['ch
     `  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
     ...removals.map(removalText),
     `  ${mark} tasks     ${count(tasks.count, 'chain', 'chains')} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ''}`,
+    ...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
     ...(tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []),
   ].map((line) => (valid ? line : line.replace(' whole', '')))
 }

@@ -46,7 +46,7 @@ export async function verifyBundle({ path, policy, since }: VerifyRequest): Prom
 type Said = Omit<BundleVerdict, 'valid' | 'findings' | 'more_findings'>
 
 const nothing: Said = {
-  ...{ log: null, period: { from: null, to: null }, entries: {}, checkpoint: null, removals: [] },
+  ...{ log: null, period: { from: null, to: null }, entries: {}, checkpoint: null, removals: [], new_keys: [] },
   complete: { start: 'unproven', end: 'unproven' },
   payloads: { present: 0, erased: 0, pruned: 0 },
   tasks: { count: 0, began_earlier: 0, out_of_sequence: 0, issues: {} },

@@ -45,7 +45,7 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
   )
   const { log_host } = identity
   const refused = new Map<string, string>()
-  const own = identity.public_key === public_key
+  const own = signer.knows(identity.public_key)
   if (!own)
     logger.warn('this process has another signing key than the log: it publishes no checkpoints; see SVC_LOG_KEY_DIR')
   if (!own || every_seconds === 0) return { log_host, own, refused, close: async () => undefined }

@@ -1,6 +1,5 @@
 // The key that signs checkpoints, and what it has signed. Both live outside the database: whoever can rewrite the one
 // must not be able to rewrite the other (log.md §5).
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import {
   type Checkpoint,
@@ -16,6 +15,7 @@ import {
   verifyConsistency,
 } from '@svc/engine'
 import { PlatformError } from '../errors.js'
+import { publicKeyOf, signingKeysIn } from './signing-keys.js'
 
 /** What was signed last for a log. */
 export interface SignedState {
@@ -26,8 +26,10 @@ export interface SignedState {
 }
 
 export interface LogSigner {
-  /** Hex. */
+  /** Hex, of the key that signs. */
   readonly public_key: string
+  /** Whether this key signs, or did before it was rotated; hex. */
+  readonly knows: (public_key: string) => boolean
   /** The key as those write it down who trust it for the log. */
   readonly verifierOf: (origin: string) => string
   readonly last: (origin: string) => SignedState | null
@@ -50,15 +52,27 @@ export interface LogSigner {
  */
 export class ForkRefused extends Error {}
 
-/** Opens the key in the folder, or makes one. Throws CONFLICT when what is there cannot be understood. */
-export function openSigner(folder: string): LogSigner {
-  const seed = seedIn(join(folder, 'signing-key'))
+/** Opens the keys in the folder, or makes one; `clock` is ms since 1970. Throws CONFLICT when what is there cannot be understood. */
+export function openSigner(folder: string, clock: () => number): LogSigner {
+  // Read anew each time, so that a key that is rotated signs from the next checkpoint on, in every process.
+  const signers = (origin: string) => {
+    const { seed, retiring } = signingKeysIn(folder)
+    const along = retiring.filter(({ until }) => until > clock()).map((key) => Buffer.from(key.seed, 'hex'))
+    return [seed, ...along].map((own) => signerOf(origin, 'note', own))
+  }
+  const signed = (origin: string, text: string) =>
+    formatNote({ text, signatures: signers(origin).map((signer) => signText(text, signer)) })
   const statePath = (origin: string) => join(folder, 'signed', `${encodeURIComponent(origin)}.json`)
   const last = (origin: string) => stateIn(statePath(origin))
   const incarnationPath = (org_id: string) => join(folder, 'incarnations', org_id)
   return {
-    public_key: Buffer.from(signerOf('svc', 'note', seed).verifier.key).toString('hex'),
-    verifierOf: (origin) => formatVerifier(signerOf(origin, 'note', seed).verifier),
+    public_key: publicKeyOf(signingKeysIn(folder).seed),
+    knows: (public_key) => {
+      const { seed, retiring } = signingKeysIn(folder)
+      const seeds = [seed, ...retiring.map((key) => Buffer.from(key.seed, 'hex'))]
+      return seeds.some((own) => publicKeyOf(own) === public_key)
+    },
+    verifierOf: (origin) => formatVerifier(signerOf(origin, 'note', signingKeysIn(folder).seed).verifier),
     last,
     incarnationOf: (org_id) => incarnationIn(incarnationPath(org_id)),
     begin: (org_id, incarnation) => replaceFile(incarnationPath(org_id), `${incarnation}\n`),
@@ -67,16 +81,11 @@ export function openSigner(folder: string): LogSigner {
       const before = last(origin)
       if (before !== null) refuseFork(before, checkpoint, proof)
       replaceFile(statePath(origin), JSON.stringify({ origin, size, root: Buffer.from(root).toString('hex') }))
-      const text = formatCheckpoint(checkpoint)
-      return formatNote({ text, signatures: [signText(text, signerOf(origin, 'note', seed))] })
+      return signed(origin, formatCheckpoint(checkpoint))
     },
     signManifest: (origin, sha256) => {
-      const text = manifestStatement(origin, sha256)
-      const signer = signerOf(origin, 'note', seed)
-      return {
-        note: formatNote({ text, signatures: [signText(text, signer)] }),
-        keys: [formatVerifier(signer.verifier)],
-      }
+      const keys = signers(origin).map(({ verifier }) => formatVerifier(verifier))
+      return { note: signed(origin, manifestStatement(origin, sha256)), keys }
     },
   }
 }
@@ -86,17 +95,6 @@ function refuseFork(before: SignedState, { size, root }: Checkpoint, proof: read
     throw new ForkRefused(`the log is shorter than the ${before.size} entries that were signed for`)
   if (!verifyConsistency(before.size, size, proof, Buffer.from(before.root, 'hex'), root))
     throw new ForkRefused(`the first ${before.size} entries are not those that were signed for`)
-}
-
-function seedIn(path: string): Buffer {
-  const text = readIfThere(path)
-  if (text === null) {
-    const seed = randomBytes(32)
-    replaceFile(path, `${seed.toString('hex')}\n`)
-    return seed
-  }
-  if (/^[0-9a-f]{64}\n?$/.test(text)) return Buffer.from(text.trim(), 'hex')
-  throw new PlatformError('CONFLICT', `\`${path}\` is no signing key: put the key of this log back`)
 }
 
 function incarnationIn(path: string): number {

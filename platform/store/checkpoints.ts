@@ -100,6 +100,11 @@ export async function logIdentityUnscoped(tx: Transaction, proposed: LogIdentity
   return row ?? proposed
 }
 
+/** Another key signs from now on; hex. */
+export async function setLogKeyUnscoped(tx: Transaction, public_key: string): Promise<void> {
+  await tx.query('update svc_log_identity set public_key = $1', [public_key])
+}
+
 /** Adds a signature line to the note of a published checkpoint, once. */
 export async function addSignature(
   scope: Scope,

@@ -1,0 +1,42 @@
+// What an operator's commands on the log have in common: they open what the platform opens, without serving anything.
+import type { Writable } from 'node:stream'
+import { type Config, readConfig } from './config.js'
+import { type LogSigner, openSigner } from './log/signer.js'
+import { migrate } from './migrations/index.js'
+import { logIdentityUnscoped } from './store/checkpoints.js'
+import { type Database, openDatabase, withUnscopedTransaction } from './store/db.js'
+
+export interface OpenedLog {
+  readonly config: Config
+  readonly db: Database
+  readonly signer: LogSigner
+  readonly log_host: string
+}
+
+/** Opens the log of this configuration with its key, and returns the exit code: 1 when something is not possible. */
+export async function onLog(
+  env: NodeJS.ProcessEnv,
+  err: Writable,
+  work: (log: OpenedLog) => Promise<void>,
+): Promise<0 | 1> {
+  try {
+    const { value: config, errors } = readConfig(env)
+    if (errors.length > 0) throw new Error(errors.join('; '))
+    const db = await openDatabase(config)
+    try {
+      await migrate(db)
+      const signer = openSigner(config.log_key_dir, Date.now)
+      const proposed = { log_host: config.log_host ?? 'localhost', public_key: signer.public_key }
+      const { log_host, public_key } = await withUnscopedTransaction(db, (tx) => logIdentityUnscoped(tx, proposed))
+      if (!signer.knows(public_key))
+        throw new Error('the key here is not the one that signs this log; see SVC_LOG_KEY_DIR')
+      await work({ config, db, signer, log_host })
+      return 0
+    } finally {
+      await db.close()
+    }
+  } catch (error) {
+    err.write(`svc-platform: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  }
+}

@@ -1,0 +1,83 @@
+// A new signing key: both sign for a while, the log names the new one, and old trust policies go on for that long.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseNote } from '@svc/engine'
+import type { LogCheckpoint } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+import { runPlatform } from '../support/process.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+const desk = openDesk()
+afterAll(() => desk.clear())
+
+describe.skipIf(postgres === null)('a new signing key', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  let platform: TestPlatform
+  let old: LogCheckpoint
+  const rotate = (...more: string[]) =>
+    runPlatform(['rotate-key', '--reason', 'yearly', ...more], {
+      ...{ SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir },
+    })
+  const signed = async () => checkpointOf(platform, Number(postgres.psql(url, 'select size from org_log')) - begun)
+  const bundle = async () => desk.put('bundle.zip', await downloadBundle(platform))
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+    await logSteps(platform, 'one', 3)
+    old = await checkpointOf(platform, 3)
+  })
+  afterAll(() => discard(platform))
+
+  it('signs beside the old one from the next checkpoint on, without a restart', async () => {
+    const { code, stdout, stderr } = await rotate()
+    expect([code, stderr]).toEqual([0, ''])
+    const now = await signed()
+    expect(stdout).toContain(`${now.origin}\n  log ${now.key}\n`)
+    expect(now.key).not.toBe(old.key)
+    expect(parseNote(now.note)?.signatures).toHaveLength(2)
+    for (const key of [old.key, now.key]) {
+      const verdict = await bothOn(await bundle(), `log ${key}\n`, desk, old.note)
+      const codes = verdict.findings.map((finding) => finding.code)
+      // A policy with the new key alone cannot take the checkpoint that was kept, nor the one that records name.
+      expect(codes).toEqual(key === old.key ? [] : ['checkpoint_unsigned', 'since_untrusted', ...codes.slice(2)])
+      expect(verdict.new_keys).toEqual([now.key])
+    }
+    expect((await bothOn(await bundle(), `log ${old.key}\nlog ${now.key}\n`, desk, old.note)).valid).toBe(true)
+  })
+
+  it('goes on after a restart, and after another rotation', async () => {
+    const before = await signed()
+    platform = await platform.restart()
+    expect((await rotate('--days', '0')).code).toBe(0)
+    const now = await signed()
+    // The first old key still signs along, the second was stolen.
+    const trusted = async (key: string) => (await bothOn(await bundle(), `log ${key}\n`, desk)).log !== null
+    expect(await trusted(now.key)).toBe(true)
+    expect(await trusted(old.key)).toBe(true)
+    expect(await trusted(before.key)).toBe(false)
+  })
+
+  it('ends the old one when its time has come', async () => {
+    const path = join(platform.data_dir, 'log', 'retiring-keys.json')
+    const keys = JSON.parse(readFileSync(path, 'utf8')) as { seed: string; until: number }[]
+    writeFileSync(path, JSON.stringify(keys.map((key) => ({ ...key, until: 1 }))))
+    await logSteps(platform, 'two', 2)
+    const now = await signed()
+    expect(parseNote(now.note)?.signatures).toHaveLength(1)
+    expect((await bothOn(await bundle(), `log ${old.key}\n`, desk)).findings).toMatchObject([{ code: 'untrusted' }])
+  })
+
+  it('is not taken by a process that has none of them', async () => {
+    const { code, stderr } = await runPlatform(['rotate-key', '--reason', 'x'], {
+      ...{ SVC_DATABASE_URL: url, SVC_DATA_DIR: desk.folder },
+    })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('not the one that signs this log')])
+    expect((await rotate('--days', 'many')).code).not.toBe(0)
+  })
+})
