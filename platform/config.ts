@@ -19,10 +19,14 @@ export interface Config {
   readonly log_key_dir: string
   /** Where bundles of what was pruned are kept. */
   readonly archive_dir: string
+  /** What programs that are started may know of the environment: nothing of this program's own. */
+  readonly inherited: Readonly<Record<string, string>>
   /** Seconds between checkpoints of a growing log; 0 publishes none. */
   readonly checkpoint_seconds: number
   /** Who else signs checkpoints: `URL#KEY` each. */
   readonly witnesses: readonly string[]
+  /** Where checkpoints are kept besides: `file:FOLDER`, `git:FOLDER` or an address each. */
+  readonly anchors: readonly string[]
 }
 
 export interface ConfigReading {
@@ -51,6 +55,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     errors.push(`${name} is not a whole number from 0 to ${max}`)
     return fallback
   }
+  const words = (name: string) => (said(name) ?? '').split(/\s+/).filter((text) => text !== '')
   const log_level = said('SVC_LOG_LEVEL') ?? 'info'
   if (!logLevels.includes(log_level)) errors.push(`SVC_LOG_LEVEL is not one of ${logLevels.join(', ')}`)
   const data_dir = resolve(said('SVC_DATA_DIR') ?? 'data')
@@ -71,7 +76,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     log_host: checked('SVC_LOG_HOST', /^[a-z0-9]([a-z0-9.-]{0,252})$/, 'a host name in lower case'),
     log_key_dir: resolve(said('SVC_LOG_KEY_DIR') ?? join(data_dir, 'log')),
     archive_dir: resolve(said('SVC_ARCHIVE_DIR') ?? join(data_dir, 'archive')),
-    witnesses: (said('SVC_WITNESSES') ?? '').split(/\s+/).filter((text) => text !== ''),
+    witnesses: words('SVC_WITNESSES'),
+    anchors: words('SVC_ANCHORS'),
+    inherited: Object.fromEntries(
+      ['PATH', 'HOME', 'SSH_AUTH_SOCK', 'HTTPS_PROXY', 'SystemRoot'].flatMap((name) => {
+        const value = env[name]
+        return value === undefined ? [] : [[name, value]]
+      }),
+    ),
     checkpoint_seconds: whole('SVC_CHECKPOINT_SECONDS', 10, 3600),
   }
   return { value, errors }

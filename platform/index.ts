@@ -12,6 +12,7 @@ import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
 import { createRulebook } from './ingest/rulebook.js'
 import { createIngest } from './ingest/writer.js'
+import { type Anchor, createAnchors, parseAnchor } from './log/anchors/anchor.js'
 import { createBundles } from './log/bundles.js'
 import { startCheckpoints } from './log/checkpoints.js'
 import { startRetention } from './log/retention.js'
@@ -60,6 +61,10 @@ export async function createPlatform(config: Config, clock: () => number = Date.
     const signer = openSigner(config.log_key_dir, clock)
     const checkpoints = await startCheckpoints({
       ...{ db, signer, clock, logger, every_seconds: config.checkpoint_seconds },
+      anchors: createAnchors(
+        config.anchors.map((text) => anchorAt(text, config.inherited)),
+        (message) => logger.warn(message),
+      ),
       witnesses: createWitnesses(db, config.witnesses.map(witnessAt), (message) => logger.warn(message)),
       log_host: config.log_host ?? ownName(),
     })
@@ -103,6 +108,15 @@ function witnessAt(text: string): WitnessAddress {
   throw new PlatformError(
     'INVALID',
     `SVC_WITNESSES holds \`${text}\`, which is not URL#KEY with the key that the witness prints`,
+  )
+}
+
+function anchorAt(text: string, env: Config['inherited']): Anchor {
+  const anchor = parseAnchor(text, env)
+  if (anchor !== null) return anchor
+  throw new PlatformError(
+    'INVALID',
+    `SVC_ANCHORS holds \`${text}\`, which is none of file:FOLDER, git:FOLDER and https://…`,
   )
 }
 

@@ -1,11 +1,17 @@
 // Checkpoints in the background: every few seconds of a growing log, hourly of one at rest, by one process among many.
 import type { Logger } from 'pino'
-import { dueForCheckpointUnscoped, logIdentityUnscoped, type StoredCheckpoint } from '../store/checkpoints.js'
-import { type Database, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import {
+  dueForCheckpointUnscoped,
+  latestCheckpoint,
+  logIdentityUnscoped,
+  type StoredCheckpoint,
+} from '../store/checkpoints.js'
+import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { type Scope, scopeOf } from '../store/scope.js'
+import type { Anchors } from './anchors/anchor.js'
 import { every } from './every.js'
-import { type Publishing, publishCheckpoint } from './publish.js'
+import { originOf, type Publishing, publishCheckpoint } from './publish.js'
 import { ForkRefused, type LogSigner } from './signer.js'
 import type { Witnesses } from './witnesses.js'
 
@@ -17,6 +23,7 @@ export interface CheckpointParts {
   /** What this installation calls itself unless another name is fixed already. */
   readonly log_host: string
   readonly witnesses: Witnesses
+  readonly anchors: Anchors
   /** 0: never. */
   readonly every_seconds: number
 }
@@ -53,7 +60,12 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
   const publishing = { ...parts, log_host }
   const turn = async (closed: () => boolean) => {
     const made = await db.exclusively(signingLock, () => publishDue(publishing, refused, closed))
-    for (const { scope, checkpoint } of made) await parts.witnesses.show(scope, checkpoint)
+    for (const { scope, checkpoint } of made) {
+      await parts.witnesses.show(scope, checkpoint)
+      const latest = await withSnapshot(db, scope, (tx) => latestCheckpoint(scope, tx))
+      const { incarnation, size, note } = latest ?? checkpoint
+      await parts.anchors.keep({ origin: originOf(log_host, scope.org_id, incarnation), size, note })
+    }
   }
   const failed = (error: unknown) => logger.error({ err: error }, 'checkpoints could not be published')
   const { close } = every(every_seconds * 1000, turn, failed)
