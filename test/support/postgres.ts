@@ -13,6 +13,8 @@ export interface Postgres {
   readonly start: () => void
   readonly stop: (mode: 'fast' | 'immediate') => void
   readonly remove: () => void
+  /** Where it lives; it belongs to the user it runs as. */
+  readonly folder: string
 }
 
 let databases = 0
@@ -59,6 +61,7 @@ export async function startPostgres(): Promise<Postgres | null> {
       return url(name)
     },
     psql,
+    folder,
     start,
     stop,
     remove: () => {
