@@ -3,7 +3,7 @@ import { Command } from 'commander'
 
 export function attackDemoCommand(): Command {
   return new Command('attack-demo')
-    .description('tamper with a log in thirty ways, and see which auditor notices')
+    .description('tamper with a log in more than thirty ways, and see which auditor notices')
     .addHelpText(
       'after',
       '\nExample:\n  svc attack-demo\n\nExit codes: 0 every attack came out as stated, 1 one did not, 2 usage',

@@ -89,7 +89,7 @@ async function publishDue(
     if (closed()) break
     const scope = scopeOf(org_id, { kind: 'system', id: 'checkpoints' })
     try {
-      made.push({ scope, checkpoint: await publishCheckpoint(publishing, scope) })
+      made.push({ scope, checkpoint: await caughtUp(publishing, scope, closed) })
       refused.delete(org_id)
     } catch (error) {
       if (!(error instanceof ForkRefused)) throw error
@@ -97,6 +97,14 @@ async function publishDue(
     }
   }
   return made
+}
+
+/** A long backlog is signed for bit by bit, and the last of its checkpoints is the one that others are shown. */
+async function caughtUp(publishing: Publishing, scope: Scope, closed: () => boolean): Promise<StoredCheckpoint> {
+  for (;;) {
+    const { checkpoint, is_last } = await publishCheckpoint(publishing, scope)
+    if (is_last || closed()) return checkpoint
+  }
 }
 
 /** Once for each reason: it stays until somebody has looked. */

@@ -18,6 +18,12 @@ const pageSize = 500
 /** Entries that one checkpoint adds at most, so that a long backlog is signed for bit by bit. */
 const mostAdded = 20_000
 
+export interface Made {
+  readonly checkpoint: StoredCheckpoint
+  /** False when there are more entries than one checkpoint adds. */
+  readonly is_last: boolean
+}
+
 /** `<host>/org/<org_id>/<n>`: names one log in its nth incarnation. */
 export function originOf(log_host: string, org_id: string, incarnation: number): string {
   return `${log_host}/org/${org_id}/${incarnation}`
@@ -27,7 +33,7 @@ export function originOf(log_host: string, org_id: string, incarnation: number):
  * Publishes a checkpoint of the log as it is now, or of its next 20,000 entries. Throws ForkRefused when what is stored
  * cannot be signed for: an entry that is gone or altered, or a log that is not how the signed one went on.
  */
-export async function publishCheckpoint(publishing: Publishing, scope: Scope): Promise<StoredCheckpoint> {
+export async function publishCheckpoint(publishing: Publishing, scope: Scope): Promise<Made> {
   const { db, signer, clock, log_host } = publishing
   const progress = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
   const origin = originOf(log_host, scope.org_id, progress.incarnation)
@@ -49,7 +55,7 @@ export async function publishCheckpoint(publishing: Publishing, scope: Scope): P
     const made = { incarnation: progress.incarnation, size, root: hex(root), note }
     const now = clock()
     await insertCheckpoint(scope, tx, now, made)
-    return { ...made, published_at: new Date(now).toISOString() }
+    return { checkpoint: { ...made, published_at: new Date(now).toISOString() }, is_last: size >= progress.size }
   })
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseManifest } from '@svc/engine'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { freePort } from '../support/postgres.js'
 import { startProcess } from '../support/process.js'
 
@@ -50,6 +50,40 @@ describe("the compliance officer's manifest", () => {
   it('is valid as it is shown', () => {
     const [manifest = ''] = blocks(section('Five minutes for a compliance officer'), 'yaml')
     expect(parseManifest(manifest, 'README.md').errors).toEqual([])
+  })
+})
+
+describe.skipIf(!hasCurl)("the auditor's five minutes", () => {
+  it('verify a bundle offline by the key of a checkpoint', async () => {
+    const env = {
+      SVC_DATA_DIR: join(folder, 'audited'),
+      SVC_PORT: String(await freePort()),
+      SVC_CHECKPOINT_SECONDS: '1',
+    }
+    const platform = await startProcess(env)
+    const [register = '', log = ''] = platform.printed
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line.startsWith('curl'))
+    run(register)
+    run(log)
+    const here = (command: string) =>
+      command
+        .replaceAll('http://127.0.0.1:8080', platform.url)
+        .replaceAll('SvcLocal-…', platform.operator_token)
+        .replaceAll('npx --no-install svc', `${process.execPath} ${join(root, 'engine/bin/svc.js')}`)
+    const [verify = '', checkpoint = '', bundle = ''] = blocks(section('Five minutes for an auditor'), 'sh')
+    expect(run(here(verify))).toMatchObject({ valid: true })
+    const key = await vi.waitFor(() => {
+      const { key, size } = run(here(checkpoint))
+      expect(size).toBeGreaterThanOrEqual(5)
+      return String(key)
+    }, 15_000)
+    const printed = execFileSync('bash', ['-c', here(bundle).replace('KEY', key)], { encoding: 'utf8', cwd: folder })
+    expect(printed).toContain('bundle.zip: everything in it holds')
+    const alone = [join(root, 'engine/verify/svc-verify.mjs'), 'bundle.zip', '--trust', 'trust.policy']
+    expect(execFileSync(process.execPath, alone, { encoding: 'utf8', cwd: folder })).toBe(printed)
+    await platform.terminate()
   })
 })
 
