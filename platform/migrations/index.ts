@@ -1,5 +1,6 @@
 // The list of migrations, in order. They are part of the program: nothing is read from disk at run time.
 import type { Knex } from 'knex'
+import { PlatformError } from '../errors.js'
 import type { Database } from '../store/db.js'
 import * as spine from './0001-spine.js'
 import * as tree from './0002-tree.js'
@@ -7,6 +8,7 @@ import * as engines from './0003-engines.js'
 import * as records from './0004-records.js'
 import * as erasures from './0005-erasures.js'
 import * as keeping from './0006-keeping.js'
+import * as isolation from './0007-isolation.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -15,6 +17,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0004-records', migration: records },
   { name: '0005-erasures', migration: erasures },
   { name: '0006-keeping', migration: keeping },
+  { name: '0007-isolation', migration: isolation },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {
@@ -35,7 +38,16 @@ export function migrate({ knex, exclusively }: Database): Promise<void> {
   const config = { migrationSource: source, tableName: 'svc_migrations' }
   return exclusively(migrationLock, async () => {
     await knex.migrate.forceFreeMigrationsLock(config)
-    await knex.migrate.latest(config)
+    await knex.migrate.latest(config).catch(plainly)
+  })
+}
+
+/** What a migration says of its own accord, without its whole text before it. */
+function plainly(error: unknown): never {
+  const { message, code } = error as { message: string; code?: string }
+  if (code !== 'P0001') throw error
+  throw new PlatformError('CONFLICT', `the database cannot be brought up to date: ${message.split(' - ').at(-1)}`, {
+    cause: error,
   })
 }
 

@@ -137,7 +137,7 @@ async function holding<T>(knex: Knex, lock: number, work: () => Promise<T>): Pro
 function nothing(): void {}
 
 /**
- * Runs `work` in one transaction bound to the scope's organization, for row-level security to rely on. Rejects with
+ * Runs `work` in one transaction bound to the scope's organization by row-level security. Rejects with
  * UNAVAILABLE when the database is away; whether a commit that was under way took place is then unknown.
  */
 export async function withTransaction<T>(
@@ -145,17 +145,16 @@ export async function withTransaction<T>(
   scope: Scope,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  const { org_id } = scope
-  return inTransaction(db, `begin; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`, work)
+  return inTransaction(db, `begin; ${asTenant(scope)}`, work)
 }
 
 /** The same for reading: one moment of the database throughout, and unable to write. */
 export async function withSnapshot<T>(db: Database, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const begin = 'begin isolation level repeatable read read only'
-  return inTransaction(db, `${begin}; select set_config('app.org_id', '${checkedOrg(scope.org_id)}', true)`, work)
+  return inTransaction(db, `${begin}; ${asTenant(scope)}`, work)
 }
 
-/** The same for the few who know no organization yet: sign-in by key, start-up, jobs. */
+/** The same for the few who know no organization yet, as the owner of the tables: sign-in by key, start-up, jobs. */
 export function withUnscopedTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
   return inTransaction(db, 'begin', work)
 }
@@ -189,6 +188,11 @@ function transactionOn(connection: pg.Client): Transaction {
     query: async <Row>(text: string, values: readonly unknown[] = []) =>
       (await connection.query<Row & pg.QueryResultRow>(text, [...values])).rows,
   }
+}
+
+/** INVARIANT (isolation): until the transaction ends, the database shows and takes rows of this organization only. */
+function asTenant({ org_id }: Scope): string {
+  return `set local role svc_app; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`
 }
 
 function checkedOrg(org_id: string): string {

@@ -62,13 +62,14 @@ export async function deletePlaces(
        and not exists (select 1 from log_records r where r.org_id = i.org_id and r.subject_id = i.id)`,
     [scope.org_id, before],
   )
-  await tx.query("select set_config('app.pruning', 'on', true)")
+  // Only the owner of the table may, and only while it says that it prunes.
+  await tx.query("set local role none; select set_config('app.pruning', 'on', true)")
   await tx.query(
     `delete from events v where v.org_id = $1 and v.at < $2
        and not exists (select 1 from log_records r where r.org_id = v.org_id and r.subject_id = v.id)`,
     [scope.org_id, before],
   )
-  await tx.query("select set_config('app.pruning', 'off', true)")
+  await tx.query("select set_config('app.pruning', 'off', true); set local role svc_app")
 }
 
 const types = {

@@ -6,7 +6,13 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../platform/config.js'
 import { lastMigration, migrate } from '../../platform/migrations/index.js'
-import { type Database, openDatabase, withSnapshot, withTransaction } from '../../platform/store/db.js'
+import {
+  type Database,
+  openDatabase,
+  withSnapshot,
+  withTransaction,
+  withUnscopedTransaction,
+} from '../../platform/store/db.js'
 import { takeLock } from '../../platform/store/lock-file.js'
 import { scopeOf } from '../../platform/store/scope.js'
 import { forEachDatabase, startPostgres } from '../support/postgres.js'
@@ -61,7 +67,7 @@ async function readyToTake(directory: string, word: string) {
 
 /** Every table, column, index and check there is, in one comparable value. */
 const shape = (db: Database) =>
-  withTransaction(db, scope, async (tx) => [
+  withUnscopedTransaction(db, async (tx) => [
     await tx.query(`select table_name, column_name, data_type, is_nullable from information_schema.columns
       where table_schema = 'public' order by 1, 2`),
     await tx.query(`select indexdef from pg_indexes where schemaname = 'public' order by 1`),
@@ -80,7 +86,7 @@ await forEachDatabase('the database', ({ kind, fresh }) => {
 
   it('is of the kind the configuration names, and says where its migrations stand', async () => {
     expect(db.kind).toBe(kind)
-    expect(await lastMigration(db)).toBe('0006-keeping')
+    expect(await lastMigration(db)).toBe('0007-isolation')
   })
 
   it('changes nothing when it is migrated again', async () => {
@@ -156,7 +162,8 @@ await forEachDatabase('the database', ({ kind, fresh }) => {
       tx.query(`insert into events values ('org_1a', 'ev_1', now(), 'system', 'test', 'test.made', 'test', '1', '{}')`),
     )
     for (const change of ["update events set kind = 'other'", 'delete from events', 'truncate events']) {
-      const refused = withTransaction(db, scope, (tx) => tx.query(change))
+      await expect(withTransaction(db, scope, (tx) => tx.query(change))).rejects.toThrow('permission denied')
+      const refused = withUnscopedTransaction(db, (tx) => tx.query(change))
       await expect(refused).rejects.toThrow(`events are append-only: ${change.split(' ')[0]} is refused`)
     }
     expect(await withTransaction(db, scope, (tx) => tx.query('select kind from events'))).toEqual([
@@ -222,7 +229,7 @@ describe('a data directory', () => {
     })
     await holder.kill9()
     const db = await openDatabase(config)
-    expect(await lastMigration(db)).toBe('0006-keeping')
+    expect(await lastMigration(db)).toBe('0007-isolation')
     await db.close()
   })
 
@@ -300,6 +307,7 @@ describe.skipIf(server === null)('a server that goes away', () => {
   it('is UNAVAILABLE to the transaction it ends, and keeps nothing of it', async () => {
     const ended = withTransaction(db, scope, async (tx) => {
       await tx.query("insert into counters values ('org_1a', 'repo', 1)")
+      await tx.query('set local role none')
       await tx.query('select pg_terminate_backend(pg_backend_pid())')
     })
     await expect(ended).rejects.toMatchObject({ code: 'UNAVAILABLE' })

@@ -1,0 +1,49 @@
+// Isolation of tenants a second time, in the database: whoever works for an organization does so as a role that sees the rows
+// of that organization only, and none before it has said which.
+import type { Knex } from 'knex'
+
+const functions = /* sql */ `
+do $$ begin
+  -- Roles belong to the whole server, where another database may have made it, or be making it now.
+  if not exists (select 1 from pg_roles where rolname = 'svc_app') then
+    create role svc_app nologin;
+  end if;
+exception
+  when duplicate_object or unique_violation then null;
+  when insufficient_privilege then
+    raise exception 'the role svc_app is missing: have an administrator of the database run "create role svc_app nologin; grant svc_app to %"', current_user;
+end $$;
+do $$ begin
+  if not (select rolsuper from pg_roles where rolname = current_user) and not pg_has_role(current_user, 'svc_app', 'member') then
+    execute format('grant svc_app to %I', current_user);
+  end if;
+exception when insufficient_privilege then
+  raise exception 'this user may not become svc_app: have an administrator of the database run "grant svc_app to %"', current_user;
+end $$;
+grant usage on schema public to svc_app;
+
+-- Every table with rows of tenants is handed to the role by this, when it is made.
+create function svc_isolate(name regclass) returns void language plpgsql as $$
+begin
+  execute format('alter table %s enable row level security', name);
+  execute format('create policy of_one_organization on %s to svc_app
+    using (org_id = current_setting(''app.org_id'', true)) with check (org_id = current_setting(''app.org_id'', true))', name);
+  execute format('grant select, insert, update, delete on %s to svc_app', name);
+end $$;
+
+select svc_isolate(c.oid::regclass) from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'org_id'
+  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition;
+revoke update, delete on events from svc_app;
+
+-- Partitions are made by their owner, whoever asks for them.
+alter function svc_ensure_month(timestamptz) security definer;
+alter function svc_ensure_month(timestamptz) set search_path = public, pg_temp;
+`
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(functions)
+}
+
+export async function down(): Promise<void> {
+  throw new Error('isolation is not undone: restore a backup instead')
+}

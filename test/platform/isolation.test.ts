@@ -1,0 +1,124 @@
+// The database keeps tenants apart by itself: whoever works as the application's role sees one organization, or nothing.
+
+import { readConfig } from '@svc/platform'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase, withSnapshot, withTransaction, withUnscopedTransaction } from '../../platform/store/db.js'
+import { scopeOf } from '../../platform/store/scope.js'
+import { fast, logSteps, register } from '../support/log.js'
+import { discard, startPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+const other = 'org_00000000000000000000000000000000'
+
+describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (kind) => {
+  if (kind === 'postgresql' && postgres === null) return it.skip('has no server here', () => undefined)
+  const database_url = kind === 'postgresql' ? (postgres?.freshDatabase() ?? null) : null
+  let db: Awaited<ReturnType<typeof openDatabase>>
+  let tables: string[]
+  let org_id: string
+  let remove: () => Promise<void>
+  beforeAll(async () => {
+    const platform = await startPlatform({ database_url, env: fast })
+    await register(platform)
+    await logSteps(platform, 'one', 3)
+    await platform.call('POST', '/api/v1/holds', { body: { reason: 'a test' } })
+    await platform.close()
+    const env = { SVC_DATA_DIR: platform.data_dir, ...(database_url !== null && { SVC_DATABASE_URL: database_url }) }
+    db = await openDatabase(readConfig(env).value)
+    const rows = await withUnscopedTransaction(db, (tx) =>
+      tx.query<{ name: string }>(
+        `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'org_id'
+         where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
+      ),
+    )
+    tables = rows.map(({ name }) => name)
+    const [row] = await withUnscopedTransaction(db, (tx) =>
+      tx.query<{ org_id: string }>('select org_id from organizations'),
+    )
+    org_id = row?.org_id ?? ''
+    remove = async () => {
+      await db.close()
+      await discard({ ...platform, close: async () => undefined })
+    }
+  })
+  afterAll(() => remove())
+
+  it('is held to one organization by every table that has rows of one', async () => {
+    expect(tables.length).toBeGreaterThan(20)
+    const unprotected = await withUnscopedTransaction(db, (tx) =>
+      tx.query(`select relname from pg_class where relname = any($1) and not relrowsecurity`, [tables]),
+    )
+    expect(unprotected).toEqual([])
+  })
+
+  it('sees no row of any table without saying for whom', async () => {
+    const counts = await withUnscopedTransaction(db, async (tx) => {
+      await tx.query('set local role svc_app')
+      const found: [string, number][] = []
+      for (const table of tables) {
+        const [row] = await tx.query<{ count: number }>(`select count(*)::int as count from ${table}`)
+        if (row?.count !== 0) found.push([table, row?.count ?? -1])
+      }
+      return found
+    })
+    expect(counts).toEqual([])
+  })
+
+  it("sees its own organization's rows, and nothing of it for another", async () => {
+    const count = (scope: string) =>
+      withSnapshot(db, scopeOf(scope, { kind: 'system', id: 'test' }), async (tx) => {
+        const [row] = await tx.query<{ count: number }>('select count(*)::int as count from log_entries')
+        return row?.count
+      })
+    expect([await count(org_id), await count(other)]).toEqual([3, 0])
+  })
+
+  it.each([
+    ['insert', `insert into organizations (org_id, name, kind, created_at) values ('${other}', 'x', 'shared', now())`],
+    ['move a row', `update log_leaves set org_id = '${other}'`],
+    ['make a table', 'create table mine (x int)'],
+    ['turn it off', 'alter table log_entries disable row level security'],
+    ['rewrite events', `update events set kind = 'nothing'`],
+    ['delete events', 'delete from events'],
+    ['read who signs', 'select * from svc_log_identity'],
+    ['reach a partition', `select * from log_entries_${new Date().toISOString().slice(0, 7).replace('-', '')}`],
+  ])('cannot %s', async (_, statement) => {
+    const scope = scopeOf(org_id, { kind: 'system', id: 'test' })
+    await expect(withTransaction(db, scope, (tx) => tx.query(statement))).rejects.toBeInstanceOf(pg.DatabaseError)
+  })
+
+  it('does not outlive its transaction', async () => {
+    await withTransaction(db, scopeOf(org_id, { kind: 'system', id: 'test' }), async () => undefined)
+    const [row] = await withUnscopedTransaction(db, (tx) =>
+      tx.query<{ role: string; org: string }>(
+        `select current_user as role, current_setting('app.org_id', true) as org`,
+      ),
+    )
+    expect(row?.role).not.toBe('svc_app')
+    expect(row?.org ?? '').toBe('')
+  })
+})
+
+describe.skipIf(postgres === null)('a database user who is no superuser', () => {
+  if (postgres === null) return
+  const admin = postgres.freshDatabase()
+  const name = admin.split('/').at(-1) ?? ''
+  const url = admin.replace('svc@', 'plain@')
+
+  it('is told what an administrator must do, and then needs nothing more', async () => {
+    postgres.psql(admin, `create role plain login; alter database ${name} owner to plain`)
+    // Other databases of this server have made the role already; this user is not a member of it yet.
+    await expect(startPlatform({ database_url: url })).rejects.toThrow(/svc_app/)
+    postgres.psql(admin, 'grant svc_app to plain')
+    const platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+    await logSteps(platform, 'one', 3)
+    const { body } = await platform.call<{ total: number }>('GET', '/api/v1/logs/tasks')
+    expect(body.total).toBe(1)
+    expect(postgres.psql(url, 'set role svc_app; select count(*) from log_entries')).toContain('0')
+    await discard(platform)
+  })
+})
