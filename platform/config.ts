@@ -13,6 +13,16 @@ export interface Config {
   readonly task_timeout_seconds: number
   readonly policy_ttl_seconds: number
   readonly log_level: string
+  /** 32 bytes in base64 or hex; null makes one for an install with its own database. */
+  readonly encryption_key: string | null
+  /** Where people reach the platform, for links in mails; null is where it listens. */
+  readonly public_url: string | null
+  readonly smtp_url: string | null
+  readonly mail_from: string
+  /** Who owns the first workspace. */
+  readonly owner_email: string
+  /** Accounts beyond this many wait; null admits everybody. */
+  readonly registration_cap: number | null
   /** What checkpoints call this installation; null leaves it to the first start. */
   readonly log_host: string | null
   /** Where the key that signs checkpoints lives, and what it has signed: outside the database. */
@@ -72,6 +82,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     operator_token: checked('SVC_OPERATOR_TOKEN', /^[!-~]{32,200}$/, 'a token of 32 to 200 printable characters'),
     task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
     policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),
+    encryption_key: said('SVC_ENCRYPTION_KEY'),
+    public_url:
+      checked('SVC_PUBLIC_URL', /^https?:\/\/[^/\s]+$/, 'an address without a path')?.replace(/\/+$/, '') ?? null,
+    smtp_url: checked('SVC_SMTP_URL', /^smtps?:\/\/\S+$/, 'an smtp:// or smtps:// URL'),
+    mail_from: said('SVC_MAIL_FROM') ?? 'svc <svc@localhost>',
+    owner_email: (checked('SVC_OWNER_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an address') ?? 'owner@localhost').toLowerCase(),
+    registration_cap: said('SVC_REGISTRATION_CAP') === null ? null : whole('SVC_REGISTRATION_CAP', 0, 1_000_000_000),
     log_level: logLevels.includes(log_level) ? log_level : 'info',
     log_host: checked('SVC_LOG_HOST', /^[a-z0-9]([a-z0-9.-]{0,252})$/, 'a host name in lower case'),
     log_key_dir: resolve(said('SVC_LOG_KEY_DIR') ?? join(data_dir, 'log')),

@@ -19,6 +19,7 @@ export const errorTable = {
   INVALID: { status: 422, title: 'The request is not valid' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
   INTERNAL: { status: 500, title: 'Internal error' },
+  ENCRYPTION_KEY_INVALID: { status: 503, title: 'No key to keep secrets with' },
   UNAVAILABLE: { status: 503, title: 'Temporarily unavailable' },
 } as const
 

@@ -7,6 +7,7 @@ import type { Config } from './config.js'
 import { type Credentials, localCredentials } from './credentials.js'
 import { PlatformError } from './errors.js'
 import { createApp } from './http/app.js'
+import { createLimit } from './http/limits.js'
 import type { CommitParts } from './ingest/commit.js'
 import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
@@ -18,8 +19,11 @@ import { startCheckpoints } from './log/checkpoints.js'
 import { startRetention } from './log/retention.js'
 import { openSigner } from './log/signer.js'
 import { createWitnesses, parseWitness, type WitnessAddress } from './log/witnesses.js'
+import { createMailer } from './mail/mail.js'
 import { migrate } from './migrations/index.js'
 import type { Platform } from './platform.js'
+import { createAccessTokens } from './secrets/access-tokens.js'
+import { encryptionKey } from './secrets/encryption-key.js'
 import { openDatabase } from './store/db.js'
 import { version } from './version.js'
 
@@ -42,7 +46,11 @@ const historiesKept = 20_000
 const agentsKept = 5000
 
 /** Opens the database, brings it up to date, makes the first workspace, and returns a platform that is complete. */
-export async function createPlatform(config: Config, clock: () => number = Date.now): Promise<RunningPlatform> {
+export async function createPlatform(
+  config: Config,
+  clock: () => number = Date.now,
+  print: (text: string) => void = () => undefined,
+): Promise<RunningPlatform> {
   const logger = pino({ level: config.log_level, serializers: { err: errorView } })
   const db = await openDatabase(config, (message) => logger.warn(message))
   try {
@@ -70,6 +78,7 @@ export async function createPlatform(config: Config, clock: () => number = Date.
     })
     const { log_host } = checkpoints
     const bundling = { db, clock, log_host, signManifest: signer.signManifest }
+    const listener = createServer()
     const bundles = createBundles(checkpoints.own ? bundling : null)
     const { verifierOf } = signer
     const keeping = { db, clock, logger, bundles, log_host, verifierOf, archive_dir: config.archive_dir }
@@ -84,10 +93,13 @@ export async function createPlatform(config: Config, clock: () => number = Date.
       version,
       operator_org,
       operator_token,
-      ...{ bundles, retention },
+      ...{ bundles, retention, limits: createLimits(clock) },
+      access_tokens: createAccessTokens(encryptionKey(config), clock),
+      mailer: createMailer({ smtp_url: config.smtp_url, from: config.mail_from, print }),
+      url: () => config.public_url ?? addressOf(listener),
       log: { host: log_host, verifierOf, refused: checkpoints.refused },
     }
-    const listener = createServer(createApp(platform))
+    listener.on('request', createApp(platform))
     const close = async () => {
       await closeServer(listener)
       await ingest.close()
@@ -118,6 +130,19 @@ function anchorAt(text: string, env: Config['inherited']): Anchor {
     'INVALID',
     `SVC_ANCHORS holds \`${text}\`, which is none of file:FOLDER, git:FOLDER and https://…`,
   )
+}
+
+/** Sign-in may be tried so often: five mails to a mailbox and sixty attempts from an address in a quarter of an hour. */
+function createLimits(clock: () => number): Platform['limits'] {
+  const seconds = 15 * 60
+  return { by_mailbox: createLimit(5, seconds, clock), by_address: createLimit(60, seconds, clock) }
+}
+
+/** Where the listener can be reached from this machine. */
+function addressOf(listener: Server): string {
+  const at = listener.address()
+  if (at === null || typeof at === 'string') return 'http://127.0.0.1'
+  return `http://${at.family === 'IPv6' ? `[${at.address}]` : at.address}:${at.port}`
 }
 
 /** What this machine is called, as far as that can stand in a checkpoint. */

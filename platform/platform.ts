@@ -1,9 +1,12 @@
 // What the parts of a running platform share. Made once by createPlatform, and complete from then on.
 import type { Logger } from 'pino'
 import type { Config } from './config.js'
+import type { Limit } from './http/limits.js'
 import type { Ingest } from './ingest/writer.js'
 import type { Bundles } from './log/bundles.js'
 import type { Retention } from './log/retention.js'
+import type { Mailer } from './mail/mail.js'
+import type { AccessTokens } from './secrets/access-tokens.js'
 import type { Database } from './store/db.js'
 
 export interface Platform {
@@ -19,8 +22,19 @@ export interface Platform {
   readonly operator_org: string
   readonly operator_token: string
   readonly log: LogIdentity
+  readonly access_tokens: AccessTokens
+  readonly mailer: Mailer
+  /** Where people reach the platform. */
+  readonly url: () => string
+  readonly limits: Limits
   readonly bundles: Bundles
   readonly retention: Retention
+}
+
+/** How often sign-in may be tried. */
+export interface Limits {
+  readonly by_mailbox: Limit
+  readonly by_address: Limit
 }
 
 /** What this installation's checkpoints are called and signed with. */

@@ -1,18 +1,18 @@
 // The first start: one workspace, one key, and what opens them on this machine.
-import { randomBytes } from 'node:crypto'
 import type { Config } from '../config.js'
 import type { Credentials } from '../credentials.js'
 import { newId } from '../ids.js'
 import { type Database, type Transaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
+import { findKeyUnscoped, firstOrganizationUnscoped, insertKeyUnscoped, keyHash } from '../store/organizations.js'
 import {
-  findKeyUnscoped,
-  firstOrganizationUnscoped,
-  insertKeyUnscoped,
-  insertOrganizationUnscoped,
-  keyHash,
-} from '../store/organizations.js'
+  findPersonUnscoped,
+  hasOwnerUnscoped,
+  insertMembershipUnscoped,
+  insertPersonUnscoped,
+} from '../store/people.js'
 import { scopeOf } from '../store/scope.js'
+import { makeWorkspace } from './make-workspace.js'
 
 /**
  * Sees to it that a workspace exists and that the local key and, when configured, the seed key open it. Starting again
@@ -26,7 +26,8 @@ export async function seedWorkspace(
 ): Promise<string> {
   return withUnscopedTransaction(db, async (tx) => {
     await tx.query('lock table organizations in exclusive mode')
-    const org_id = (await firstOrganizationUnscoped(tx)) ?? (await makeWorkspace(tx, now))
+    const org_id = (await firstOrganizationUnscoped(tx)) ?? (await makeWorkspace(tx, now, 'My workspace', null))
+    await giveOwner(tx, now, org_id, config.owner_email)
     const keys = { 'first key': credentials.api_key, 'seed key': config.seed_api_key }
     for (const [name, key] of Object.entries(keys)) {
       if (key !== null) await admitKey(tx, now, org_id, name, key)
@@ -35,11 +36,14 @@ export async function seedWorkspace(
   })
 }
 
-async function makeWorkspace(tx: Transaction, now: number): Promise<string> {
-  const org_id = `org_${randomBytes(16).toString('hex')}`
-  await insertOrganizationUnscoped(tx, now, org_id, 'My workspace')
-  await note(tx, now, org_id, { kind: 'workspace.created', subject_kind: 'workspace', subject_id: org_id })
-  return org_id
+/** The first workspace is somebody's: whoever opens the link that the start prints. */
+async function giveOwner(tx: Transaction, now: number, org_id: string, email: string): Promise<void> {
+  if (await hasOwnerUnscoped(tx, org_id)) return
+  const known = await findPersonUnscoped(tx, email)
+  const person_id = known?.person_id ?? newId('usr', now)
+  const name = email.split('@')[0] ?? email
+  if (known === null) await insertPersonUnscoped(tx, now, { person_id, email, name, is_capped: false })
+  await insertMembershipUnscoped(tx, now, { org_id, person_id, role: 'owner' })
 }
 
 async function admitKey(tx: Transaction, now: number, org_id: string, name: string, key: string): Promise<void> {

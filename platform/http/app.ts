@@ -9,8 +9,9 @@ import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
 import { docsRouter } from '../routes/docs.js'
 import { healthRouter } from '../routes/health.js'
+import { signInPage } from '../routes/sign-in-page.js'
 import { routes } from '../routes/table.js'
-import { type Authenticate, createAuthentication, type Principal } from './auth.js'
+import { type Authentication, createAuthentication, type Principal } from './auth.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
 import type { Reply, ReplyFile, Route } from './route.js'
@@ -26,7 +27,9 @@ export function createApp(platform: Platform): Express {
   app.use(helmet(headers))
   app.use(healthRouter(platform))
   app.use(docsRouter(routes, platform.version))
-  const authenticate = createAuthentication(platform)
+  const authentication = createAuthentication(platform)
+  app.use(signInPage(platform, authentication))
+  const { authenticate } = authentication
   for (const route of routes) serve(app, platform, authenticate, route)
   app.use(notFound)
   app.use(answerError(platform))
@@ -67,12 +70,14 @@ const largestBatch = 8 * 1024 * 1024
 const readBody = express.raw({ type: () => true, limit: largestBody, inflate: false })
 const readBatch = express.raw({ type: () => true, limit: largestBatch, inflate: false })
 
-function serve(app: Express, platform: Platform, authenticate: Authenticate, route: Route): void {
+function serve(app: Express, platform: Platform, authenticate: Authentication['authenticate'], route: Route): void {
   const checkQuery = queryCheck(route.query ?? {}, route.required)
   const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
   const admit = async (request: Request, response: Response, next: NextFunction) => {
     refuseUnprintable(request)
-    response.locals.principal = await authenticate(request.headers.authorization, route.access)
+    const { authorization, cookie } = request.headers
+    const sender = { authorization, cookie, csrf: request.get('x-csrf-token'), changes: route.method !== 'get' }
+    response.locals.principal = await authenticate(sender, route.access)
     next()
   }
   const steps = route.body === undefined ? [] : [mediaType(route), route.lines ? readBatch : readBody]
@@ -86,6 +91,7 @@ function serve(app: Express, platform: Platform, authenticate: Authenticate, rou
       query: checkQuery(request.query),
       header: (name) => request.get(name),
       request_id: String(response.locals.request_id),
+      address: request.socket.remoteAddress ?? '',
     })
     if (reply.file === undefined) send(response, reply)
     else await sendFile(response, reply.file)

@@ -1,76 +1,168 @@
-// Who is calling: an API key, or an operator with the token this install printed.
-import { timingSafeEqual } from 'node:crypto'
+// Who is calling: an API key, a person who has signed in, the operator with the token this install printed, or nobody.
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
-import { findKeyUnscoped, type KeyRow, keyHash } from '../store/organizations.js'
+import { findKeyUnscoped, type KeyRow, keyHash, touchKeyUnscoped } from '../store/organizations.js'
+import type { Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
+import { liveSessionUnscoped } from '../store/sessions.js'
 
 export type Principal =
   | { readonly kind: 'key'; readonly scope: Scope; readonly key: KeyIdentity }
   | { readonly kind: 'operator'; readonly scope: Scope }
+  | { readonly kind: 'nobody'; readonly scope: Scope }
+  | PersonPrincipal
+
+export interface PersonPrincipal {
+  readonly kind: 'person'
+  /** Of the workspace they work in; one that sees nothing where there is none. */
+  readonly scope: Scope
+  readonly person_id: string
+  readonly session_id: string
+  readonly org_id: string | null
+  /** Null in a workspace they have left. */
+  readonly role: Role | null
+  readonly is_capped: boolean
+  readonly is_suspended: boolean
+}
 
 export interface Access {
   readonly kinds: readonly Principal['kind'][]
   /** What an API key must be allowed to do. */
   readonly key_scope: 'ingest' | 'read'
+  /** What a person must be in the workspace; null where it is about themselves. */
+  readonly roles: readonly Role[] | null
 }
 
-export type Authenticate = (authorization: string | undefined, access: Access) => Promise<Principal>
+/** What of a request tells who sends it. */
+export interface Sender {
+  readonly authorization: string | undefined
+  readonly cookie: string | undefined
+  readonly csrf: string | undefined
+  /** False for what changes nothing. */
+  readonly changes: boolean
+}
+
+export interface Authentication {
+  readonly authenticate: (sender: Sender, access: Access) => Promise<Principal>
+  /** What state-changing requests of a browser must send besides the cookie. */
+  readonly csrfOf: (session_id: string) => string
+}
+
+export const cookies = { access: 'svc_access', csrf: 'svc_csrf' } as const
 
 /** How long a key that was found is believed, ms; a revoked one is refused after that at the latest. */
 const believed = 5000
 const mostRemembered = 10_000
+/** A key's last use is written down once in so long, ms. */
+const touchedEvery = 60_000
 
 const challenge = { 'www-authenticate': 'Bearer realm="svc"' }
+/** Sees no row of anybody's. */
+const noScope = scopeOf('org_0', { kind: 'system', id: 'nobody' })
 
-/** Rejects with UNAUTHENTICATED, or FORBIDDEN when the credential is sound and of the wrong kind. */
-export function createAuthentication(platform: Platform): Authenticate {
+/** Rejects with UNAUTHENTICATED, or FORBIDDEN when the credential is sound and may not do this. */
+export function createAuthentication(platform: Platform): Authentication {
+  const { db, clock, access_tokens } = platform
   const keys = new Map<string, { row: KeyRow; until: number }>()
   const operatorHash = keyHash(platform.operator_token)
 
   const findKey = async (hash: Buffer): Promise<KeyRow | null> => {
     const id = hash.toString('base64')
     const known = keys.get(id)
-    if (known !== undefined && known.until > platform.clock()) return known.row
-    const row = await withUnscopedTransaction(platform.db, (tx) => findKeyUnscoped(tx, hash))
+    if (known !== undefined && known.until > clock()) return known.row
+    const row = await withUnscopedTransaction(db, async (tx) => {
+      const found = await findKeyUnscoped(tx, hash)
+      if (found !== null) await touchKeyUnscoped(tx, found.org_id, found.key_id, clock(), touchedEvery)
+      return found
+    })
     keys.delete(id)
     if (keys.size >= mostRemembered) keys.clear()
-    if (row !== null) keys.set(id, { row, until: platform.clock() + believed })
+    if (row !== null) keys.set(id, { row, until: clock() + believed })
     return row
   }
 
-  return async (authorization, access) => {
-    const token = /^Bearer ([!-~]{1,300})$/i.exec(authorization ?? '')?.[1]
-    if (token === undefined) throw unauthenticated('send `Authorization: Bearer …` with an API key or a token')
-    const hash = keyHash(token)
-    if (timingSafeEqual(hash, operatorHash)) {
-      const scope = scopeOf(platform.operator_org, { kind: 'operator', id: 'local' })
-      return allow({ kind: 'operator', scope }, access)
-    }
-    const row = token.startsWith('SvcKey-') ? await findKey(hash) : null
-    if (row === null || isOver(row, platform.clock())) throw unauthenticated('the credential is not valid here')
-    const scope = scopeOf(row.org_id, { kind: 'api_key', id: row.key_id })
-    return allow({ kind: 'key', scope, key: row }, access)
+  const person = async (token: string): Promise<PersonPrincipal | null> => {
+    const holder = await access_tokens.read(token)
+    if (holder === null) return null
+    const { person_id, session_id } = holder
+    const live = await withUnscopedTransaction(db, (tx) => liveSessionUnscoped(tx, session_id, person_id))
+    if (live === null) return null
+    const { org_id } = live
+    const works = org_id !== null && live.role !== null && !live.is_suspended && !live.is_capped
+    const scope = works ? scopeOf(org_id, { kind: 'person', id: person_id }) : noScope
+    return { kind: 'person', scope, person_id, session_id, ...live }
   }
+
+  const csrfOf = (session_id: string) =>
+    createHmac('sha256', operatorHash).update(`csrf ${session_id}`).digest('base64url')
+
+  const byCookie = async ({ cookie, csrf, changes }: Sender): Promise<PersonPrincipal | null> => {
+    const token = cookieIn(cookie, cookies.access)
+    const principal = token === null ? null : await person(token)
+    if (principal === null || !changes) return principal
+    if (csrf !== undefined && same(csrf, csrfOf(principal.session_id))) return principal
+    throw new PlatformError('FORBIDDEN', `a browser must send the value of the cookie ${cookies.csrf} as X-CSRF-Token`)
+  }
+
+  const known = async (token: string): Promise<Principal | null> => {
+    const hash = keyHash(token)
+    if (timingSafeEqual(hash, operatorHash))
+      return { kind: 'operator', scope: scopeOf(platform.operator_org, { kind: 'operator', id: 'local' }) }
+    if (!token.startsWith('SvcKey-')) return person(token)
+    const row = await findKey(hash)
+    if (row === null || isOver(row, clock())) return null
+    return { kind: 'key', scope: scopeOf(row.org_id, { kind: 'api_key', id: row.key_id }), key: row }
+  }
+
+  const authenticate = async (sender: Sender, access: Access): Promise<Principal> => {
+    if (access.kinds.includes('nobody')) return { kind: 'nobody', scope: noScope }
+    const token = /^Bearer ([!-~]{1,2000})$/i.exec(sender.authorization ?? '')?.[1]
+    const principal =
+      token !== undefined ? await known(token) : sender.cookie !== undefined ? await byCookie(sender) : null
+    if (principal !== null) return allow(principal, access)
+    const what =
+      token === undefined
+        ? 'send `Authorization: Bearer …` with an API key or a token'
+        : 'the credential is not valid here'
+    throw new PlatformError('UNAUTHENTICATED', what, { headers: challenge })
+  }
+  return { authenticate, csrfOf }
 }
 
 function isOver({ revoked_at, expires_at }: KeyRow, now: number): boolean {
   return revoked_at !== null || (expires_at !== null && Date.parse(expires_at) <= now)
 }
 
-function allow(principal: Principal, access: Access): Principal {
-  if (!access.kinds.includes(principal.kind)) {
-    const wanted = access.kinds.includes('key') ? 'an API key (`SvcKey-…`)' : "an operator's token"
+function allow(principal: Principal, { kinds, key_scope, roles }: Access): Principal {
+  if (!kinds.includes(principal.kind)) {
+    const wanted = kinds.includes('key') ? 'an API key (`SvcKey-…`)' : 'somebody who has signed in'
     throw new PlatformError('FORBIDDEN', `this needs ${wanted}`)
   }
-  if (principal.kind === 'key' && !principal.key.scopes.includes(access.key_scope)) {
-    throw new PlatformError('FORBIDDEN', `this key may not do this: it lacks the scope \`${access.key_scope}\``)
-  }
+  if (principal.kind === 'key' && !principal.key.scopes.includes(key_scope))
+    throw new PlatformError('FORBIDDEN', `this key may not do this: it lacks the scope \`${key_scope}\``)
+  if (principal.kind === 'person' && roles !== null) refusePerson(principal, roles)
   return principal
 }
 
-function unauthenticated(detail: string): PlatformError {
-  return new PlatformError('UNAUTHENTICATED', detail, { headers: challenge })
+function refusePerson({ is_capped, is_suspended, role }: PersonPrincipal, roles: readonly Role[]): void {
+  if (is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
+  if (is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
+  if (role === null)
+    throw new PlatformError('FORBIDDEN', 'this account is no member of the workspace: switch to another')
+  if (!roles.includes(role)) throw new PlatformError('FORBIDDEN', `this needs one of the roles ${roles.join(', ')}`)
+}
+
+function cookieIn(header: string | undefined, name: string): string | null {
+  const found = header
+    ?.split(';')
+    .map((part) => part.trim().split('='))
+    .find(([key]) => key === name)
+  return found?.[1] ?? null
+}
+
+function same(a: string, b: string): boolean {
+  return timingSafeEqual(keyHash(a), keyHash(b))
 }

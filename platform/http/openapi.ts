@@ -2,6 +2,7 @@
 import type { JsonMap } from '@svc/engine'
 import { documents, type SchemaName } from '@svc/schemas'
 import { errorTable } from '../errors.js'
+import type { Principal } from './auth.js'
 import type { Route } from './route.js'
 
 /** The document for these routes. */
@@ -20,10 +21,19 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
       schemas: Object.fromEntries(Object.entries(documents).map(([name, document]) => [name, component(document)])),
       securitySchemes: {
         api_key: { type: 'http', scheme: 'bearer', description: 'An API key, `SvcKey-…`' },
-        operator: { type: 'http', scheme: 'bearer', description: "The operator's token" },
+        person: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Of somebody who has signed in' },
+        browser: { type: 'apiKey', in: 'cookie', name: 'svc_access', description: 'With X-CSRF-Token for changes' },
+        operator: { type: 'http', scheme: 'bearer', description: 'The token of a local install' },
       },
     },
   }
+}
+
+const schemesOf: Readonly<Record<Principal['kind'], readonly string[]>> = {
+  key: ['api_key'],
+  person: ['person', 'browser'],
+  operator: ['operator'],
+  nobody: [],
 }
 
 function operation(route: Route): JsonMap {
@@ -41,7 +51,7 @@ function operation(route: Route): JsonMap {
     summary: route.summary,
     tags: [route.tag],
     operationId: `${route.method}${route.path.replace(/[^A-Za-z0-9]+/g, '_')}`,
-    security: route.access.kinds.map((kind) => ({ [kind === 'key' ? 'api_key' : 'operator']: [] })),
+    security: route.access.kinds.flatMap((kind) => schemesOf[kind].map((scheme) => ({ [scheme]: [] }))),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body !== undefined && { requestBody: { required: true, content: requestContent(route, route.body) } }),
     responses: {

@@ -2,6 +2,7 @@
 import type { JsonMap } from '@svc/engine'
 import type { SchemaName } from '@svc/schemas'
 import type { Platform } from '../platform.js'
+import type { Role } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import type { Access, Principal } from './auth.js'
 
@@ -16,6 +17,8 @@ export interface Call {
   readonly body: unknown
   readonly raw: Uint8Array
   readonly request_id: string
+  /** Where the request comes from. */
+  readonly address: string
 }
 
 /** A file to be sent, and what to do once it was, or could not be. */
@@ -56,10 +59,21 @@ export interface Route {
   readonly handle: (call: Call) => Promise<Reply>
 }
 
-export const byKey: Access = { kinds: ['key'], key_scope: 'ingest' }
-export const byReadingKey: Access = { kinds: ['key'], key_scope: 'read' }
-export const byOperator: Access = { kinds: ['operator'], key_scope: 'read' }
-export const byEither: Access = { kinds: ['operator', 'key'], key_scope: 'read' }
+/** What members of a workspace may do, by role (platform.md §4). */
+const everybody: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
+const people = (roles: readonly Role[] | null): Access => ({ kinds: ['operator', 'person'], key_scope: 'read', roles })
+
+export const byKey: Access = { kinds: ['key'], key_scope: 'ingest', roles: null }
+export const byReadingKey: Access = { kinds: ['key'], key_scope: 'read', roles: null }
+export const byReader = people(everybody)
+export const byMember = people(['owner', 'admin', 'member'])
+export const byAuditor = people(['owner', 'admin', 'auditor'])
+export const byAdmin = people(['owner', 'admin'])
+/** A person about themselves, whatever they are in their workspace. */
+export const byPerson: Access = { kinds: ['person'], key_scope: 'read', roles: null }
+/** Whoever reads, or an API key. */
+export const byEither: Access = { kinds: ['operator', 'person', 'key'], key_scope: 'read', roles: everybody }
+export const byNobody: Access = { kinds: ['nobody'], key_scope: 'read', roles: null }
 
 const whole = (description: string, max: number): JsonMap => {
   const digits = String(max).length

@@ -9,6 +9,7 @@ import * as records from './0004-records.js'
 import * as erasures from './0005-erasures.js'
 import * as keeping from './0006-keeping.js'
 import * as isolation from './0007-isolation.js'
+import * as access from './0008-access.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -18,6 +19,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0005-erasures', migration: erasures },
   { name: '0006-keeping', migration: keeping },
   { name: '0007-isolation', migration: isolation },
+  { name: '0008-access', migration: access },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -1,7 +1,7 @@
 import type { AgentRegistration } from '@svc/schemas'
 import { registerAgent } from '../commands/register-agent.js'
 import { invalid, PlatformError } from '../errors.js'
-import { byKey, byOperator, type Call, parameters, type Route } from '../http/route.js'
+import { byKey, byReader, type Call, parameters, type Route } from '../http/route.js'
 import { agentView, findAgents } from '../store/agents.js'
 import { withSnapshot } from '../store/db.js'
 import { listAgents } from '../store/lists.js'
@@ -33,7 +33,7 @@ export const agentRoutes: readonly Route[] = [
     path: '/api/v1/agents',
     summary: 'List agents',
     tag,
-    access: byOperator,
+    access: byReader,
     query: {
       ...{
         risk_classification: parameters.choice('risk level', levels),
@@ -54,7 +54,7 @@ export const agentRoutes: readonly Route[] = [
     path: '/api/v1/agents/{agent_id}',
     summary: 'One agent',
     tag,
-    access: byOperator,
+    access: byReader,
     responses: { 200: 'agent' },
     handle: async ({ platform, scope, params }: Call) => {
       const [agent] = await withSnapshot(platform.db, scope, (tx) => findAgents(scope, tx, [params.agent_id ?? '']))

@@ -1,6 +1,6 @@
 import { parseTimestamp } from '@svc/engine'
 import { PlatformError } from '../errors.js'
-import { byOperator, parameters, type Route } from '../http/route.js'
+import { byAuditor, parameters, type Route } from '../http/route.js'
 
 const zip = 'application/zip'
 
@@ -10,7 +10,7 @@ export const bundleRoutes: readonly Route[] = [
     path: '/api/v1/log/bundle',
     summary: 'A period of the log with everything it takes to verify it offline',
     tag: 'Log',
-    access: byOperator,
+    access: byAuditor,
     query: {
       from: parameters.time('received at or after; default since the log began'),
       to: parameters.time('received before; default as far as the log is signed for'),

@@ -1,7 +1,7 @@
 import type { EngineHeartbeat } from '@svc/schemas'
 import { takeHeartbeat } from '../commands/take-heartbeat.js'
 import { PlatformError } from '../errors.js'
-import { byKey, byOperator, parameters, type Route } from '../http/route.js'
+import { byKey, byReader, parameters, type Route } from '../http/route.js'
 import { findAgents } from '../store/agents.js'
 import { withSnapshot } from '../store/db.js'
 import { readIntervals } from '../store/engines.js'
@@ -30,7 +30,7 @@ export const engineStateRoutes: readonly Route[] = [
     path: '/api/v1/agents/{agent_id}/engines',
     summary: "In which states an agent's local engines were, and when",
     tag,
-    access: byOperator,
+    access: byReader,
     query: { limit: parameters.limit(1000, 100) },
     responses: { 200: 'engine-intervals' },
     handle: async ({ platform, scope, params, query }) =>

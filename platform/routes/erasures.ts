@@ -1,6 +1,6 @@
 import type { ErasureRequest } from '@svc/schemas'
 import { erase } from '../commands/erase.js'
-import { byOperator, parameters, type Route } from '../http/route.js'
+import { byAdmin, byReader, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
 import { listErasures } from '../store/lists.js'
 import { listReply, pageOf } from './page.js'
@@ -13,7 +13,7 @@ export const erasureRoutes: readonly Route[] = [
     path: '/api/v1/erasures',
     summary: 'Erase what the steps of a task carried, or those that name a subject; chains and proofs stay whole',
     tag,
-    access: byOperator,
+    access: byAdmin,
     body: 'erasure-request',
     responses: { 201: 'erasure-result' },
     handle: async ({ platform, scope, body }) => ({
@@ -26,7 +26,7 @@ export const erasureRoutes: readonly Route[] = [
     path: '/api/v1/erasures',
     summary: 'What has been erased, by whom, and why',
     tag,
-    access: byOperator,
+    access: byReader,
     query: {
       task_id: parameters.text('of one task'),
       ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },

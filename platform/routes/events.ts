@@ -1,4 +1,4 @@
-import { byOperator, parameters, type Route } from '../http/route.js'
+import { byReader, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
 import { listEvents } from '../store/lists.js'
 import { listReply, pageOf } from './page.js'
@@ -9,7 +9,7 @@ export const eventRoutes: readonly Route[] = [
     path: '/api/v1/events',
     summary: 'The audit trail: what was changed, by whom, and when',
     tag: 'Events',
-    access: byOperator,
+    access: byReader,
     query: {
       ...{ kind: parameters.text('such as incident.resolved'), actor: parameters.text('id of who did it') },
       ...{ subject: parameters.text('id of what it was done to'), from: parameters.time('from') },

@@ -1,6 +1,6 @@
 import type { IncidentNote, IncidentReason } from '@svc/schemas'
 import { type IncidentMove, moveIncident } from '../commands/move-incident.js'
-import { byOperator, parameters, type Route } from '../http/route.js'
+import { byMember, byReader, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
 import { listIncidents } from '../store/lists.js'
 import { listReply, pageOf } from './page.js'
@@ -12,7 +12,7 @@ function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason'
     path: `/api/v1/incidents/{id}/${move}`,
     summary,
     tag: 'Incidents',
-    access: byOperator,
+    access: byMember,
     body,
     responses: { 200: 'incident' },
     handle: async ({ platform, scope, params, body: sent }) => {
@@ -29,7 +29,7 @@ export const incidentRoutes: readonly Route[] = [
     path: '/api/v1/incidents',
     summary: 'List incidents, the newest first',
     tag: 'Incidents',
-    access: byOperator,
+    access: byReader,
     query: {
       state: parameters.choice('state', ['open', 'active', 'resolved', 'ignored']),
       severity: parameters.choice('severity', ['low', 'medium', 'high', 'critical']),

@@ -1,7 +1,7 @@
 import type { HoldRequest, RetentionRequest } from '@svc/schemas'
 import { placeHold, releaseHold } from '../commands/hold.js'
 import { setRetention } from '../commands/set-retention.js'
-import { byOperator, type Call, parameters, type Route } from '../http/route.js'
+import { byAdmin, byReader, type Call, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
 import { listHolds } from '../store/lists.js'
 import { readPrunes, retentionDays } from '../store/retention.js'
@@ -15,7 +15,7 @@ export const keepingRoutes: readonly Route[] = [
     path: '/api/v1/retention',
     summary: 'How long entries are kept, and what has been pruned',
     tag,
-    access: byOperator,
+    access: byReader,
     responses: { 200: 'retention' },
     handle: (call) => retention(call),
   },
@@ -24,7 +24,7 @@ export const keepingRoutes: readonly Route[] = [
     path: '/api/v1/retention',
     summary: 'Set how long entries are kept: 184 days or more',
     tag,
-    access: byOperator,
+    access: byAdmin,
     body: 'retention-request',
     responses: { 200: 'retention' },
     handle: async (call) => {
@@ -37,7 +37,7 @@ export const keepingRoutes: readonly Route[] = [
     path: '/api/v1/retention/prune',
     summary: 'Archive and take out now what is older; it happens by itself within the hour',
     tag,
-    access: byOperator,
+    access: byAdmin,
     responses: { 200: 'retention' },
     handle: async (call) => {
       await call.platform.retention.prune(call.scope)
@@ -49,7 +49,7 @@ export const keepingRoutes: readonly Route[] = [
     path: '/api/v1/holds',
     summary: 'What may neither be erased nor pruned, and what was released',
     tag,
-    access: byOperator,
+    access: byReader,
     query: {
       task_id: parameters.text('of one task'),
       on: parameters.flag('only those that are still on, or only those that are not'),
@@ -67,7 +67,7 @@ export const keepingRoutes: readonly Route[] = [
     path: '/api/v1/holds',
     summary: 'Hold a task, or everything: nothing of it is erased or pruned meanwhile',
     tag,
-    access: byOperator,
+    access: byAdmin,
     body: 'hold-request',
     responses: { 201: 'hold' },
     handle: async ({ platform, scope, body }) => ({
@@ -80,7 +80,7 @@ export const keepingRoutes: readonly Route[] = [
     path: '/api/v1/holds/{hold_id}/release',
     summary: 'Release a hold',
     tag,
-    access: byOperator,
+    access: byAdmin,
     responses: { 200: 'hold' },
     handle: async ({ platform, scope, params }) => ({
       status: 200,

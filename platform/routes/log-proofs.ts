@@ -96,7 +96,7 @@ async function consistency(call: Call, tx: Transaction, latest: StoredCheckpoint
 
 /** A key sees entries of its own agents' tasks; whoever signs in sees every leaf. */
 async function maySee({ principal, scope }: Call, tx: Transaction, { task_id }: LeafPlace): Promise<boolean> {
-  if (principal.kind === 'operator') return true
+  if (principal.kind !== 'key') return true
   return task_id !== null && taskBelongsToKey(scope, tx, task_id, principal.key.key_id)
 }
 

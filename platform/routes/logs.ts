@@ -2,7 +2,7 @@ import type { BatchResult, LogRequest } from '@svc/schemas'
 import { withIdempotencyKey } from '../commands/remember-answer.js'
 import { errorTable, invalid, PlatformError } from '../errors.js'
 import { problemOf } from '../http/problem.js'
-import { byKey, byOperator, type Call, parameters, type Reply, type Route } from '../http/route.js'
+import { byKey, byReader, type Call, parameters, type Reply, type Route } from '../http/route.js'
 import { readJson, readJsonLines, validated } from '../http/validate.js'
 import type { KeyIdentity, Outcome } from '../ingest/batch.js'
 import { withSnapshot } from '../store/db.js'
@@ -55,7 +55,7 @@ export const logRoutes: readonly Route[] = [
     path: '/api/v1/logs',
     summary: "Browse the log: a task's steps in order, all others newest first",
     tag,
-    access: byOperator,
+    access: byReader,
     query: {
       ...{
         task_id: parameters.text('one task'),
@@ -78,7 +78,7 @@ export const logRoutes: readonly Route[] = [
     path: '/api/v1/logs/tasks',
     summary: 'Tasks and where they stand, the latest first',
     tag,
-    access: byOperator,
+    access: byReader,
     query: {
       ...{ skip: parameters.skip, limit: parameters.limit(100, 20), agent_id: parameters.text('one agent') },
       ...{
@@ -102,7 +102,7 @@ export const logRoutes: readonly Route[] = [
     path: '/api/v1/logs/{log_id}',
     summary: 'One entry, with what was hashed',
     tag,
-    access: byOperator,
+    access: byReader,
     responses: { 200: 'log-detail' },
     handle: async ({ platform, scope, params }) => {
       const entry = await withSnapshot(platform.db, scope, (tx) => readLog(scope, tx, params.log_id ?? ''))

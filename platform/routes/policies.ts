@@ -1,7 +1,7 @@
 import { rules } from '@svc/engine'
 import { effectivePoliciesOf } from '../commands/effective-policies.js'
 import { PlatformError } from '../errors.js'
-import { byOperator, byReadingKey, parameters, type Route } from '../http/route.js'
+import { byReader, byReadingKey, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
 import { listPolicies } from '../store/lists.js'
 import { listReply, numberAfter, pageOf } from './page.js'
@@ -15,7 +15,7 @@ export const policyRoutes: readonly Route[] = [
     path: '/api/v1/policies',
     summary: 'List policies',
     tag,
-    access: byOperator,
+    access: byReader,
     query: {
       ...{ agent_id: parameters.text('those of one agent'), scope: parameters.choice('scope', scopes) },
       ...{ enabled: parameters.flag('enabled or not'), limit: parameters.limit(200, 50), cursor: parameters.cursor },
@@ -33,7 +33,7 @@ export const policyRoutes: readonly Route[] = [
     path: '/api/v1/policies/rules',
     summary: 'The rule functions and their parameters',
     tag,
-    access: byOperator,
+    access: byReader,
     responses: { 200: 'rule-list' },
     handle: async () => ({ status: 200, body: { rules } }),
   },

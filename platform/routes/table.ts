@@ -1,6 +1,8 @@
 // Every route there is; Express and the OpenAPI document read this list.
 import type { Route } from '../http/route.js'
 import { agentRoutes } from './agents.js'
+import { apiKeyRoutes } from './api-keys.js'
+import { authRoutes } from './auth.js'
 import { bundleRoutes } from './bundles.js'
 import { engineRoutes } from './engine.js'
 import { engineStateRoutes } from './engines.js'
@@ -12,8 +14,12 @@ import { logProofRoutes } from './log-proofs.js'
 import { logRoutes } from './logs.js'
 import { policyRoutes } from './policies.js'
 import { taskRoutes } from './tasks.js'
+import { workspaceRoutes } from './workspaces.js'
 
 export const routes: readonly Route[] = [
+  ...authRoutes,
+  ...workspaceRoutes,
+  ...apiKeyRoutes,
   ...agentRoutes,
   ...logRoutes,
   ...logProofRoutes,

@@ -70,7 +70,7 @@ async function withTask<T>(call: Call, read: (tx: Transaction, task_id: string) 
   const { platform, scope, principal, params } = call
   const task_id = params.task_id ?? ''
   return withSnapshot(platform.db, scope, async (tx) => {
-    const own = principal.kind === 'operator' || (await taskBelongsToKey(scope, tx, task_id, principal.key.key_id))
+    const own = principal.kind !== 'key' || (await taskBelongsToKey(scope, tx, task_id, principal.key.key_id))
     if (!own) throw noTask()
     return read(tx, task_id)
   })

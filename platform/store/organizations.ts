@@ -25,6 +25,21 @@ export async function findKeyUnscoped(tx: Transaction, hash: Uint8Array): Promis
   return row ?? null
 }
 
+/** Writes down that the key was used, once in every so many ms. */
+export async function touchKeyUnscoped(
+  tx: Transaction,
+  org_id: string,
+  key_id: string,
+  now: number,
+  every: number,
+): Promise<void> {
+  await tx.query(
+    `update api_keys set last_used_at = $3 where org_id = $1 and key_id = $2
+       and (last_used_at is null or last_used_at < $4)`,
+    [org_id, key_id, new Date(now).toISOString(), new Date(now - every).toISOString()],
+  )
+}
+
 /** The organization that was made first, null on a fresh database. */
 export async function firstOrganizationUnscoped(tx: Transaction): Promise<string | null> {
   const [row] = await tx.query<{ org_id: string }>(

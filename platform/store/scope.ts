@@ -3,7 +3,7 @@
 declare const scoped: unique symbol
 
 export interface Actor {
-  readonly kind: 'api_key' | 'operator' | 'system'
+  readonly kind: 'api_key' | 'operator' | 'person' | 'system'
   readonly id: string
 }
 

@@ -1,0 +1,71 @@
+// Accepting or declining an offer, and what accepting does.
+import type { Offer } from '@svc/schemas'
+import { PlatformError } from '../errors.js'
+import type { Platform } from '../platform.js'
+import { type Transaction, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { recordEvents } from '../store/events.js'
+import {
+  expireOffersUnscoped,
+  findOfferUnscoped,
+  insertMember,
+  lockMembership,
+  lockOffer,
+  lockOwner,
+  setRole,
+} from '../store/members.js'
+import type { Role } from '../store/people.js'
+import { type Scope, scopeOf } from '../store/scope.js'
+import { moveOffer } from './offer-moves.js'
+
+/** Decides an offer that was made to this address. Rejects with NOT_FOUND for one that was made to another. */
+export async function decideOffer(
+  { db, clock }: Platform,
+  person: { readonly person_id: string; readonly email: string },
+  id: string,
+  move: 'accept' | 'decline',
+): Promise<Offer> {
+  const now = clock()
+  const known = await withUnscopedTransaction(db, async (tx) => {
+    await expireOffersUnscoped(tx, now)
+    return findOfferUnscoped(tx, id)
+  })
+  if (known === null || known.email !== person.email) throw new PlatformError('NOT_FOUND', 'no such offer')
+  const scope = scopeOf(known.org_id, { kind: 'person', id: person.person_id })
+  return withTransaction(db, scope, async (tx) => {
+    const offer = await moveOffer(scope, tx, now, id, move)
+    if (move === 'accept') await fulfil(scope, tx, now, offer, person.person_id)
+    return (await lockOffer(scope, tx, id)) as Offer
+  })
+}
+
+async function fulfil(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  { kind, role }: Offer,
+  person_id: string,
+): Promise<void> {
+  const member = await lockMembership(scope, tx, person_id)
+  if (kind === 'invitation') {
+    if (member === null) await insertMember(scope, tx, now, person_id, role)
+    return joined(scope, tx, now, person_id, role)
+  }
+  if (member === null || member.is_suspended)
+    throw new PlatformError('CONFLICT', 'whoever accepts this must be a member')
+  if (kind === 'successor') return
+  if (kind === 'handover') await handOver(scope, tx, person_id)
+  else await setRole(scope, tx, person_id, role)
+  await joined(scope, tx, now, person_id, role)
+}
+
+/** INVARIANT (one owner): the owner becomes an admin before somebody else becomes the owner. */
+export async function handOver(scope: Scope, tx: Transaction, person_id: string): Promise<void> {
+  const owner = await lockOwner(scope, tx)
+  if (owner !== null) await setRole(scope, tx, owner, 'admin')
+  await setRole(scope, tx, person_id, 'owner')
+}
+
+async function joined(scope: Scope, tx: Transaction, now: number, person_id: string, role: Role): Promise<void> {
+  const event = { kind: 'member.became', subject_kind: 'person', subject_id: person_id, data: { role } }
+  await recordEvents(scope, tx, now, [event])
+}

@@ -1,0 +1,67 @@
+// What can become of an offer (platform.md §4): one table says who may offer what, to whom, and which moves there are; the
+// code and its documents follow it.
+import type { Offer } from '@svc/schemas'
+import { PlatformError } from '../errors.js'
+import type { Transaction } from '../store/db.js'
+import { recordEvents } from '../store/events.js'
+import { lockOffer, setOfferState } from '../store/members.js'
+import type { Role } from '../store/people.js'
+import type { Scope } from '../store/scope.js'
+
+interface OfferKind {
+  /** Who may make it. */
+  readonly by: readonly Role[]
+  /** An invitation goes to whoever has the address, anything else to a member. */
+  readonly to: 'address' | 'member'
+  /** What whoever accepts becomes. */
+  readonly role: Role | null
+  readonly words: string
+}
+
+export const offerKinds: Readonly<Record<Offer['kind'], OfferKind>> = {
+  invitation: { by: ['owner', 'admin'], to: 'address', role: null, words: 'join' },
+  admin: { by: ['owner', 'admin'], to: 'member', role: 'admin', words: 'become an administrator' },
+  handover: { by: ['owner'], to: 'member', role: 'owner', words: 'become the owner' },
+  successor: { by: ['owner'], to: 'member', role: 'owner', words: 'become the owner when the owner leaves' },
+}
+
+/** From which states each move leads where. */
+export const offerMoves = {
+  accept: { from: ['pending'], to: 'accepted' },
+  decline: { from: ['pending'], to: 'declined' },
+  revoke: { from: ['pending', 'accepted'], to: 'revoked' },
+} as const satisfies Record<string, { from: readonly Offer['state'][]; to: Offer['state'] }>
+
+/** Moves the offer. Rejects with NOT_FOUND, or INVALID_TRANSITION naming the state it is in. */
+export async function moveOffer(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  id: string,
+  move: keyof typeof offerMoves,
+): Promise<Offer> {
+  const offer = await lockOffer(scope, tx, id)
+  if (offer === null) throw new PlatformError('NOT_FOUND', 'no such offer')
+  const { from, to } = offerMoves[move]
+  if (!from.some((state) => state === offer.state)) throw notNow(offer, move)
+  await setOfferState(scope, tx, id, to, new Date(now).toISOString())
+  await noteOffer(scope, tx, now, `offer.${to}`, offer)
+  return offer
+}
+
+/** What a move that is not possible answers. */
+export function notNow({ state }: Offer, move: string): PlatformError {
+  return new PlatformError('INVALID_TRANSITION', `the offer is \`${state}\`, and cannot be decided by ${move} any more`)
+}
+
+/** Says in the audit trail what became of it. */
+export async function noteOffer(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  kind: string,
+  offer: Pick<Offer, 'id' | 'kind' | 'role'>,
+) {
+  const data = { kind: offer.kind, role: offer.role }
+  await recordEvents(scope, tx, now, [{ kind, subject_kind: 'offer', subject_id: offer.id, data }])
+}

@@ -1,0 +1,59 @@
+// Offering something in a workspace, and taking it back: an invitation, the role of an admin, ownership now or later.
+import type { Offer, OfferRequest } from '@svc/schemas'
+import { PlatformError } from '../errors.js'
+import { newId } from '../ids.js'
+import type { Platform } from '../platform.js'
+import { withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { insertOffer, lockMembership, lockOffer, workspaceKind } from '../store/members.js'
+import { findPersonUnscoped, type Role } from '../store/people.js'
+import type { Scope } from '../store/scope.js'
+import { moveOffer, noteOffer, notNow, offerKinds } from './offer-moves.js'
+
+const week = 7 * 86_400_000
+
+/** Offers something. Rejects with FORBIDDEN, NOT_FOUND for an address that is no member, and CONFLICT when it is offered already. */
+export async function makeOffer(platform: Platform, scope: Scope, role: Role, request: OfferRequest): Promise<Offer> {
+  const now = platform.clock()
+  const kind = offerKinds[request.kind]
+  if (!kind.by.includes(role)) throw new PlatformError('FORBIDDEN', `only ${kind.by.join(' or ')} may offer this`)
+  const email = request.email.trim().toLowerCase()
+  const person = await withUnscopedTransaction(platform.db, (tx) => findPersonUnscoped(tx, email))
+  const offer = await withTransaction(platform.db, scope, async (tx) => {
+    if ((await workspaceKind(scope, tx)) === 'personal')
+      throw new PlatformError('CONFLICT', 'this is a personal workspace: promote it to share it')
+    const member = person === null ? null : await lockMembership(scope, tx, person.person_id)
+    if (kind.to === 'member' && member === null) throw new PlatformError('NOT_FOUND', 'no member has this address')
+    if (kind.to === 'address' && member !== null)
+      throw new PlatformError('CONFLICT', 'whoever has this address is a member')
+    if (member?.role === 'owner' || (kind.role !== null && member?.role === kind.role))
+      throw new PlatformError('CONFLICT', `this member is ${member?.role} already`)
+    const made = {
+      ...{ id: newId('off', now), kind: request.kind, email, role: kind.role ?? request.role ?? 'member' },
+      ...{ state: 'pending' as const, made_by: scope.actor.id, made_at: new Date(now).toISOString() },
+      ...{ expires_at: new Date(now + week).toISOString(), decided_at: null },
+    }
+    if (!(await insertOffer(scope, tx, made)))
+      throw new PlatformError('CONFLICT', 'this is offered to that address already')
+    await noteOffer(scope, tx, now, 'offer.made', made)
+    return (await lockOffer(scope, tx, made.id)) as Offer
+  })
+  const values = { workspace: offer.workspace, what: kind.words, made_by: 'A member', link: platform.url() }
+  await platform.mailer.send({ to: email, name: 'offer', values }).catch((error: unknown) => {
+    platform.logger.warn({ err: error, offer: offer.id }, 'the mail about an offer could not be sent')
+  })
+  return offer
+}
+
+/** Takes an offer back, also a successor's who has accepted. */
+export async function revokeOffer({ db, clock }: Platform, scope: Scope, role: Role, id: string): Promise<Offer> {
+  const now = clock()
+  return withTransaction(db, scope, async (tx) => {
+    const known = await lockOffer(scope, tx, id)
+    if (known === null) throw new PlatformError('NOT_FOUND', 'no such offer')
+    if (!offerKinds[known.kind].by.includes(role))
+      throw new PlatformError('FORBIDDEN', 'this is not yours to take back')
+    if (known.state === 'accepted' && known.kind !== 'successor') throw notNow(known, 'revoke')
+    await moveOffer(scope, tx, now, id, 'revoke')
+    return (await lockOffer(scope, tx, id)) as Offer
+  })
+}

@@ -1,0 +1,24 @@
+// A personal workspace becomes one that can be shared (seed §3).
+import { PlatformError } from '../errors.js'
+import type { Platform } from '../platform.js'
+import { withUnscopedTransaction } from '../store/db.js'
+import { recordEvents } from '../store/events.js'
+import { renameWorkspace, workspaceKind } from '../store/members.js'
+import { readPersonUnscoped } from '../store/people.js'
+import type { Scope } from '../store/scope.js'
+import { makeWorkspace } from './make-workspace.js'
+
+/** Everything in it stays, and its owner gets a fresh personal one. Rejects with INVALID_TRANSITION for one that is shared. */
+export async function promote({ db, clock }: Platform, scope: Scope, person_id: string, name: string): Promise<void> {
+  const now = clock()
+  // Two workspaces in one transaction, so that nobody is ever without one of their own.
+  await withUnscopedTransaction(db, async (tx) => {
+    if ((await workspaceKind(scope, tx)) !== 'personal')
+      throw new PlatformError('INVALID_TRANSITION', 'the workspace is `shared`, and cannot be promoted again')
+    await renameWorkspace(scope, tx, { name, kind: 'shared' })
+    const event = { kind: 'workspace.promoted', subject_kind: 'workspace', subject_id: scope.org_id, data: { name } }
+    await recordEvents(scope, tx, now, [event])
+    const person = await readPersonUnscoped(tx, person_id)
+    await makeWorkspace(tx, now, `${person?.name ?? 'My'}'s workspace`, person_id)
+  })
+}

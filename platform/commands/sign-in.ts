@@ -1,0 +1,100 @@
+// Signing in (platform.md §5): a link by mail that works once, sessions, and refresh tokens that give a thief away.
+import { randomBytes } from 'node:crypto'
+import type { SessionTokens } from '@svc/schemas'
+import { PlatformError } from '../errors.js'
+import { newId } from '../ids.js'
+import type { Platform } from '../platform.js'
+import { accessLifetime } from '../secrets/access-tokens.js'
+import { type Transaction, withUnscopedTransaction } from '../store/db.js'
+import {
+  countPeopleUnscoped,
+  findPersonUnscoped,
+  insertPersonUnscoped,
+  type Person,
+  workspacesOfUnscoped,
+} from '../store/people.js'
+import {
+  insertRefreshUnscoped,
+  insertSessionUnscoped,
+  revokeSessionUnscoped,
+  spendLinkUnscoped,
+  useRefreshUnscoped,
+} from '../store/sessions.js'
+import { makeWorkspace } from './make-workspace.js'
+
+/** A session that is not used for so long is over, ms. */
+const refreshLifetime = 30 * 86_400_000
+
+/** Spends a link: signs its holder in, and up if need be. Rejects with UNAUTHENTICATED. */
+export async function signIn(platform: Platform, secret: string): Promise<SessionTokens> {
+  const now = platform.clock()
+  const session = await withUnscopedTransaction(platform.db, async (tx) => {
+    const email = await spendLinkUnscoped(tx, now, secret)
+    if (email === null) return null
+    const person = (await findPersonUnscoped(tx, email)) ?? (await signUp(platform, tx, now, email))
+    return beginSession(tx, now, person)
+  })
+  if (session === null) throw refused('the link was used already, or is over: ask for a new one')
+  return tokensOf(platform, session)
+}
+
+/** Somebody new, with a workspace of their own; beyond the cap they wait. */
+async function signUp({ config }: Platform, tx: Transaction, now: number, email: string): Promise<Person> {
+  const count = await countPeopleUnscoped(tx)
+  const is_capped = config.registration_cap !== null && count >= config.registration_cap
+  const person = { person_id: newId('usr', now), email, name: email.split('@')[0] ?? email, is_capped }
+  await insertPersonUnscoped(tx, now, person)
+  await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
+  return person
+}
+
+interface Session {
+  readonly person_id: string
+  readonly session_id: string
+  readonly refresh_token: string
+}
+
+async function beginSession(tx: Transaction, now: number, { person_id }: Person): Promise<Session> {
+  const session_id = newId('ses', now)
+  const workspaces = await workspacesOfUnscoped(tx, person_id)
+  const open = workspaces.find(({ is_suspended }) => !is_suspended)
+  await insertSessionUnscoped(tx, now, { session_id, person_id, org_id: open?.org_id ?? null })
+  return { person_id, session_id, refresh_token: await newRefresh(tx, now, session_id) }
+}
+
+async function newRefresh(tx: Transaction, now: number, session_id: string): Promise<string> {
+  const secret = `SvcRefresh-${randomBytes(32).toString('base64url')}`
+  await insertRefreshUnscoped(tx, now, { secret, session_id, until: now + refreshLifetime })
+  return secret
+}
+
+async function tokensOf({ access_tokens }: Platform, { refresh_token, ...holder }: Session): Promise<SessionTokens> {
+  const access_token = await access_tokens.issue(holder)
+  return { access_token, token_type: 'Bearer', expires_in: accessLifetime, refresh_token }
+}
+
+/** Continues a session. Rejects with UNAUTHENTICATED; a token that was used before ends the session for everybody. */
+export async function refresh(platform: Platform, secret: string): Promise<SessionTokens> {
+  const now = platform.clock()
+  const continued = await withUnscopedTransaction(platform.db, async (tx) => {
+    const used = await useRefreshUnscoped(tx, now, secret)
+    if (used.kind !== 'continued') return used
+    return { ...used, refresh_token: await newRefresh(tx, now, used.session_id) }
+  })
+  if (continued.kind === 'reused') {
+    platform.logger.warn({ session_id: continued.session_id }, 'a refresh token was used twice: the session is over')
+    throw refused('the token was used before: the session is over, sign in again')
+  }
+  if (continued.kind === 'unknown') throw refused('the token is not valid here: sign in again')
+  const { person_id, session_id, refresh_token } = continued
+  return tokensOf(platform, { person_id, session_id, refresh_token })
+}
+
+/** Ends a session. */
+export async function signOut({ db, clock }: Platform, session_id: string): Promise<void> {
+  await withUnscopedTransaction(db, (tx) => revokeSessionUnscoped(tx, clock(), session_id))
+}
+
+function refused(detail: string): PlatformError {
+  return new PlatformError('UNAUTHENTICATED', detail, { headers: { 'www-authenticate': 'Bearer realm="svc"' } })
+}

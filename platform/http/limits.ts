@@ -1,0 +1,32 @@
+// How often something may be asked for: a bucket for each asker that fills again with time.
+import { PlatformError } from '../errors.js'
+
+export interface Limit {
+  /** Takes one; throws RATE_LIMITED, saying when to come back, where there is none left. */
+  readonly take: (asker: string) => void
+}
+
+/** Askers that are remembered; beyond that the longest silent are forgotten, who by then have a full bucket or nearly. */
+const mostAskers = 50_000
+
+/** `count` at once, and as many again in every `seconds`. `clock`: ms since 1970. */
+export function createLimit(count: number, seconds: number, clock: () => number): Limit {
+  const buckets = new Map<string, { left: number; at: number }>()
+  const perMs = count / (seconds * 1000)
+  return {
+    take: (asker) => {
+      const now = clock()
+      const known = buckets.get(asker) ?? { left: count, at: now }
+      const left = Math.min(count, known.left + (now - known.at) * perMs)
+      if (left < 1) {
+        const wait = String(Math.ceil((1 - left) / perMs / 1000))
+        throw new PlatformError('RATE_LIMITED', `too often: come back in ${wait} s`, {
+          headers: { 'retry-after': wait },
+        })
+      }
+      buckets.delete(asker)
+      buckets.set(asker, { left: left - 1, at: now })
+      if (buckets.size > mostAskers) buckets.delete(buckets.keys().next().value as string)
+    },
+  }
+}

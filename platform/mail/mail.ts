@@ -1,0 +1,62 @@
+// Mail: the one door to it. Without a mail server a message is printed, which only an install that nobody else reaches may do.
+import Handlebars from 'handlebars'
+import { createTransport } from 'nodemailer'
+import { PlatformError } from '../errors.js'
+import { type MailName, templates } from './templates.js'
+
+export interface Mail {
+  readonly to: string
+  readonly name: MailName
+  /** What the template names. */
+  readonly values: Readonly<Record<string, string>>
+}
+
+export interface Mailer {
+  /** Rejects with UNAVAILABLE when it cannot be handed over. */
+  readonly send: (mail: Mail) => Promise<void>
+}
+
+export interface MailParts {
+  /** `smtp://…` or `smtps://…`; null prints instead. */
+  readonly smtp_url: string | null
+  readonly from: string
+  readonly print: (text: string) => void
+}
+
+const patience = 10_000
+
+export function createMailer({ smtp_url, from, print }: MailParts): Mailer {
+  if (smtp_url === null) {
+    return {
+      send: async (mail) => {
+        const { subject, text } = written(mail)
+        print(`mail to ${mail.to}: ${subject}\n\n${text}\n`)
+      },
+    }
+  }
+  const transport = createTransport(smtp_url, {
+    ...{ from, disableFileAccess: true, disableUrlAccess: true },
+    ...{ connectionTimeout: patience, greetingTimeout: patience, socketTimeout: patience },
+  })
+  return {
+    send: async (mail) => {
+      try {
+        // An object, not a text: an address cannot smuggle in another one.
+        await transport.sendMail({ to: { name: '', address: mail.to }, ...written(mail) })
+      } catch (error) {
+        throw new PlatformError('UNAVAILABLE', 'the mail could not be sent: try again later', { cause: error })
+      }
+    },
+  }
+}
+
+/** A message as its templates have it: values are escaped in HTML and cannot break lines in a subject. */
+export function written({ name, values }: Mail): { subject: string; text: string; html: string } {
+  const { subject, text, html } = templates[name]
+  const flat = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value.replaceAll(/\s+/g, ' ')]))
+  return {
+    subject: Handlebars.compile(subject, { strict: true, noEscape: true })(flat),
+    text: Handlebars.compile(text, { strict: true, noEscape: true })(flat),
+    html: Handlebars.compile(html, { strict: true })(flat),
+  }
+}

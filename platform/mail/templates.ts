@@ -1,0 +1,34 @@
+// What mails say, as text and as HTML.
+
+export type MailName = 'sign_in' | 'offer'
+
+interface Template {
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+}
+
+const signIn: Template = {
+  subject: 'Sign in to svc',
+  text: `Sign in to svc with this link. It works once, within 15 minutes:
+
+{{link}}
+
+If you did not ask for it, nothing happens unless you open it.`,
+  html: `<p>Sign in to svc with this link. It works once, within 15 minutes:</p>
+<p><a href="{{link}}">{{link}}</a></p>
+<p>If you did not ask for it, nothing happens unless you open it.</p>`,
+}
+
+const offer: Template = {
+  subject: '{{workspace}}: {{what}}',
+  text: `{{made_by}} offers you to {{what}} in the workspace "{{workspace}}".
+
+Sign in with this address to accept or decline:
+
+{{link}}`,
+  html: `<p>{{made_by}} offers you to {{what}} in the workspace “{{workspace}}”.</p>
+<p>Sign in with this address to accept or decline: <a href="{{link}}">{{link}}</a></p>`,
+}
+
+export const templates: Readonly<Record<MailName, Template>> = { sign_in: signIn, offer }

@@ -1,0 +1,93 @@
+import type { Account, MagicLink, MagicLinkRequest, RefreshRequest } from '@svc/schemas'
+import { addressOf, sendLink } from '../commands/send-link.js'
+import { refresh, signIn, signOut } from '../commands/sign-in.js'
+import { PlatformError } from '../errors.js'
+import type { PersonPrincipal } from '../http/auth.js'
+import { byNobody, byPerson, type Call, type Route } from '../http/route.js'
+import { withUnscopedTransaction } from '../store/db.js'
+import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
+
+const tag = 'Sign-in'
+
+export const authRoutes: readonly Route[] = [
+  {
+    method: 'post',
+    path: '/auth/magic-link',
+    summary: 'Send a sign-in link to an address; the answer is the same whether or not it has an account',
+    tag,
+    access: byNobody,
+    body: 'magic-link-request',
+    responses: { 202: null },
+    handle: async ({ platform, body, address }) => {
+      const { email } = body as MagicLinkRequest
+      platform.limits.by_address.take(address)
+      platform.limits.by_mailbox.take(addressOf(email))
+      await sendLink(platform, email)
+      return { status: 202 }
+    },
+  },
+  {
+    method: 'post',
+    path: '/auth/magic-link/verify',
+    summary: 'Spend a sign-in link',
+    tag,
+    access: byNobody,
+    body: 'magic-link',
+    responses: { 200: 'session-tokens' },
+    handle: async ({ platform, body, address }) => {
+      platform.limits.by_address.take(address)
+      return { status: 200, body: await signIn(platform, (body as MagicLink).token) }
+    },
+  },
+  {
+    method: 'post',
+    path: '/auth/refresh',
+    summary: 'Continue a session; the refresh token is used up',
+    tag,
+    access: byNobody,
+    body: 'refresh-request',
+    responses: { 200: 'session-tokens' },
+    handle: async ({ platform, body, address }) => {
+      platform.limits.by_address.take(address)
+      return { status: 200, body: await refresh(platform, (body as RefreshRequest).refresh_token) }
+    },
+  },
+  {
+    method: 'post',
+    path: '/auth/logout',
+    summary: 'End the session',
+    tag,
+    access: byPerson,
+    responses: { 204: null },
+    handle: async (call) => {
+      await signOut(call.platform, personOf(call).session_id)
+      return { status: 204 }
+    },
+  },
+  {
+    method: 'get',
+    path: '/auth/me',
+    summary: 'Who is signed in; a field that is missing is unknown, not false',
+    tag,
+    access: byPerson,
+    responses: { 200: 'account' },
+    handle: async (call) => ({ status: 200, body: await accountOf(call) }),
+  },
+]
+
+/** The person who calls. Throws FORBIDDEN for anybody else. */
+export function personOf({ principal }: Call): PersonPrincipal {
+  if (principal.kind === 'person') return principal
+  throw new PlatformError('FORBIDDEN', 'this needs somebody who has signed in')
+}
+
+async function accountOf(call: Call): Promise<Account> {
+  const { person_id, org_id, is_capped, is_suspended } = personOf(call)
+  return withUnscopedTransaction(call.platform.db, async (tx) => {
+    const person = await readPersonUnscoped(tx, person_id)
+    if (person === null) throw new PlatformError('NOT_FOUND', 'no such account')
+    const { email, name } = person
+    const workspaces = await workspacesOfUnscoped(tx, person_id)
+    return { id: person_id, email, name, workspaces, current_workspace: org_id, is_capped, is_suspended }
+  })
+}

@@ -1,0 +1,240 @@
+// Workspaces and who is in them, as their people live through it.
+import type { MemberList, Offer, OfferList, Problem, Workspace } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { join, type SignedIn, signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+
+let now = Date.parse('2026-03-01T09:00:00Z')
+let mails: MailServer
+let platform: TestPlatform
+let count = 0
+/** Somebody new. */
+const somebody = (): Promise<SignedIn> => {
+  now += 60_000
+  return signedIn(platform, mails, `person${count++}@example.org`)
+}
+/** A shared workspace and its owner, who works in it. */
+async function shared(): Promise<{ owner: SignedIn; path: string; org_id: string }> {
+  const owner = await somebody()
+  const path = `/auth/workspaces/${owner.org_id}`
+  expect((await owner.call('POST', `${path}/promote`, { name: 'Acme' })).status).toBe(204)
+  return { owner, path, org_id: owner.org_id }
+}
+const rolesIn = async (person: SignedIn, path: string) =>
+  (await person.call<MemberList>('GET', `${path}/members`)).body.members.map(({ email, role }) => [email, role])
+const offer = async (person: SignedIn, path: string, body: object) =>
+  person.call<Offer & Problem>('POST', `${path}/offers`, body)
+
+beforeAll(async () => {
+  mails = await startMailServer()
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url }, clock: () => now })
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+})
+
+describe('a workspace', () => {
+  it('is promoted once, keeps what it has, and leaves its owner a fresh personal one', async () => {
+    const owner = await somebody()
+    const path = `/auth/workspaces/${owner.org_id}`
+    expect((await owner.call('POST', `${path}/promote`, { name: '' })).status).toBe(422)
+    expect((await owner.call('POST', `${path}/promote`, { name: 'Acme' })).status).toBe(204)
+    expect((await owner.call<Problem>('POST', `${path}/promote`, { name: 'Again' })).body.code).toBe(
+      'INVALID_TRANSITION',
+    )
+    const { workspaces, current_workspace } = await owner.me()
+    expect(current_workspace).toBe(owner.org_id)
+    const kinds = workspaces.map(({ kind, role, name }: Workspace) => [kind, role, name])
+    expect(kinds).toEqual([
+      ['personal', 'owner', expect.any(String)],
+      ['shared', 'owner', 'Acme'],
+    ])
+  })
+
+  it('does not exist for strangers', async () => {
+    const { path } = await shared()
+    const stranger = await somebody()
+    const tries: [string, string, object?][] = [
+      ['GET', `${path}/members`],
+      ['GET', `${path}/offers`],
+      ['POST', `${path}/offers`, { kind: 'invitation', email: stranger.email }],
+      ['POST', `${path}/switch`],
+      ['POST', `${path}/leave`],
+      ['POST', `${path}/promote`, { name: 'Mine' }],
+      ['POST', `${path}/members/${stranger.id}/suspend`],
+      ['POST', `${path}/members/${stranger.id}/role`, { role: 'member' }],
+    ]
+    const nowhere = '/auth/workspaces/org_00000000000000000000000000000000'
+    for (const [method, at, body] of tries) {
+      const there = await stranger.call<Problem>(method, at, body)
+      const none = await stranger.call<Problem>(method, at.replace(path, nowhere), body)
+      expect([at, there.status, there.body.detail]).toEqual([at, 404, none.body.detail])
+    }
+  })
+})
+
+describe('an invitation', () => {
+  it('is bound to its address, and leads in', async () => {
+    const { owner, path, org_id } = await shared()
+    const [guest, other] = [await somebody(), await somebody()]
+    const { status, body } = await offer(owner, path, { kind: 'invitation', email: guest.email.toUpperCase() })
+    expect([status, body]).toMatchObject([
+      201,
+      { state: 'pending', role: 'member', workspace: 'Acme', email: guest.email },
+    ])
+    expect(mails.mailsTo(guest.email).at(-1)).toContain('Subject: Acme: join')
+    expect((await offer(owner, path, { kind: 'invitation', email: guest.email })).status).toBe(409)
+    expect((await other.call('POST', `/auth/offers/${body.id}/accept`)).status).toBe(404)
+    expect((await other.call<OfferList>('GET', '/auth/offers')).body.offers).toEqual([])
+    expect((await guest.call<OfferList>('GET', '/auth/offers')).body.offers).toMatchObject([{ id: body.id, org_id }])
+    expect((await guest.call<Offer>('POST', `/auth/offers/${body.id}/accept`)).body.state).toBe('accepted')
+    expect((await guest.call<Problem>('POST', `/auth/offers/${body.id}/accept`)).body.code).toBe('INVALID_TRANSITION')
+    expect(await rolesIn(guest, path)).toEqual([
+      [owner.email, 'owner'],
+      [guest.email, 'member'],
+    ])
+    expect((await offer(owner, path, { kind: 'invitation', email: guest.email })).status).toBe(409)
+  })
+
+  it.each(['decline', 'revoke', 'expire'] as const)('leads nowhere after %s', async (end) => {
+    const { owner, path } = await shared()
+    const guest = await somebody()
+    const { body } = await offer(owner, path, { kind: 'invitation', email: guest.email })
+    if (end === 'decline') await guest.call('POST', `/auth/offers/${body.id}/decline`)
+    if (end === 'revoke') await owner.call('POST', `${path}/offers/${body.id}/revoke`)
+    if (end === 'expire') now += 7 * 86_400_000
+    const again = end === 'expire' ? await signedIn(platform, mails, guest.email) : guest
+    const refused = await again.call<Problem>('POST', `/auth/offers/${body.id}/accept`)
+    expect([refused.status, refused.body.code]).toEqual([409, 'INVALID_TRANSITION'])
+    expect((await again.call('GET', `${path}/members`)).status).toBe(404)
+  })
+
+  it('is made in shared workspaces only, by those who may', async () => {
+    const { owner, path, org_id } = await shared()
+    const [member, auditor, guest] = [await somebody(), await somebody(), await somebody()]
+    await join(owner, member, org_id, 'member')
+    await join(owner, auditor, org_id, 'auditor')
+    for (const person of [member, auditor])
+      expect((await offer(person, path, { kind: 'invitation', email: guest.email })).status).toBe(403)
+    const personal = `/auth/workspaces/${guest.org_id}`
+    expect((await offer(guest, personal, { kind: 'invitation', email: member.email })).status).toBe(409)
+    for (const body of [
+      { kind: 'invitation' },
+      { kind: 'gift', email: 'a@b' },
+      { kind: 'invitation', email: 'x@y', role: 'owner' },
+    ])
+      expect((await offer(owner, path, body)).status).toBe(422)
+  })
+})
+
+describe('roles', () => {
+  it('of an admin are offered, never given, and can be laid down', async () => {
+    const { owner, path, org_id } = await shared()
+    const [admin, member] = [await somebody(), await somebody()]
+    await join(owner, admin, org_id, 'admin')
+    await join(owner, member, org_id, 'member')
+    expect((await owner.call('POST', `${path}/members/${member.id}/role`, { role: 'admin' })).status).toBe(422)
+    expect((await offer(owner, path, { kind: 'admin', email: admin.email })).status).toBe(409)
+    expect((await offer(owner, path, { kind: 'admin', email: 'nobody@example.org' })).status).toBe(404)
+    expect((await admin.call('POST', `${path}/members/${member.id}/role`, { role: 'auditor' })).status).toBe(204)
+    expect((await admin.call('POST', `${path}/members/${admin.id}/role`, { role: 'member' })).status).toBe(204)
+    expect((await admin.call('POST', `${path}/members/${member.id}/role`, { role: 'member' })).status).toBe(403)
+    expect(await rolesIn(owner, path)).toEqual([
+      [owner.email, 'owner'],
+      [admin.email, 'member'],
+      [member.email, 'auditor'],
+    ])
+  })
+
+  it('of the owner nobody else can touch', async () => {
+    const { owner, path, org_id } = await shared()
+    const admin = await somebody()
+    await join(owner, admin, org_id, 'admin')
+    for (const verb of ['suspend', 'remove'])
+      expect((await admin.call('POST', `${path}/members/${owner.id}/${verb}`)).status).toBe(409)
+    expect((await admin.call('POST', `${path}/members/${owner.id}/role`, { role: 'member' })).status).toBe(409)
+    for (const kind of ['handover', 'successor'])
+      expect((await offer(admin, path, { kind, email: admin.email })).status).toBe(403)
+  })
+
+  it('of the owner are handed over by two', async () => {
+    const { owner, path, org_id } = await shared()
+    const next = await somebody()
+    await join(owner, next, org_id, 'member')
+    const { body } = await offer(owner, path, { kind: 'handover', email: next.email })
+    expect(await rolesIn(next, path)).toContainEqual([owner.email, 'owner'])
+    expect((await next.call('POST', `/auth/offers/${body.id}/accept`)).status).toBe(200)
+    expect(await rolesIn(next, path)).toEqual([
+      [next.email, 'owner'],
+      [owner.email, 'admin'],
+    ])
+    expect((await owner.call('POST', `${path}/leave`)).status).toBe(204)
+    expect((await next.call('GET', `${path}/members`)).status).toBe(200)
+  })
+
+  it('of the owner pass to a successor when the owner leaves, and not before', async () => {
+    const { owner, path, org_id } = await shared()
+    const heir = await somebody()
+    expect((await owner.call<Problem>('POST', `${path}/leave`)).body.detail).toContain('successor')
+    await join(owner, heir, org_id, 'member')
+    const { body } = await offer(owner, path, { kind: 'successor', email: heir.email })
+    expect((await owner.call('POST', `${path}/leave`)).status).toBe(409)
+    await heir.call('POST', `/auth/offers/${body.id}/accept`)
+    expect(await rolesIn(heir, path)).toContainEqual([heir.email, 'member'])
+    expect((await owner.call('POST', `${path}/leave`)).status).toBe(204)
+    expect(await rolesIn(heir, path)).toEqual([[heir.email, 'owner']])
+    expect((await owner.call('GET', `${path}/members`)).status).toBe(404)
+  })
+
+  it('of a successor can be taken back, and end when they leave', async () => {
+    const { owner, path, org_id } = await shared()
+    const [one, two] = [await somebody(), await somebody()]
+    await join(owner, one, org_id, 'member')
+    await join(owner, two, org_id, 'member')
+    const first = (await offer(owner, path, { kind: 'successor', email: one.email })).body
+    await one.call('POST', `/auth/offers/${first.id}/accept`)
+    expect((await owner.call<Offer>('POST', `${path}/offers/${first.id}/revoke`)).body.state).toBe('revoked')
+    const second = (await offer(owner, path, { kind: 'successor', email: two.email })).body
+    await two.call('POST', `/auth/offers/${second.id}/accept`)
+    expect((await two.call('POST', `${path}/leave`)).status).toBe(204)
+    expect((await owner.call('POST', `${path}/leave`)).status).toBe(409)
+  })
+})
+
+describe('suspension', () => {
+  it('stops one person in one workspace at their next request', async () => {
+    const { owner, path, org_id } = await shared()
+    const guest = await somebody()
+    await join(owner, guest, org_id, 'member')
+    expect((await guest.call('GET', '/api/v1/agents')).status).toBe(200)
+    expect((await owner.call('POST', `${path}/members/${guest.id}/suspend`)).status).toBe(204)
+    expect((await guest.call<Problem>('GET', '/api/v1/agents')).body.detail).toContain('suspended')
+    expect(await guest.me()).toMatchObject({ is_suspended: true, is_capped: false })
+    expect((await guest.call('GET', `${path}/members`)).status).toBe(403)
+    expect((await guest.call('POST', `/auth/workspaces/${guest.org_id}/switch`)).status).toBe(204)
+    expect((await guest.call('GET', '/api/v1/agents')).status).toBe(200)
+    expect(await guest.me()).toMatchObject({ is_suspended: false })
+    expect((await owner.call('POST', `${path}/members/${guest.id}/unsuspend`)).status).toBe(204)
+    expect((await guest.call('POST', `/auth/workspaces/${org_id}/switch`)).status).toBe(204)
+    expect((await guest.call('GET', '/api/v1/agents')).status).toBe(200)
+  })
+
+  it('is nobody’s own, and not for strangers', async () => {
+    const { owner, path, org_id } = await shared()
+    const admin = await somebody()
+    await join(owner, admin, org_id, 'admin')
+    expect((await admin.call('POST', `${path}/members/${admin.id}/suspend`)).status).toBe(409)
+    expect((await admin.call('POST', `${path}/members/usr_nobody/suspend`)).status).toBe(404)
+    expect((await owner.call('POST', `${path}/members/${admin.id}/remove`)).status).toBe(204)
+    expect((await admin.call<Problem>('GET', '/api/v1/agents')).body.detail).toContain('no member')
+  })
+})
+
+describe('a personal workspace', () => {
+  it('cannot be left', async () => {
+    const person = await somebody()
+    expect((await person.call('POST', `/auth/workspaces/${person.org_id}/leave`)).status).toBe(409)
+  })
+})

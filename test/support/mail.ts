@@ -1,0 +1,54 @@
+// A mailbox for every address: a real SMTP server on this machine that keeps what it is handed.
+import type { AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+import { vi } from 'vitest'
+import { soon } from './log.js'
+
+export interface MailServer {
+  readonly url: string
+  /** The secret of the newest link that was sent to the address and not asked for here before. */
+  readonly tokenFor: (address: string) => Promise<string>
+  /** All that was sent to the address, as it came. */
+  readonly mailsTo: (address: string) => readonly string[]
+  readonly close: () => Promise<void>
+}
+
+export async function startMailServer(): Promise<MailServer> {
+  const mails: { to: string; text: string }[] = []
+  const seen = new Set<string>()
+  const server = new SMTPServer({
+    ...{ authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'], logger: false },
+    onData: (stream, session, done) => {
+      let text = ''
+      stream.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+      })
+      stream.on('end', () => {
+        for (const { address } of session.envelope.rcptTo) mails.push({ to: address.toLowerCase(), text })
+        done()
+      })
+    },
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  const { port } = server.server.address() as AddressInfo
+  const mailsTo = (address: string) =>
+    mails.filter(({ to }) => to === address.trim().toLowerCase()).map(({ text }) => text)
+  return {
+    url: `smtp://127.0.0.1:${port}?ignoreTLS=true`,
+    mailsTo,
+    tokenFor: (address) =>
+      vi.waitFor(() => {
+        // Quoted-printable breaks long lines with an equals sign.
+        const text =
+          mailsTo(address)
+            .at(-1)
+            ?.replaceAll(/=\r?\n/g, '')
+            .replaceAll('=3D', '=') ?? ''
+        const token = /[?]token=([A-Za-z0-9_-]{43})/.exec(text)?.[1] ?? ''
+        if (token === '' || seen.has(token)) throw new Error(`no new link for ${address}`)
+        seen.add(token)
+        return token
+      }, soon),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}
