@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { hostname } from 'node:os'
 import { pino } from 'pino'
 import { seedWorkspace } from './commands/seed-workspace.js'
+import { makeLink } from './commands/send-link.js'
 import type { Config } from './config.js'
 import { type Credentials, localCredentials } from './credentials.js'
 import { PlatformError } from './errors.js'
@@ -36,6 +37,8 @@ export interface RunningPlatform {
   readonly listener: Server
   readonly credentials: Credentials
   readonly database: 'pglite' | 'postgresql'
+  /** Signs the owner of the first workspace in, once, within 15 minutes; the listener must be listening. */
+  readonly ownerLink: () => Promise<string>
   /** Stops accepting, answers what has been accepted, then lets go of the database. */
   readonly close: () => Promise<void>
 }
@@ -95,7 +98,11 @@ export async function createPlatform(
       operator_token,
       ...{ bundles, retention, limits: createLimits(clock) },
       access_tokens: createAccessTokens(encryptionKey(config), clock),
-      mailer: createMailer({ smtp_url: config.smtp_url, from: config.mail_from, print }),
+      mailer: createMailer({
+        smtp_url: config.smtp_url,
+        from: config.mail_from,
+        print: isLoopback(config) ? print : null,
+      }),
       url: () => config.public_url ?? addressOf(listener),
       log: { host: log_host, verifierOf, refused: checkpoints.refused },
     }
@@ -107,7 +114,8 @@ export async function createPlatform(
       await checkpoints.close()
       await db.close()
     }
-    return { listener, credentials, database: db.kind, close }
+    const ownerLink = () => makeLink(db, clock(), platform.url(), config.owner_email)
+    return { listener, credentials, database: db.kind, ownerLink, close }
   } catch (error) {
     await db.close()
     throw error
@@ -130,6 +138,11 @@ function anchorAt(text: string, env: Config['inherited']): Anchor {
     'INVALID',
     `SVC_ANCHORS holds \`${text}\`, which is none of file:FOLDER, git:FOLDER and https://…`,
   )
+}
+
+/** Whether only this machine can reach the platform. */
+export function isLoopback({ host }: Config): boolean {
+  return ['127.0.0.1', '::1', 'localhost'].includes(host)
 }
 
 /** Sign-in may be tried so often: five mails to a mailbox and sixty attempts from an address in a quarter of an hour. */

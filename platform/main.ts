@@ -58,6 +58,20 @@ Exit codes: 0 done, 1 not possible, 2 usage`,
     process.exitCode = await rotateKey(options, process.env, process.stdout, process.stderr)
   })
 
+const admin = program.command('admin').description('what only whoever runs the installation may do')
+
+admin
+  .command('release <email>')
+  .description('admit somebody who waits because of SVC_REGISTRATION_CAP')
+  .addHelpText(
+    'after',
+    '\nExample:\n  svc-platform admin release mia@example.org\n\nExit codes: 0 done, 1 not possible, 2 usage',
+  )
+  .action(async (email: string) => {
+    const { release } = await import('./release.js')
+    process.exitCode = await release(email, process.env, process.stdout, process.stderr)
+  })
+
 await program.parseAsync()
 
 function daysOf(text: string): number {

@@ -5,6 +5,7 @@ import {
   type Config,
   createPlatform,
   credentialsPath,
+  isLoopback,
   PlatformError,
   type RunningPlatform,
   readConfig,
@@ -18,12 +19,13 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
     return 1
   }
   try {
-    const platform = await createPlatform(config)
+    const platform = await createPlatform(config, Date.now, (text) => out.write(`${text}\n`))
     await listen(platform, config).catch(async (error) => {
       await platform.close()
       throw error
     })
-    out.write(greeting(platform, config))
+    const link = isLoopback(config) && config.smtp_url === null ? await platform.ownerLink() : null
+    out.write(greeting(platform, config, link))
     await untilToldToStop()
     out.write('stopping: answering what has been accepted\n')
     await platform.close()
@@ -56,7 +58,7 @@ function explain(error: unknown, config: Config): string {
 }
 
 /** The address, the key, and three commands that work as they are printed. */
-function greeting({ listener, credentials, database }: RunningPlatform, config: Config): string {
+function greeting({ listener, credentials, database }: RunningPlatform, config: Config, link: string | null): string {
   const { address, port, family } = listener.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const { api_key, operator_token } = credentials
@@ -66,7 +68,7 @@ function greeting({ listener, credentials, database }: RunningPlatform, config: 
   return `
 svc platform is running at ${url}  (${database}, data in ${config.data_dir})
 
-  API key         ${api_key}
+${link === null ? '' : `  sign in         ${link}\n                  (once, within 15 minutes; POST /auth/magic-link prints a new one)\n`}  API key         ${api_key}
   operator token  ${operator_token}
   both are kept in ${credentialsPath(config)}, readable by you only
 

@@ -27,6 +27,7 @@ const refreshLifetime = 30 * 86_400_000
 
 /** Spends a link: signs its holder in, and up if need be. Rejects with UNAUTHENTICATED. */
 export async function signIn(platform: Platform, secret: string): Promise<SessionTokens> {
+  platform.access_tokens.require()
   const now = platform.clock()
   const session = await withUnscopedTransaction(platform.db, async (tx) => {
     const email = await spendLinkUnscoped(tx, now, secret)

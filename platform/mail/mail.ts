@@ -20,7 +20,8 @@ export interface MailParts {
   /** `smtp://…` or `smtps://…`; null prints instead. */
   readonly smtp_url: string | null
   readonly from: string
-  readonly print: (text: string) => void
+  /** Null where strangers might read what is printed. */
+  readonly print: ((text: string) => void) | null
 }
 
 const patience = 10_000
@@ -29,6 +30,7 @@ export function createMailer({ smtp_url, from, print }: MailParts): Mailer {
   if (smtp_url === null) {
     return {
       send: async (mail) => {
+        if (print === null) throw new PlatformError('UNAVAILABLE', 'there is no mail server here: set SVC_SMTP_URL')
         const { subject, text } = written(mail)
         print(`mail to ${mail.to}: ${subject}\n\n${text}\n`)
       },

@@ -11,6 +11,8 @@ export interface Holder {
 }
 
 export interface AccessTokens {
+  /** Throws ENCRYPTION_KEY_INVALID where there is no key to sign with. */
+  readonly require: () => void
   /** Rejects with ENCRYPTION_KEY_INVALID where there is no key to sign with. */
   readonly issue: (holder: Holder) => Promise<string>
   /** Null for whatever is not a token of this installation that is still good. */
@@ -32,6 +34,9 @@ export function createAccessTokens(encryption_key: Buffer | null, clock: () => n
   }
   const current = () => Math.floor(clock() / epochLength)
   return {
+    require: () => {
+      if (encryption_key === null) throw keyInvalid()
+    },
     issue: async ({ person_id, session_id }) => {
       const epoch = current()
       const now = Math.floor(clock() / 1000)

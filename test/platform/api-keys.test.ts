@@ -1,0 +1,157 @@
+// API keys: shown once, for what they are for, as long as they are meant to last, and nobody's but the workspace's.
+import type { ApiKeyList, MadeApiKey, Problem, RegisteredAgent } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { join, type SignedIn, signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+import { runPlatform } from '../support/process.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+let now = Date.parse('2026-03-01T09:00:00Z')
+let mails: MailServer
+let platform: TestPlatform
+let owner: SignedIn
+const make = async (body: object, by = owner) =>
+  (await by.call<MadeApiKey & Problem>('POST', '/auth/api-keys', body)).body
+const register = (as: string, agent_key = 'a') =>
+  platform.call<RegisteredAgent & Problem>('POST', '/api/v1/agents', { as, body: { agent_key } })
+const listed = async (id: string) =>
+  (await owner.call<ApiKeyList>('GET', '/auth/api-keys')).body.api_keys.find((key) => key.id === id)
+
+beforeAll(async () => {
+  mails = await startMailServer()
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url }, clock: () => now })
+  owner = await signedIn(platform, mails, 'owner@example.org')
+  await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name: 'Acme' })
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+})
+
+describe('an API key', () => {
+  it('is shown once, and works', async () => {
+    const { key, api_key } = await make({ name: 'first' })
+    expect(key).toMatch(/^SvcKey-[A-Za-z0-9_-]{43}$/)
+    expect((await register(key)).status).toBe(201)
+    expect(JSON.stringify(await listed(api_key.id))).not.toContain(key)
+    expect(await listed(api_key.id)).toMatchObject({ name: 'first', scopes: ['ingest', 'read'], revoked_at: null })
+    expect((await listed(api_key.id))?.last_used_at).not.toBeNull()
+  })
+
+  it('does what its scopes say and no more', async () => {
+    const [ingest, read] = [await make({ name: 'i', scopes: ['ingest'] }), await make({ name: 'r', scopes: ['read'] })]
+    expect((await register(ingest.key)).status).toBe(201)
+    expect((await register(read.key)).status).toBe(403)
+    const effective = (as: string) => platform.call('GET', '/api/v1/policies/effective?agent_key=a', { as })
+    expect((await effective(ingest.key)).status).toBe(403)
+    expect((await effective(read.key)).status).toBe(404)
+  })
+
+  it.each([
+    {},
+    { name: '' },
+    { name: 'x', scopes: [] },
+    { name: 'x', scopes: ['admin'] },
+    { name: 'x', scopes: ['read', 'read'] },
+    { name: 'x', expires_at: 'tomorrow' },
+    { name: 'x', expires_at: '2026-02-01T00:00:00Z' },
+    { name: 'x', key: 'SvcKey-mine' },
+  ])('is not made of %j', async (body) => {
+    expect((await owner.call('POST', '/auth/api-keys', body)).status).toBe(422)
+  })
+
+  it('ends when it is said to', async () => {
+    const { key } = await make({ name: 'short', expires_at: new Date(now + 60_000).toISOString() })
+    expect((await register(key)).status).toBe(201)
+    now += 60_000
+    expect((await register(key)).status).toBe(401)
+  })
+
+  it('is refused within seconds of being revoked, and cannot come back', async () => {
+    const { key, api_key } = await make({ name: 'lost' })
+    expect((await register(key)).status).toBe(201)
+    expect((await owner.call('POST', `/auth/api-keys/${api_key.id}/revoke`)).status).toBe(200)
+    now += 5_001
+    expect((await register(key)).status).toBe(401)
+    expect((await owner.call('POST', `/auth/api-keys/${api_key.id}/revoke`)).status).toBe(409)
+    expect((await owner.call('POST', `/auth/api-keys/${api_key.id}/roll`)).status).toBe(409)
+  })
+
+  it('that is rolled has another secret, and its agents keep their ids', async () => {
+    const { key, api_key } = await make({ name: 'rolled' })
+    const before = await register(key)
+    const rolled = (await owner.call<MadeApiKey>('POST', `/auth/api-keys/${api_key.id}/roll`)).body
+    now += 5_001
+    expect((await register(key)).status).toBe(401)
+    const after = await register(rolled.key)
+    expect([after.status, after.body.agent_id]).toEqual([200, before.body.agent_id])
+    expect(after.body.registration_status).toBe('updated')
+  })
+
+  it('outlives whoever made it', async () => {
+    const admin = await signedIn(platform, mails, 'admin@example.org')
+    await join(owner, admin, owner.org_id, 'admin')
+    const { key } = await make({ name: 'of an admin' }, admin)
+    const before = await register(key)
+    await owner.call('POST', `/auth/workspaces/${owner.org_id}/members/${admin.id}/remove`)
+    now += 5_001
+    expect((await register(key)).body.agent_id).toBe(before.body.agent_id)
+  })
+})
+
+describe.skipIf(postgres === null)('the waiting list', () => {
+  if (postgres === null) return
+  it('takes accounts beyond the cap, until they are released', async () => {
+    const database_url = postgres.freshDatabase()
+    // The owner of the first workspace has an account already.
+    const env = {
+      SVC_SMTP_URL: mails.url,
+      SVC_REGISTRATION_CAP: '2',
+      SVC_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('hex'),
+    }
+    const capped = await startPlatform({ database_url, env, clock: () => now })
+    const first = await signedIn(capped, mails, 'first@example.org')
+    const late = await signedIn(capped, mails, 'late@example.org')
+    expect([(await first.me()).is_capped, (await late.me()).is_capped]).toEqual([false, true])
+    expect((await first.call('GET', '/api/v1/agents')).status).toBe(200)
+    const refused = await late.call<Problem>('GET', '/api/v1/agents')
+    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('waiting list')])
+    expect((await late.call('POST', '/auth/api-keys', { name: 'x' })).status).toBe(403)
+    const given = { SVC_DATABASE_URL: database_url, SVC_DATA_DIR: capped.data_dir }
+    const done = await runPlatform(['admin', 'release', 'Late@example.org'], given)
+    expect([done.code, done.stdout]).toEqual([0, 'Late@example.org: may come in\n'])
+    expect((await runPlatform(['admin', 'release', 'late@example.org'], given)).code).toBe(1)
+    expect((await late.call('GET', '/api/v1/agents')).status).toBe(200)
+    await discard(capped)
+  })
+
+  it.each([
+    [undefined, 503],
+    ['too short', 503],
+  ])('and sign-in as a whole need a key to sign with: %s', async (key, status) => {
+    const url = postgres.freshDatabase()
+    const started = startPlatform({
+      database_url: url,
+      env: { SVC_SMTP_URL: mails.url, ...(key !== undefined && { SVC_ENCRYPTION_KEY: key }) },
+      clock: () => now,
+    })
+    if (key !== undefined) return expect(started).rejects.toThrow('openssl rand -base64 32')
+    const keyless = await started
+    await keyless.call('POST', '/auth/magic-link', { as: null, body: { email: 'keyless@example.org' } })
+    const token = await mails.tokenFor('keyless@example.org')
+    const { status: got, body } = await keyless.call<Problem>('POST', '/auth/magic-link/verify', {
+      as: null,
+      body: { token },
+    })
+    expect([got, body.code]).toEqual([status, 'ENCRYPTION_KEY_INVALID'])
+    // The link is not used up: it works once there is a key.
+    await keyless.close()
+    const env = { SVC_SMTP_URL: mails.url, SVC_ENCRYPTION_KEY: Buffer.alloc(32, 2).toString('base64') }
+    const keyed = await startPlatform({ database_url: url, data_dir: keyless.data_dir, env, clock: () => now })
+    expect((await keyed.call('POST', '/auth/magic-link/verify', { as: null, body: { token } })).status).toBe(200)
+    await discard(keyed)
+  })
+})
