@@ -6,6 +6,10 @@ export type ErrorCode = keyof typeof errorTable
 /** Status and title of each code. */
 export const errorTable = {
   MALFORMED: { status: 400, title: 'The request cannot be read' },
+  AUTHORIZATION_PENDING: { status: 400, title: 'Not decided yet' },
+  SLOW_DOWN: { status: 400, title: 'Asked too often' },
+  EXPIRED_TOKEN: { status: 400, title: 'Over' },
+  ACCESS_DENIED: { status: 400, title: 'Refused' },
   UNAUTHENTICATED: { status: 401, title: 'No valid credential' },
   FORBIDDEN: { status: 403, title: 'Not allowed' },
   AGENT_DEACTIVATED: { status: 403, title: 'The agent is deactivated' },

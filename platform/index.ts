@@ -148,7 +148,8 @@ export function isLoopback({ host }: Config): boolean {
 /** Sign-in may be tried so often: five mails to a mailbox and sixty attempts from an address in a quarter of an hour. */
 function createLimits(clock: () => number): Platform['limits'] {
   const seconds = 15 * 60
-  return { by_mailbox: createLimit(5, seconds, clock), by_address: createLimit(60, seconds, clock) }
+  const limit = (count: number) => createLimit(count, seconds, clock)
+  return { by_mailbox: limit(5), by_address: limit(60), by_person: limit(10) }
 }
 
 /** Where the listener can be reached from this machine. */

@@ -35,6 +35,8 @@ export interface Platform {
 export interface Limits {
   readonly by_mailbox: Limit
   readonly by_address: Limit
+  /** Codes of devices that a person tries. */
+  readonly by_person: Limit
 }
 
 /** What this installation's checkpoints are called and signed with. */

@@ -473,6 +473,44 @@ export interface ConsistencyProof {
 }
 
 /**
+ * What a program shows a person, and what it asks with itself (RFC 8628).
+ */
+export interface DeviceCode {
+  device_code: string
+  user_code: string
+  verification_uri: string
+  verification_uri_complete: string
+  /**
+   * Seconds
+   */
+  expires_in: number
+  /**
+   * Seconds between questions, at least
+   */
+  interval: number
+}
+
+/**
+ * What a person decides about the program that shows this code.
+ */
+export interface DeviceDecision {
+  user_code: string
+  decision: 'approve' | 'deny'
+}
+
+/**
+ * Nothing needs to be said of a device.
+ */
+export interface DeviceRequest {}
+
+/**
+ * Whether the person has decided.
+ */
+export interface DeviceTokenRequest {
+  device_code: string
+}
+
+/**
  * A policy that was offered and refused, and why.
  */
 export interface DroppedPolicy {

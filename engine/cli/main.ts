@@ -4,6 +4,7 @@ import { version } from '../version.js'
 import { attackDemoCommand } from './attack-demo.js'
 import { explainCommand } from './explain.js'
 import { importCommand } from './import.js'
+import { loginCommand, logoutCommand, whoamiCommand } from './login.js'
 import { rulesCommand } from './rules.js'
 import { serveCommand } from './serve.js'
 import { verifyCommand } from './verify.js'
@@ -20,6 +21,7 @@ const program = new Command('svc')
 const commands = [
   ...[serveCommand(), explainCommand(), importCommand(), rulesCommand()],
   ...[verifyCommand(), witnessCommand(), attackDemoCommand()],
+  ...[loginCommand(), logoutCommand(), whoamiCommand()],
 ]
 for (const command of commands) program.addCommand(command.exitOverride())
 

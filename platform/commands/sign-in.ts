@@ -49,13 +49,14 @@ async function signUp({ config }: Platform, tx: Transaction, now: number, email:
   return person
 }
 
-interface Session {
+export interface Session {
   readonly person_id: string
   readonly session_id: string
   readonly refresh_token: string
 }
 
-async function beginSession(tx: Transaction, now: number, { person_id }: Person): Promise<Session> {
+/** Begins a session in the first workspace that is open to the person. */
+export async function beginSession(tx: Transaction, now: number, { person_id }: Person): Promise<Session> {
   const session_id = newId('ses', now)
   const workspaces = await workspacesOfUnscoped(tx, person_id)
   const open = workspaces.find(({ is_suspended }) => !is_suspended)
@@ -69,7 +70,11 @@ async function newRefresh(tx: Transaction, now: number, session_id: string): Pro
   return secret
 }
 
-async function tokensOf({ access_tokens }: Platform, { refresh_token, ...holder }: Session): Promise<SessionTokens> {
+/** What the holder of a session is handed. */
+export async function tokensOf(
+  { access_tokens }: Platform,
+  { refresh_token, ...holder }: Session,
+): Promise<SessionTokens> {
   const access_token = await access_tokens.issue(holder)
   return { access_token, token_type: 'Bearer', expires_in: accessLifetime, refresh_token }
 }

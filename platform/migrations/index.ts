@@ -10,6 +10,7 @@ import * as erasures from './0005-erasures.js'
 import * as keeping from './0006-keeping.js'
 import * as isolation from './0007-isolation.js'
 import * as access from './0008-access.js'
+import * as devices from './0009-devices.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -20,6 +21,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0006-keeping', migration: keeping },
   { name: '0007-isolation', migration: isolation },
   { name: '0008-access', migration: access },
+  { name: '0009-devices', migration: devices },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -3,33 +3,23 @@
 
 import type { SessionTokens } from '@svc/schemas'
 import express, { type Request, type Response, Router } from 'express'
-import Handlebars from 'handlebars'
 import { signIn } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
 import { type Authentication, cookies } from '../http/auth.js'
+import { pageOf, refuseStrangers, show } from '../http/pages.js'
 import type { Platform } from '../platform.js'
 import { accessLifetime } from '../secrets/access-tokens.js'
 
-const layout = (body: string) =>
-  Handlebars.compile(
-    `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Sign in to svc</title></head>
-<body>
-<h1>Sign in to svc</h1>
-${body}
-</body>
-</html>
-`,
-    { strict: true },
-  )
-
-const button = layout(`<form method="post" action="/auth/magic-link">
+const heading = 'Sign in to svc'
+const button = pageOf(
+  heading,
+  `<form method="post" action="/auth/magic-link">
 <input type="hidden" name="token" value="{{token}}">
 <button type="submit">Sign in</button>
 </form>
-<p>The link works once, within 15 minutes of being asked for.</p>`)
-const words = layout('<p>{{words}}</p>')
+<p>The link works once, within 15 minutes of being asked for.</p>`,
+)
+const words = pageOf(heading, '<p>{{words}}</p>')
 
 const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
 
@@ -62,13 +52,6 @@ function formOnly(request: Request, _response: Response, next: (way?: 'route') =
   next(request.is('application/x-www-form-urlencoded') === false ? 'route' : undefined)
 }
 
-/** Nobody else's page may sign somebody in here, for instance as somebody else. */
-function refuseStrangers(request: Request): void {
-  const { origin, host } = request.headers
-  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
-    throw new PlatformError('FORBIDDEN', 'sign in from the page that the link opens')
-}
-
 function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
   return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null
 }
@@ -85,9 +68,4 @@ function setCookies(
   const shared = { sameSite: 'lax', secure, path: '/', maxAge: accessLifetime * 1000 } as const
   response.cookie(cookies.access, tokens.access_token, { ...shared, httpOnly: true })
   response.cookie(cookies.csrf, csrfOf(sid), shared)
-}
-
-function show(response: Response, status: number, html: string): void {
-  response.setHeader('cache-control', 'no-store')
-  response.status(status).type('html').send(html)
 }

@@ -4,6 +4,7 @@ import { agentRoutes } from './agents.js'
 import { apiKeyRoutes } from './api-keys.js'
 import { authRoutes } from './auth.js'
 import { bundleRoutes } from './bundles.js'
+import { deviceRoutes } from './devices.js'
 import { engineRoutes } from './engine.js'
 import { engineStateRoutes } from './engines.js'
 import { erasureRoutes } from './erasures.js'
@@ -18,6 +19,7 @@ import { workspaceRoutes } from './workspaces.js'
 
 export const routes: readonly Route[] = [
   ...authRoutes,
+  ...deviceRoutes,
   ...workspaceRoutes,
   ...apiKeyRoutes,
   ...agentRoutes,

@@ -77,7 +77,14 @@ describe('the document', () => {
 })
 
 /** What needs no credential, because it leads to one or must answer anyway. */
-const open = ['/health', '/auth/magic-link', '/auth/magic-link/verify', '/auth/refresh']
+const open = [
+  '/health',
+  '/auth/device/code',
+  '/auth/device/token',
+  '/auth/magic-link',
+  '/auth/magic-link/verify',
+  '/auth/refresh',
+]
 
 describe.each(operations)('$at', ({ path, operation }) => {
   it('says what it does, for whom, and what it answers', () => {

@@ -1,0 +1,79 @@
+// Talking to a platform as somebody who has logged in.
+import type { Account, DeviceCode, Problem, SessionTokens } from '@svc/schemas'
+import { printable } from './printable.js'
+import { forgetSession, readSession, type SavedSession, saveSession } from './session-file.js'
+
+/** What a platform answered; `code` is its problem's, null where it is content. */
+interface Answer {
+  readonly status: number
+  readonly body: unknown
+  readonly code: string | null
+}
+
+const patience = 15_000
+
+/** Rejects when the platform cannot be reached. */
+export async function ask(url: string, path: string, body: unknown, token: string | null): Promise<Answer> {
+  const response = await fetch(`${url}${path}`, {
+    method: body === null ? 'GET' : 'POST',
+    redirect: 'manual',
+    headers: {
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(body !== null && { 'content-type': 'application/json' }),
+    },
+    ...(body !== null && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(patience),
+  }).catch((error: unknown) => {
+    const { cause, message } = error as { cause?: { code?: string }; message: string }
+    throw new Error(`${url} does not answer: ${cause?.code ?? message}`)
+  })
+  const text = await response.text()
+  const parsed = text === '' ? null : (JSON.parse(text) as unknown)
+  return {
+    status: response.status,
+    body: parsed,
+    code: response.ok ? null : ((parsed as Problem | null)?.code ?? 'UNKNOWN'),
+  }
+}
+
+/** Begins to log in. */
+export async function beginLogin(url: string): Promise<DeviceCode> {
+  const { status, body, code } = await ask(url, '/auth/device/code', {}, null)
+  if (code !== null) throw refusal(status, body)
+  return body as DeviceCode
+}
+
+/** Waits until a person has decided. Rejects when they refuse, or let the time pass. */
+export async function awaitDecision(url: string, { device_code, interval }: DeviceCode): Promise<SessionTokens> {
+  let wait = interval
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, wait * 1000))
+    const { status, body, code } = await ask(url, '/auth/device/token', { device_code }, null)
+    if (code === null) return body as SessionTokens
+    if (code === 'SLOW_DOWN') wait += interval
+    else if (code !== 'AUTHORIZATION_PENDING') throw refusal(status, body)
+  }
+}
+
+/** The session of this user, with a token that is still good for a while; null when nobody has logged in, or it is over. */
+export async function liveSession(path: string, now: number): Promise<SavedSession | null> {
+  const session = readSession(path)
+  if (session === null || session.until - now > 30_000) return session
+  const { body, code } = await ask(session.url, '/auth/refresh', { refresh_token: session.refresh_token }, null)
+  if (code === null) return saveSession(path, session.url, body as SessionTokens, now)
+  forgetSession(path)
+  return null
+}
+
+/** Who has logged in. */
+export async function accountOf({ url, access_token }: SavedSession): Promise<Account | null> {
+  const { status, body, code } = await ask(url, '/auth/me', null, access_token)
+  if (code === null) return body as Account
+  if (status === 401) return null
+  throw refusal(status, body)
+}
+
+export function refusal(status: number, body: unknown): Error {
+  const detail = (body as Problem | null)?.detail ?? 'no reason given'
+  return new Error(`the platform answers ${status}: ${printable(detail)}`)
+}

@@ -1,0 +1,34 @@
+// Pages that need no dashboard: plain HTML without scripts, every value escaped.
+import type { Request, Response } from 'express'
+import Handlebars from 'handlebars'
+import { PlatformError } from '../errors.js'
+
+export type Page = (values: Readonly<Record<string, string>>) => string
+
+/** A page with this heading and body, a Handlebars template. */
+export function pageOf(heading: string, body: string): Page {
+  return Handlebars.compile(
+    `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${heading}</title></head>
+<body>
+<h1>${heading}</h1>
+${body}
+</body>
+</html>
+`,
+    { strict: true },
+  )
+}
+
+export function show(response: Response, status: number, html: string): void {
+  response.setHeader('cache-control', 'no-store')
+  response.status(status).type('html').send(html)
+}
+
+/** Nobody else's page may send a form here. Throws FORBIDDEN. */
+export function refuseStrangers(request: Request): void {
+  const { origin, host } = request.headers
+  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
+    throw new PlatformError('FORBIDDEN', 'send the form from the page it is on')
+}

@@ -1,0 +1,167 @@
+// Letting programs in: a code on one screen, a decision on another.
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Account, DeviceCode, Problem, SessionTokens } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { type SignedIn, signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startSvc } from '../support/svc.js'
+
+let offset = 0
+let mails: MailServer
+let platform: TestPlatform
+let person: SignedIn
+const post = <T = Problem>(path: string, body: unknown) => platform.call<T>('POST', path, { as: null, body })
+const begin = async () => (await post<DeviceCode>('/auth/device/code', {})).body
+const poll = async (device_code: string) => {
+  offset += 5_001
+  return post<SessionTokens & Problem>('/auth/device/token', { device_code })
+}
+const decide = (user_code: string, decision: 'approve' | 'deny', by = person) =>
+  by.call<Problem>('POST', '/auth/device/decision', { user_code, decision })
+
+beforeAll(async () => {
+  mails = await startMailServer()
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url }, clock: () => Date.now() + offset })
+  person = await signedIn(platform, mails, 'person@example.org')
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+})
+
+describe('a program', () => {
+  it('is let in by a person, once', async () => {
+    const { device_code, user_code, verification_uri, verification_uri_complete, interval } = await begin()
+    expect([verification_uri, interval]).toEqual([`${platform.url}/device`, 5])
+    expect(verification_uri_complete).toContain(user_code)
+    expect((await poll(device_code)).body.code).toBe('AUTHORIZATION_PENDING')
+    expect((await decide(user_code.toLowerCase().replace('-', ' '), 'approve')).status).toBe(204)
+    const { status, body } = await poll(device_code)
+    expect(status).toBe(200)
+    const me = await platform.call<Account>('GET', '/auth/me', { as: body.access_token })
+    expect(me.body.email).toBe(person.email)
+    expect((await poll(device_code)).body.code).toBe('EXPIRED_TOKEN')
+    expect((await decide(user_code, 'approve')).status).toBe(404)
+  })
+
+  it('is refused, or forgotten after ten minutes', async () => {
+    const [refused, late] = [await begin(), await begin()]
+    await decide(refused.user_code, 'deny')
+    expect((await poll(refused.device_code)).body.code).toBe('ACCESS_DENIED')
+    offset += 600_000
+    expect((await poll(late.device_code)).body.code).toBe('EXPIRED_TOKEN')
+    expect((await decide(late.user_code, 'approve', await signedIn(platform, mails, 'late@example.org'))).status).toBe(
+      404,
+    )
+  })
+
+  it('is told to slow down', async () => {
+    const { device_code } = await begin()
+    await poll(device_code)
+    const { body } = await post<Problem>('/auth/device/token', { device_code })
+    expect(body.code).toBe('SLOW_DOWN')
+  })
+
+  it('cannot be let in by guessing', async () => {
+    const guesser = await signedIn(platform, mails, 'guesser@example.org')
+    const answers = []
+    for (let tries = 0; tries < 12; tries++) answers.push((await decide('BBBB-BBBB', 'approve', guesser)).status)
+    expect(answers).toEqual([...Array(10).fill(404), 429, 429])
+  })
+})
+
+describe('the page', () => {
+  const cookieOf = async (email: string) => {
+    offset += 900_000
+    await post('/auth/magic-link', { email })
+    const body = new URLSearchParams({ token: await mails.tokenFor(email) })
+    const response = await fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body })
+    return response.headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(';')[0])
+      .join('; ')
+  }
+  const send = (cookie: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
+    fetch(`${platform.url}/device`, {
+      method: 'POST',
+      body: new URLSearchParams(form),
+      headers: { cookie, ...headers },
+    })
+
+  it('asks whoever is not signed in to do that first', async () => {
+    const page = await fetch(`${platform.url}/device?user_code=BCDF-GHJK`)
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Sign in first')])
+    expect((await send('', { email: 'new@example.org' })).status).toBe(200)
+    expect(await mails.tokenFor('new@example.org')).toHaveLength(43)
+  })
+
+  it('lets a program in by the button, and by nothing that another page sends', async () => {
+    const cookie = await cookieOf('browser@example.org')
+    const { user_code, device_code } = await begin()
+    const page = await (await fetch(`${platform.url}/device?user_code=${user_code}`, { headers: { cookie } })).text()
+    expect(page).toContain(`value="${user_code}"`)
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+    const form = { user_code, decision: 'approve' }
+    expect((await send(cookie, form)).status).toBe(403)
+    expect((await send(cookie, { ...form, csrf: 'x' })).status).toBe(403)
+    expect((await send(cookie, { ...form, csrf }, { origin: 'https://evil.example' })).status).toBe(403)
+    expect((await poll(device_code)).body.code).toBe('AUTHORIZATION_PENDING')
+    expect((await send(cookie, { ...form, csrf })).status).toBe(200)
+    expect((await poll(device_code)).status).toBe(200)
+    expect((await send(cookie, { ...form, csrf })).status).toBe(404)
+  })
+
+  it('shows no markup of others', async () => {
+    const cookie = await cookieOf('markup@example.org')
+    const page = await fetch(`${platform.url}/device?user_code=${encodeURIComponent('"><script>x')}`, {
+      headers: { cookie },
+    })
+    expect(await page.text()).not.toContain('<script>')
+  })
+})
+
+describe('svc login', () => {
+  it('logs in, says who it is, and logs out', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-config-'))
+    const env = { SVC_CONFIG_DIR: folder }
+    const run = async (...args: string[]) => startSvc(args, env).finished
+    expect((await run('whoami')).code).toBe(1)
+    const login = startSvc(['login', '--url', `${platform.url}/`], env)
+    let printed = ''
+    login.child.stdout?.on('data', (text: string) => {
+      printed += text
+    })
+    const user_code = await vi.waitFor(() => {
+      const code = /shows ([B-Z]{4}-[B-Z]{4})/.exec(printed)?.[1]
+      if (code === undefined) throw new Error('no code yet')
+      return code
+    }, 10_000)
+    const helper = await signedIn(platform, mails, 'helper@example.org')
+    expect((await decide(user_code, 'approve', helper)).status).toBe(204)
+    const { code, stdout, stderr } = await login.finished
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('logged in as helper@example.org')
+    const path = join(folder, 'session.json')
+    if (process.platform !== 'win32') expect(statSync(path).mode & 0o077).toBe(0)
+    const who = await run('whoami')
+    expect([who.code, who.stdout]).toEqual([0, expect.stringMatching(/^helper@example\.org at http.*, owner\n$/)])
+    expect(JSON.parse((await run('whoami', '--json')).stdout)).toMatchObject({ email: 'helper@example.org' })
+    // The token runs out, and is renewed by itself.
+    const before = readFileSync(path, 'utf8')
+    rmSync(path)
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(path, before.replace(/"until": \d+/, '"until": 1'))
+    expect((await run('whoami')).code).toBe(0)
+    expect(readFileSync(path, 'utf8')).not.toBe(before)
+    expect(await run('logout')).toMatchObject({ code: 0, stdout: 'logged out\n' })
+    expect((await run('whoami')).code).toBe(1)
+    expect(await run('login', '--url', 'http://127.0.0.1:1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('does not answer'),
+    })
+    rmSync(folder, { recursive: true })
+  })
+})
