@@ -21,6 +21,7 @@ export interface Config {
   readonly mail_from: string
   /** Who owns the first workspace. */
   readonly owner_email: string
+  readonly rate_limits: RateLimits
   /** Accounts beyond this many wait; null admits everybody. */
   readonly registration_cap: number | null
   /** What checkpoints call this installation; null leaves it to the first start. */
@@ -37,6 +38,16 @@ export interface Config {
   readonly witnesses: readonly string[]
   /** Where checkpoints are kept besides: `file:FOLDER`, `git:FOLDER` or an address each. */
   readonly anchors: readonly string[]
+}
+
+/** How often something may be asked for; 0 sets no limit. */
+export interface RateLimits {
+  /** Requests of one API key in a minute. */
+  readonly key: number
+  /** Attempts to sign in from one network address in a quarter of an hour. */
+  readonly address: number
+  /** Sign-in links to one mailbox in a quarter of an hour. */
+  readonly mailbox: number
 }
 
 export interface ConfigReading {
@@ -88,6 +99,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     smtp_url: checked('SVC_SMTP_URL', /^smtps?:\/\/\S+$/, 'an smtp:// or smtps:// URL'),
     mail_from: said('SVC_MAIL_FROM') ?? 'svc <svc@localhost>',
     owner_email: (checked('SVC_OWNER_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an address') ?? 'owner@localhost').toLowerCase(),
+    rate_limits: {
+      key: whole('SVC_RATE_LIMIT_KEY', 0, 1_000_000),
+      address: whole('SVC_RATE_LIMIT_ADDRESS', 60, 1_000_000),
+      mailbox: whole('SVC_RATE_LIMIT_MAILBOX', 5, 1_000_000),
+    },
     registration_cap: said('SVC_REGISTRATION_CAP') === null ? null : whole('SVC_REGISTRATION_CAP', 0, 1_000_000_000),
     log_level: logLevels.includes(log_level) ? log_level : 'info',
     log_host: checked('SVC_LOG_HOST', /^[a-z0-9]([a-z0-9.-]{0,252})$/, 'a host name in lower case'),

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { pino } from 'pino'
 import { seedWorkspace } from './commands/seed-workspace.js'
 import { makeLink } from './commands/send-link.js'
-import type { Config } from './config.js'
+import type { Config, RateLimits } from './config.js'
 import { type Credentials, localCredentials } from './credentials.js'
 import { PlatformError } from './errors.js'
 import { createApp } from './http/app.js'
@@ -55,7 +55,15 @@ export async function createPlatform(
   print: (text: string) => void = () => undefined,
 ): Promise<RunningPlatform> {
   const logger = pino({ level: config.log_level, serializers: { err: errorView } })
-  const db = await openDatabase(config, (message) => logger.warn(message))
+  const warn = (message: string) => logger.warn(message)
+  // What is configured wrongly is said before anything is opened.
+  const anchors = createAnchors(
+    config.anchors.map((text) => anchorAt(text, config.inherited)),
+    warn,
+  )
+  const witnesses = config.witnesses.map(witnessAt)
+  const access_tokens = createAccessTokens(encryptionKey(config), clock)
+  const db = await openDatabase(config, warn)
   try {
     await migrate(db)
     const credentials = localCredentials(config)
@@ -72,11 +80,8 @@ export async function createPlatform(
     const signer = openSigner(config.log_key_dir, clock)
     const checkpoints = await startCheckpoints({
       ...{ db, signer, clock, logger, every_seconds: config.checkpoint_seconds },
-      anchors: createAnchors(
-        config.anchors.map((text) => anchorAt(text, config.inherited)),
-        (message) => logger.warn(message),
-      ),
-      witnesses: createWitnesses(db, config.witnesses.map(witnessAt), (message) => logger.warn(message)),
+      anchors,
+      witnesses: createWitnesses(db, witnesses, warn),
       log_host: config.log_host ?? ownName(),
     })
     const { log_host } = checkpoints
@@ -96,8 +101,8 @@ export async function createPlatform(
       version,
       operator_org,
       operator_token,
-      ...{ bundles, retention, limits: createLimits(clock) },
-      access_tokens: createAccessTokens(encryptionKey(config), clock),
+      ...{ bundles, retention, limits: createLimits(config.rate_limits, clock) },
+      access_tokens,
       mailer: createMailer({
         smtp_url: config.smtp_url,
         from: config.mail_from,
@@ -145,11 +150,14 @@ export function isLoopback({ host }: Config): boolean {
   return ['127.0.0.1', '::1', 'localhost'].includes(host)
 }
 
-/** Sign-in may be tried so often: five mails to a mailbox and sixty attempts from an address in a quarter of an hour. */
-function createLimits(clock: () => number): Platform['limits'] {
-  const seconds = 15 * 60
-  const limit = (count: number) => createLimit(count, seconds, clock)
-  return { by_mailbox: limit(5), by_address: limit(60), by_person: limit(10) }
+function createLimits({ key, address, mailbox }: RateLimits, clock: () => number): Platform['limits'] {
+  const quarter = 15 * 60
+  return {
+    by_mailbox: createLimit(mailbox, quarter, clock),
+    by_address: createLimit(address, quarter, clock),
+    by_person: createLimit(10, quarter, clock),
+    by_key: createLimit(key, 60, clock),
+  }
 }
 
 /** Where the listener can be reached from this machine. */

@@ -31,12 +31,13 @@ export interface Platform {
   readonly retention: Retention
 }
 
-/** How often sign-in may be tried. */
+/** How often something may be asked for. */
 export interface Limits {
   readonly by_mailbox: Limit
   readonly by_address: Limit
   /** Codes of devices that a person tries. */
   readonly by_person: Limit
+  readonly by_key: Limit
 }
 
 /** What this installation's checkpoints are called and signed with. */

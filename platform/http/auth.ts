@@ -114,6 +114,7 @@ export function createAuthentication(platform: Platform): Authentication {
     if (!token.startsWith('SvcKey-')) return person(token)
     const row = await findKey(hash)
     if (row === null || isOver(row, clock())) return null
+    platform.limits.by_key.take(`${row.org_id} ${row.key_id}`)
     return { kind: 'key', scope: scopeOf(row.org_id, { kind: 'api_key', id: row.key_id }), key: row }
   }
 

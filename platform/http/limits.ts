@@ -9,8 +9,9 @@ export interface Limit {
 /** Askers that are remembered; beyond that the longest silent are forgotten, who by then have a full bucket or nearly. */
 const mostAskers = 50_000
 
-/** `count` at once, and as many again in every `seconds`. `clock`: ms since 1970. */
+/** `count` at once, and as many again in every `seconds`; 0 sets no limit. `clock`: ms since 1970. */
 export function createLimit(count: number, seconds: number, clock: () => number): Limit {
+  if (count === 0) return { take: () => undefined }
   const buckets = new Map<string, { left: number; at: number }>()
   const perMs = count / (seconds * 1000)
   return {

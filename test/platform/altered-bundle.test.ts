@@ -150,17 +150,17 @@ describe.skipIf(postgres === null)('a bundle', () => {
   it('is not found whole with any byte of it changed', async () => {
     const sound = await downloadBundle(platform)
     const ends = [
-      ...Array.from({ length: 60 }, (_, at) => at),
-      ...Array.from({ length: 900 }, (_, at) => sound.length - 1 - at),
+      ...Array.from({ length: 30 }, (_, at) => at),
+      ...Array.from({ length: 60 }, (_, at) => sound.length - 1 - at),
     ]
-    const spread = Array.from({ length: 300 }, (_, at) => Math.floor((at * sound.length) / 300))
+    const spread = Array.from({ length: 60 }, (_, at) => Math.floor((at * sound.length) / 60))
     for (const [turn, at] of [...ends, ...spread].entries()) {
       const bytes = Buffer.from(sound)
       bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (turn % 8)), at)
       const path = desk.put('flipped.zip', bytes)
       const verdict = await verifyBundle({ path, policy: parseTrustPolicy(trust).value, since: null })
       expect([at, verdict.valid]).toEqual([at, false])
-      if (turn % 40 > 0) continue
+      if (turn % 30 > 0) continue
       const other = secondOpinion(path, desk.put('trust.policy', trust))
       expect([at, other?.valid ?? false]).toEqual([at, false])
     }

@@ -91,6 +91,17 @@ describe('an API key', () => {
     expect(after.body.registration_status).toBe('updated')
   })
 
+  it('may be used so often in a minute, where that is set', async () => {
+    const limited = await startPlatform({ env: { SVC_RATE_LIMIT_KEY: '3' }, clock: () => now })
+    const ask = () => limited.call<Problem>('GET', '/api/v1/log/checkpoint', { as: 'key' })
+    for (let count = 0; count < 3; count++) expect((await ask()).status).toBe(404)
+    const refused = await ask()
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'RATE_LIMITED', '20'])
+    now += 20_000
+    expect((await ask()).status).toBe(404)
+    await discard(limited)
+  })
+
   it('outlives whoever made it', async () => {
     const admin = await signedIn(platform, mails, 'admin@example.org')
     await join(owner, admin, owner.org_id, 'admin')
