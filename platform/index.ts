@@ -24,7 +24,7 @@ import { createMailer } from './mail/mail.js'
 import { migrate } from './migrations/index.js'
 import type { Platform } from './platform.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
-import { encryptionKey } from './secrets/encryption-key.js'
+import { encryptionKeys } from './secrets/encryption-key.js'
 import { openDatabase } from './store/db.js'
 import { version } from './version.js'
 
@@ -62,7 +62,7 @@ export async function createPlatform(
     warn,
   )
   const witnesses = config.witnesses.map(witnessAt)
-  const access_tokens = createAccessTokens(encryptionKey(config), clock)
+  const access_tokens = createAccessTokens(encryptionKeys(config), clock)
   const db = await openDatabase(config, warn)
   try {
     await migrate(db)

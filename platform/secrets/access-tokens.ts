@@ -25,39 +25,39 @@ export const accessLifetime = 15 * 60
 const epochLength = 30 * 86_400_000
 const claims = { issuer: 'svc', audience: 'svc', typ: 'at+jwt' } as const
 
-/** `clock`: ms since 1970. */
-export function createAccessTokens(encryption_key: Buffer | null, clock: () => number): AccessTokens {
-  const keyOf = (epoch: number): KeyObject => {
-    if (encryption_key === null) throw keyInvalid()
-    const seed = Buffer.from(hkdfSync('sha256', encryption_key, '', `svc.jwt/1 ${epoch}`, 32))
-    return signerOf('svc', 'note', seed).private_key
-  }
+/** `keys`: the first signs, all verify. `clock`: ms since 1970. */
+export function createAccessTokens(keys: readonly Uint8Array[], clock: () => number): AccessTokens {
   const current = () => Math.floor(clock() / epochLength)
+  const signing = (): SigningKey => {
+    const [key] = keys
+    if (key === undefined) throw keyInvalid()
+    return signingKey(key, current())
+  }
   return {
     require: () => {
-      if (encryption_key === null) throw keyInvalid()
+      signing()
     },
     issue: async ({ person_id, session_id }) => {
-      const epoch = current()
+      const { kid, key } = signing()
       const now = Math.floor(clock() / 1000)
       return new SignJWT({ sid: session_id })
-        .setProtectedHeader({ alg: 'EdDSA', typ: claims.typ, kid: String(epoch) })
+        .setProtectedHeader({ alg: 'EdDSA', typ: claims.typ, kid })
         .setIssuer(claims.issuer)
         .setAudience(claims.audience)
         .setSubject(person_id)
         .setIssuedAt(now)
         .setExpirationTime(now + accessLifetime)
-        .sign(keyOf(epoch))
+        .sign(key)
     },
     read: async (token) => {
-      if (encryption_key === null) return null
-      const known = [current(), current() - 1].map(String)
+      const known = keys.flatMap((key) => [signingKey(key, current()), signingKey(key, current() - 1)])
       try {
         const { payload } = await jwtVerify(
           token,
           ({ kid }) => {
-            if (kid === undefined || !known.includes(kid)) throw new Error('a key nobody here signs with')
-            return createPublicKey(keyOf(Number(kid)))
+            const found = known.find((one) => one.kid === kid)
+            if (found === undefined) throw new Error('a key nobody here signs with')
+            return createPublicKey(found.key)
           },
           { ...claims, algorithms: ['EdDSA'], currentDate: new Date(clock()), requiredClaims: ['exp', 'sub', 'sid'] },
         )
@@ -68,4 +68,17 @@ export function createAccessTokens(encryption_key: Buffer | null, clock: () => n
       }
     },
   }
+}
+
+interface SigningKey {
+  /** Names the month and, without telling it, the key that it follows from. */
+  readonly kid: string
+  readonly key: KeyObject
+}
+
+function signingKey(key: Uint8Array, epoch: number): SigningKey {
+  const derived = (what: string, length: number) =>
+    Buffer.from(hkdfSync('sha256', key, '', `svc.${what}/1 ${epoch}`, length))
+  const kid = `${epoch}.${derived('kid', 6).toString('hex')}`
+  return { kid, key: signerOf('svc', 'note', derived('jwt', 32)).private_key }
 }

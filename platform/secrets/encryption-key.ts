@@ -1,23 +1,30 @@
-// The key that everything secret here rests on: given from outside, or made once for an install with its own database.
+// The keys that everything secret here rests on: given from outside, or made once for an install with its own database.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 
-/** 32 bytes; null where none was given and none may be made, because other processes would not know it. */
-export function encryptionKey({ encryption_key, database_url, data_dir }: Config): Buffer | null {
-  if (encryption_key !== null) return readKey(encryption_key)
-  if (database_url !== null) return null
+/**
+ * Keys of 32 bytes: the first one keeps secrets, the others still open what they kept. Empty where none was given and none may
+ * be made, because other processes would not know it. Throws ENCRYPTION_KEY_INVALID.
+ */
+export function encryptionKeys({ encryption_key, database_url, data_dir }: Config): Buffer[] {
+  if (encryption_key !== null)
+    return encryption_key
+      .trim()
+      .split(/[\s,]+/)
+      .map(readKey)
+  if (database_url !== null) return []
   const path = join(data_dir, 'encryption-key')
   const text = readIfThere(path)
-  if (text !== null) return readKey(text.trim())
+  if (text !== null) return [readKey(text.trim())]
   const made = randomBytes(32)
   replaceFile(path, `${made.toString('base64')}\n`)
-  return made
+  return [made]
 }
 
-/** Base64 or hex of 32 bytes. Throws ENCRYPTION_KEY_INVALID for anything else. */
+/** Base64 or hex of 32 bytes. */
 function readKey(text: string): Buffer {
   const bytes = /^[0-9a-fA-F]{64}$/.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')
   if (bytes.length === 32) return bytes

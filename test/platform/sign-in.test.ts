@@ -164,6 +164,7 @@ describe('an access token', () => {
       await signed('EdDSA', createPrivateKey(foreign.export({ type: 'pkcs8', format: 'pem' }))),
       await signed('HS256', Buffer.alloc(32)),
       `${encode({ ...header, kid: '1' })}.${body}.${signature}`,
+      `${encode({ ...header, kid: undefined })}.${body}.${signature}`,
       `${encode({ ...header, typ: 'JWT' })}.${body}.${signature}`,
     ]
     expect((await me(access_token)).status).toBe(200)
@@ -266,5 +267,34 @@ describe('a browser', () => {
     expect((await open(token, { origin: 'https://evil.example' })).status).toBe(403)
     expect((await open(token, { origin: 'null' })).status).toBe(403)
     expect((await spend(token)).status).toBe(200)
+  })
+})
+
+describe('the encryption key', () => {
+  it('is rotated by putting the new one first', async () => {
+    const [old, fresh] = [Buffer.alloc(32, 1).toString('base64'), Buffer.alloc(32, 2).toString('hex')]
+    const start = (SVC_ENCRYPTION_KEY: string, data_dir?: string) =>
+      startPlatform({
+        ...{ env: { SVC_SMTP_URL: mails.url, SVC_ENCRYPTION_KEY }, clock: () => now },
+        ...(data_dir !== undefined && { data_dir }),
+      })
+    now += 20 * minute
+    let own = await start(old)
+    await own.call('POST', '/auth/magic-link', { as: null, body: { email: 'rotated@example.org' } })
+    const body = { token: await mails.tokenFor('rotated@example.org') }
+    const tokens = await own.call<SessionTokens>('POST', '/auth/magic-link/verify', { as: null, body })
+    const status = async () => (await own.call('GET', '/auth/me', { as: tokens.body.access_token })).status
+    const restarted = async (keys: string) => {
+      await own.close()
+      own = await start(keys, own.data_dir)
+    }
+    expect(await status()).toBe(200)
+    await restarted(`${fresh} ${old}`)
+    expect(await status()).toBe(200)
+    await restarted(fresh)
+    expect(await status()).toBe(401)
+    const { refresh_token } = tokens.body
+    expect((await own.call('POST', '/auth/refresh', { as: null, body: { refresh_token } })).status).toBe(200)
+    await discard(own)
   })
 })
