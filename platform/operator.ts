@@ -1,4 +1,4 @@
-// What an operator's commands on the log have in common: they open what the platform opens, without serving anything.
+// What an operator's commands have in common: they open what the platform opens, without serving anything.
 import type { Writable } from 'node:stream'
 import { type Config, readConfig } from './config.js'
 import { type LogSigner, openSigner } from './log/signer.js'
@@ -6,18 +6,16 @@ import { migrate } from './migrations/index.js'
 import { logIdentityUnscoped } from './store/checkpoints.js'
 import { type Database, openDatabase, withUnscopedTransaction } from './store/db.js'
 
-export interface OpenedLog {
+export interface Opened {
   readonly config: Config
   readonly db: Database
-  readonly signer: LogSigner
-  readonly log_host: string
 }
 
-/** Opens the log of this configuration with its key, and returns the exit code: 1 when something is not possible. */
-export async function onLog(
+/** Opens the database of this configuration, and returns the exit code: 1 when something is not possible. */
+export async function onDatabase(
   env: NodeJS.ProcessEnv,
   err: Writable,
-  work: (log: OpenedLog) => Promise<void>,
+  work: (opened: Opened) => Promise<void>,
 ): Promise<0 | 1> {
   try {
     const { value: config, errors } = readConfig(env)
@@ -25,12 +23,7 @@ export async function onLog(
     const db = await openDatabase(config)
     try {
       await migrate(db)
-      const signer = openSigner(config.log_key_dir, Date.now)
-      const proposed = { log_host: config.log_host ?? 'localhost', public_key: signer.public_key }
-      const { log_host, public_key } = await withUnscopedTransaction(db, (tx) => logIdentityUnscoped(tx, proposed))
-      if (!signer.knows(public_key))
-        throw new Error('the key here is not the one that signs this log; see SVC_LOG_KEY_DIR')
-      await work({ config, db, signer, log_host })
+      await work({ config, db })
       return 0
     } finally {
       await db.close()
@@ -39,4 +32,21 @@ export async function onLog(
     err.write(`svc-platform: ${error instanceof Error ? error.message : String(error)}\n`)
     return 1
   }
+}
+
+export interface OpenedLog extends Opened {
+  readonly signer: LogSigner
+  readonly log_host: string
+}
+
+/** The same with the log's key, which must be the one that signs. */
+export function onLog(env: NodeJS.ProcessEnv, err: Writable, work: (log: OpenedLog) => Promise<void>): Promise<0 | 1> {
+  return onDatabase(env, err, async ({ config, db }) => {
+    const signer = openSigner(config.log_key_dir, Date.now)
+    const proposed = { log_host: config.log_host ?? 'localhost', public_key: signer.public_key }
+    const { log_host, public_key } = await withUnscopedTransaction(db, (tx) => logIdentityUnscoped(tx, proposed))
+    if (!signer.knows(public_key))
+      throw new Error('the key here is not the one that signs this log; see SVC_LOG_KEY_DIR')
+    await work({ config, db, signer, log_host })
+  })
 }
