@@ -22,12 +22,14 @@ exception when insufficient_privilege then
 end $$;
 grant usage on schema public to svc_app;
 
--- Every table with rows of tenants is handed to the role by this, when it is made.
+-- Every table with rows of tenants is handed to the role by this, when it is made. A subselect is asked once a statement, and
+-- not once a row.
 create function svc_isolate(name regclass) returns void language plpgsql as $$
 begin
   execute format('alter table %s enable row level security', name);
   execute format('create policy of_one_organization on %s to svc_app
-    using (org_id = current_setting(''app.org_id'', true)) with check (org_id = current_setting(''app.org_id'', true))', name);
+    using (org_id = (select current_setting(''app.org_id'', true)))
+    with check (org_id = (select current_setting(''app.org_id'', true)))', name);
   execute format('grant select, insert, update, delete on %s to svc_app', name);
 end $$;
 
