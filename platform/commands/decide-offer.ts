@@ -15,7 +15,7 @@ import {
 } from '../store/members.js'
 import type { Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
-import { moveOffer } from './offer-moves.js'
+import { moveOffer, offerKinds } from './offer-moves.js'
 
 /** Decides an offer that was made to this address. Rejects with NOT_FOUND for one that was made to another. */
 export async function decideOffer(
@@ -33,9 +33,17 @@ export async function decideOffer(
   const scope = scopeOf(known.org_id, { kind: 'person', id: person.person_id })
   return withTransaction(db, scope, async (tx) => {
     const offer = await moveOffer(scope, tx, now, id, move)
+    if (move === 'accept') await refuseStale(scope, tx, offer)
     if (move === 'accept') await fulfil(scope, tx, now, offer, person.person_id)
     return (await lockOffer(scope, tx, id)) as Offer
   })
+}
+
+/** INVARIANT (an offer is worth what its maker may): who has lost the right to make it cannot give anything by it any more. */
+export async function refuseStale(scope: Scope, tx: Transaction, { kind, made_by }: Offer): Promise<void> {
+  const maker = await lockMembership(scope, tx, made_by)
+  if (maker === null || maker.is_suspended || !offerKinds[kind].by.includes(maker.role))
+    throw new PlatformError('CONFLICT', 'whoever offered this may not offer it any more')
 }
 
 async function fulfil(

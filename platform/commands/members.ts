@@ -70,7 +70,7 @@ export async function leave(platform: Platform, scope: Scope, person_id: string,
   const { db, clock } = platform
   const now = clock()
   const [person, successor] = await withUnscopedTransaction(db, async (tx) => {
-    const named = role === 'owner' ? await acceptedSuccessor(scope, tx) : null
+    const named = role === 'owner' ? await acceptedSuccessor(scope, tx, person_id) : null
     const next = named === null ? null : await findPersonUnscoped(tx, named.email)
     return [await readPersonUnscoped(tx, person_id), next] as const
   })

@@ -117,12 +117,12 @@ export async function setOfferState(scope: Scope, tx: Transaction, id: string, s
   ])
 }
 
-/** Who has agreed to follow the owner; null when nobody has. */
-export async function acceptedSuccessor(scope: Scope, tx: Transaction): Promise<Offer | null> {
+/** Who has agreed to follow this owner; null when nobody has. */
+export async function acceptedSuccessor(scope: Scope, tx: Transaction, owner: string): Promise<Offer | null> {
   const [offer] = await tx.query<Offer>(
-    `select ${offerColumns} ${fromOffers} where f.org_id = $1 and f.kind = 'successor' and f.state = 'accepted'
+    `select ${offerColumns} ${fromOffers} where f.org_id = $1 and f.kind = 'successor' and f.state = 'accepted' and f.made_by = $2
      order by f.decided_at desc limit 1`,
-    [scope.org_id],
+    [scope.org_id, owner],
   )
   return offer ?? null
 }

@@ -203,6 +203,45 @@ describe('roles', () => {
   })
 })
 
+describe('an offer', () => {
+  it('of an owner is void once somebody else owns the workspace', async () => {
+    const { owner, path, org_id } = await shared()
+    const [next, thief] = [await somebody(), await somebody()]
+    await join(owner, next, org_id, 'member')
+    await join(owner, thief, org_id, 'member')
+    const own = (await offer(owner, path, { kind: 'successor', email: thief.email })).body
+    await thief.call('POST', `/auth/offers/${own.id}/accept`)
+    const stale = (await offer(owner, path, { kind: 'handover', email: thief.email })).body
+    const good = (await offer(owner, path, { kind: 'handover', email: next.email })).body
+    expect((await next.call('POST', `/auth/offers/${good.id}/accept`)).status).toBe(200)
+    const refused = await thief.call<Problem>('POST', `/auth/offers/${stale.id}/accept`)
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('any more')])
+    // Nor does the one who agreed to follow the old owner follow the new one.
+    expect((await next.call('POST', `${path}/leave`)).status).toBe(409)
+    expect((await rolesIn(next, path))[0]).toEqual([next.email, 'owner'])
+  })
+
+  it('of an admin is void once they are none', async () => {
+    const { owner, path, org_id } = await shared()
+    const [admin, friend] = [await somebody(), await somebody()]
+    await join(owner, admin, org_id, 'admin')
+    const { body } = await offer(admin, path, { kind: 'invitation', email: friend.email })
+    await owner.call('POST', `${path}/members/${admin.id}/remove`)
+    expect((await friend.call('POST', `/auth/offers/${body.id}/accept`)).status).toBe(409)
+    expect((await friend.call('GET', `${path}/members`)).status).toBe(404)
+  })
+
+  it('is accepted once even by many at the same moment', async () => {
+    const { owner, path } = await shared()
+    const guest = await somebody()
+    const { body } = await offer(owner, path, { kind: 'invitation', email: guest.email })
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => guest.call('POST', `/auth/offers/${body.id}/accept`)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
+  })
+})
+
 describe('suspension', () => {
   it('stops one person in one workspace at their next request', async () => {
     const { owner, path, org_id } = await shared()
