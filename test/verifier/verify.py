@@ -48,6 +48,11 @@ def is_time(value):
         return False
 
 
+def log_of(origin):
+    """The name of a log without the number of its incarnation."""
+    return re.sub(r"/[0-9]+$", "", origin)
+
+
 def is_count(value, least=0):
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
@@ -156,7 +161,7 @@ class Bundle:
             raise Broken("untrusted")
         if not trust.met(note):
             self.codes.append("quorum_missing")
-        self.roots, stem = {0: {EMPTY}}, self.origin.rsplit("/", 1)[0]
+        self.roots, stem = {0: {EMPTY}}, log_of(self.origin)
         for line in self.zip.lines("checkpoints.jsonl"):
             listed = self.written(line)
             size, root = listed["size"], bytes.fromhex(listed["root"])
@@ -164,7 +169,7 @@ class Bundle:
             says = note and parse_checkpoint(note[0])
             if not says or says[1:] != (size, root):
                 self.codes.append("checkpoint_invalid")
-            elif says[0].rsplit("/", 1)[0] != stem:
+            elif log_of(says[0]) != stem:
                 self.codes.append("other_log")
             elif any(key.name == says[0] for key in trust.logs) and not trust.log_signed(note, says[0]):
                 self.codes.append("checkpoint_unsigned")
