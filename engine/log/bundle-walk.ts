@@ -6,7 +6,7 @@ import { type AnyRecord, openPayload, readRecord } from './bundled-record.js'
 import { bundledTasks } from './bundled-tasks.js'
 import { Frontier, type Hash, subtreesOf } from './merkle.js'
 import { emptyRoot, leafHash } from './record.js'
-import { Gone, type Removal, removalIn, removalViews } from './removals.js'
+import { covers, Gone, type Removal, removalIn, removalViews } from './removals.js'
 
 export type Finding = BundleVerdict['findings'][number]
 export type Report = (code: string, where: string | null, message: string) => void
@@ -148,12 +148,17 @@ function within(time: string, { from, to }: BundleManifest['period']): boolean {
 
 /** INVARIANT (received_at never decreases with log_index): a neighbour outside the period ends it. */
 function completeness(
-  { entries, period, checkpoint }: BundleManifest,
+  { entries, records, period, checkpoint }: BundleManifest,
   { before, after }: { readonly before: string | null; readonly after: string | null },
   prunes: readonly Removal[],
 ): BundleVerdict['complete'] {
   const { from, to } = period
-  const prunedAll = prunes.some((prune) => from !== null && prune.before !== null && prune.before <= from)
+  // The entry before the first must be here as one that is gone, and a prune must say that it is older than the period.
+  const place = entries.first - 1
+  const isGone = before === null && records.first === place
+  const isOlder = (prune: Removal) =>
+    from !== null && prune.before !== null && prune.before <= from && covers(prune.places, place)
+  const prunedAll = isGone && prunes.some(isOlder)
   const start =
     entries.first === 0
       ? 'log_begins'

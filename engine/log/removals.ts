@@ -17,7 +17,7 @@ export interface Removal {
   readonly log_index: number
 }
 
-/** What an opened leaf of the log says was removed; null when it says no such thing. */
+/** What an opened leaf of the log says was removed, of what stood before it; null when it says no such thing. */
 export function removalIn(type: string, values: Readonly<Record<string, unknown>>, log_index: number): Removal | null {
   if (type !== 'erasure' && type !== 'prune') return null
   const said = values[type]
@@ -26,7 +26,9 @@ export function removalIn(type: string, values: Readonly<Record<string, unknown>
   const done = type === 'erasure' ? 'erased' : 'pruned'
   const [by, at, reason, before] = [`${done}_by`, `${done}_at`, 'legal_basis', 'before'].map((name) => rest[name])
   const sound =
-    Array.isArray(entries) && entries.every(isPlaces) && [id, by, at, reason].every((one) => typeof one === 'string')
+    Array.isArray(entries) &&
+    entries.every((one) => isPlaces(one) && one[1] < log_index) &&
+    [id, by, at, reason].every((one) => typeof one === 'string')
   if (!sound) return null
   const texts = { id, by, at, reason } as Pick<Removal, 'id' | 'by' | 'at' | 'reason'>
   return { type, ...texts, places: entries as Places[], before: typeof before === 'string' ? before : null, log_index }

@@ -902,7 +902,7 @@ function removalIn(type, values, log_index) {
 		"legal_basis",
 		"before"
 	].map((name) => rest[name]);
-	if (!(Array.isArray(entries) && entries.every(isPlaces) && [
+	if (!(Array.isArray(entries) && entries.every((one) => isPlaces(one) && one[1] < log_index) && [
 		id,
 		by,
 		at,
@@ -921,6 +921,9 @@ function removalIn(type, values, log_index) {
 }
 function isPlaces(value) {
 	return Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger) && value[0] <= value[1];
+}
+function covers(places, place) {
+	return places.some(([first, last]) => place >= first && place <= last);
 }
 var Gone = class {
 	#places = [];
@@ -1054,9 +1057,12 @@ function rootsBySize(checkpoints) {
 function within(time, { from, to }) {
 	return (from === null || time >= from) && (to === null || time < to);
 }
-function completeness({ entries, period, checkpoint }, { before, after }, prunes) {
+function completeness({ entries, records, period, checkpoint }, { before, after }, prunes) {
 	const { from, to } = period;
-	const prunedAll = prunes.some((prune) => from !== null && prune.before !== null && prune.before <= from);
+	const place = entries.first - 1;
+	const isGone = before === null && records.first === place;
+	const isOlder = (prune) => from !== null && prune.before !== null && prune.before <= from && covers(prune.places, place);
+	const prunedAll = isGone && prunes.some(isOlder);
 	return {
 		start: entries.first === 0 ? "log_begins" : from !== null && before !== null && before < from ? "neighbour" : prunedAll ? "pruned_before" : "unproven",
 		end: entries.end === checkpoint.size ? "as_signed" : to !== null && after !== null && after >= to ? "neighbour" : "unproven"

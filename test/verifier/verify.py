@@ -210,7 +210,7 @@ class Bundle:
                 continue
             record = self.record(said["record"])
             values = record and self.opened('{"salts":%s,"values":%s}' % (said["salts"], said["body"]), record)
-            if not values or not self.removal(record["type"], values):
+            if not values or not self.removal(record["type"], values, said["log_index"]):
                 self.codes.append("record_invalid")
 
     @staticmethod
@@ -221,10 +221,12 @@ class Bundle:
             raise Broken("not_a_bundle")
         return value
 
-    def removal(self, kind, values):
+    def removal(self, kind, values, place):
         """Takes note of an entry that says what was removed."""
         said = values.get(kind) if kind in ("erasure", "prune") else None
         if not isinstance(said, dict) or not isinstance(said.get("entries"), list):
+            return False
+        if any(last >= place for _, last in said["entries"]):
             return False
         self.removals.append((kind, said["entries"], said.get("before")))
         return True
@@ -330,7 +332,7 @@ class Bundle:
             self.erased.append(index)
         else:
             self.payloads["present"] += 1
-            self.removal(record["type"], values)
+            self.removal(record["type"], values, index)
 
     def place(self, index, record):
         received, after, period = record["received_at"], record["after"], self.manifest["period"]
@@ -375,7 +377,10 @@ class Bundle:
             self.codes.append("policy_set_unused")
         self.payloads.update(erased=len(self.erased), pruned=len(self.pruned))
         early = self.before is not None and period["from"] is not None and self.before < period["from"]
-        cut = any(kind == "prune" and before and period["from"] and before <= period["from"] for kind, _, before in self.removals)
+        place = self.begin - 1
+        cut = self.before is None and self.first == place and any(
+            kind == "prune" and before and period["from"] and before <= period["from"]
+            and any(first <= place <= last for first, last in entries) for kind, entries, before in self.removals)
         late = self.after is not None and period["to"] is not None and self.after >= period["to"]
         if not (self.begin == 0 or early or cut) or not (self.stop == self.size or late):
             self.codes.append("incomplete")

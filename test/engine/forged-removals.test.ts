@@ -1,0 +1,106 @@
+// Bundles of a period that are signed for by the log's own key and lie about what was removed: both verifiers find it.
+import type { BundleVerdict } from '@svc/schemas'
+import { afterAll, describe, expect, it } from 'vitest'
+import { packBundle } from '../../engine/attacks/pack.js'
+import { recordAt } from '../../engine/attacks/store.js'
+import { org_id, origin, World } from '../../engine/attacks/world.js'
+import { type BundledCheckpoint, bundleFiles, payloadLine } from '../../engine/log/bundle.js'
+import { canonical } from '../../engine/log/canonical.js'
+import { Frontier, type Range, subtreesOf } from '../../engine/log/merkle.js'
+import { bothOn, openDesk } from '../support/bundle.js'
+
+const desk = openDesk()
+afterAll(() => desk.clear())
+
+/** Six steps, an entry a minute from 09:00, and at 09:06 a prune that says it took these places. */
+function prunedWorld(taken: readonly (readonly [number, number])[]): World {
+  const world = new World()
+  for (let step = 0; step < 6; step++) world.step('task', 'step.tool', { verb: 'GET', step_name: `step ${step}` })
+  const prune = { id: 'prn_1', before: at(4), entries: taken, pruned_by: 'system:retention', pruned_at: at(6) }
+  world.leaf('prune', 'prn_1', { prune: { ...prune, legal_basis: 'retention of 365 days' } })
+  world.step('task', 'step.tool', { verb: 'GET', step_name: 'step 6' })
+  world.publish()
+  return world
+}
+
+const at = (minute: number) => `2026-03-02T09:0${minute}:00.000Z`
+
+interface Shown {
+  /** The places it says are of the period from 09:04 on. */
+  readonly entries: Range
+  /** The first record that is in it. */
+  readonly first: number
+  /** Places whose records are left out. */
+  readonly gone: readonly number[]
+}
+
+function bundleOf(world: World, { entries, first, gone }: Shown): Buffer {
+  const { size, root, note } = world.latest
+  const hashes = world.store.leaves.map(({ leaf_hash }) => Buffer.from(leaf_hash, 'hex'))
+  const rootOf = ({ from, to }: Range) => {
+    const tree = new Frontier(0, [])
+    for (const hash of hashes.slice(from, to)) tree.add(hash)
+    return tree.root()
+  }
+  const before = subtreesOf({ from: 0, to: first }).map(({ level, index }) =>
+    rootOf({ from: index * 2 ** level, to: (index + 1) * 2 ** level }),
+  )
+  const places = Array.from({ length: size - first }, (_, place) => first + place)
+  const lines = (texts: readonly string[]) => Buffer.from(texts.map((text) => `${text}\n`).join(''))
+  const payloadAt = (place: number) => {
+    const { salts = null, body = null } = world.store.payloads.get(place) ?? {}
+    return gone.includes(place) ? payloadLine(null, null) : payloadLine(salts, body)
+  }
+  const listed: BundledCheckpoint = { size, root, note }
+  const contents = new Map<string, Uint8Array>([
+    [bundleFiles.note, Buffer.from(note)],
+    [bundleFiles.checkpoints, lines([canonical({ ...listed })])],
+    [bundleFiles.records, lines(places.map((one) => (gone.includes(one) ? 'null' : recordAt(world.store, one))))],
+    [bundleFiles.payloads, lines(places.filter((one) => one >= entries.from).map(payloadAt))],
+    [bundleFiles.policy_sets, lines(world.policy_sets)],
+    [bundleFiles.leaves, Buffer.concat(hashes.slice(first))],
+    [bundleFiles.nodes, Buffer.concat(before)],
+  ])
+  const head = {
+    ...{ origin, org_id, made_at: world.now(), period: { from: at(4), to: null }, checkpoint: { size, root } },
+    ...{ entries: { first: entries.from, end: entries.to }, records: { first, end: size } },
+  }
+  return packBundle(head, contents, world.signer)
+}
+
+const verdictOn = (world: World, shown: Shown): Promise<BundleVerdict> =>
+  bothOn(desk.put('bundle.zip', bundleOf(world, shown)), world.trust(false), desk)
+
+describe('a bundle of a period whose beginning was pruned', () => {
+  it('is complete when the entry before it is gone and a prune says so', async () => {
+    const verdict = await verdictOn(prunedWorld([[0, 3]]), { entries: { from: 4, to: 8 }, first: 3, gone: [3] })
+    expect(verdict).toMatchObject({ valid: true, complete: { start: 'pruned_before', end: 'as_signed' } })
+  })
+
+  it.each<[string, readonly (readonly [number, number])[], Shown, readonly string[]]>([
+    ['a prune that took nothing', [], { entries: { from: 5, to: 8 }, first: 5, gone: [] }, ['incomplete']],
+    [
+      'a prune of other places',
+      [[0, 2]],
+      { entries: { from: 5, to: 8 }, first: 4, gone: [4] },
+      ['incomplete', 'record_lost'],
+    ],
+    ['nothing before it', [[0, 3]], { entries: { from: 5, to: 8 }, first: 5, gone: [] }, ['incomplete']],
+    ['an entry of the period before it', [[0, 3]], { entries: { from: 5, to: 8 }, first: 4, gone: [] }, ['incomplete']],
+    [
+      'a prune of what came after it',
+      [[0, 9]],
+      { entries: { from: 4, to: 8 }, first: 3, gone: [3, 7] },
+      ['incomplete', 'record_lost'],
+    ],
+    [
+      'a prune of itself',
+      [[0, 6]],
+      { entries: { from: 4, to: 8 }, first: 3, gone: [3] },
+      ['incomplete', 'record_lost'],
+    ],
+  ])('is not believed with %s', async (_, taken, shown, found) => {
+    const { findings } = await verdictOn(prunedWorld(taken), shown)
+    expect([...new Set(findings.map(({ code }) => code))].sort()).toEqual([...found].sort())
+  })
+})
