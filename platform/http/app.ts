@@ -41,6 +41,8 @@ export function createApp(platform: Platform): Express {
 const none = ["'none'"]
 const self = ["'self'"]
 const headers = {
+  // Forms tell where they come from, which they would not under `no-referrer`; other sites are told nothing either way.
+  referrerPolicy: { policy: 'same-origin' as const },
   contentSecurityPolicy: {
     useDefaults: false,
     directives: {

@@ -48,16 +48,16 @@ export function startRetention(parts: RetentionParts, own: boolean): Retention {
   const from = (scope: Scope, cutoff: (oldest: number) => number) =>
     parts.db.exclusively(pruningLock, () => pruned(parts, scope, cutoff))
   const prune = (scope: Scope) => from(scope, (oldest) => oldest)
+  const failed = (error: unknown) => parts.logger.error({ err: error }, 'entries could not be pruned')
   const turn = async (closed: () => boolean) => {
     for (const org_id of await withUnscopedTransaction(parts.db, organizationsUnscoped)) {
       if (closed()) return
-      const done = await from(scopeOf(org_id, { kind: 'system', id: 'retention' }), startOfMonth)
-      if (done !== null)
-        parts.logger.info({ org_id, entries: done.entries, archive: done.archive }, 'entries were pruned')
+      // What stops one organization must not stop the others.
+      const done = await from(scopeOf(org_id, { kind: 'system', id: 'retention' }), startOfMonth).catch(failed)
+      if (done) parts.logger.info({ org_id, entries: done.entries, archive: done.archive }, 'entries were pruned')
     }
   }
   const idle: Repeating = { close: async () => undefined, closed: () => true }
-  const failed = (error: unknown) => parts.logger.error({ err: error }, 'entries could not be pruned')
   const repeating = own ? every(hour, turn, failed) : idle
   return { prune, close: repeating.close }
 }

@@ -50,7 +50,7 @@ export function devicePage(platform: Platform, { authenticate, csrfOf }: Authent
   })
   router.post('/device', readForm, async (request: Request, response: Response) => {
     refuseStrangers(request)
-    const { email, user_code, decision, csrf } = request.body as Readonly<Record<string, unknown>>
+    const { email, user_code, decision, csrf } = (request.body ?? {}) as Readonly<Record<string, unknown>>
     if (typeof email === 'string' && /^[^\s@]{1,200}@[^\s@]{1,200}$/.test(email)) {
       platform.limits.by_address.take(request.socket.remoteAddress ?? '')
       platform.limits.by_mailbox.take(addressOf(email))

@@ -36,7 +36,7 @@ export function signInPage(platform: Platform, { csrfOf }: Authentication): Rout
     refuseStrangers(request)
     platform.limits.by_address.take(request.socket.remoteAddress ?? '')
     try {
-      const tokens = await signIn(platform, tokenIn(request.body as Record<string, unknown>) ?? '')
+      const tokens = await signIn(platform, tokenIn((request.body ?? {}) as Record<string, unknown>) ?? '')
       setCookies(request, response, tokens, csrfOf)
       show(response, 200, words({ words: 'You are signed in.' }))
     } catch (error) {

@@ -77,7 +77,7 @@ describe('a sign-in link', () => {
       expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
       expect(text).toContain('<form method="post"')
       expect(page.headers.get('cache-control')).toBe('no-store')
-      expect(page.headers.get('referrer-policy')).toBe('no-referrer')
+      expect(page.headers.get('referrer-policy')).toBe('same-origin')
     }
     expect((await spend(token)).status).toBe(200)
   })
