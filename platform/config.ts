@@ -30,6 +30,8 @@ export interface Config {
   readonly log_key_dir: string
   /** Where bundles of what was pruned are kept. */
   readonly archive_dir: string
+  /** Entries of one archive at most. */
+  readonly archive_entries: number
   /** What programs that are started may know of the environment: nothing of this program's own. */
   readonly inherited: Readonly<Record<string, string>>
   /** Seconds between checkpoints of a growing log; 0 publishes none. */
@@ -109,6 +111,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     log_host: checked('SVC_LOG_HOST', /^[a-z0-9]([a-z0-9.-]{0,252})$/, 'a host name in lower case'),
     log_key_dir: resolve(said('SVC_LOG_KEY_DIR') ?? join(data_dir, 'log')),
     archive_dir: resolve(said('SVC_ARCHIVE_DIR') ?? join(data_dir, 'archive')),
+    archive_entries: Math.max(1, whole('SVC_ARCHIVE_ENTRIES', 250_000, 1_000_000)),
     witnesses: words('SVC_WITNESSES'),
     anchors: words('SVC_ANCHORS'),
     inherited: Object.fromEntries(

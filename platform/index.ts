@@ -89,7 +89,8 @@ export async function createPlatform(
     const listener = createServer()
     const bundles = createBundles(checkpoints.own ? bundling : null)
     const { verifierOf } = signer
-    const keeping = { db, clock, logger, bundles, log_host, verifierOf, archive_dir: config.archive_dir }
+    const { archive_dir, archive_entries } = config
+    const keeping = { db, clock, logger, bundles, log_host, verifierOf, archive_dir, archive_entries }
     const retention = startRetention(keeping, checkpoints.own)
     const platform: Platform = {
       config,

@@ -1915,9 +1915,12 @@ export interface Prune {
    * Everything pruned was received before
    */
   before: string
+  /**
+   * 0 when all of the archived period is held, or of tasks that go on
+   */
   entries: number
   /**
-   * Name of the bundle in the archive folder
+   * Name of the bundle in the archive folder that reaches to the end of what was pruned; what is older is in one before it
    */
   archive: string
   /**

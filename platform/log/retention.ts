@@ -8,14 +8,14 @@ import type { Prune } from '@svc/schemas'
 import type { Logger } from 'pino'
 import { PlatformError } from '../errors.js'
 import { newId } from '../ids.js'
-import { placeOfTime } from '../store/bundle-reads.js'
+import { placeOfTime, receivedAt } from '../store/bundle-reads.js'
 import { latestCheckpoint } from '../store/checkpoints.js'
-import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { type Database, type Transaction, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { appendLeaves } from '../store/leaves.js'
 import { lockLog } from '../store/log.js'
 import { organizationsUnscoped } from '../store/organizations.js'
-import { deletePlaces, insertPrune, prunablePlaces, readPrunes, retentionDays } from '../store/retention.js'
+import { deletePlaces, insertPrune, lastArchived, prunablePlaces, retentionDays } from '../store/retention.js'
 import { type Scope, scopeOf } from '../store/scope.js'
 import type { Bundles } from './bundles.js'
 import { every, type Repeating } from './every.js'
@@ -30,11 +30,13 @@ export interface RetentionParts {
   readonly verifierOf: (origin: string) => string
   /** Where bundles of what was pruned are kept. */
   readonly archive_dir: string
+  /** Entries of one archive at most; a longer period takes several. */
+  readonly archive_entries: number
 }
 
 export interface Retention {
-  /** Prunes what may go; null when nothing may. */
-  readonly prune: (scope: Scope) => Promise<Prune | null>
+  /** Prunes what may go. */
+  readonly prune: (scope: Scope) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -43,23 +45,21 @@ const hour = 3_600_000
 /** Any number that only this program locks. */
 const pruningLock = 7_283_003
 
-/** Looks hourly, in the processes that hold the log's key, for whole months that may go: an archive a month. */
+/** Looks hourly, in the processes that hold the log's key, for whole months that may go. */
 export function startRetention(parts: RetentionParts, own: boolean): Retention {
-  const from = (scope: Scope, cutoff: (oldest: number) => number) =>
+  const pruneTo = (scope: Scope, cutoff: (oldest: number) => number) =>
     parts.db.exclusively(pruningLock, () => pruned(parts, scope, cutoff))
-  const prune = (scope: Scope) => from(scope, (oldest) => oldest)
   const failed = (error: unknown) => parts.logger.error({ err: error }, 'entries could not be pruned')
   const turn = async (closed: () => boolean) => {
     for (const org_id of await withUnscopedTransaction(parts.db, organizationsUnscoped)) {
       if (closed()) return
       // What stops one organization must not stop the others.
-      const done = await from(scopeOf(org_id, { kind: 'system', id: 'retention' }), startOfMonth).catch(failed)
-      if (done) parts.logger.info({ org_id, entries: done.entries, archive: done.archive }, 'entries were pruned')
+      await pruneTo(scopeOf(org_id, { kind: 'system', id: 'retention' }), startOfMonth).catch(failed)
     }
   }
   const idle: Repeating = { close: async () => undefined, closed: () => true }
   const repeating = own ? every(hour, turn, failed) : idle
-  return { prune, close: repeating.close }
+  return { prune: (scope) => pruneTo(scope, (oldest) => oldest), close: repeating.close }
 }
 
 /** The first moment of a month in UTC; ms since 1970, as is the time in it. */
@@ -68,40 +68,71 @@ function startOfMonth(time: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth())
 }
 
-async function pruned(parts: RetentionParts, scope: Scope, cutoff: (oldest: number) => number): Promise<Prune | null> {
-  const { db, clock } = parts
-  const now = clock()
-  const plan = await withSnapshot(db, scope, async (tx) => {
-    const days = await retentionDays(scope, tx)
-    const checkpoint = await latestCheckpoint(scope, tx)
-    const before = new Date(cutoff(now - days * day)).toISOString()
-    const end = await placeOfTime(scope, tx, before, checkpoint?.size ?? 0)
-    const [last] = await readPrunes(scope, tx)
-    const places = end === 0 ? [] : await prunablePlaces(scope, tx, end)
-    return { days, before, end, checkpoint, places, from: last === undefined ? null : Date.parse(last.before) }
-  })
-  if (plan.places.length === 0 || plan.checkpoint === null) return null
-  const origin = originOf(parts.log_host, scope.org_id, plan.checkpoint.incarnation)
-  const archived = await archive(parts, scope, origin, plan.from, plan.before)
-  return withTransaction(db, scope, async (tx) => {
+async function pruned(parts: RetentionParts, scope: Scope, cutoff: (oldest: number) => number): Promise<void> {
+  const now = parts.clock()
+  const plan = await withSnapshot(parts.db, scope, (tx) => planned(parts, scope, tx, now, cutoff))
+  if (plan === null) return
+  // All of them first: while a prune is not signed for, no bundle can be made.
+  const archived: Archived[] = []
+  for (const { from, before } of plan.periods)
+    archived.push({ ...(await archive(parts, scope, plan.origin, from, before)), before })
+  // What was held until now is in an archive already.
+  if (plan.last !== null) archived.push({ ...plan.last, before: plan.oldest })
+  for (const one of archived) await takeOut(parts, scope, now, one, `retention of ${plan.days} days`)
+}
+
+/** The periods to archive, one after the other, up to what is old; null when nothing may go. */
+async function planned(
+  { log_host, archive_entries }: RetentionParts,
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  cutoff: (oldest: number) => number,
+) {
+  const days = await retentionDays(scope, tx)
+  const checkpoint = await latestCheckpoint(scope, tx)
+  const size = checkpoint?.size ?? 0
+  const oldest = new Date(cutoff(now - days * day)).toISOString()
+  const end = await placeOfTime(scope, tx, oldest, size)
+  if (checkpoint === null || end === 0 || (await prunablePlaces(scope, tx, end)).length === 0) return null
+  const done = await lastArchived(scope, tx)
+  const periods: { from: number | null; before: string }[] = []
+  let from = done?.before ?? null
+  let next = from === null ? 0 : await placeOfTime(scope, tx, from, size)
+  while (next < end) {
+    next = Math.min(end, next + archive_entries)
+    const before = next < end ? ((await receivedAt(scope, tx, next)) ?? oldest) : oldest
+    // What was received in the same millisecond stays together.
+    if (before === from) continue
+    periods.push({ from: from === null ? null : Date.parse(from), before })
+    from = before
+  }
+  const origin = originOf(log_host, scope.org_id, checkpoint.incarnation)
+  return { days, origin, oldest, periods, last: periods.length === 0 ? done : null }
+}
+
+type Archived = Pick<Prune, 'archive' | 'archive_sha256' | 'before'>
+
+/** Takes out what was received before the end of the archived period, and may go. */
+async function takeOut({ db }: RetentionParts, scope: Scope, now: number, archived: Archived, legal_basis: string) {
+  const { archive, archive_sha256, before } = archived
+  await withTransaction(db, scope, async (tx) => {
     await lockLog(scope, tx)
     // What has come or was held since may not go; nothing can go that is not in this archive or an earlier one.
-    const places = await prunablePlaces(scope, tx, plan.end)
-    if (places.length === 0) return null
-    await deletePlaces(scope, tx, places, plan.before)
+    const end = await placeOfTime(scope, tx, before, (await latestCheckpoint(scope, tx))?.size ?? 0)
+    const places = await prunablePlaces(scope, tx, end)
+    await deletePlaces(scope, tx, places)
     const { kind, id: by } = scope.actor
     const prune: Prune = {
-      ...{ id: newId('prn', now), before: plan.before, ...archived },
+      ...{ id: newId('prn', now), before, archive, archive_sha256 },
       entries: places.reduce((sum, [first, last]) => sum + last - first + 1, 0),
-      ...{ pruned_by: `${kind}:${by}`, pruned_at: new Date(now).toISOString() },
-      legal_basis: `retention of ${plan.days} days`,
+      ...{ pruned_by: `${kind}:${by}`, pruned_at: new Date(now).toISOString(), legal_basis },
     }
     await insertPrune(scope, tx, prune)
     const data = { prune: { ...prune, entries: places } }
     await appendLeaves(scope, tx, now, [{ type: 'prune', subject_id: prune.id, data }])
     const event = { kind: 'log.pruned', subject_kind: 'log', subject_id: scope.org_id, data: { ...prune } }
     await recordEvents(scope, tx, now, [event])
-    return prune
   })
 }
 

@@ -39,36 +39,34 @@ export async function prunablePlaces(scope: Scope, tx: Transaction, end: number)
   return rows.map(({ first, last }) => [first, last] as const)
 }
 
-const inRanges = `from unnest($2::bigint[], $3::bigint[]) as r(first, last)
+const inRanges = `using unnest($2::bigint[], $3::bigint[]) as r(first, last)
   where x.org_id = $1 and x.log_index between r.first and r.last`
 
-/** Deletes what is stored of these places but for their leaf hashes, and what follows from it alone. */
-export async function deletePlaces(
-  scope: Scope,
-  tx: Transaction,
-  places: readonly Places[],
-  before: string,
-): Promise<void> {
+/** Deletes what is stored of these places but for their leaf hashes, and what they alone told of. */
+export async function deletePlaces(scope: Scope, tx: Transaction, places: readonly Places[]): Promise<void> {
   const ranges = [scope.org_id, places.map(([first]) => first), places.map(([, last]) => last)]
   await tx.query(
     `delete from task_heads h using log_entries x, unnest($2::bigint[], $3::bigint[]) as r(first, last)
      where x.org_id = $1 and x.log_index between r.first and r.last and h.org_id = x.org_id and h.task_id = x.task_id`,
     ranges,
   )
-  for (const table of ['log_entries', 'log_payloads', 'log_violations', 'log_records', 'subject_places'])
-    await tx.query(`delete from ${table} x using ${inRanges.replace(/^from /, '')}`, ranges)
+  for (const table of ['log_entries', 'log_payloads', 'log_violations', 'subject_places'])
+    await tx.query(`delete from ${table} x ${inRanges}`, ranges)
+  const told = await tx.query<{ type: string; subject_id: string }>(
+    `delete from log_records x ${inRanges} returning x.type, x.subject_id`,
+    ranges,
+  )
+  const without = (type: string) => [scope.org_id, told.filter((one) => one.type === type).map((one) => one.subject_id)]
+  const isUntold = (row: string) =>
+    `${row}.org_id = $1 and ${row}.id = any($2::text[])
+     and not exists (select 1 from log_records r where r.org_id = ${row}.org_id and r.subject_id = ${row}.id)`
   await tx.query(
-    `delete from incidents i where i.org_id = $1 and i.state in ('resolved', 'ignored') and i.last_seen < $2
-       and not exists (select 1 from log_records r where r.org_id = i.org_id and r.subject_id = i.id)`,
-    [scope.org_id, before],
+    `delete from incidents i where i.state in ('resolved', 'ignored') and ${isUntold('i')}`,
+    without('incident'),
   )
   // Only the owner of the table may, and only while it says that it prunes.
   await tx.query("set local role none; select set_config('app.pruning', 'on', true)")
-  await tx.query(
-    `delete from events v where v.org_id = $1 and v.at < $2
-       and not exists (select 1 from log_records r where r.org_id = v.org_id and r.subject_id = v.id)`,
-    [scope.org_id, before],
-  )
+  await tx.query(`delete from events v where ${isUntold('v')}`, without('event'))
   await tx.query("select set_config('app.pruning', 'off', true); set local role svc_app")
 }
 
@@ -90,5 +88,14 @@ export async function insertPrune(scope: Scope, tx: Transaction, prune: Prune): 
 
 /** What has been pruned, the latest first. */
 export async function readPrunes(scope: Scope, tx: Transaction): Promise<Prune[]> {
-  return tx.query<Prune>(`select ${columns} from prunes where org_id = $1 order by id desc`, [scope.org_id])
+  return tx.query<Prune>(
+    `select ${columns} from prunes where org_id = $1 order by pruned_at desc, prunes.before desc, id desc`,
+    [scope.org_id],
+  )
+}
+
+/** The prune whose archive reaches furthest: everything received before its time is in it or in an earlier one. */
+export async function lastArchived(scope: Scope, tx: Transaction): Promise<Prune | null> {
+  const rows = `select ${columns} from prunes p where org_id = $1 order by p.before desc, p.id desc limit 1`
+  return (await tx.query<Prune>(rows, [scope.org_id]))[0] ?? null
 }

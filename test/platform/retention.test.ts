@@ -140,3 +140,42 @@ describe.skipIf(postgres === null)('keeping', () => {
     expect((await get<Verification>('/api/v1/tasks/old/verify')).integrity.ok).toBe(true)
   })
 })
+
+describe.skipIf(postgres === null)('a long time that was not pruned', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  let now = start
+  let platform: TestPlatform
+  beforeAll(async () => {
+    const env = { ...fast, SVC_ARCHIVE_ENTRIES: '12' }
+    platform = await startPlatform({ database_url: url, env, clock: () => now++ })
+    await register(platform)
+  })
+  afterAll(() => discard(platform))
+
+  it('goes into several archives, one after the other, what is held included', async () => {
+    await logSteps(platform, 'held', 10)
+    for (let count = 0; count < 30; count++) await logSteps(platform, `old ${count}`, 1)
+    const body = { task_id: 'held', reason: 'an investigation' }
+    expect((await platform.call('POST', '/api/v1/holds', { body })).status).toBe(201)
+    now = start + 400 * day
+    await logSteps(platform, 'new', 1)
+    const size = Number(postgres.psql(url, 'select size from org_log'))
+    const trust = `log ${(await checkpointOf(platform, size - begun)).key}\n`
+    const { prunes } = (await platform.call<Retention>('POST', '/api/v1/retention/prune')).body
+    // Events, 40 steps and what tells of the hold: twelve at a time.
+    const told = prunes.toReversed()
+    expect(told.map(({ entries }) => entries)).toEqual([5, 8, 12, 11])
+    let [steps, from] = [0, '']
+    for (const { archive, before } of told) {
+      const path = join(platform.data_dir, 'archive', archive)
+      const verdict = await bothOn(path, trust, desk)
+      expect([verdict.valid, verdict.period.from ?? '', verdict.period.to]).toEqual([true, from, before])
+      steps += verdict.entries.step ?? 0
+      from = before
+    }
+    expect(steps).toBe(40)
+    expect(postgres.psql(url, `select string_agg(distinct task_id, ' ') from log_entries`)).toBe('held new')
+    expect((await platform.call<Retention>('POST', '/api/v1/retention/prune')).body.prunes.length).toBe(4)
+  })
+})
