@@ -435,6 +435,10 @@ export interface BundleVerdict {
     }
   }
   /**
+   * Earlier incarnations whose checkpoints are in it and that the trust policy names no key of
+   */
+  unsigned_logs: string[]
+  /**
    * Keys that the log says it has begun to sign with, for your trust policy
    */
   new_keys: string[]

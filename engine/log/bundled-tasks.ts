@@ -24,9 +24,11 @@ export function bundledTasks(from_start: () => boolean): BundledTasks {
       const known = tasks.get(record.task_id)
       const { client_prev_hash = null, ...step } = record
       if (known === undefined) {
-        const begins = record.seq === 1 && record.prev_hash === ''
+        const begins = record.seq === 1
+        if (begins !== (record.prev_hash === ''))
+          return 'names an entry before it where there is none, or none where there is'
         if (!begins && from_start()) return `begins at entry ${record.seq}, though nothing came before`
-        const sequence = record.seq === 1 ? sequenceVerifier() : null
+        const sequence = begins ? sequenceVerifier() : null
         sequence?.add({ ...step, client_prev_hash })
         tasks.set(record.task_id, { agent_id: record.agent_id, seq: record.seq, hash, sequence })
         return null

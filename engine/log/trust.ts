@@ -73,7 +73,8 @@ const words: Readonly<Record<string, (rest: string[], draft: Draft) => string | 
     const parts = members.map((member) => groups.get(member)).filter((part) => part !== undefined)
     if (isTaken(name, groups)) return `the name \`${name}\` is taken`
     if (parts.length < members.length) return `it names a member that no line before does`
-    if (!(Number.isInteger(needed) && needed >= 1 && needed <= new Set(members).size))
+    if (new Set(members).size < members.length) return 'it names a member twice'
+    if (!(Number.isInteger(needed) && needed >= 1 && needed <= members.length))
       return '`group` takes a name, all, any or a count, and that many members or more'
     groups.set(name, { name, met: (signed) => parts.filter((part) => part.met(signed)).length >= needed })
     return null

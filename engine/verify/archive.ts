@@ -22,6 +22,8 @@ export interface Archive {
   readonly entries: readonly ZipEntry[]
   /** SHA-256 of an entry's bytes as they stand in the zip, hex. */
   readonly packedHash: (name: string) => Promise<string>
+  /** SHA-256 of its content, hex; throws Unreadable as `content` does. */
+  readonly contentHash: (name: string) => Promise<string>
   /** The content in pieces; throws Unreadable when it is not what the zip says. */
   readonly content: (name: string) => AsyncIterable<Buffer>
   readonly close: () => Promise<void>
@@ -47,23 +49,27 @@ export async function openArchive(path: string): Promise<Archive> {
     }
     const packed = ({ entry, start }: ReturnType<typeof find>) =>
       entry.packed === 0 ? [] : createReadStream(path, { start, end: start + entry.packed - 1 })
+    const content = (name: string) => {
+      const found = find(name)
+      return contentOf(found.entry, packed(found))
+    }
     return {
       entries,
-      packedHash: async (name) => {
-        const hash = createHash('sha256')
-        for await (const chunk of packed(find(name))) hash.update(chunk as Buffer)
-        return hash.digest('hex')
-      },
-      content: (name) => {
-        const found = find(name)
-        return contentOf(found.entry, packed(found))
-      },
+      packedHash: (name) => hashOf(packed(find(name))),
+      contentHash: (name) => hashOf(content(name)),
+      content,
       close: () => file.close(),
     }
   } catch (error) {
     await file.close()
     throw error
   }
+}
+
+async function hashOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of chunks) hash.update(chunk)
+  return hash.digest('hex')
 }
 
 async function checkedEntries(file: FileHandle): Promise<ZipEntry[]> {
@@ -75,7 +81,7 @@ async function checkedEntries(file: FileHandle): Promise<ZipEntry[]> {
   const directory = await bytesAt(file, at, size - at)
   const entries = readDirectory(directory)
   if (entries === null || entries.length === 0) throw notZip
-  const layout = zipLayout(entries)
+  const layout = layoutOf(entries)
   for (const part of [...layout.headers, layout.directory]) {
     const found = await bytesAt(file, part.offset, part.bytes.length)
     if (Buffer.compare(found, part.bytes) !== 0)
@@ -88,6 +94,14 @@ async function checkedEntries(file: FileHandle): Promise<ZipEntry[]> {
   if (layout.size !== size)
     throw new Unreadable('bytes_altered', null, 'the zip has more in it than its directory says')
   return entries
+}
+
+function layoutOf(entries: readonly ZipEntry[]) {
+  try {
+    return zipLayout(entries)
+  } catch (error) {
+    throw new Unreadable('bytes_altered', null, error instanceof Error ? error.message : String(error))
+  }
 }
 
 async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {

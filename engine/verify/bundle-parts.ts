@@ -49,9 +49,14 @@ export async function checkFiles(archive: Archive, { files }: BundleManifest): P
   const listed = [...files.map(({ name }) => name), bundleFiles.manifest, bundleFiles.signature]
   if (listed.join() !== archive.entries.map(({ name }) => name).join())
     throw new Unreadable('bytes_altered', null, 'the bundle holds other files than its manifest lists')
-  for (const { name, bytes, packed, packed_sha256 } of files) {
+  for (const { name, bytes, sha256, packed, packed_sha256 } of files) {
     const entry = archive.entries.find((one) => one.name === name)
-    if (entry?.bytes !== bytes || entry.packed !== packed || (await archive.packedHash(name)) !== packed_sha256)
+    const isSameSize = entry?.bytes === bytes && entry.packed === packed
+    if (
+      !isSameSize ||
+      (await archive.packedHash(name)) !== packed_sha256 ||
+      (await archive.contentHash(name)) !== sha256
+    )
       throw new Unreadable('bytes_altered', name, 'the file is not the one that the manifest names')
   }
 }
@@ -63,15 +68,22 @@ export function readCheckpoint(text: string): { readonly note: Note; readonly ch
   return note === null || checkpoint === null ? null : { note, checkpoint }
 }
 
+export interface SoundCheckpoints {
+  readonly checkpoints: BundledCheckpoint[]
+  /** Earlier incarnations of the log that no trusted key speaks for; the log grew out of their checkpoints all the same. */
+  readonly unsigned_logs: string[]
+}
+
 /** The checkpoints of the log that its records name, those that hold; the others are reported. */
 export async function soundCheckpoints(
   archive: Archive,
   { origin, records, checkpoint }: BundleManifest,
   policy: TrustPolicy,
   report: Report,
-): Promise<BundledCheckpoint[]> {
+): Promise<SoundCheckpoints> {
   const name = bundleFiles.checkpoints
   const sound: BundledCheckpoint[] = []
+  const unsigned = new Set<string>()
   for await (const line of linesOf(name, archive.content(name))) {
     const listed = parsed<BundledCheckpoint>(name, line, isCheckpoint)
     const where = `checkpoint ${listed.size}`
@@ -81,17 +93,16 @@ export async function soundCheckpoints(
       report('checkpoint_invalid', where, 'its note says something else')
       continue
     }
+    const isNamed = policy.logs.some((key) => key.name === says.origin)
+    if (!isNamed) unsigned.add(says.origin)
     if (logOf(says.origin) !== logOf(origin)) report('other_log', where, `it is of the log \`${says.origin}\``)
-    else if (
-      policy.logs.some((key) => key.name === says.origin) &&
-      signedByLog(read.note, says.origin, policy) === null
-    )
+    else if (isNamed && signedByLog(read.note, says.origin, policy) === null)
       report('checkpoint_unsigned', where, 'it is not signed by a key that is trusted for its log')
     else if (listed.proof === undefined && listed.size > records.first && listed.size <= records.end) sound.push(listed)
     else if (continues(listed, checkpoint)) sound.push(listed)
     else report('fork', where, 'nothing shows that the log grew out of it')
   }
-  return sound
+  return { checkpoints: sound, unsigned_logs: [...unsigned].sort() }
 }
 
 /** The name of a log without the number of its incarnation. */

@@ -159,7 +159,8 @@ const words = {
 		const parts = members.map((member) => groups.get(member)).filter((part) => part !== void 0);
 		if (isTaken(name, groups)) return `the name \`${name}\` is taken`;
 		if (parts.length < members.length) return `it names a member that no line before does`;
-		if (!(Number.isInteger(needed) && needed >= 1 && needed <= new Set(members).size)) return "`group` takes a name, all, any or a count, and that many members or more";
+		if (new Set(members).size < members.length) return "it names a member twice";
+		if (!(Number.isInteger(needed) && needed >= 1 && needed <= members.length)) return "`group` takes a name, all, any or a count, and that many members or more";
 		groups.set(name, {
 			name,
 			met: (signed) => parts.filter((part) => part.met(signed)).length >= needed
@@ -203,7 +204,7 @@ function verdictText(path, verdict) {
 	return lines.map((line) => `${printable(line)}\n`).join("");
 }
 function facts(verdict, checkpoint) {
-	const { log, period, payloads, removals, tasks, valid, new_keys } = verdict;
+	const { log, period, payloads, removals, tasks, valid, new_keys, unsigned_logs } = verdict;
 	const mark = valid ? "✓" : "·";
 	return [
 		`  log         ${log}`,
@@ -215,6 +216,7 @@ function facts(verdict, checkpoint) {
 		`  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
 		...removals.map(removalText),
 		`  ${mark} tasks     ${count(tasks.count, "chain", "chains")} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ""}`,
+		...unsigned_logs.map((name) => `    the trust policy has no key of ${name}, out of which this log grew: who signed for that is not checked`),
 		...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
 		...tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []
 	].map((line) => valid ? line : line.replace(" whole", ""));
@@ -732,8 +734,10 @@ function bundledTasks(from_start) {
 			const known = tasks.get(record.task_id);
 			const { client_prev_hash = null, ...step } = record;
 			if (known === void 0) {
-				if (!(record.seq === 1 && record.prev_hash === "") && from_start()) return `begins at entry ${record.seq}, though nothing came before`;
-				const sequence = record.seq === 1 ? sequenceVerifier() : null;
+				const begins = record.seq === 1;
+				if (begins !== (record.prev_hash === "")) return "names an entry before it where there is none, or none where there is";
+				if (!begins && from_start()) return `begins at entry ${record.seq}, though nothing came before`;
+				const sequence = begins ? sequenceVerifier() : null;
 				sequence?.add({
 					...step,
 					client_prev_hash
@@ -1234,23 +1238,26 @@ async function openArchive(path) {
 			start,
 			end: start + entry.packed - 1
 		});
+		const content = (name) => {
+			const found = find(name);
+			return contentOf(found.entry, packed(found));
+		};
 		return {
 			entries,
-			packedHash: async (name) => {
-				const hash = createHash("sha256");
-				for await (const chunk of packed(find(name))) hash.update(chunk);
-				return hash.digest("hex");
-			},
-			content: (name) => {
-				const found = find(name);
-				return contentOf(found.entry, packed(found));
-			},
+			packedHash: (name) => hashOf(packed(find(name))),
+			contentHash: (name) => hashOf(content(name)),
+			content,
 			close: () => file.close()
 		};
 	} catch (error) {
 		await file.close();
 		throw error;
 	}
+}
+async function hashOf(chunks) {
+	const hash = createHash("sha256");
+	for await (const chunk of chunks) hash.update(chunk);
+	return hash.digest("hex");
 }
 async function checkedEntries(file) {
 	const { size } = await file.stat();
@@ -1261,13 +1268,20 @@ async function checkedEntries(file) {
 	const directory = await bytesAt(file, at, size - at);
 	const entries = readDirectory(directory);
 	if (entries === null || entries.length === 0) throw notZip;
-	const layout = zipLayout(entries);
+	const layout = layoutOf(entries);
 	for (const part of [...layout.headers, layout.directory]) {
 		const found = await bytesAt(file, part.offset, part.bytes.length);
 		if (Buffer.compare(found, part.bytes) !== 0) throw new Unreadable("bytes_altered", `byte ${part.offset}`, "the zip is not as it was written: its headers differ");
 	}
 	if (layout.size !== size) throw new Unreadable("bytes_altered", null, "the zip has more in it than its directory says");
 	return entries;
+}
+function layoutOf(entries) {
+	try {
+		return zipLayout(entries);
+	} catch (error) {
+		throw new Unreadable("bytes_altered", null, error instanceof Error ? error.message : String(error));
+	}
 }
 async function bytesAt(file, position, length) {
 	const buffer = Buffer.alloc(length);
@@ -1349,9 +1363,9 @@ async function checkFiles(archive, { files }) {
 		bundleFiles.manifest,
 		bundleFiles.signature
 	].join() !== archive.entries.map(({ name }) => name).join()) throw new Unreadable("bytes_altered", null, "the bundle holds other files than its manifest lists");
-	for (const { name, bytes, packed, packed_sha256 } of files) {
+	for (const { name, bytes, sha256, packed, packed_sha256 } of files) {
 		const entry = archive.entries.find((one) => one.name === name);
-		if (entry?.bytes !== bytes || entry.packed !== packed || await archive.packedHash(name) !== packed_sha256) throw new Unreadable("bytes_altered", name, "the file is not the one that the manifest names");
+		if (!(entry?.bytes === bytes && entry.packed === packed) || await archive.packedHash(name) !== packed_sha256 || await archive.contentHash(name) !== sha256) throw new Unreadable("bytes_altered", name, "the file is not the one that the manifest names");
 	}
 }
 function readCheckpoint(text) {
@@ -1365,6 +1379,7 @@ function readCheckpoint(text) {
 async function soundCheckpoints(archive, { origin, records, checkpoint }, policy, report) {
 	const name = bundleFiles.checkpoints;
 	const sound = [];
+	const unsigned = /* @__PURE__ */ new Set();
 	for await (const line of linesOf(name, archive.content(name))) {
 		const listed = parsed(name, line, isCheckpoint);
 		const where = `checkpoint ${listed.size}`;
@@ -1374,13 +1389,18 @@ async function soundCheckpoints(archive, { origin, records, checkpoint }, policy
 			report("checkpoint_invalid", where, "its note says something else");
 			continue;
 		}
+		const isNamed = policy.logs.some((key) => key.name === says.origin);
+		if (!isNamed) unsigned.add(says.origin);
 		if (logOf(says.origin) !== logOf(origin)) report("other_log", where, `it is of the log \`${says.origin}\``);
-		else if (policy.logs.some((key) => key.name === says.origin) && signedByLog(read.note, says.origin, policy) === null) report("checkpoint_unsigned", where, "it is not signed by a key that is trusted for its log");
+		else if (isNamed && signedByLog(read.note, says.origin, policy) === null) report("checkpoint_unsigned", where, "it is not signed by a key that is trusted for its log");
 		else if (listed.proof === void 0 && listed.size > records.first && listed.size <= records.end) sound.push(listed);
 		else if (continues(listed, checkpoint)) sound.push(listed);
 		else report("fork", where, "nothing shows that the log grew out of it");
 	}
-	return sound;
+	return {
+		checkpoints: sound,
+		unsigned_logs: [...unsigned].sort()
+	};
 }
 function logOf(origin) {
 	return origin.replace(/\/\d+$/, "");
@@ -1473,6 +1493,7 @@ const nothing = {
 	checkpoint: null,
 	removals: [],
 	new_keys: [],
+	unsigned_logs: [],
 	complete: {
 		start: "unproven",
 		end: "unproven"
@@ -1495,7 +1516,7 @@ async function judged(path, policy, since, report) {
 		const manifest = await signedManifest(archive, policy);
 		await checkFiles(archive, manifest);
 		const checkpoint = await trustedCheckpoint(archive, manifest, policy, report);
-		const checkpoints = await soundCheckpoints(archive, manifest, policy, report);
+		const { checkpoints, unsigned_logs } = await soundCheckpoints(archive, manifest, policy, report);
 		const broken = since === null ? null : checkSince(since, manifest, checkpoints, policy);
 		if (broken !== null) report(broken[0], "since", broken[1]);
 		const walked = await walk(archive, manifest, checkpoints, report);
@@ -1504,7 +1525,8 @@ async function judged(path, policy, since, report) {
 			log,
 			period,
 			checkpoint,
-			...walked
+			...walked,
+			unsigned_logs
 		};
 	} finally {
 		await archive.close();

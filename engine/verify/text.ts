@@ -15,7 +15,7 @@ export function verdictText(path: string, verdict: BundleVerdict): string {
 }
 
 function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['checkpoint']>): string[] {
-  const { log, period, payloads, removals, tasks, valid, new_keys } = verdict
+  const { log, period, payloads, removals, tasks, valid, new_keys, unsigned_logs } = verdict
   const mark = valid ? '✓' : '·'
   return [
     `  log         ${log}`,
@@ -27,6 +27,10 @@ function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['ch
     `  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
     ...removals.map(removalText),
     `  ${mark} tasks     ${count(tasks.count, 'chain', 'chains')} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ''}`,
+    ...unsigned_logs.map(
+      (name) =>
+        `    the trust policy has no key of ${name}, out of which this log grew: who signed for that is not checked`,
+    ),
     ...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
     ...(tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []),
   ].map((line) => (valid ? line : line.replace(' whole', '')))

@@ -46,7 +46,15 @@ export async function verifyBundle({ path, policy, since }: VerifyRequest): Prom
 type Said = Omit<BundleVerdict, 'valid' | 'findings' | 'more_findings'>
 
 const nothing: Said = {
-  ...{ log: null, period: { from: null, to: null }, entries: {}, checkpoint: null, removals: [], new_keys: [] },
+  ...{
+    log: null,
+    period: { from: null, to: null },
+    entries: {},
+    checkpoint: null,
+    removals: [],
+    new_keys: [],
+    unsigned_logs: [],
+  },
   complete: { start: 'unproven', end: 'unproven' },
   payloads: { present: 0, erased: 0, pruned: 0 },
   tasks: { count: 0, began_earlier: 0, out_of_sequence: 0, issues: {} },
@@ -58,12 +66,12 @@ async function judged(path: string, policy: TrustPolicy, since: string | null, r
     const manifest = await signedManifest(archive, policy)
     await checkFiles(archive, manifest)
     const checkpoint = await trustedCheckpoint(archive, manifest, policy, report)
-    const checkpoints = await soundCheckpoints(archive, manifest, policy, report)
+    const { checkpoints, unsigned_logs } = await soundCheckpoints(archive, manifest, policy, report)
     const broken = since === null ? null : checkSince(since, manifest, checkpoints, policy)
     if (broken !== null) report(broken[0], 'since', broken[1])
     const walked = await walk(archive, manifest, checkpoints, report)
     const { origin: log, period } = manifest
-    return { log, period, checkpoint, ...walked }
+    return { log, period, checkpoint, ...walked, unsigned_logs }
   } finally {
     await archive.close()
   }

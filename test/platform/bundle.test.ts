@@ -2,6 +2,7 @@
 import { formatVerifier, signerOf } from '@svc/engine'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { zipLayout } from '../../engine/log/zip.js'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
@@ -104,24 +105,40 @@ describe.each(['pglite', 'postgresql'] as const)('a bundle on %s', (kind) => {
 /** A key that nobody here has. */
 const keyOf = (name: string) => formatVerifier(signerOf(name, 'note', Buffer.alloc(32, 7)).verifier)
 
+/** A zip that says that its one file has 4 GiB. */
+function tooLarge(): Buffer {
+  const entry = { name: 'manifest.json', deflated: false, crc32: 0, packed: 0, bytes: 0 }
+  const { headers, directory } = zipLayout([entry])
+  const bytes = Buffer.from(directory.bytes)
+  bytes.writeUInt32LE(0xffff_ffff, 20)
+  return Buffer.concat([...headers.map((header) => header.bytes), bytes])
+}
+
 describe('a file that is no bundle', () => {
   it.each([
-    ['nothing', Buffer.alloc(0)],
-    ['text', Buffer.from('hello\n')],
-    ['the end of a zip alone', Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex')],
-    ['a directory that points nowhere', Buffer.from(`504b0506${'00'.repeat(8)}ffffffffffffffff0000`, 'hex')],
-  ])('is refused: %s', async (_, bytes) => {
+    ['nothing', Buffer.alloc(0), 'not_a_bundle'],
+    ['text', Buffer.from('hello\n'), 'not_a_bundle'],
+    ['the end of a zip alone', Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex'), 'not_a_bundle'],
+    ['sizes beyond what a zip holds', tooLarge(), 'bytes_altered'],
+    [
+      'a directory that points nowhere',
+      Buffer.from(`504b0506${'00'.repeat(8)}ffffffffffffffff0000`, 'hex'),
+      'not_a_bundle',
+    ],
+  ])('is refused: %s', async (_, bytes, code) => {
     const verdict = await bothOn(desk.put('no.zip', bytes), `log ${keyOf('log.example/org/org_1/1')}\n`, desk)
-    expect(verdict.findings).toMatchObject([{ code: 'not_a_bundle' }])
+    expect(verdict.findings).toMatchObject([{ code }])
   })
 
   it('is told from a trust policy that is none', async () => {
     const bundle = desk.put('no.zip', 'x')
+    const witness = formatVerifier(signerOf('w', 'witness', Buffer.alloc(32, 8)).verifier)
     for (const [text, message] of [
       ['', 'no log is named'],
       ['log nonsense\n', 'name+id+key'],
       ['trust me\n', 'none of log, witness, group, quorum'],
       ['quorum ours\n', 'no witness or group'],
+      [`witness a ${witness}\nwitness b ${witness}\ngroup g 2 a a b\n`, 'a member twice'],
     ] as const) {
       const { code, stderr } = await runSvc(['verify', bundle, '--trust', desk.put('bad.policy', text)])
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LogCheckpoint, Verification } from '@svc/schemas'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { verdictText } from '../../engine/verify/text.js'
+import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 import { startPostgres } from '../support/postgres.js'
@@ -11,6 +13,8 @@ import { runPlatform } from '../support/process.js'
 
 const postgres = await startPostgres()
 afterAll(() => postgres?.remove())
+const desk = openDesk()
+afterAll(() => desk.clear())
 
 describe.skipIf(postgres === null)('a log is not signed for', () => {
   if (postgres === null) return
@@ -105,7 +109,14 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/org_[0-9a-f]+\/2: goes on from \d+ entries; 66 were/)])
     const again = await startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
     const size = Number(postgres.psql(url, 'select size from org_log'))
-    expect((await checkpointOf(again, size - begun)).origin).toMatch(/\/2$/)
+    const second = await checkpointOf(again, size - begun)
+    expect(second.origin).toMatch(/\/2$/)
+    // Whoever trusts the new name alone is told that the old one's signatures are not checked.
+    const bundle = desk.put('bundle.zip', await downloadBundle(again))
+    const first = second.origin.replace(/2$/, '1')
+    const verdict = await bothOn(bundle, `log ${second.key}\n`, desk)
+    expect(verdict).toMatchObject({ valid: true, unsigned_logs: [first] })
+    expect(verdictText(bundle, verdict)).toContain(`has no key of ${first}`)
     const told = postgres.psql(
       url,
       `select data->>'reason', data->>'old_size' from events where kind = 'log.restarted'`,

@@ -355,8 +355,8 @@ class Bundle:
     def step(self, record, leaf, inside):
         known = self.tasks.get(record["task_id"])
         if known is None:
-            begins = record["seq"] == 1 and record["prev_hash"] == ""
-            if not begins and self.first == 0 and not self.pruned:
+            begins = record["seq"] == 1
+            if begins != (record["prev_hash"] == "") or not begins and self.first == 0 and not self.pruned:
                 self.codes.append("link_broken")
         elif (record["seq"], record["prev_hash"], record["agent_id"]) != (known[0] + 1, known[1], known[2]):
             self.codes.append("link_broken")
