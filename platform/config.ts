@@ -1,4 +1,5 @@
 // What a platform can be told from outside. The only reader of the environment.
+import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 
 export interface Config {
@@ -17,6 +18,8 @@ export interface Config {
   readonly encryption_key: string | null
   /** Where people reach the platform, for links in mails; null is where it listens. */
   readonly public_url: string | null
+  /** Addresses and networks of proxies whose word is taken for where a request comes from. */
+  readonly trusted_proxies: readonly string[]
   readonly smtp_url: string | null
   readonly mail_from: string
   /** Who owns the first workspace. */
@@ -98,6 +101,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     encryption_key: said('SVC_ENCRYPTION_KEY'),
     public_url:
       checked('SVC_PUBLIC_URL', /^https?:\/\/[^/\s]+$/, 'an address without a path')?.replace(/\/+$/, '') ?? null,
+    trusted_proxies: words('SVC_TRUSTED_PROXIES').filter((text) => {
+      const isOne = isNetwork(text)
+      if (!isOne)
+        errors.push(`SVC_TRUSTED_PROXIES holds \`${text}\`, which is no address or network such as 10.0.0.0/8`)
+      return isOne
+    }),
     smtp_url: checked('SVC_SMTP_URL', /^smtps?:\/\/\S+$/, 'an smtp:// or smtps:// URL'),
     mail_from: said('SVC_MAIL_FROM') ?? 'svc <svc@localhost>',
     owner_email: (checked('SVC_OWNER_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an address') ?? 'owner@localhost').toLowerCase(),
@@ -123,4 +132,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     checkpoint_seconds: whole('SVC_CHECKPOINT_SECONDS', 10, 3600),
   }
   return { value, errors }
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', length = '0', ...rest] = text.split('/')
+  const bits = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= bits
 }

@@ -108,6 +108,7 @@ export async function createPlatform(
         smtp_url: config.smtp_url,
         from: config.mail_from,
         print: isLoopback(config) ? print : null,
+        remark: warn,
       }),
       url: () => config.public_url ?? addressOf(listener),
       log: { host: log_host, verifierOf, refused: checkpoints.refused },
@@ -157,6 +158,9 @@ function createLimits({ key, address, mailbox }: RateLimits, clock: () => number
     by_mailbox: createLimit(mailbox, quarter, clock),
     by_address: createLimit(address, quarter, clock),
     by_person: createLimit(10, quarter, clock),
+    by_offered: createLimit(mailbox, quarter, clock),
+    by_inviter: createLimit(mailbox * 10, quarter, clock),
+    by_poller: createLimit(address * 10, quarter, clock),
     by_key: createLimit(key, 60, clock),
   }
 }

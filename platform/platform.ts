@@ -37,6 +37,12 @@ export interface Limits {
   readonly by_address: Limit
   /** Codes of devices that a person tries. */
   readonly by_person: Limit
+  /** Mails about offers to one mailbox, so that they do not stop its sign-in links. */
+  readonly by_offered: Limit
+  /** Offers that a person makes, each with a mail. */
+  readonly by_inviter: Limit
+  /** Programs at one address that ask whether they are let in. */
+  readonly by_poller: Limit
   readonly by_key: Limit
 }
 

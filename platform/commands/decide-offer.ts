@@ -12,6 +12,7 @@ import {
   lockOffer,
   lockOwner,
   setRole,
+  workspaceKind,
 } from '../store/members.js'
 import type { Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
@@ -32,6 +33,7 @@ export async function decideOffer(
   if (known === null || known.email !== person.email) throw new PlatformError('NOT_FOUND', 'no such offer')
   const scope = scopeOf(known.org_id, { kind: 'person', id: person.person_id })
   return withTransaction(db, scope, async (tx) => {
+    await workspaceKind(scope, tx)
     const offer = await moveOffer(scope, tx, now, id, move)
     if (move === 'accept') await refuseStale(scope, tx, offer)
     if (move === 'accept') await fulfil(scope, tx, now, offer, person.person_id)

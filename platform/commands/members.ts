@@ -17,6 +17,20 @@ import { findPersonUnscoped, type Role, readPersonUnscoped } from '../store/peop
 import type { Scope } from '../store/scope.js'
 import { handOver } from './decide-offer.js'
 
+/**
+ * INVARIANT (rights are read where they are used): locks the workspace, so that nothing about its members changes until the
+ * transaction ends, and only then looks what whoever acts may do. Rejects with FORBIDDEN.
+ */
+export async function actAs(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<Membership> {
+  await workspaceKind(scope, tx)
+  const member = await lockMembership(scope, tx, scope.actor.id)
+  if (member !== null && !member.is_suspended && roles.includes(member.role)) return member
+  throw new PlatformError('FORBIDDEN', `this needs one of the roles ${roles.join(', ')}`)
+}
+
+const admins: readonly Role[] = ['owner', 'admin']
+const everybody: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
+
 /** Somebody whom others may act upon. Rejects with NOT_FOUND; CONFLICT for the owner, whom nobody but they themselves can change. */
 async function other(scope: Scope, tx: Transaction, person_id: string): Promise<Membership> {
   const member = await lockMembership(scope, tx, person_id)
@@ -34,6 +48,7 @@ export async function changeRole(
   role: 'member' | 'auditor',
 ): Promise<void> {
   await withTransaction(db, scope, async (tx) => {
+    await actAs(scope, tx, admins)
     const before = await other(scope, tx, person_id)
     if (before.role === role) return
     await setRole(scope, tx, person_id, role)
@@ -45,6 +60,7 @@ export async function changeRole(
 export async function suspend({ db, clock }: Platform, scope: Scope, person_id: string, on: boolean): Promise<void> {
   const now = clock()
   await withTransaction(db, scope, async (tx) => {
+    await actAs(scope, tx, admins)
     const member = await other(scope, tx, person_id)
     if (person_id === scope.actor.id) throw new PlatformError('CONFLICT', 'nobody can suspend themselves')
     if (member.is_suspended === on) return
@@ -56,9 +72,10 @@ export async function suspend({ db, clock }: Platform, scope: Scope, person_id: 
 /** Takes somebody out of the workspace. */
 export async function removeMember({ db, clock }: Platform, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
-  const person = await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person_id))
-  await withTransaction(db, scope, async (tx) => {
+  await withUnscopedTransaction(db, async (tx) => {
+    await actAs(scope, tx, admins)
     await other(scope, tx, person_id)
+    const person = await readPersonUnscoped(tx, person_id)
     await deleteMember(scope, tx, person_id)
     await revokeOffersTo(scope, tx, person?.email ?? '', new Date(now).toISOString())
     await note(scope, tx, now, 'member.removed', person_id, {})
@@ -66,30 +83,29 @@ export async function removeMember({ db, clock }: Platform, scope: Scope, person
 }
 
 /** Leaves. The owner only where somebody has agreed to follow: the last way in is never removed. */
-export async function leave(platform: Platform, scope: Scope, person_id: string, role: Role): Promise<void> {
-  const { db, clock } = platform
+export async function leave({ db, clock }: Platform, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
-  const [person, successor] = await withUnscopedTransaction(db, async (tx) => {
-    const named = role === 'owner' ? await acceptedSuccessor(scope, tx, person_id) : null
-    const next = named === null ? null : await findPersonUnscoped(tx, named.email)
-    return [await readPersonUnscoped(tx, person_id), next] as const
-  })
-  await withTransaction(db, scope, async (tx) => {
+  await withUnscopedTransaction(db, async (tx) => {
     if ((await workspaceKind(scope, tx)) === 'personal')
       throw new PlatformError('CONFLICT', 'this is your personal workspace: nobody else could open it')
-    const member = await lockMembership(scope, tx, person_id)
-    if (member === null) throw new PlatformError('NOT_FOUND', 'no such member')
-    if (member.role === 'owner') {
-      const next = successor === null ? null : await lockMembership(scope, tx, successor.person_id)
-      if (next === null || next.is_suspended)
-        throw new PlatformError('CONFLICT', 'hand the workspace over first, or name a successor who accepts')
-      await handOver(scope, tx, next.person_id)
-      await note(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
-    }
+    const { role } = await actAs(scope, tx, everybody)
+    if (role === 'owner') await giveToSuccessor(scope, tx, now, person_id)
+    const person = await readPersonUnscoped(tx, person_id)
     await deleteMember(scope, tx, person_id)
     await revokeOffersTo(scope, tx, person?.email ?? '', new Date(now).toISOString())
     await note(scope, tx, now, 'member.left', person_id, {})
   })
+}
+
+/** Rejects with CONFLICT where nobody has agreed to follow. */
+async function giveToSuccessor(scope: Scope, tx: Transaction, now: number, owner: string): Promise<void> {
+  const named = await acceptedSuccessor(scope, tx, owner)
+  const successor = named === null ? null : await findPersonUnscoped(tx, named.email)
+  const next = successor === null ? null : await lockMembership(scope, tx, successor.person_id)
+  if (next === null || next.is_suspended)
+    throw new PlatformError('CONFLICT', 'hand the workspace over first, or name a successor who accepts')
+  await handOver(scope, tx, next.person_id)
+  await note(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
 }
 
 async function note(

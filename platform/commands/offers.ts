@@ -5,20 +5,24 @@ import { newId } from '../ids.js'
 import type { Platform } from '../platform.js'
 import { withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { insertOffer, lockMembership, lockOffer, workspaceKind } from '../store/members.js'
-import { findPersonUnscoped, type Role } from '../store/people.js'
+import { findPersonUnscoped, readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
+import { actAs } from './members.js'
 import { moveOffer, noteOffer, notNow, offerKinds } from './offer-moves.js'
 
 const week = 7 * 86_400_000
 
 /** Offers something. Rejects with FORBIDDEN, NOT_FOUND for an address that is no member, and CONFLICT when it is offered already. */
-export async function makeOffer(platform: Platform, scope: Scope, role: Role, request: OfferRequest): Promise<Offer> {
+export async function makeOffer(platform: Platform, scope: Scope, request: OfferRequest): Promise<Offer> {
   const now = platform.clock()
   const kind = offerKinds[request.kind]
-  if (!kind.by.includes(role)) throw new PlatformError('FORBIDDEN', `only ${kind.by.join(' or ')} may offer this`)
   const email = request.email.trim().toLowerCase()
-  const person = await withUnscopedTransaction(platform.db, (tx) => findPersonUnscoped(tx, email))
+  const [person, maker] = await withUnscopedTransaction(platform.db, async (tx) => [
+    await findPersonUnscoped(tx, email),
+    await readPersonUnscoped(tx, scope.actor.id),
+  ])
   const offer = await withTransaction(platform.db, scope, async (tx) => {
+    await actAs(scope, tx, kind.by)
     if ((await workspaceKind(scope, tx)) === 'personal')
       throw new PlatformError('CONFLICT', 'this is a personal workspace: promote it to share it')
     const member = person === null ? null : await lockMembership(scope, tx, person.person_id)
@@ -37,7 +41,12 @@ export async function makeOffer(platform: Platform, scope: Scope, role: Role, re
     await noteOffer(scope, tx, now, 'offer.made', made)
     return (await lockOffer(scope, tx, made.id)) as Offer
   })
-  const values = { workspace: offer.workspace, what: kind.words, made_by: 'A member', link: platform.url() }
+  const values = {
+    workspace: offer.workspace,
+    what: kind.words,
+    made_by: maker?.email ?? 'A member',
+    link: platform.url(),
+  }
   await platform.mailer.send({ to: email, name: 'offer', values }).catch((error: unknown) => {
     platform.logger.warn({ err: error, offer: offer.id }, 'the mail about an offer could not be sent')
   })
@@ -45,13 +54,12 @@ export async function makeOffer(platform: Platform, scope: Scope, role: Role, re
 }
 
 /** Takes an offer back, also a successor's who has accepted. */
-export async function revokeOffer({ db, clock }: Platform, scope: Scope, role: Role, id: string): Promise<Offer> {
+export async function revokeOffer({ db, clock }: Platform, scope: Scope, id: string): Promise<Offer> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
     const known = await lockOffer(scope, tx, id)
     if (known === null) throw new PlatformError('NOT_FOUND', 'no such offer')
-    if (!offerKinds[known.kind].by.includes(role))
-      throw new PlatformError('FORBIDDEN', 'this is not yours to take back')
+    await actAs(scope, tx, offerKinds[known.kind].by)
     if (known.state === 'accepted' && known.kind !== 'successor') throw notNow(known, 'revoke')
     await moveOffer(scope, tx, now, id, 'revoke')
     return (await lockOffer(scope, tx, id)) as Offer

@@ -7,12 +7,14 @@ import { renameWorkspace, workspaceKind } from '../store/members.js'
 import { readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import { makeWorkspace } from './make-workspace.js'
+import { actAs } from './members.js'
 
 /** Everything in it stays, and its owner gets a fresh personal one. Rejects with INVALID_TRANSITION for one that is shared. */
 export async function promote({ db, clock }: Platform, scope: Scope, person_id: string, name: string): Promise<void> {
   const now = clock()
   // Two workspaces in one transaction, so that nobody is ever without one of their own.
   await withUnscopedTransaction(db, async (tx) => {
+    await actAs(scope, tx, ['owner'])
     if ((await workspaceKind(scope, tx)) !== 'personal')
       throw new PlatformError('INVALID_TRANSITION', 'the workspace is `shared`, and cannot be promoted again')
     await renameWorkspace(scope, tx, { name, kind: 'shared' })

@@ -13,6 +13,7 @@ import { healthRouter } from '../routes/health.js'
 import { signInPage } from '../routes/sign-in-page.js'
 import { routes } from '../routes/table.js'
 import { type Authentication, createAuthentication, type Principal } from './auth.js'
+import { networkOf } from './client.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
 import type { Reply, ReplyFile, Route } from './route.js'
@@ -24,6 +25,7 @@ export function createApp(platform: Platform): Express {
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
+  app.set('trust proxy', [...platform.config.trusted_proxies])
   app.use(identify(platform))
   app.use(helmet(headers))
   app.use(healthRouter(platform))
@@ -95,7 +97,7 @@ function serve(app: Express, platform: Platform, authenticate: Authentication['a
       query: checkQuery(request.query),
       header: (name) => request.get(name),
       request_id: String(response.locals.request_id),
-      address: request.socket.remoteAddress ?? '',
+      address: networkOf(request),
     })
     if (reply.file === undefined) send(response, reply)
     else await sendFile(response, reply.file)

@@ -1,7 +1,6 @@
 // Pages that need no dashboard: plain HTML without scripts, every value escaped.
-import type { Request, Response } from 'express'
+import type { Response } from 'express'
 import Handlebars from 'handlebars'
-import { PlatformError } from '../errors.js'
 
 export type Page = (values: Readonly<Record<string, string>>) => string
 
@@ -24,11 +23,4 @@ ${body}
 export function show(response: Response, status: number, html: string): void {
   response.setHeader('cache-control', 'no-store')
   response.status(status).type('html').send(html)
-}
-
-/** Nobody else's page may send a form here. Throws FORBIDDEN. */
-export function refuseStrangers(request: Request): void {
-  const { origin, host } = request.headers
-  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
-    throw new PlatformError('FORBIDDEN', 'send the form from the page it is on')
 }

@@ -1,4 +1,4 @@
-// Bundles for those who ask: one of an organization at a time, in a folder of its own that is gone once it has been sent.
+// Bundles for those who ask: made one at a time, each in a folder of its own that is gone once it has been sent.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,16 +12,18 @@ export interface MadeBundle {
 }
 
 export interface Bundles {
-  /** Rejects as makeBundle does, and with UNAVAILABLE while the organization has one already, or too many wait. */
+  /** Rejects as makeBundle does, and with UNAVAILABLE while the organization has several already, or too many wait. */
   readonly make: (scope: Scope, request: BundleRequest) => Promise<MadeBundle>
 }
 
-/** Organizations that wait for theirs; more are told to come back. */
+/** Bundles that wait to be made; whoever comes then is told to come back. */
 const mostWaiting = 20
+/** Bundles of one organization that wait, are made, or stand on disk until they are fetched. */
+const mostOfOne = 3
 
 /** `parts` is null in a process that does not hold the log's key. */
 export function createBundles(parts: BundleParts | null): Bundles {
-  const busy = new Set<string>()
+  const held = new Map<string, number>()
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -34,16 +36,20 @@ export function createBundles(parts: BundleParts | null): Bundles {
       if (parts === null)
         throw new PlatformError('UNAVAILABLE', 'this process does not hold the key of the log: ask another')
       const { org_id } = scope
-      if (busy.has(org_id) || waiting >= mostWaiting) {
-        const why = busy.has(org_id) ? 'the last bundle is still being made or fetched' : 'other bundles are being made'
+      const count = held.get(org_id) ?? 0
+      if (count >= mostOfOne || waiting >= mostWaiting) {
+        const why =
+          count >= mostOfOne ? 'other bundles of this workspace are not fetched yet' : 'other bundles are being made'
         throw new PlatformError('UNAVAILABLE', `${why}: try again shortly`, { headers: { 'retry-after': '30' } })
       }
-      busy.add(org_id)
+      const release = () => held.set(org_id, (held.get(org_id) ?? 1) - 1)
+      held.set(org_id, count + 1)
       waiting += 1
       try {
-        return await inTurn(() => made(parts, scope, request, () => busy.delete(org_id)))
+        const { path, discard } = await inTurn(() => made(parts, scope, request))
+        return { path, discard: () => discard().finally(release) }
       } catch (error) {
-        busy.delete(org_id)
+        release()
         throw error
       } finally {
         waiting -= 1
@@ -52,9 +58,9 @@ export function createBundles(parts: BundleParts | null): Bundles {
   }
 }
 
-async function made(parts: BundleParts, scope: Scope, request: BundleRequest, gone: () => void): Promise<MadeBundle> {
+async function made(parts: BundleParts, scope: Scope, request: BundleRequest): Promise<MadeBundle> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bundle-'))
-  const discard = () => rm(folder, { recursive: true, force: true }).finally(gone)
+  const discard = () => rm(folder, { recursive: true, force: true })
   try {
     return { path: await makeBundle(parts, scope, request, folder), discard }
   } catch (error) {

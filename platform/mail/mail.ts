@@ -12,7 +12,7 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Rejects with UNAVAILABLE when it cannot be handed over. */
+  /** Rejects with UNAVAILABLE when it cannot be handed over; that the server wants none of this address is not told. */
   readonly send: (mail: Mail) => Promise<void>
 }
 
@@ -22,11 +22,13 @@ export interface MailParts {
   readonly from: string
   /** Null where strangers might read what is printed. */
   readonly print: ((text: string) => void) | null
+  /** Told what an operator may want to know. */
+  readonly remark: (message: string) => void
 }
 
 const patience = 10_000
 
-export function createMailer({ smtp_url, from, print }: MailParts): Mailer {
+export function createMailer({ smtp_url, from, print, remark }: MailParts): Mailer {
   if (smtp_url === null) {
     return {
       send: async (mail) => {
@@ -46,10 +48,17 @@ export function createMailer({ smtp_url, from, print }: MailParts): Mailer {
         // An object, not a text: an address cannot smuggle in another one.
         await transport.sendMail({ to: { name: '', address: mail.to }, ...written(mail) })
       } catch (error) {
+        if (isRefused(error)) return remark('the mail server refuses the address a mail is for')
         throw new PlatformError('UNAVAILABLE', 'the mail could not be sent: try again later', { cause: error })
       }
     },
   }
+}
+
+/** Refused for good (RFC 5321 §4.2.1): what a mail server knows of an address is nobody's business. */
+function isRefused(error: unknown): boolean {
+  const { code, command, responseCode = 500 } = error as { code?: string; command?: string; responseCode?: number }
+  return code === 'EENVELOPE' && command !== 'MAIL FROM' && responseCode >= 500
 }
 
 /** A message as its templates have it: values are escaped in HTML and cannot break lines in a subject. */

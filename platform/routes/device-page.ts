@@ -4,7 +4,8 @@ import { decideDevice } from '../commands/device.js'
 import { addressOf, sendLink } from '../commands/send-link.js'
 import { PlatformError } from '../errors.js'
 import type { Authentication, PersonPrincipal } from '../http/auth.js'
-import { pageOf, refuseStrangers, show } from '../http/pages.js'
+import { networkOf, refuseStrangers } from '../http/client.js'
+import { pageOf, show } from '../http/pages.js'
 import { byPerson } from '../http/route.js'
 import type { Platform } from '../platform.js'
 
@@ -49,10 +50,10 @@ export function devicePage(platform: Platform, { authenticate, csrfOf }: Authent
     else show(response, 200, ask({ user_code: typed, csrf: csrfOf(person.session_id) }))
   })
   router.post('/device', readForm, async (request: Request, response: Response) => {
-    refuseStrangers(request)
+    refuseStrangers(platform, request)
     const { email, user_code, decision, csrf } = (request.body ?? {}) as Readonly<Record<string, unknown>>
-    if (typeof email === 'string' && /^[^\s@]{1,200}@[^\s@]{1,200}$/.test(email)) {
-      platform.limits.by_address.take(request.socket.remoteAddress ?? '')
+    if (typeof email === 'string' && /^[^\s@\p{Cc}]{1,127}@[^\s@\p{Cc}]{1,127}$/u.test(email)) {
+      platform.limits.by_address.take(networkOf(request))
       platform.limits.by_mailbox.take(addressOf(email))
       await sendLink(platform, email)
       return show(response, 200, words({ words: 'A link is on its way. Open it, then come back to this page.' }))

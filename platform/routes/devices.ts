@@ -25,10 +25,10 @@ export const deviceRoutes: readonly Route[] = [
     },
     body: 'device-token-request',
     responses: { 200: 'session-tokens' },
-    handle: async ({ platform, body }) => ({
-      status: 200,
-      body: await askDevice(platform, (body as DeviceTokenRequest).device_code),
-    }),
+    handle: async ({ platform, body, address }) => {
+      platform.limits.by_poller.take(address)
+      return { status: 200, body: await askDevice(platform, (body as DeviceTokenRequest).device_code) }
+    },
   },
   {
     ...{ method: 'post', path: '/auth/device/decision', summary: 'Let the program in that shows this code, or do not' },

@@ -6,9 +6,10 @@ import express, { type Request, type Response, Router } from 'express'
 import { signIn } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
 import { type Authentication, cookies } from '../http/auth.js'
-import { pageOf, refuseStrangers, show } from '../http/pages.js'
+import { isSecure, networkOf, refuseStrangers } from '../http/client.js'
+import { pageOf, show } from '../http/pages.js'
 import type { Platform } from '../platform.js'
-import { accessLifetime } from '../secrets/access-tokens.js'
+import { browserLifetime } from '../secrets/access-tokens.js'
 
 const heading = 'Sign in to svc'
 const button = pageOf(
@@ -33,11 +34,11 @@ export function signInPage(platform: Platform, { csrfOf }: Authentication): Rout
     else show(response, 200, button({ token }))
   })
   router.post('/auth/magic-link', formOnly, readForm, async (request: Request, response: Response) => {
-    refuseStrangers(request)
-    platform.limits.by_address.take(request.socket.remoteAddress ?? '')
+    refuseStrangers(platform, request)
+    platform.limits.by_address.take(networkOf(request))
     try {
       const tokens = await signIn(platform, tokenIn((request.body ?? {}) as Record<string, unknown>) ?? '')
-      setCookies(request, response, tokens, csrfOf)
+      await setCookies(platform, response, tokens, csrfOf)
       show(response, 200, words({ words: 'You are signed in.' }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'UNAUTHENTICATED') throw error
@@ -56,16 +57,16 @@ function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
   return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null
 }
 
-function setCookies(
-  request: Request,
+async function setCookies(
+  platform: Platform,
   response: Response,
-  tokens: SessionTokens,
+  { access_token }: SessionTokens,
   csrfOf: (session_id: string) => string,
-): void {
-  const [, claims = ''] = tokens.access_token.split('.')
-  const { sid } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { sid: string }
-  const secure = !/^(127\.|::1$|::ffff:127\.)/.test(request.socket.remoteAddress ?? '')
-  const shared = { sameSite: 'lax', secure, path: '/', maxAge: accessLifetime * 1000 } as const
-  response.cookie(cookies.access, tokens.access_token, { ...shared, httpOnly: true })
-  response.cookie(cookies.csrf, csrfOf(sid), shared)
+): Promise<void> {
+  const holder = await platform.access_tokens.read(access_token)
+  if (holder === null) throw new Error('a token that was just issued cannot be read')
+  const shared = { sameSite: 'lax', secure: isSecure(platform), path: '/', maxAge: browserLifetime * 1000 } as const
+  const token = await platform.access_tokens.issue(holder, browserLifetime)
+  response.cookie(cookies.access, token, { ...shared, httpOnly: true })
+  response.cookie(cookies.csrf, csrfOf(holder.session_id), shared)
 }

@@ -3,6 +3,7 @@ import { decideOffer } from '../commands/decide-offer.js'
 import { changeRole, leave, removeMember, suspend } from '../commands/members.js'
 import { makeOffer, revokeOffer } from '../commands/offers.js'
 import { promote } from '../commands/promote-workspace.js'
+import { addressOf } from '../commands/send-link.js'
 import { PlatformError } from '../errors.js'
 import { byPerson, type Call, type Route } from '../http/route.js'
 import { withSnapshot, withUnscopedTransaction } from '../store/db.js'
@@ -53,8 +54,8 @@ export const workspaceRoutes: readonly Route[] = [
     ...{ method: 'post', path: `${workspace}/leave`, summary: 'Leave a workspace', tag, access: byPerson },
     responses: { 204: null },
     handle: async (call) => {
-      const { scope, role } = await within(call, everybody)
-      await leave(call.platform, scope, personOf(call).person_id, role)
+      const { scope } = await within(call, everybody)
+      await leave(call.platform, scope, personOf(call).person_id)
       return { status: 204 }
     },
   },
@@ -121,9 +122,12 @@ export const workspaceRoutes: readonly Route[] = [
     ...{ tag, access: byPerson, body: 'offer-request' },
     responses: { 201: 'offer' },
     handle: async (call) => {
-      const { scope, role } = await within(call, admins)
+      const { scope } = await within(call, admins)
+      const request = call.body as OfferRequest
+      call.platform.limits.by_inviter.take(personOf(call).person_id)
+      call.platform.limits.by_offered.take(addressOf(request.email))
       await expire(call)
-      return { status: 201, body: await makeOffer(call.platform, scope, role, call.body as OfferRequest) }
+      return { status: 201, body: await makeOffer(call.platform, scope, request) }
     },
   },
   {
@@ -136,8 +140,8 @@ export const workspaceRoutes: readonly Route[] = [
     },
     responses: { 200: 'offer' },
     handle: async (call) => {
-      const { scope, role } = await within(call, admins)
-      return { status: 200, body: await revokeOffer(call.platform, scope, role, call.params.offer_id ?? '') }
+      const { scope } = await within(call, admins)
+      return { status: 200, body: await revokeOffer(call.platform, scope, call.params.offer_id ?? '') }
     },
   },
   {
@@ -164,7 +168,7 @@ export const workspaceRoutes: readonly Route[] = [
 ]
 
 /** Where the path leads, for a member of it: 404 for a stranger, who is not told whether it exists. */
-async function within(call: Call, roles: readonly Role[]): Promise<{ readonly scope: Scope; readonly role: Role }> {
+async function within(call: Call, roles: readonly Role[]): Promise<{ readonly scope: Scope }> {
   const { person_id, is_capped } = personOf(call)
   const found = (await workspacesOf(call)).find(({ org_id }) => org_id === call.params.org_id)
   if (found === undefined) throw new PlatformError('NOT_FOUND', 'no such workspace')
@@ -172,7 +176,7 @@ async function within(call: Call, roles: readonly Role[]): Promise<{ readonly sc
   if (found.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
   if (!roles.includes(found.role))
     throw new PlatformError('FORBIDDEN', `this needs one of the roles ${roles.join(', ')}`)
-  return { scope: scopeOf(found.org_id, { kind: 'person', id: person_id }), role: found.role }
+  return { scope: scopeOf(found.org_id, { kind: 'person', id: person_id }) }
 }
 
 function workspacesOf(call: Call) {

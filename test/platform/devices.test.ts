@@ -114,6 +114,26 @@ describe('the page', () => {
     expect((await send(cookie, { ...form, csrf })).status).toBe(404)
   })
 
+  it('knows a browser for a working day', async () => {
+    const cookie = await cookieOf('working@example.org')
+    const page = async () => (await fetch(`${platform.url}/device`, { headers: { cookie } })).text()
+    offset += 11 * 3_600_000
+    expect(await page()).toContain('Let it in')
+    offset += 3_600_001
+    expect(await page()).toContain('Sign in first')
+  })
+
+  it.each(['\0@example.org', 'a@b\0c', 'a@b\r\nBcc: c@d', 'x', '', 'a@'.padEnd(300, 'x')])(
+    'sends nothing to %j',
+    async (email) => {
+      expect((await send('', { email })).status).toBe(403)
+      expect((await fetch(`${platform.url}/device`, { method: 'POST' })).status).toBe(403)
+      expect(
+        (await fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body: new URLSearchParams() })).status,
+      ).toBe(401)
+    },
+  )
+
   it('shows no markup of others', async () => {
     const cookie = await cookieOf('markup@example.org')
     const page = await fetch(`${platform.url}/device?user_code=${encodeURIComponent('"><script>x')}`, {

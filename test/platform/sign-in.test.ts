@@ -109,6 +109,12 @@ describe('a sign-in link', () => {
     ])
   })
 
+  it('is not told of an address that the mail server wants nothing for', async () => {
+    now += 20 * minute
+    expect((await ask('refused@[')).status).toBe(202)
+    expect(mails.mailsTo('refused@[')).toEqual([])
+  })
+
   it('is not sent to a mailbox more than five times in a quarter of an hour', async () => {
     now += 60 * minute
     for (let count = 0; count < 5; count++) expect((await ask('often@example.org')).status).toBe(202)

@@ -76,6 +76,23 @@ describe('a workspace', () => {
 })
 
 describe('an invitation', () => {
+  it('is not sent to a mailbox more than five times in a quarter of an hour', async () => {
+    const { owner, path } = await shared()
+    const guest = await somebody()
+    const invite = () => offer(owner, path, { kind: 'invitation', email: guest.email })
+    for (let count = 0; count < 5; count++) {
+      const { status, body } = await invite()
+      expect(status).toBe(201)
+      expect((await owner.call('POST', `${path}/offers/${body.id}/revoke`)).status).toBe(200)
+    }
+    expect([
+      (await invite()).status,
+      (await offer(owner, path, { kind: 'invitation', email: 'x@y.z' })).status,
+    ]).toEqual([429, 201])
+    now += 600_000
+    expect((await invite()).status).toBe(201)
+  })
+
   it('is bound to its address, and leads in', async () => {
     const { owner, path, org_id } = await shared()
     const [guest, other] = [await somebody(), await somebody()]

@@ -1,0 +1,81 @@
+// Where requests come from: limits, cookies and forms go by the network and the public address, not by what anybody claims.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+
+let mails: MailServer
+beforeAll(async () => {
+  mails = await startMailServer()
+})
+afterAll(() => mails.close())
+
+const ask = async (platform: TestPlatform, forwarded: string, email = `${crypto.randomUUID()}@example.org`) => {
+  const headers = { 'x-forwarded-for': forwarded }
+  const { status } = await platform.call('POST', '/auth/magic-link', { as: null, body: { email }, headers })
+  return status
+}
+
+describe('behind a proxy that is trusted', () => {
+  let platform: TestPlatform
+  beforeAll(async () => {
+    const env = {
+      ...{ SVC_SMTP_URL: mails.url, SVC_TRUSTED_PROXIES: '127.0.0.1 10.0.0.0/8', SVC_RATE_LIMIT_ADDRESS: '3' },
+      SVC_PUBLIC_URL: 'https://svc.example.org',
+    }
+    platform = await startPlatform({ env })
+  })
+  afterAll(() => discard(platform))
+
+  it.each([
+    ['one address', ['203.0.113.1', '203.0.113.1', '203.0.113.1', '203.0.113.1'], [202, 202, 202, 429]],
+    [
+      'whatever it claims itself',
+      ['1.1.1.1', '2.2.2.2', '3.3.3.3', '4.4.4.4'].map((one) => `${one}, 203.0.113.2`),
+      [202, 202, 202, 429],
+    ],
+    [
+      'a further proxy of ours',
+      ['a', 'b', 'c', 'd'].map((one) => `${one}, 203.0.113.3, 10.1.2.3`),
+      [202, 202, 202, 429],
+    ],
+    [
+      'one network of IPv6',
+      ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:DB8:1:2:ffff::3', '2001:db8:1:2:1:2:3:4'],
+      [202, 202, 202, 429],
+    ],
+    ['several networks', ['2001:db8:2::1', '2001:db8:3::1', '2001:db8:4::1', '2001:db8:5::1'], [202, 202, 202, 202]],
+    [
+      'IPv4 in the clothes of IPv6',
+      ['198.51.100.1', '::ffff:198.51.100.1', '::FFFF:198.51.100.1', '198.51.100.1'],
+      [202, 202, 202, 429],
+    ],
+  ])('%s has one limit', async (_, addresses, answers) => {
+    const found: number[] = []
+    for (const one of addresses) found.push(await ask(platform, one))
+    expect(found).toEqual(answers)
+  })
+
+  it('cookies are for HTTPS, and forms come from the public address', async () => {
+    const send = async (headers: Record<string, string>) => {
+      const email = `${crypto.randomUUID()}@example.org`
+      expect(await ask(platform, `192.0.2.${Math.floor(Math.random() * 250)}`, email)).toBe(202)
+      const body = new URLSearchParams({ token: await mails.tokenFor(email) })
+      const sent = { ...headers, 'x-forwarded-for': email.length.toString() }
+      return fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body, headers: sent })
+    }
+    expect((await send({ origin: platform.url })).status).toBe(403)
+    const { status, headers } = await send({ origin: 'https://svc.example.org' })
+    expect(status).toBe(200)
+    for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; Secure/)
+  })
+})
+
+describe('without one', () => {
+  it('nobody is believed', async () => {
+    const platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url, SVC_RATE_LIMIT_ADDRESS: '3' } })
+    const found = []
+    for (const one of ['1.1.1.1', '2.2.2.2', '3.3.3.3', '4.4.4.4']) found.push(await ask(platform, one))
+    expect(found).toEqual([202, 202, 202, 429])
+    await discard(platform)
+  })
+})

@@ -1,0 +1,142 @@
+// Every endpoint from its own schema, nearly from it and against it (quality.md §2): never 5xx, never a stack trace, an answer
+// within two seconds, and each as the published document says.
+import type { ApiKey, IncidentList } from '@svc/schemas'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hostile, nearly, type Schema, validFor } from '../support/from-schema.js'
+import { checkpointOf, fast, logSteps } from '../support/log.js'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { type SignedIn, signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+
+const runs = Number(process.env.SVC_FUZZ_CALLS ?? 120)
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+}
+
+let mails: MailServer
+let platform: TestPlatform
+let person: SignedIn
+let paths: Record<string, Record<string, Operation>>
+let schemas: Record<string, Schema>
+/** Ids of what is there. */
+const known: Record<string, string[]> = {}
+let slowest = 0
+
+beforeAll(async () => {
+  mails = await startMailServer()
+  const unlimited = { SVC_RATE_LIMIT_ADDRESS: '0', SVC_RATE_LIMIT_MAILBOX: '0' }
+  platform = await startPlatform({ env: { ...fast, ...unlimited, SVC_SMTP_URL: mails.url } })
+  person = await signedIn(platform, mails, 'person@example.org')
+  const other = await signedIn(platform, mails, 'other@example.org')
+  await person.call('POST', `/auth/workspaces/${person.org_id}/promote`, { name: 'Acme' })
+  const agent = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
+    ...{ as: 'key', body: { agent_key: 'a', risk_classification: 'high' } },
+  })
+  const { results } = await logSteps(platform, 'task', 20)
+  await checkpointOf(platform, 20)
+  const spare = await platform.call<{ api_key: ApiKey }>('POST', '/auth/api-keys', { body: { name: 'spare' } })
+  const hold = await platform.call<{ id: string }>('POST', '/api/v1/holds', { body: { task_id: 'none', reason: 'x' } })
+  const { incidents } = (await platform.call<IncidentList>('GET', '/api/v1/incidents')).body
+  Object.assign(known, {
+    ...{ agent_id: [agent.body.agent_id], task_id: ['task'], org_id: [person.org_id], person_id: [other.id] },
+    ...{ log_id: results.map(({ entry }) => entry?.log_id), key_id: [spare.body.api_key?.id], hold_id: [hold.body.id] },
+    incident_id: incidents.map(({ id }) => id),
+  })
+  const document = (await (await fetch(`${platform.url}/openapi.json`)).json()) as {
+    paths: typeof paths
+    components: { schemas: typeof schemas }
+  }
+  ;({
+    paths,
+    components: { schemas },
+  } = document)
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+})
+
+const resolve = (ref: string): Schema => schemas[ref.split('/').at(-1) ?? ''] ?? {}
+
+/** A request of the operation, with as much wrong about it as `wrong` makes. */
+function requestOf(
+  path: string,
+  { parameters = [], requestBody }: Operation,
+  wrong: (of: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>,
+) {
+  const places = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const inPath = fc.record(
+    Object.fromEntries(
+      places.map((name) => {
+        const ids = known[name]?.filter((id) => typeof id === 'string') ?? []
+        return [name, ids.length > 0 ? wrong(fc.constantFrom<unknown>(...ids)) : wrong(fc.string({ minLength: 1 }))]
+      }),
+    ),
+  )
+  const asked = parameters
+    .filter((one) => one.in === 'query')
+    .map(({ name, schema }) => [name, wrong(validFor(schema, resolve))])
+  const inQuery = fc.record(Object.fromEntries(asked) as Record<string, fc.Arbitrary<unknown>>, { requiredKeys: [] })
+  const schema = requestBody?.content['application/json']?.schema
+  const body = schema === undefined ? fc.constant(undefined) : wrong(validFor(schema, resolve))
+  return fc.record({ inPath, inQuery, body })
+}
+
+const textOf = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'x')
+  return (text.isWellFormed() ? text : text.toWellFormed()).slice(0, 2000) || 'x'
+}
+
+describe('an endpoint answers', () => {
+  it.each([
+    ['what its schema allows', (one: fc.Arbitrary<unknown>) => one],
+    ['what its schema nearly allows', nearly],
+    [
+      'what nobody should send',
+      (one: fc.Arbitrary<unknown>) => fc.oneof({ weight: 1, arbitrary: one }, { weight: 3, arbitrary: hostile }),
+    ],
+  ] as const)('%s', async (_, wrong) => {
+    const statuses: Record<number, number> = {}
+    for (const [path, operations] of Object.entries(paths))
+      for (const [method, operation] of Object.entries(operations)) {
+        // These end what the others are asked with.
+        const mine = ['/auth/logout', '/auth/workspaces/{org_id}/leave'].includes(path) ? [] : [person.token]
+        const asker = fc.constantFrom(platform.api_key, platform.operator_token, ...mine)
+        await fc.assert(
+          fc.asyncProperty(asker, requestOf(path, operation, wrong), async (as, { inPath, inQuery, body }) => {
+            const filled = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
+              encodeURIComponent(textOf(inPath[name])),
+            )
+            const query = new URLSearchParams(
+              Object.entries(inQuery).map(([name, value]): [string, string] => [name, textOf(value)]),
+            )
+            const started = performance.now()
+            // Fails by itself where the answer is not what the document says.
+            const answer = await platform.call(method.toUpperCase(), `${filled}?${query}`, {
+              as,
+              ...(body !== undefined && { raw: JSON.stringify(body) ?? 'null' }),
+            })
+            const took = performance.now() - started
+            statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+            slowest = Math.max(slowest, took)
+            const isEarly = path === '/api/v1/log/bundle' && String(answer.body.detail).includes('not signed for yet')
+            expect([answer.status < 500 || isEarly, took < 2000, answer.body]).toEqual([true, true, answer.body])
+            expect(JSON.stringify(answer.body) ?? '').not.toMatch(
+              /node_modules|\bat [A-Z]\w+\.|DatabaseError|syntax error at/,
+            )
+          }),
+          { numRuns: runs },
+        )
+      }
+    console.log(`answers by status: ${JSON.stringify(statuses)}; the slowest took ${slowest.toFixed(0)} ms`)
+    expect(statuses[200]).toBeGreaterThan(0)
+  })
+
+  it('and who asked is still let in', async () => {
+    expect((await person.me()).id).toBe(person.id)
+    expect((await platform.call('GET', '/api/v1/agents')).status).toBe(200)
+  })
+})
