@@ -4,11 +4,13 @@ import { version } from '../version.js'
 import { attackDemoCommand } from './attack-demo.js'
 import { explainCommand } from './explain.js'
 import { importCommand } from './import.js'
+import { keyCommand } from './key.js'
 import { loginCommand, logoutCommand, whoamiCommand } from './login.js'
 import { rulesCommand } from './rules.js'
 import { serveCommand } from './serve.js'
 import { verifyCommand } from './verify.js'
 import { witnessCommand } from './witness.js'
+import { workspaceCommand } from './workspace.js'
 
 const program = new Command('svc')
   .description(
@@ -21,7 +23,7 @@ const program = new Command('svc')
 const commands = [
   ...[serveCommand(), explainCommand(), importCommand(), rulesCommand()],
   ...[verifyCommand(), witnessCommand(), attackDemoCommand()],
-  ...[loginCommand(), logoutCommand(), whoamiCommand()],
+  ...[loginCommand(), logoutCommand(), whoamiCommand(), workspaceCommand(), keyCommand()],
 ]
 for (const command of commands) program.addCommand(command.exitOverride())
 

@@ -59,8 +59,10 @@ export async function awaitDecision(url: string, { device_code, interval }: Devi
 export async function liveSession(path: string, now: number): Promise<SavedSession | null> {
   const session = readSession(path)
   if (session === null || session.until - now > 30_000) return session
-  const { body, code } = await ask(session.url, '/auth/refresh', { refresh_token: session.refresh_token }, null)
+  const { status, body, code } = await ask(session.url, '/auth/refresh', { refresh_token: session.refresh_token }, null)
   if (code === null) return saveSession(path, session.url, body as SessionTokens, now)
+  // A platform that cannot answer now has not ended the session.
+  if (status !== 401) throw refusal(status, body)
   forgetSession(path)
   return null
 }
@@ -74,6 +76,7 @@ export async function accountOf({ url, access_token }: SavedSession): Promise<Ac
 }
 
 export function refusal(status: number, body: unknown): Error {
-  const detail = (body as Problem | null)?.detail ?? 'no reason given'
-  return new Error(`the platform answers ${status}: ${printable(detail)}`)
+  const { detail = 'no reason given', errors = [] } = (body ?? {}) as Partial<Problem>
+  const fields = errors.map(({ path, message }) => `\n  ${printable(`${path}: ${message}`)}`).join('')
+  return new Error(`the platform answers ${status}: ${printable(detail)}${fields}`)
 }

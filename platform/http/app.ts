@@ -14,6 +14,7 @@ import { signInPage } from '../routes/sign-in-page.js'
 import { routes } from '../routes/table.js'
 import { type Authentication, createAuthentication, type Principal } from './auth.js'
 import { networkOf } from './client.js'
+import { pageStyle } from './page-style.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
 import type { Reply, ReplyFile, Route } from './route.js'
@@ -31,6 +32,7 @@ export function createApp(platform: Platform): Express {
   app.use(healthRouter(platform))
   app.use(docsRouter(routes, platform.version))
   const authentication = createAuthentication(platform)
+  app.use(pageStyle())
   app.use(signInPage(platform, authentication))
   app.use(devicePage(platform, authentication))
   const { authenticate } = authentication

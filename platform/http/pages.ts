@@ -1,6 +1,7 @@
 // Pages that need no dashboard: plain HTML without scripts, every value escaped.
 import type { Response } from 'express'
 import Handlebars from 'handlebars'
+import { styleAddress } from './page-style.js'
 
 export type Page = (values: Readonly<Record<string, string>>) => string
 
@@ -9,10 +10,15 @@ export function pageOf(heading: string, body: string): Page {
   return Handlebars.compile(
     `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${heading}</title></head>
+<head>
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${heading} · svc</title>
+<link rel="icon" href="data:,"><link rel="stylesheet" href="${styleAddress}">
+</head>
 <body>
+<main>
 <h1>${heading}</h1>
 ${body}
+</main>
 </body>
 </html>
 `,

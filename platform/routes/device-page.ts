@@ -1,13 +1,13 @@
 // The page where a person lets a program in, such as the command `svc login`.
 import express, { type Request, type Response, Router } from 'express'
 import { decideDevice } from '../commands/device.js'
-import { addressOf, sendLink } from '../commands/send-link.js'
 import { PlatformError } from '../errors.js'
 import type { Authentication, PersonPrincipal } from '../http/auth.js'
-import { networkOf, refuseStrangers } from '../http/client.js'
+import { refuseStrangers } from '../http/client.js'
 import { pageOf, show } from '../http/pages.js'
 import { byPerson } from '../http/route.js'
 import type { Platform } from '../platform.js'
+import { askForLink } from './sign-in-page.js'
 
 const heading = 'Let a program in'
 const ask = pageOf(
@@ -17,18 +17,15 @@ const ask = pageOf(
 <input type="hidden" name="csrf" value="{{csrf}}">
 <label>Code <input name="user_code" value="{{user_code}}" autocomplete="off" required></label>
 <button name="decision" value="approve">Let it in</button>
-<button name="decision" value="deny">Refuse</button>
+<button name="decision" value="deny" class="quiet">Refuse</button>
 </form>`,
 )
 const signInFirst = pageOf(
   heading,
   `<p>Sign in first: a link comes by mail. Then open this page again.</p>
-<form method="post" action="/device">
-<label>Address <input name="email" type="email" required></label>
-<button>Send the link</button>
-</form>`,
+${askForLink}`,
 )
-const words = pageOf(heading, '<p>{{words}}</p>')
+const words = pageOf(heading, '<p class="said">{{words}}</p>')
 const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
 
 /** GET and POST /device. */
@@ -51,13 +48,7 @@ export function devicePage(platform: Platform, { authenticate, csrfOf }: Authent
   })
   router.post('/device', readForm, async (request: Request, response: Response) => {
     refuseStrangers(platform, request)
-    const { email, user_code, decision, csrf } = (request.body ?? {}) as Readonly<Record<string, unknown>>
-    if (typeof email === 'string' && /^[^\s@\p{Cc}]{1,127}@[^\s@\p{Cc}]{1,127}$/u.test(email)) {
-      platform.limits.by_address.take(networkOf(request))
-      platform.limits.by_mailbox.take(addressOf(email))
-      await sendLink(platform, email)
-      return show(response, 200, words({ words: 'A link is on its way. Open it, then come back to this page.' }))
-    }
+    const { user_code, decision, csrf } = (request.body ?? {}) as Readonly<Record<string, unknown>>
     const person = await personIn(request, typeof csrf === 'string' ? csrf : '')
     if (person === null) throw new PlatformError('FORBIDDEN', 'open the page again, and decide there')
     platform.limits.by_person.take(person.person_id)

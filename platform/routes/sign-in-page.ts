@@ -3,6 +3,7 @@
 
 import type { SessionTokens } from '@svc/schemas'
 import express, { type Request, type Response, Router } from 'express'
+import { addressOf, sendLink } from '../commands/send-link.js'
 import { signIn } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
 import { type Authentication, cookies } from '../http/auth.js'
@@ -20,13 +21,35 @@ const button = pageOf(
 </form>
 <p>The link works once, within 15 minutes of being asked for.</p>`,
 )
-const words = pageOf(heading, '<p>{{words}}</p>')
+const words = pageOf(heading, '<p class="said">{{words}}</p>')
+const refused = pageOf(heading, '<p class="said">{{words}}</p>\n<p><a href="/sign-in">Ask for a new link</a></p>')
+/** A form that has a link sent to the address somebody types. */
+export const askForLink = `<form method="post" action="/sign-in">
+<label>Address <input name="email" type="email" autocomplete="email" required></label>
+<button>Send the link</button>
+</form>`
+const ask = pageOf(heading, `<p>A link comes by mail: there are no passwords.</p>\n${askForLink}`)
+const signedIn = pageOf(
+  'You are signed in',
+  '<p>In a terminal, go on with <code>svc login --url {{url}}</code>, and let it in on the page it names.</p>',
+)
 
 const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
 
-/** GET and, from a form, POST /auth/magic-link/open. */
+/** GET and POST /sign-in, where a link is asked for, and GET and, from a form, POST /auth/magic-link, where it leads. */
 export function signInPage(platform: Platform, { csrfOf }: Authentication): Router {
   const router = Router()
+  router.get('/sign-in', (_request, response) => show(response, 200, ask({})))
+  router.post('/sign-in', readForm, async (request: Request, response: Response) => {
+    refuseStrangers(platform, request)
+    const { email } = (request.body ?? {}) as Readonly<Record<string, unknown>>
+    if (typeof email !== 'string' || !isAddress(email))
+      return show(response, 422, refused({ words: 'This is no address that a link can be sent to.' }))
+    platform.limits.by_address.take(networkOf(request))
+    platform.limits.by_mailbox.take(addressOf(email))
+    await sendLink(platform, email)
+    show(response, 200, words({ words: 'A link is on its way, if the address is right. Open it in this browser.' }))
+  })
   router.get('/auth/magic-link', (request, response) => {
     const token = tokenIn(request.query)
     if (token === null)
@@ -39,10 +62,10 @@ export function signInPage(platform: Platform, { csrfOf }: Authentication): Rout
     try {
       const tokens = await signIn(platform, tokenIn((request.body ?? {}) as Record<string, unknown>) ?? '')
       await setCookies(platform, response, tokens, csrfOf)
-      show(response, 200, words({ words: 'You are signed in.' }))
+      show(response, 200, signedIn({ url: platform.url() }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'UNAUTHENTICATED') throw error
-      show(response, 401, words({ words: `You are not signed in: ${error.message}.` }))
+      show(response, 401, refused({ words: 'You are not signed in: the link was used already, or is over.' }))
     }
   })
   return router
@@ -51,6 +74,10 @@ export function signInPage(platform: Platform, { csrfOf }: Authentication): Rout
 /** Programs send JSON to the same address, to have a link sent. */
 function formOnly(request: Request, _response: Response, next: (way?: 'route') => void): void {
   next(request.is('application/x-www-form-urlencoded') === false ? 'route' : undefined)
+}
+
+function isAddress(text: string): boolean {
+  return /^[^\s@\p{Cc}]{1,127}@[^\s@\p{Cc}]{1,127}$/u.test(text)
 }
 
 function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {

@@ -109,6 +109,18 @@ describe('a sign-in link', () => {
     ])
   })
 
+  it('is sent from the page that asks for an address, and from no other page', async () => {
+    now += 20 * minute
+    const send = (origin: string) =>
+      fetch(`${platform.url}/sign-in`, {
+        ...{ method: 'POST', headers: { origin }, body: new URLSearchParams({ email: 'page@example.org' }) },
+      })
+    expect(await (await fetch(`${platform.url}/sign-in`)).text()).toContain('name="email"')
+    expect((await send('https://evil.example')).status).toBe(403)
+    expect((await send(platform.url)).status).toBe(200)
+    expect(await mails.tokenFor('page@example.org')).toHaveLength(43)
+  })
+
   it('is not told of an address that the mail server wants nothing for', async () => {
     now += 20 * minute
     expect((await ask('refused@[')).status).toBe(202)

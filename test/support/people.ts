@@ -8,6 +8,7 @@ export interface SignedIn {
   readonly id: string
   readonly email: string
   readonly token: string
+  readonly refresh_token: string
   readonly org_id: string
   readonly call: <T = Record<string, unknown>>(method: string, path: string, body?: unknown) => Promise<Answer<T>>
   readonly me: () => Promise<Account>
@@ -26,7 +27,8 @@ export async function signedIn(platform: TestPlatform, mails: MailServer, email:
     platform.call<T>(method, path, { as: tokens.access_token, ...(sent !== undefined && { body: sent }) })
   const me = async () => (await call<Account>('GET', '/auth/me')).body
   const { id, current_workspace } = await me()
-  return { id, email, token: tokens.access_token, org_id: current_workspace ?? '', call, me }
+  const { access_token, refresh_token } = tokens
+  return { id, email, token: access_token, refresh_token, org_id: current_workspace ?? '', call, me }
 }
 
 /** Puts somebody into the workspace in that role, by the offers that lead there, and lets them work in it. */

@@ -1,0 +1,98 @@
+// Signing in as people do: a link, a button, and a terminal that waits to be let in, in a real browser.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startBrowser } from '../support/browser.js'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startSvc } from '../support/svc.js'
+
+const browser = await startBrowser()
+afterAll(() => browser?.close())
+/** Where pictures of the pages go, to be looked at; nowhere unless asked for. */
+const pictures = process.env.SVC_PICTURES
+
+describe.skipIf(browser === null)('in a browser', () => {
+  let mails: MailServer
+  let platform: TestPlatform
+  let context: BrowserContext
+  let page: Page
+  const wrong: string[] = []
+  const config = mkdtempSync(join(tmpdir(), 'svc-config-'))
+  beforeAll(async () => {
+    mails = await startMailServer()
+    platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url } })
+    context = await (browser as NonNullable<typeof browser>).newContext({ viewport: { width: 720, height: 520 } })
+    page = await context.newPage()
+    page.on('console', (message) => void wrong.push(message.text()))
+    page.on('requestfailed', (request) => void wrong.push(request.url()))
+  })
+  afterAll(async () => {
+    await context.close()
+    await discard(platform)
+    await mails.close()
+    rmSync(config, { recursive: true, force: true })
+  })
+  const picture = async (name: string) => {
+    if (pictures !== undefined) await page.screenshot({ path: join(pictures, `${name}.png`) })
+  }
+  const heading = () => page.textContent('h1')
+
+  it('a link leads in by its button, once', async () => {
+    await platform.call('POST', '/auth/magic-link', { as: null, body: { email: 'mia@example.org' } })
+    const link = `${platform.url}/auth/magic-link?token=${await mails.tokenFor('mia@example.org')}`
+    await page.goto(link)
+    await picture('sign-in')
+    await page.click('button')
+    expect(await heading()).toBe('You are signed in')
+    await picture('signed-in')
+    const cookies = await context.cookies()
+    expect(cookies.map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite]).sort()).toEqual([
+      ['svc_access', true, 'Lax'],
+      ['svc_csrf', false, 'Lax'],
+    ])
+    await page.goto(link)
+    await page.click('button')
+    expect(await page.textContent('main')).toContain('used already')
+    await picture('used-link')
+  })
+
+  it('a terminal is let in', async () => {
+    const login = startSvc(['login', '--url', platform.url], { SVC_CONFIG_DIR: config })
+    let printed = ''
+    login.child.stdout?.on('data', (text: string) => {
+      printed += text
+    })
+    const address = await vi.waitFor(() => {
+      const found = /open (http\S+)/.exec(printed)?.[1]
+      if (found === undefined) throw new Error('no address yet')
+      return found
+    }, 10_000)
+    await page.goto(address)
+    await picture('device')
+    await page.click('button[value=approve]')
+    expect(await page.textContent('main')).toContain('The program is in')
+    await picture('device-done')
+    const { code, stdout } = await login.finished
+    expect([code, stdout]).toEqual([0, expect.stringContaining('logged in as mia@example.org')])
+  })
+
+  it('whoever is not signed in is sent a link first', async () => {
+    await context.clearCookies()
+    await page.goto(`${platform.url}/device`)
+    await picture('device-sign-in')
+    await page.fill('input[name=email]', 'noah@example.org')
+    await page.click('button')
+    expect(await page.textContent('main')).toContain('A link is on its way')
+    await page.goto(`${platform.url}/auth/magic-link?token=${await mails.tokenFor('noah@example.org')}`)
+    await page.click('button')
+    expect(await heading()).toBe('You are signed in')
+  })
+
+  it('nothing is refused by the policy of the pages, and nothing is missing', () => {
+    // A link that was used is answered with 401, which a browser notes.
+    expect(wrong.filter((text) => !text.includes('401'))).toEqual([])
+  })
+})

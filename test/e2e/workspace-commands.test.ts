@@ -1,0 +1,125 @@
+// A workspace is shared, staffed and handed over with `svc` alone, as by people at their terminals.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Account, ApiKeyList } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { saveSession } from '../../engine/cli/session-file.js'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { runSvc } from '../support/svc.js'
+
+let mails: MailServer
+let platform: TestPlatform
+const folders: string[] = []
+type Terminal = (...args: string[]) => Promise<string>
+let [anna, ben, cleo]: Terminal[] = []
+
+/** Somebody's terminal: it answers what was printed, and fails a test where the command does. */
+async function terminalOf(email: string): Promise<Terminal> {
+  const person = await signedIn(platform, mails, email)
+  const folder = mkdtempSync(join(tmpdir(), 'svc-config-'))
+  folders.push(folder)
+  const tokens = { access_token: person.token, refresh_token: person.refresh_token, token_type: 'Bearer' as const }
+  saveSession(join(folder, 'session.json'), platform.url, { ...tokens, expires_in: 900 }, Date.now())
+  return async (...args) => {
+    const { code, stdout, stderr } = await runSvc(args, { SVC_CONFIG_DIR: folder })
+    return code === 0 ? stdout : `${code} ${stderr}`
+  }
+}
+
+beforeAll(async () => {
+  mails = await startMailServer()
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url } })
+  ;[anna, ben, cleo] = [
+    ...[
+      await terminalOf('anna@example.org'),
+      await terminalOf('ben@example.org'),
+      await terminalOf('cleo@example.org'),
+    ],
+  ]
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+describe('svc workspace', () => {
+  it('shares a workspace and invites', async () => {
+    expect(await anna?.('workspace', 'invite', 'ben@example.org')).toMatch(
+      /^1 svc: the platform answers 409: .*promote it/,
+    )
+    expect(await anna?.('workspace', 'promote', 'Acme')).toBe(
+      'Acme can be shared now: invite somebody with svc workspace invite\n',
+    )
+    expect(await anna?.('workspace', 'invite', 'Ben@example.org')).toMatch(
+      /^invitation offered to ben@example\.org until 2/,
+    )
+    expect(await anna?.('workspace', 'invite', 'cleo@example.org', '--role', 'auditor')).toMatch(/^invitation offered/)
+    expect(mails.mailsTo('ben@example.org').at(-1)).toContain('anna@example.org offers you to join')
+    expect(await anna?.('workspace', 'invite', 'dan@example.org', '--role', 'emperor')).toMatch(
+      /^1 svc: the platform answers 422: .*\n {2}role: /,
+    )
+  })
+
+  it('leads whoever accepts there, and nobody who declines', async () => {
+    expect(await ben?.('workspace', 'offers')).toMatch(
+      /^to you:\n {2}off_\S+ +pending +invitation +member +ben@example.org +Acme\n/,
+    )
+    const accepted = await ben?.('workspace', 'accept')
+    expect(accepted).toMatch(/^accepted: invitation in Acme: svc workspace use org_[0-9a-f]+\n$/)
+    expect(await ben?.('workspace', 'accept')).toBe('1 svc: nothing is offered to you\n')
+    expect(await ben?.('workspace', 'use', 'Acme')).toBe('you work in Acme now, as member\n')
+    expect(await cleo?.('workspace', 'accept')).toMatch(/^accepted/)
+    expect(await cleo?.('workspace', 'use', 'Acme')).toBe('you work in Acme now, as auditor\n')
+    expect(await anna?.('workspace', 'members')).toBe(
+      'anna@example.org  owner\nben@example.org   member\ncleo@example.org  auditor\n',
+    )
+    expect(await cleo?.('workspace', 'use', 'Nowhere')).toMatch(/^1 svc: you are in no workspace/)
+  })
+
+  it('suspends from one command to the next, and lets back in', async () => {
+    expect(await anna?.('workspace', 'suspend', 'cleo@example.org')).toBe('cleo@example.org is suspended\n')
+    expect(await cleo?.('workspace', 'members')).toMatch(/^1 svc: the platform answers 403: .*suspended/)
+    expect(await anna?.('workspace', 'members')).toContain('suspended since')
+    expect(await anna?.('workspace', 'unsuspend', 'cleo@example.org')).toBe('cleo@example.org is back in\n')
+    expect(await cleo?.('workspace', 'members')).toContain('cleo@example.org')
+    expect(await anna?.('workspace', 'suspend', 'nobody@example.org')).toMatch(
+      /^1 svc: no member of Acme has the address/,
+    )
+    expect(await ben?.('workspace', 'suspend', 'cleo@example.org')).toMatch(/^1 svc: the platform answers 403/)
+  })
+
+  it('makes an admin, who makes keys', async () => {
+    expect(await anna?.('workspace', 'offer', 'admin', 'ben@example.org')).toMatch(/^admin offered/)
+    expect(await ben?.('workspace', 'accept')).toBe('accepted: admin in Acme\n')
+    expect(await ben?.('workspace', 'role', 'cleo@example.org', 'member')).toBe('cleo@example.org is member now\n')
+    const key = (await ben?.('key', 'create', 'support agents', '--scopes', 'ingest'))?.split('\n')[1] ?? ''
+    const register = async () =>
+      (await platform.call('POST', '/api/v1/agents', { as: key, body: { agent_key: 'support' } })).status
+    expect(await register()).toBe(201)
+    const { api_keys } = JSON.parse((await ben?.('key', 'list', '--json')) ?? '') as ApiKeyList
+    const id = api_keys.find(({ name }) => name === 'support agents')?.id ?? ''
+    expect(await ben?.('key', 'roll', id)).toMatch(/^support agents {2}\(key_\S+\), shown this once:\nSvcKey-\S{43}\n$/)
+    expect(await ben?.('key', 'revoke', id)).toBe('support agents is revoked\n')
+    expect(await ben?.('key', 'list')).toMatch(/support agents {2}ingest {2}revoked 2/)
+    expect(await cleo?.('key', 'list')).toMatch(/^1 svc: the platform answers 403/)
+  })
+
+  it('is handed over, and left', async () => {
+    expect(await anna?.('workspace', 'leave')).toMatch(
+      /^1 svc: the platform answers 409: hand the workspace over first/,
+    )
+    expect(await ben?.('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(/^1 svc: the platform answers 403/)
+    expect(await anna?.('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(/^handover offered/)
+    expect(await ben?.('workspace', 'accept')).toBe('accepted: handover in Acme\n')
+    expect(await anna?.('workspace', 'leave')).toBe('you have left Acme\n')
+    expect(await ben?.('workspace', 'remove', 'cleo@example.org')).toBe('cleo@example.org is out\n')
+    expect(await ben?.('workspace', 'members')).toBe('ben@example.org  owner\n')
+    expect(await anna?.('workspace', 'list')).not.toContain('Acme')
+    const { workspaces } = JSON.parse((await ben?.('whoami', '--json')) ?? '') as Account
+    expect(workspaces.map(({ name, role }) => [name, role])).toContainEqual(['Acme', 'owner'])
+  })
+})
