@@ -68,7 +68,7 @@ function greeting({ listener, credentials, database }: RunningPlatform, config: 
   return `
 svc platform is running at ${url}  (${database}, data in ${config.data_dir})
 
-${link === null ? '' : `  sign in         ${link}\n                  (once, within 15 minutes; POST /auth/magic-link prints a new one)\n`}  API key         ${api_key}
+${link === null ? '' : `  sign in         ${link}\n                  (once, within 15 minutes; ${url}/sign-in prints another)\n`}  API key         ${api_key}
   operator token  ${operator_token}
   both are kept in ${credentialsPath(config)}, readable by you only
 

@@ -18,6 +18,7 @@ const outputs = [
   ['engine/source/baseline-manifest.ts', baselineManifest],
   ['engine/verify/svc-verify.mjs', oneFileVerifier],
   ['docs/attacks.md', attackTable],
+  ['docs/access.md', accessTables],
 ]
 
 const stale = []
@@ -137,4 +138,11 @@ async function oneFileVerifier() {
 async function attackTable() {
   const { attackTable: run } = await import('../engine/dist/attacks/demo.js')
   return run()
+}
+
+/** Who may do what, from the tables that the platform goes by. */
+async function accessTables() {
+  const { accessTables: build } = await import('../platform/dist/http/access-tables.js')
+  const { routes } = await import('../platform/dist/routes/table.js')
+  return build(routes)
 }

@@ -34,6 +34,8 @@ export interface Access {
   readonly key_scope: 'ingest' | 'read'
   /** What a person must be in the workspace; null where it is about themselves. */
   readonly roles: readonly Role[] | null
+  /** What a person must be in the workspace that the path names; the route itself sees to it. */
+  readonly within?: readonly Role[]
 }
 
 /** What of a request tells who sends it. */

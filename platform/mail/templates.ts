@@ -26,9 +26,12 @@ const offer: Template = {
 
 Sign in with this address to accept or decline:
 
-{{link}}`,
+{{link}}/sign-in
+
+In a terminal: svc login --url {{link}}, then svc workspace accept.`,
   html: `<p>{{made_by}} offers you to {{what}} in the workspace “{{workspace}}”.</p>
-<p>Sign in with this address to accept or decline: <a href="{{link}}">{{link}}</a></p>`,
+<p>Sign in with this address to accept or decline: <a href="{{link}}/sign-in">{{link}}/sign-in</a></p>
+<p>In a terminal: <code>svc login --url {{link}}</code>, then <code>svc workspace accept</code>.</p>`,
 }
 
 export const templates: Readonly<Record<MailName, Template>> = { sign_in: signIn, offer }

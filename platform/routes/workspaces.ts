@@ -5,7 +5,7 @@ import { makeOffer, revokeOffer } from '../commands/offers.js'
 import { promote } from '../commands/promote-workspace.js'
 import { addressOf } from '../commands/send-link.js'
 import { PlatformError } from '../errors.js'
-import { byPerson, type Call, type Route } from '../http/route.js'
+import { byPerson, type Call, type Reply, type Route } from '../http/route.js'
 import { withSnapshot, withUnscopedTransaction } from '../store/db.js'
 import { expireOffersUnscoped, readOffers, readOffersToUnscoped } from '../store/members.js'
 import { type Role, readMembersUnscoped, readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
@@ -14,136 +14,97 @@ import { setSessionOrgUnscoped } from '../store/sessions.js'
 import { personOf } from './auth.js'
 
 const tag = 'Workspaces'
-const workspace = '/auth/workspaces/{org_id}'
 const everybody: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
 const admins: readonly Role[] = ['owner', 'admin']
 
 export const workspaceRoutes: readonly Route[] = [
   {
-    ...{
-      method: 'get',
-      path: '/auth/workspaces',
-      summary: 'The workspaces you are a member of',
-      tag,
-      access: byPerson,
-    },
-    responses: { 200: 'workspace-list' },
+    ...{ method: 'get', path: '/auth/workspaces', summary: 'The workspaces you are a member of' },
+    ...{ tag, access: byPerson, responses: { 200: 'workspace-list' } },
     handle: async (call) => ({ status: 200, body: { workspaces: await workspacesOf(call) } }),
   },
-  {
-    ...{ method: 'post', path: `${workspace}/switch`, summary: 'Work in another workspace', tag, access: byPerson },
-    responses: { 204: null },
-    handle: async (call) => {
-      const { scope } = await within(call, everybody)
+  inWorkspace(everybody, {
+    ...{ method: 'post', path: '/switch', summary: 'Work in another workspace', responses: { 204: null } },
+    handle: async (call, scope) => {
       const { session_id } = personOf(call)
       await withUnscopedTransaction(call.platform.db, (tx) => setSessionOrgUnscoped(tx, session_id, scope.org_id))
       return { status: 204 }
     },
-  },
-  {
-    ...{ method: 'post', path: `${workspace}/promote`, summary: 'Share a personal workspace; you get a fresh one' },
-    ...{ tag, access: byPerson, body: 'workspace-name' },
-    responses: { 204: null },
-    handle: async (call) => {
-      const { scope } = await within(call, ['owner'])
+  }),
+  inWorkspace(['owner'], {
+    ...{ method: 'post', path: '/promote', summary: 'Share a personal workspace; you get a fresh one' },
+    ...{ body: 'workspace-name', responses: { 204: null } },
+    handle: async (call, scope) => {
       await promote(call.platform, scope, personOf(call).person_id, (call.body as WorkspaceName).name)
       return { status: 204 }
     },
-  },
-  {
-    ...{ method: 'post', path: `${workspace}/leave`, summary: 'Leave a workspace', tag, access: byPerson },
-    responses: { 204: null },
-    handle: async (call) => {
-      const { scope } = await within(call, everybody)
+  }),
+  inWorkspace(everybody, {
+    ...{ method: 'post', path: '/leave', summary: 'Leave a workspace', responses: { 204: null } },
+    handle: async (call, scope) => {
       await leave(call.platform, scope, personOf(call).person_id)
       return { status: 204 }
     },
-  },
-  {
-    ...{ method: 'get', path: `${workspace}/members`, summary: 'Who is in the workspace', tag, access: byPerson },
-    responses: { 200: 'member-list' },
-    handle: async (call) => {
-      const { scope } = await within(call, everybody)
+  }),
+  inWorkspace(everybody, {
+    ...{ method: 'get', path: '/members', summary: 'Who is in the workspace', responses: { 200: 'member-list' } },
+    handle: async (call, scope) => {
       const members = await withUnscopedTransaction(call.platform.db, (tx) => readMembersUnscoped(tx, scope))
       return { status: 200, body: { members } }
     },
-  },
-  ...(['suspend', 'unsuspend', 'remove'] as const).map(
-    (verb): Route => ({
-      ...{ method: 'post', path: `${workspace}/members/{person_id}/${verb}`, tag, access: byPerson },
+  }),
+  ...(['suspend', 'unsuspend', 'remove'] as const).map((verb) =>
+    inWorkspace(admins, {
+      ...{ method: 'post', path: `/members/{person_id}/${verb}`, responses: { 204: null } },
       summary: { suspend: 'Stop a member', unsuspend: 'Let a member back in', remove: 'Take a member out' }[verb],
-      responses: { 204: null },
-      handle: async (call) => {
-        const { scope } = await within(call, admins)
-        const person_id = call.params.person_id ?? ''
-        if (verb === 'remove') await removeMember(call.platform, scope, person_id)
-        else await suspend(call.platform, scope, person_id, verb === 'suspend')
+      handle: async ({ platform, params }, scope) => {
+        const person_id = params.person_id ?? ''
+        if (verb === 'remove') await removeMember(platform, scope, person_id)
+        else await suspend(platform, scope, person_id, verb === 'suspend')
         return { status: 204 }
       },
     }),
   ),
-  {
-    ...{
-      method: 'post',
-      path: `${workspace}/members/{person_id}/role`,
-      summary: 'Give a member another role; admin is offered',
-    },
-    ...{ tag, access: byPerson, body: 'role-change' },
-    responses: { 204: null },
-    handle: async (call) => {
-      const { scope } = await within(call, admins)
-      await changeRole(call.platform, scope, call.params.person_id ?? '', (call.body as RoleChange).role)
+  inWorkspace(admins, {
+    ...{ method: 'post', path: '/members/{person_id}/role', summary: 'Give a member another role; admin is offered' },
+    ...{ body: 'role-change', responses: { 204: null } },
+    handle: async ({ platform, params, body }, scope) => {
+      await changeRole(platform, scope, params.person_id ?? '', (body as RoleChange).role)
       return { status: 204 }
     },
-  },
-  {
-    ...{
-      method: 'get',
-      path: `${workspace}/offers`,
-      summary: 'What is offered in the workspace, and what became of it',
-    },
-    ...{ tag, access: byPerson },
+  }),
+  inWorkspace(admins, {
+    ...{ method: 'get', path: '/offers', summary: 'What is offered in the workspace, and what became of it' },
     responses: { 200: 'offer-list' },
-    handle: async (call) => {
-      const { scope } = await within(call, admins)
+    handle: async (call, scope) => {
       await expire(call)
-      return {
-        status: 200,
-        body: { offers: await withSnapshot(call.platform.db, scope, (tx) => readOffers(scope, tx)) },
-      }
+      const offers = await withSnapshot(call.platform.db, scope, (tx) => readOffers(scope, tx))
+      return { status: 200, body: { offers } }
     },
-  },
-  {
-    ...{
-      method: 'post',
-      path: `${workspace}/offers`,
-      summary: 'Invite an address, or offer a member to administer or own',
-    },
-    ...{ tag, access: byPerson, body: 'offer-request' },
-    responses: { 201: 'offer' },
-    handle: async (call) => {
-      const { scope } = await within(call, admins)
+  }),
+  inWorkspace(admins, {
+    ...{ method: 'post', path: '/offers', summary: 'Invite an address, or offer a member to administer or own' },
+    ...{ body: 'offer-request', responses: { 201: 'offer' } },
+    handle: async (call, scope) => {
       const request = call.body as OfferRequest
       call.platform.limits.by_inviter.take(personOf(call).person_id)
       call.platform.limits.by_offered.take(addressOf(request.email))
       await expire(call)
       return { status: 201, body: await makeOffer(call.platform, scope, request) }
     },
-  },
-  {
+  }),
+  inWorkspace(admins, {
     ...{
       method: 'post',
-      path: `${workspace}/offers/{offer_id}/revoke`,
+      path: '/offers/{offer_id}/revoke',
       summary: 'Take an offer back',
-      tag,
-      access: byPerson,
+      responses: { 200: 'offer' },
     },
-    responses: { 200: 'offer' },
-    handle: async (call) => {
-      const { scope } = await within(call, admins)
-      return { status: 200, body: await revokeOffer(call.platform, scope, call.params.offer_id ?? '') }
-    },
-  },
+    handle: async ({ platform, params }, scope) => ({
+      status: 200,
+      body: await revokeOffer(platform, scope, params.offer_id ?? ''),
+    }),
+  }),
   {
     ...{ method: 'get', path: '/auth/offers', summary: 'What is offered to you', tag, access: byPerson },
     responses: { 200: 'offer-list' },
@@ -167,8 +128,20 @@ export const workspaceRoutes: readonly Route[] = [
   ),
 ]
 
+interface WithinRoute extends Omit<Route, 'tag' | 'access' | 'handle'> {
+  readonly handle: (call: Call, scope: Scope) => Promise<Reply>
+}
+
+/** A route below `/auth/workspaces/{org_id}`, for those who have one of these roles there. */
+function inWorkspace(roles: readonly Role[], { path, handle, ...rest }: WithinRoute): Route {
+  return {
+    ...{ ...rest, tag, path: `/auth/workspaces/{org_id}${path}`, access: { ...byPerson, within: roles } },
+    handle: async (call) => handle(call, await within(call, roles)),
+  }
+}
+
 /** Where the path leads, for a member of it: 404 for a stranger, who is not told whether it exists. */
-async function within(call: Call, roles: readonly Role[]): Promise<{ readonly scope: Scope }> {
+async function within(call: Call, roles: readonly Role[]): Promise<Scope> {
   const { person_id, is_capped } = personOf(call)
   const found = (await workspacesOf(call)).find(({ org_id }) => org_id === call.params.org_id)
   if (found === undefined) throw new PlatformError('NOT_FOUND', 'no such workspace')
@@ -176,7 +149,7 @@ async function within(call: Call, roles: readonly Role[]): Promise<{ readonly sc
   if (found.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
   if (!roles.includes(found.role))
     throw new PlatformError('FORBIDDEN', `this needs one of the roles ${roles.join(', ')}`)
-  return { scope: scopeOf(found.org_id, { kind: 'person', id: person_id }) }
+  return scopeOf(found.org_id, { kind: 'person', id: person_id })
 }
 
 function workspacesOf(call: Call) {

@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseManifest } from '@svc/engine'
+import type { OfferList } from '@svc/schemas'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { startMailServer } from '../support/mail.js'
 import { freePort } from '../support/postgres.js'
 import { startProcess } from '../support/process.js'
+import { startSvc } from '../support/svc.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -115,6 +118,76 @@ describe.skipIf(!hasCurl)('what the platform prints at its start', () => {
     await expect(startProcess({ SVC_PORT: 'http', SVC_DATABASE_URL: 'mysql://x' })).rejects.toThrow(
       /SVC_DATABASE_URL[\s\S]*SVC_PORT/,
     )
+  })
+})
+
+describe('the link that a start prints', () => {
+  it('signs its owner in, who logs a terminal in, shares the workspace and makes a key', async () => {
+    const mails = await startMailServer()
+    const home = { SVC_DATA_DIR: join(folder, 'owned'), SVC_PORT: String(await freePort()) }
+    const platform = await startProcess(home)
+    const link = /sign in +(\S+)/.exec(platform.printed)?.[1] ?? ''
+    const token = new URL(link).searchParams.get('token') ?? ''
+    const button = await fetch(link.split('?')[0] ?? '', { method: 'POST', body: new URLSearchParams({ token }) })
+    expect([button.status, await button.text()]).toEqual([200, expect.stringContaining('You are signed in')])
+    const cookie = button.headers
+      .getSetCookie()
+      .map((text) => text.split(';')[0])
+      .join('; ')
+
+    const env = { SVC_CONFIG_DIR: join(folder, 'config'), SVC_API_URL: platform.url }
+    const [login = '', ...commands] = (blocks(section('People, workspaces and keys'), 'sh')[0] ?? '').trim().split('\n')
+    expect(login).toBe('npx --no-install svc login')
+    const running = startSvc(['login'], env)
+    let printed = ''
+    running.child.stdout?.on('data', (text: string) => {
+      printed += text
+    })
+    const address = await vi.waitFor(() => {
+      const found = /open (http\S+)/.exec(printed)?.[1]
+      if (found === undefined) throw new Error('no address yet')
+      return found
+    }, 10_000)
+    const page = await (await fetch(address, { headers: { cookie } })).text()
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+    const user_code = new URL(address).searchParams.get('user_code') ?? ''
+    const body = new URLSearchParams({ csrf, user_code, decision: 'approve' })
+    expect((await fetch(`${platform.url}/device`, { method: 'POST', headers: { cookie }, body })).status).toBe(200)
+    expect((await running.finished).stdout).toContain('logged in as owner@localhost')
+
+    const answers = commands.map((command) =>
+      execFileSync(
+        'bash',
+        ['-c', command.replace('npx --no-install svc', `${process.execPath} ${join(root, 'engine/bin/svc.js')}`)],
+        {
+          ...{ encoding: 'utf8', cwd: folder, env: { ...process.env, ...env } },
+        },
+      ),
+    )
+    expect(answers).toEqual([
+      expect.stringContaining('Acme Compliance can be shared now'),
+      expect.stringContaining('invitation offered to mia@example.org'),
+      expect.stringMatching(/SvcKey-\S{43}\n$/),
+    ])
+    expect(await platform.terminate()).toBe(0)
+
+    // With a mail server the other one is sent a link, and accepts.
+    const again = await startProcess({ ...home, SVC_SMTP_URL: mails.url })
+    const send = async (path: string, sent: object, as?: string) => {
+      const headers = { 'content-type': 'application/json', ...(as !== undefined && { authorization: `Bearer ${as}` }) }
+      const answer = await fetch(`${again.url}${path}`, { method: 'POST', headers, body: JSON.stringify(sent) })
+      const text = await answer.text()
+      return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, string> }
+    }
+    expect((await send('/auth/magic-link', { email: 'mia@example.org' })).status).toBe(202)
+    const mia = await send('/auth/magic-link/verify', { token: await mails.tokenFor('mia@example.org') })
+    const asMia = { authorization: `Bearer ${mia.body.access_token}` }
+    const { offers } = (await (await fetch(`${again.url}/auth/offers`, { headers: asMia })).json()) as OfferList
+    expect(offers).toMatchObject([{ workspace: 'Acme Compliance', role: 'auditor', state: 'pending' }])
+    const accepted = await send(`/auth/offers/${offers[0]?.id}/accept`, {}, mia.body.access_token)
+    expect(accepted.body.state).toBe('accepted')
+    expect(await again.terminate()).toBe(0)
+    await mails.close()
   })
 })
 
