@@ -20,6 +20,8 @@ export interface Config {
   readonly public_url: string | null
   /** Addresses and networks of proxies whose word is taken for where a request comes from. */
   readonly trusted_proxies: readonly string[]
+  /** Networks beyond the open one that may be called from here. */
+  readonly private_targets: 'all' | readonly string[]
   readonly smtp_url: string | null
   readonly mail_from: string
   /** Who owns the first workspace. */
@@ -82,10 +84,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     return fallback
   }
   const words = (name: string) => (said(name) ?? '').split(/\s+/).filter((text) => text !== '')
+  const networks = (name: string) =>
+    words(name).filter((text) => {
+      const isOne = isNetwork(text)
+      if (!isOne) errors.push(`${name} holds \`${text}\`, which is no address or network such as 10.0.0.0/8`)
+      return isOne
+    })
   const log_level = said('SVC_LOG_LEVEL') ?? 'info'
   if (!logLevels.includes(log_level)) errors.push(`SVC_LOG_LEVEL is not one of ${logLevels.join(', ')}`)
   const data_dir = resolve(said('SVC_DATA_DIR') ?? 'data')
-  const value = {
+  const value: Config = {
     data_dir,
     database_url: checked('SVC_DATABASE_URL', /^postgres(ql)?:\/\//, 'a postgres:// URL'),
     host: said('SVC_HOST') ?? '127.0.0.1',
@@ -101,12 +109,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     encryption_key: said('SVC_ENCRYPTION_KEY'),
     public_url:
       checked('SVC_PUBLIC_URL', /^https?:\/\/[^/\s]+$/, 'an address without a path')?.replace(/\/+$/, '') ?? null,
-    trusted_proxies: words('SVC_TRUSTED_PROXIES').filter((text) => {
-      const isOne = isNetwork(text)
-      if (!isOne)
-        errors.push(`SVC_TRUSTED_PROXIES holds \`${text}\`, which is no address or network such as 10.0.0.0/8`)
-      return isOne
-    }),
+    trusted_proxies: networks('SVC_TRUSTED_PROXIES'),
+    private_targets: said('SVC_ALLOW_PRIVATE_TARGETS') === '1' ? 'all' : networks('SVC_ALLOW_PRIVATE_TARGETS'),
     smtp_url: checked('SVC_SMTP_URL', /^smtps?:\/\/\S+$/, 'an smtp:// or smtps:// URL'),
     mail_from: said('SVC_MAIL_FROM') ?? 'svc <svc@localhost>',
     owner_email: (checked('SVC_OWNER_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an address') ?? 'owner@localhost').toLowerCase(),

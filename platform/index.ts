@@ -14,7 +14,7 @@ import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
 import { createRulebook } from './ingest/rulebook.js'
 import { createIngest } from './ingest/writer.js'
-import { type Anchor, createAnchors, parseAnchor } from './log/anchors/anchor.js'
+import { type Anchor, createAnchors, parseAnchor, type Surroundings } from './log/anchors/anchor.js'
 import { createBundles } from './log/bundles.js'
 import { startCheckpoints } from './log/checkpoints.js'
 import { startRetention } from './log/retention.js'
@@ -22,6 +22,8 @@ import { openSigner } from './log/signer.js'
 import { createWitnesses, parseWitness, type WitnessAddress } from './log/witnesses.js'
 import { createMailer } from './mail/mail.js'
 import { migrate } from './migrations/index.js'
+import { createOutgoing, type Outgoing } from './outgoing/outgoing.js'
+import { createTargets } from './outgoing/targets.js'
 import type { Platform } from './platform.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys } from './secrets/encryption-key.js'
@@ -57,11 +59,12 @@ export async function createPlatform(
   const logger = pino({ level: config.log_level, serializers: { err: errorView } })
   const warn = (message: string) => logger.warn(message)
   // What is configured wrongly is said before anything is opened.
+  const outgoing = createOutgoing(createTargets(config.private_targets, isLoopback(config)))
   const anchors = createAnchors(
-    config.anchors.map((text) => anchorAt(text, config.inherited)),
+    config.anchors.map((text) => anchorAt(text, { env: config.inherited, outgoing })),
     warn,
   )
-  const witnesses = config.witnesses.map(witnessAt)
+  const witnesses = config.witnesses.map((text) => witnessAt(text, outgoing))
   const access_tokens = createAccessTokens(encryptionKeys(config), clock)
   const db = await openDatabase(config, warn)
   try {
@@ -81,7 +84,7 @@ export async function createPlatform(
     const checkpoints = await startCheckpoints({
       ...{ db, signer, clock, logger, every_seconds: config.checkpoint_seconds },
       anchors,
-      witnesses: createWitnesses(db, witnesses, warn),
+      witnesses: createWitnesses(db, witnesses, outgoing, warn),
       log_host: config.log_host ?? ownName(),
     })
     const { log_host } = checkpoints
@@ -119,6 +122,7 @@ export async function createPlatform(
       await ingest.close()
       await retention.close()
       await checkpoints.close()
+      await outgoing.close()
       await db.close()
     }
     const ownerLink = () => makeLink(db, clock(), platform.url(), config.owner_email)
@@ -129,8 +133,11 @@ export async function createPlatform(
   }
 }
 
-function witnessAt(text: string): WitnessAddress {
+function witnessAt(text: string, { targets }: Outgoing): WitnessAddress {
   const witness = parseWitness(text)
+  const problem = witness === null ? null : targets.problemOf(witness.url)
+  if (problem !== null)
+    throw new PlatformError('INVALID', `SVC_WITNESSES holds an address that is not called: ${problem}`)
   if (witness !== null) return witness
   throw new PlatformError(
     'INVALID',
@@ -138,9 +145,14 @@ function witnessAt(text: string): WitnessAddress {
   )
 }
 
-function anchorAt(text: string, env: Config['inherited']): Anchor {
-  const anchor = parseAnchor(text, env)
-  if (anchor !== null) return anchor
+function anchorAt(text: string, around: Surroundings): Anchor {
+  try {
+    const anchor = parseAnchor(text, around)
+    if (anchor !== null) return anchor
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    throw new PlatformError('INVALID', `SVC_ANCHORS holds an address that is not called: ${problem}`)
+  }
   throw new PlatformError(
     'INVALID',
     `SVC_ANCHORS holds \`${text}\`, which is none of file:FOLDER, git:FOLDER and https://…`,

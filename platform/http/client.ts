@@ -1,21 +1,15 @@
 // Who sends a request, as far as the network tells: behind proxies that are trusted, what they say.
-import { isIP } from 'node:net'
 import type { Request } from 'express'
+import ipaddr from 'ipaddr.js'
 import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
 
 /** The network a request comes from, as limits count: an IPv4 address, or the /64 that one customer has of IPv6. */
 export function networkOf({ ip = '' }: Request): string {
-  const address = ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
-  if (isIP(address) !== 6) return address
-  const [head = '', tail = ''] = address.split('::')
-  const [before, after] = [head, tail].map((part) => part.split(':').filter((group) => group !== ''))
-  const missing = address.includes('::') ? 8 - (before?.length ?? 0) - (after?.length ?? 0) : 0
-  const groups = [...(before ?? []), ...Array<string>(Math.max(0, missing)).fill('0'), ...(after ?? [])]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
+  const address = ip.replace(/%.*$/, '')
+  if (!ipaddr.isValid(address)) return address
+  const known = ipaddr.process(address)
+  return known instanceof ipaddr.IPv6 ? `${known.parts.slice(0, 4).join(':')}::/64` : known.toString()
 }
 
 /** Nobody else's page may send a form here. Throws FORBIDDEN. */

@@ -11,6 +11,7 @@ import {
   type Verifier,
   verifySignature,
 } from '@svc/engine'
+import type { Outgoing } from '../outgoing/outgoing.js'
 import { addSignature, type StoredCheckpoint } from '../store/checkpoints.js'
 import { type Database, withSnapshot, withTransaction } from '../store/db.js'
 import type { Scope } from '../store/scope.js'
@@ -33,12 +34,11 @@ export interface Witnesses {
   readonly show: (scope: Scope, checkpoint: StoredCheckpoint) => Promise<void>
 }
 
-const patience = 5_000
-
 /** `report` is told once of what a witness answers instead of a signature, until it signs again. */
 export function createWitnesses(
   db: Database,
   witnesses: readonly WitnessAddress[],
+  { post }: Outgoing,
   report: (message: string) => void,
 ): Witnesses {
   /** What each is known to have seen last, by witness and log. */
@@ -49,7 +49,7 @@ export function createWitnesses(
     const known = `${key.name} ${scope.org_id} ${checkpoint.incarnation}`
     for (let tries = 0; tries < 2; tries++) {
       const old = seen.get(known) ?? 0
-      const { status, text } = await post(url, await requestFor(db, scope, old, checkpoint))
+      const { status, text } = await post(`${url}/add-checkpoint`, await requestFor(db, scope, old, checkpoint))
       if (status === 200) {
         const signature = signatureOf(text, key, checkpoint)
         if (signature === null) throw new Error('it answers with a signature that is not its own')
@@ -95,12 +95,6 @@ async function requestFor(db: Database, scope: Scope, old: number, { size, note 
   const proof =
     old === 0 ? [] : await withSnapshot(db, scope, (tx) => hashesOf(scope, tx, consistencyRanges(old, size)))
   return formatAddCheckpoint(old, proof, read)
-}
-
-async function post(url: string, body: string) {
-  const signal = AbortSignal.timeout(patience)
-  const response = await fetch(`${url}/add-checkpoint`, { method: 'POST', body, redirect: 'manual', signal })
-  return { status: response.status, text: (await response.text()).slice(0, 4096) }
 }
 
 /** The witness's signature on the note, once it is known to be one. */

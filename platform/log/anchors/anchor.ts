@@ -1,5 +1,6 @@
 // Places outside this installation where checkpoints are kept, so that nobody can later claim another past. A new kind is one
 // file here and one line in `kinds`.
+import type { Outgoing } from '../../outgoing/outgoing.js'
 import { fileAnchor } from './file.js'
 import { gitAnchor } from './git.js'
 import { webhookAnchor } from './webhook.js'
@@ -19,17 +20,20 @@ export interface Anchor {
 }
 
 /** Makes an anchor of what stands behind `file:`, `git:` or is an address; null for what it cannot be. */
-type Kind = (text: string, env: Environment) => Anchor | null
+type Kind = (text: string, around: Surroundings) => Anchor | null
 
-/** What programs that are started here may know of this process's own environment. */
-export type Environment = Readonly<Record<string, string>>
+export interface Surroundings {
+  /** What programs that are started here may know of this process's own environment. */
+  readonly env: Readonly<Record<string, string>>
+  readonly outgoing: Outgoing
+}
 
 const kinds: readonly Kind[] = [fileAnchor, gitAnchor, webhookAnchor]
 
-/** `file:FOLDER`, `git:FOLDER` or `https://…`; null for anything else. */
-export function parseAnchor(text: string, env: Environment): Anchor | null {
+/** `file:FOLDER`, `git:FOLDER` or `https://…`; null for anything else. Throws for what must not be called. */
+export function parseAnchor(text: string, around: Surroundings): Anchor | null {
   for (const kind of kinds) {
-    const anchor = kind(text, env)
+    const anchor = kind(text, around)
     if (anchor !== null) return anchor
   }
   return null

@@ -3,13 +3,13 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { replaceFile } from '@svc/engine'
-import { type Anchor, type Anchored, type Environment, fileNameOf } from './anchor.js'
+import { type Anchor, type Anchored, fileNameOf, type Surroundings } from './anchor.js'
 
 const run = promisify(execFile)
 const patience = 30_000
 
 /** `git:FOLDER` of a clone that commits can be made in; null for anything else. */
-export function gitAnchor(text: string, env: Environment): Anchor | null {
+export function gitAnchor(text: string, { env }: Surroundings): Anchor | null {
   const folder = /^git:(.+)$/.exec(text)?.[1]
   if (folder === undefined) return null
   let last: Promise<void> = Promise.resolve()
@@ -26,7 +26,7 @@ export function gitAnchor(text: string, env: Environment): Anchor | null {
 
 interface Clone {
   readonly folder: string
-  readonly env: Environment
+  readonly env: Surroundings['env']
 }
 
 async function commit(clone: Clone, { origin, size, note }: Anchored): Promise<void> {
