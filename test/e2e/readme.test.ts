@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseManifest } from '@svc/engine'
 import type { OfferList } from '@svc/schemas'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startMailServer } from '../support/mail.js'
 import { freePort } from '../support/postgres.js'
-import { startProcess } from '../support/process.js'
+import { type PlatformProcess, startProcess } from '../support/process.js'
 import { startSvc } from '../support/svc.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -56,20 +56,32 @@ describe("the compliance officer's manifest", () => {
   })
 })
 
-describe.skipIf(!hasCurl)("the auditor's five minutes", () => {
-  it('verify a bundle offline by the key of a checkpoint', async () => {
-    const env = {
-      SVC_DATA_DIR: join(folder, 'audited'),
-      SVC_PORT: String(await freePort()),
-      SVC_CHECKPOINT_SECONDS: '1',
+describe.skipIf(!hasCurl)('the platform that a start leaves running', () => {
+  let platform: PlatformProcess
+  let cookie: string
+  let env: Record<string, string>
+  beforeAll(async () => {
+    env = {
+      ...{ SVC_DATA_DIR: join(folder, 'platform'), SVC_PORT: String(await freePort()), SVC_CHECKPOINT_SECONDS: '1' },
     }
-    const platform = await startProcess(env)
-    const [register = '', log = ''] = platform.printed
+    platform = await startProcess(env)
+  })
+  afterAll(() => platform.terminate())
+  const printed = () =>
+    platform.printed
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line.startsWith('curl'))
-    run(register)
-    run(log)
+  const tryPrinted = (status: string) => {
+    const [register = '', log = '', verify = ''] = printed()
+    expect(run(register)).toMatchObject({ registration_status: status, violations: [] })
+    expect(run(log)).toMatchObject({ task_id: 'first-task', step: 1, seq: 1, prev_hash: '' })
+    expect(run(verify)).toMatchObject({ valid: true, entries: 1 })
+  }
+
+  it('prints what works as it is printed', () => tryPrinted('created'))
+
+  it("lets an auditor verify a bundle offline by a checkpoint's key", async () => {
     const here = (command: string) =>
       command
         .replaceAll('http://127.0.0.1:8080', platform.url)
@@ -82,69 +94,34 @@ describe.skipIf(!hasCurl)("the auditor's five minutes", () => {
       expect(size).toBeGreaterThanOrEqual(5)
       return String(key)
     }, 15_000)
-    const printed = execFileSync('bash', ['-c', here(bundle).replace('KEY', key)], { encoding: 'utf8', cwd: folder })
-    expect(printed).toContain('bundle.zip: everything in it holds')
+    const verdict = execFileSync('bash', ['-c', here(bundle).replace('KEY', key)], { encoding: 'utf8', cwd: folder })
+    expect(verdict).toContain('bundle.zip: everything in it holds')
     const alone = [join(root, 'engine/verify/svc-verify.mjs'), 'bundle.zip', '--trust', 'trust.policy']
-    expect(execFileSync(process.execPath, alone, { encoding: 'utf8', cwd: folder })).toBe(printed)
-    await platform.terminate()
-  })
-})
-
-describe.skipIf(!hasCurl)('what the platform prints at its start', () => {
-  it('works as it is printed, also the second time', async () => {
-    const env = { SVC_DATA_DIR: join(folder, 'platform'), SVC_PORT: String(await freePort()) }
-    for (const status of ['created', 'updated']) {
-      const platform = await startProcess(env)
-      const [register = '', log = '', verify = ''] = platform.printed
-        .split('\n')
-        .map((line) => line.trim())
-        .filter((line) => line.startsWith('curl'))
-      expect(run(register)).toMatchObject({ registration_status: status, violations: [] })
-      expect(run(log)).toMatchObject({ task_id: 'first-task', step: 1, seq: 1, prev_hash: '' })
-      expect(run(verify)).toMatchObject({ valid: true, entries: 1 })
-      expect(await platform.terminate()).toBe(0)
-    }
+    expect(execFileSync(process.execPath, alone, { encoding: 'utf8', cwd: folder })).toBe(verdict)
   })
 
-  it('names what is wrong instead, when it cannot start', async () => {
-    const platform = await startProcess({ SVC_DATA_DIR: join(folder, 'taken'), SVC_PORT: String(await freePort()) })
-    await expect(startProcess({ SVC_DATA_DIR: join(folder, 'taken'), SVC_PORT: '0' })).rejects.toThrow(
-      /data directory .* is in use by process \d+/,
-    )
-    await expect(
-      startProcess({ SVC_DATA_DIR: join(folder, 'other'), SVC_PORT: new URL(platform.url).port }),
-    ).rejects.toThrow(/port \d+ is taken/)
-    await platform.terminate()
-    await expect(startProcess({ SVC_PORT: 'http', SVC_DATABASE_URL: 'mysql://x' })).rejects.toThrow(
-      /SVC_DATABASE_URL[\s\S]*SVC_PORT/,
-    )
-  })
-})
-
-describe('the link that a start prints', () => {
-  it('signs its owner in, who logs a terminal in, shares the workspace and makes a key', async () => {
-    const mails = await startMailServer()
-    const home = { SVC_DATA_DIR: join(folder, 'owned'), SVC_PORT: String(await freePort()) }
-    const platform = await startProcess(home)
+  it('signs its owner in by the link it prints', async () => {
     const link = /sign in +(\S+)/.exec(platform.printed)?.[1] ?? ''
     const token = new URL(link).searchParams.get('token') ?? ''
     const button = await fetch(link.split('?')[0] ?? '', { method: 'POST', body: new URLSearchParams({ token }) })
     expect([button.status, await button.text()]).toEqual([200, expect.stringContaining('You are signed in')])
-    const cookie = button.headers
+    cookie = button.headers
       .getSetCookie()
       .map((text) => text.split(';')[0])
       .join('; ')
+  })
 
-    const env = { SVC_CONFIG_DIR: join(folder, 'config'), SVC_API_URL: platform.url }
+  it('lets their terminal in, which shares the workspace and makes a key', async () => {
+    const terminal = { SVC_CONFIG_DIR: join(folder, 'config'), SVC_API_URL: platform.url }
     const [login = '', ...commands] = (blocks(section('People, workspaces and keys'), 'sh')[0] ?? '').trim().split('\n')
     expect(login).toBe('npx --no-install svc login')
-    const running = startSvc(['login'], env)
-    let printed = ''
+    const running = startSvc(['login'], terminal)
+    let said = ''
     running.child.stdout?.on('data', (text: string) => {
-      printed += text
+      said += text
     })
     const address = await vi.waitFor(() => {
-      const found = /open (http\S+)/.exec(printed)?.[1]
+      const found = /open (http\S+)/.exec(said)?.[1]
       if (found === undefined) throw new Error('no address yet')
       return found
     }, 10_000)
@@ -155,38 +132,45 @@ describe('the link that a start prints', () => {
     expect((await fetch(`${platform.url}/device`, { method: 'POST', headers: { cookie }, body })).status).toBe(200)
     expect((await running.finished).stdout).toContain('logged in as owner@localhost')
 
+    const svc = `${process.execPath} ${join(root, 'engine/bin/svc.js')}`
     const answers = commands.map((command) =>
-      execFileSync(
-        'bash',
-        ['-c', command.replace('npx --no-install svc', `${process.execPath} ${join(root, 'engine/bin/svc.js')}`)],
-        {
-          ...{ encoding: 'utf8', cwd: folder, env: { ...process.env, ...env } },
-        },
-      ),
+      execFileSync('bash', ['-c', command.replace('npx --no-install svc', svc)], {
+        ...{ encoding: 'utf8', cwd: folder, env: { ...process.env, ...terminal } },
+      }),
     )
     expect(answers).toEqual([
       expect.stringContaining('Acme Compliance can be shared now'),
       expect.stringContaining('invitation offered to mia@example.org'),
       expect.stringMatching(/SvcKey-\S{43}\n$/),
     ])
-    expect(await platform.terminate()).toBe(0)
+  })
 
-    // With a mail server the other one is sent a link, and accepts.
-    const again = await startProcess({ ...home, SVC_SMTP_URL: mails.url })
+  it('names what is wrong when another cannot start', async () => {
+    await expect(startProcess({ ...env, SVC_PORT: '0' })).rejects.toThrow(/data directory .* is in use by process \d+/)
+    await expect(startProcess({ ...env, SVC_DATA_DIR: join(folder, 'other') })).rejects.toThrow(/port \d+ is taken/)
+    await expect(startProcess({ SVC_PORT: 'http', SVC_DATABASE_URL: 'mysql://x' })).rejects.toThrow(
+      /SVC_DATABASE_URL[\s\S]*SVC_PORT/,
+    )
+  })
+
+  it('works as printed the second time, and mails whoever is invited a link', async () => {
+    const mails = await startMailServer()
+    expect(await platform.terminate()).toBe(0)
+    platform = await startProcess({ ...env, SVC_SMTP_URL: mails.url })
+    tryPrinted('updated')
     const send = async (path: string, sent: object, as?: string) => {
       const headers = { 'content-type': 'application/json', ...(as !== undefined && { authorization: `Bearer ${as}` }) }
-      const answer = await fetch(`${again.url}${path}`, { method: 'POST', headers, body: JSON.stringify(sent) })
+      const answer = await fetch(`${platform.url}${path}`, { method: 'POST', headers, body: JSON.stringify(sent) })
       const text = await answer.text()
       return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, string> }
     }
     expect((await send('/auth/magic-link', { email: 'mia@example.org' })).status).toBe(202)
     const mia = await send('/auth/magic-link/verify', { token: await mails.tokenFor('mia@example.org') })
     const asMia = { authorization: `Bearer ${mia.body.access_token}` }
-    const { offers } = (await (await fetch(`${again.url}/auth/offers`, { headers: asMia })).json()) as OfferList
+    const { offers } = (await (await fetch(`${platform.url}/auth/offers`, { headers: asMia })).json()) as OfferList
     expect(offers).toMatchObject([{ workspace: 'Acme Compliance', role: 'auditor', state: 'pending' }])
     const accepted = await send(`/auth/offers/${offers[0]?.id}/accept`, {}, mia.body.access_token)
     expect(accepted.body.state).toBe('accepted')
-    expect(await again.terminate()).toBe(0)
     await mails.close()
   })
 })
