@@ -62,7 +62,7 @@ async function told(work: () => Promise<Told>, isJson: boolean): Promise<void> {
 async function openDesk(): Promise<Desk> {
   const { accountOf, ask, liveSession, refusal } = await import('./session.js')
   const { sessionPath } = await import('./session-file.js')
-  const session = await liveSession(sessionPath(process.env, process.platform), Date.now())
+  const session = await liveSession(sessionPath(process.env, process.platform), Date.now)
   const account = session === null ? null : await accountOf(session)
   if (session === null || account === null) throw new Error('nobody is logged in: run svc login')
   const call = async <T>(path: string, body: unknown) => {

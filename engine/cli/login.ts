@@ -37,7 +37,7 @@ export function logoutCommand(): Command {
       act(async ({ path, now }) => {
         const { ask, liveSession } = await import('./session.js')
         const { forgetSession } = await import('./session-file.js')
-        const session = await liveSession(path, now())
+        const session = await liveSession(path, now)
         if (session !== null) await ask(session.url, '/auth/logout', {}, session.access_token)
         forgetSession(path)
         process.stdout.write(session === null ? 'nobody was logged in\n' : 'logged out\n')
@@ -55,7 +55,7 @@ export function whoamiCommand(): Command {
       act(async ({ path, now }) => {
         const { accountOf, liveSession } = await import('./session.js')
         const { printable } = await import('./printable.js')
-        const session = await liveSession(path, now())
+        const session = await liveSession(path, now)
         const account = session === null ? null : await accountOf(session)
         if (session === null || account === null) {
           process.stderr.write('nobody is logged in: run svc login\n')

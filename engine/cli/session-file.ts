@@ -1,5 +1,5 @@
 // The session of `svc login`: in the folder where this system keeps settings of its user, readable by that user alone.
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { SessionTokens } from '@svc/schemas'
@@ -47,6 +47,41 @@ export function saveSession(path: string, url: string, tokens: SessionTokens, no
   const session = { url, access_token, refresh_token, until: now + expires_in * 1000 }
   replaceFile(path, `${JSON.stringify(session, null, 2)}\n`)
   return session
+}
+
+/** ms: nobody renews a session for longer, so that a lock this old was left behind. */
+const longest = 30_000
+
+/** Keeps other commands of this user from renewing at the same time: a refresh token that comes twice ends the session. */
+export async function renewing<T>(path: string, now: () => number, work: () => Promise<T>): Promise<T> {
+  const lock = `${path}.lock`
+  while (!taken(lock)) {
+    if (now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? now()) > longest) freed(lock)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  try {
+    return await work()
+  } finally {
+    freed(lock)
+  }
+}
+
+function taken(lock: string): boolean {
+  try {
+    mkdirSync(lock)
+    return true
+  } catch (error) {
+    if ((error as { code?: string }).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function freed(lock: string): void {
+  try {
+    rmdirSync(lock)
+  } catch {
+    // Somebody else has freed it.
+  }
 }
 
 export function forgetSession(path: string): void {

@@ -1,7 +1,7 @@
 // Talking to a platform as somebody who has logged in.
 import type { Account, DeviceCode, Problem, SessionTokens } from '@svc/schemas'
 import { printable } from './printable.js'
-import { forgetSession, readSession, type SavedSession, saveSession } from './session-file.js'
+import { forgetSession, readSession, renewing, type SavedSession, saveSession } from './session-file.js'
 
 /** What a platform answered; `code` is its problem's, null where it is content. */
 interface Answer {
@@ -56,9 +56,17 @@ export async function awaitDecision(url: string, { device_code, interval }: Devi
 }
 
 /** The session of this user, with a token that is still good for a while; null when nobody has logged in, or it is over. */
-export async function liveSession(path: string, now: number): Promise<SavedSession | null> {
+export async function liveSession(path: string, now: () => number): Promise<SavedSession | null> {
+  const isGood = (session: SavedSession | null) => session === null || session.until - now() > 30_000
   const session = readSession(path)
-  if (session === null || session.until - now > 30_000) return session
+  if (isGood(session)) return session
+  return renewing(path, now, async () => {
+    const current = readSession(path)
+    return current === null || isGood(current) ? current : renewed(path, current, now())
+  })
+}
+
+async function renewed(path: string, session: SavedSession, now: number): Promise<SavedSession | null> {
   const { status, body, code } = await ask(session.url, '/auth/refresh', { refresh_token: session.refresh_token }, null)
   if (code === null) return saveSession(path, session.url, body as SessionTokens, now)
   // A platform that cannot answer now has not ended the session.

@@ -176,6 +176,11 @@ describe('svc login', () => {
     writeFileSync(path, before.replace(/"until": \d+/, '"until": 1'))
     expect((await run('whoami')).code).toBe(0)
     expect(readFileSync(path, 'utf8')).not.toBe(before)
+    // Several at once renew it once: a refresh token that came twice would end the session.
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/"until": \d+/, '"until": 1'))
+    const together = await Promise.all(Array.from({ length: 4 }, () => run('whoami')))
+    expect(together.map(({ code }) => code)).toEqual([0, 0, 0, 0])
+    expect((await run('whoami')).code).toBe(0)
     expect(await run('logout')).toMatchObject({ code: 0, stdout: 'logged out\n' })
     expect((await run('whoami')).code).toBe(1)
     expect(await run('login', '--url', 'http://127.0.0.1:1')).toMatchObject({

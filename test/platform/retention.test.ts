@@ -81,7 +81,11 @@ describe.skipIf(postgres === null)('keeping', () => {
   })
 
   it('takes out whole tasks that are over, and archives them first', async () => {
+    // From a time before events had leaves: no archive holds it.
+    sql(`insert into events (org_id, id, at, actor_kind, actor_id, kind, subject_kind, subject_id, data)
+      select org_id, 'evt_early', '2026-01-01T00:00:00Z', 'system', 'x', 'agent.registered', 'agent', 'x', '{}' from org_log`)
     const { prunes } = await prune()
+    expect(sql(`select count(*) from events where id = 'evt_early'`)).toBe('1')
     expect(prunes).toMatchObject([{ pruned_by: 'operator:local', legal_basis: 'retention of 184 days' }])
     // 20 steps, and the five events the log began with; its incident is open.
     expect(prunes[0]?.entries).toBe(20 + 5)
