@@ -16,7 +16,7 @@ import {
 } from '../store/members.js'
 import type { Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
-import { moveOffer, offerKinds } from './offer-moves.js'
+import { endOffersOf, moveOffer, offerKinds } from './offer-moves.js'
 
 /** Decides an offer that was made to this address. Rejects with NOT_FOUND for one that was made to another. */
 export async function decideOffer(
@@ -57,21 +57,24 @@ async function fulfil(
 ): Promise<void> {
   const member = await lockMembership(scope, tx, person_id)
   if (kind === 'invitation') {
-    if (member === null) await insertMember(scope, tx, now, person_id, role)
+    if (member !== null) throw new PlatformError('CONFLICT', 'you are a member already')
+    await insertMember(scope, tx, now, person_id, role)
     return joined(scope, tx, now, person_id, role)
   }
   if (member === null || member.is_suspended)
     throw new PlatformError('CONFLICT', 'whoever accepts this must be a member')
+  if (member.role === 'owner') throw new PlatformError('CONFLICT', 'the owner stays the owner until somebody else is')
   if (kind === 'successor') return
-  if (kind === 'handover') await handOver(scope, tx, person_id)
+  if (kind === 'handover') await handOver(scope, tx, now, person_id)
   else await setRole(scope, tx, person_id, role)
   await joined(scope, tx, now, person_id, role)
 }
 
 /** INVARIANT (one owner): the owner becomes an admin before somebody else becomes the owner. */
-export async function handOver(scope: Scope, tx: Transaction, person_id: string): Promise<void> {
+export async function handOver(scope: Scope, tx: Transaction, now: number, person_id: string): Promise<void> {
   const owner = await lockOwner(scope, tx)
   if (owner !== null) await setRole(scope, tx, owner, 'admin')
+  if (owner !== null) await endOffersOf(scope, tx, now, owner, 'admin')
   await setRole(scope, tx, person_id, 'owner')
 }
 

@@ -4,7 +4,7 @@ import type { Offer } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import type { Transaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
-import { lockOffer, setOfferState } from '../store/members.js'
+import { lockOffer, revokeOffersOf, setOfferState } from '../store/members.js'
 import type { Role } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 
@@ -47,6 +47,14 @@ export async function moveOffer(
   await setOfferState(scope, tx, id, to, new Date(now).toISOString())
   await noteOffer(scope, tx, now, `offer.${to}`, offer)
   return offer
+}
+
+/** INVARIANT (an offer is worth what its maker may): ends what somebody has offered and, in this role or none, may not. */
+export async function endOffersOf(scope: Scope, tx: Transaction, now: number, made_by: string, role: Role | null) {
+  const kinds = (Object.keys(offerKinds) as Offer['kind'][]).filter(
+    (kind) => role === null || !offerKinds[kind].by.includes(role),
+  )
+  await revokeOffersOf(scope, tx, made_by, kinds, new Date(now).toISOString())
 }
 
 /** What a move that is not possible answers. */

@@ -36,6 +36,9 @@ export async function makeOffer(platform: Platform, scope: Scope, request: Offer
       ...{ state: 'pending' as const, made_by: scope.actor.id, made_at: new Date(now).toISOString() },
       ...{ expires_at: new Date(now + week).toISOString(), decided_at: null },
     }
+    // Only what is sent counts, so that nobody runs out by mistakes.
+    platform.limits.by_inviter.take(scope.actor.id)
+    platform.limits.by_offered.take(email)
     if (!(await insertOffer(scope, tx, made)))
       throw new PlatformError('CONFLICT', 'this is offered to that address already')
     await noteOffer(scope, tx, now, 'offer.made', made)

@@ -16,6 +16,7 @@ import {
 import {
   insertRefreshUnscoped,
   insertSessionUnscoped,
+  lastWorkspaceUnscoped,
   revokeSessionUnscoped,
   spendLinkUnscoped,
   useRefreshUnscoped,
@@ -55,12 +56,13 @@ export interface Session {
   readonly refresh_token: string
 }
 
-/** Begins a session in the first workspace that is open to the person. */
+/** Begins a session where the person worked last, or in the first workspace that is open to them. */
 export async function beginSession(tx: Transaction, now: number, { person_id }: Person): Promise<Session> {
   const session_id = newId('ses', now)
   const workspaces = await workspacesOfUnscoped(tx, person_id)
   const open = workspaces.find(({ is_suspended }) => !is_suspended)
-  await insertSessionUnscoped(tx, now, { session_id, person_id, org_id: open?.org_id ?? null })
+  const org_id = (await lastWorkspaceUnscoped(tx, person_id)) ?? open?.org_id ?? null
+  await insertSessionUnscoped(tx, now, { session_id, person_id, org_id })
   return { person_id, session_id, refresh_token: await newRefresh(tx, now, session_id) }
 }
 

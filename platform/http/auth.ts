@@ -1,6 +1,6 @@
 // Who is calling: an API key, a person who has signed in, the operator with the token this install printed, or nobody.
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { PlatformError } from '../errors.js'
+import { onlyFor, PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
@@ -156,7 +156,7 @@ function refusePerson({ is_capped, is_suspended, role }: PersonPrincipal, roles:
   if (is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
   if (role === null)
     throw new PlatformError('FORBIDDEN', 'this account is no member of the workspace: switch to another')
-  if (!roles.includes(role)) throw new PlatformError('FORBIDDEN', `this needs one of the roles ${roles.join(', ')}`)
+  if (!roles.includes(role)) throw onlyFor(roles, role)
 }
 
 function cookieIn(header: string | undefined, name: string): string | null {

@@ -11,6 +11,7 @@ import * as keeping from './0006-keeping.js'
 import * as isolation from './0007-isolation.js'
 import * as access from './0008-access.js'
 import * as devices from './0009-devices.js'
+import * as lastWorkspace from './0010-last-workspace.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -22,6 +23,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0007-isolation', migration: isolation },
   { name: '0008-access', migration: access },
   { name: '0009-devices', migration: devices },
+  { name: '0010-last-workspace', migration: lastWorkspace },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

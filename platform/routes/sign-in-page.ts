@@ -65,7 +65,7 @@ export function signInPage(platform: Platform, { csrfOf }: Authentication): Rout
       show(response, 200, signedIn({ url: platform.url() }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'UNAUTHENTICATED') throw error
-      show(response, 401, refused({ words: 'You are not signed in: the link was used already, or is over.' }))
+      show(response, 401, refused({ words: 'This link was used already, or is over.' }))
     }
   })
   return router

@@ -1,10 +1,10 @@
 import type { OfferRequest, RoleChange, WorkspaceName } from '@svc/schemas'
 import { decideOffer } from '../commands/decide-offer.js'
-import { changeRole, leave, removeMember, suspend } from '../commands/members.js'
+import { leave, removeMember } from '../commands/leave.js'
+import { changeRole, suspend } from '../commands/members.js'
 import { makeOffer, revokeOffer } from '../commands/offers.js'
 import { promote } from '../commands/promote-workspace.js'
-import { addressOf } from '../commands/send-link.js'
-import { PlatformError } from '../errors.js'
+import { onlyFor, PlatformError } from '../errors.js'
 import { byPerson, type Call, type Reply, type Route } from '../http/route.js'
 import { withSnapshot, withUnscopedTransaction } from '../store/db.js'
 import { expireOffersUnscoped, readOffers, readOffersToUnscoped } from '../store/members.js'
@@ -86,11 +86,8 @@ export const workspaceRoutes: readonly Route[] = [
     ...{ method: 'post', path: '/offers', summary: 'Invite an address, or offer a member to administer or own' },
     ...{ body: 'offer-request', responses: { 201: 'offer' } },
     handle: async (call, scope) => {
-      const request = call.body as OfferRequest
-      call.platform.limits.by_inviter.take(personOf(call).person_id)
-      call.platform.limits.by_offered.take(addressOf(request.email))
       await expire(call)
-      return { status: 201, body: await makeOffer(call.platform, scope, request) }
+      return { status: 201, body: await makeOffer(call.platform, scope, call.body as OfferRequest) }
     },
   }),
   inWorkspace(admins, {
@@ -147,8 +144,7 @@ async function within(call: Call, roles: readonly Role[]): Promise<Scope> {
   if (found === undefined) throw new PlatformError('NOT_FOUND', 'no such workspace')
   if (is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
   if (found.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
-  if (!roles.includes(found.role))
-    throw new PlatformError('FORBIDDEN', `this needs one of the roles ${roles.join(', ')}`)
+  if (!roles.includes(found.role)) throw onlyFor(roles, found.role)
   return scopeOf(found.org_id, { kind: 'person', id: person_id })
 }
 

@@ -136,6 +136,21 @@ export async function revokeOffersTo(scope: Scope, tx: Transaction, email: strin
   )
 }
 
+/** Ends the open offers of these kinds that somebody has made. */
+export async function revokeOffersOf(
+  scope: Scope,
+  tx: Transaction,
+  made_by: string,
+  kinds: readonly Offer['kind'][],
+  at: string,
+): Promise<void> {
+  await tx.query(
+    `update offers set state = 'revoked', decided_at = $4 where org_id = $1 and made_by = $2 and kind = any($3::text[])
+       and (state = 'pending' or kind = 'successor' and state = 'accepted')`,
+    [scope.org_id, made_by, kinds, at],
+  )
+}
+
 export async function renameWorkspace(
   scope: Scope,
   tx: Transaction,

@@ -43,6 +43,17 @@ export async function insertSessionUnscoped(
   ])
 }
 
+/** Where the person worked last, as far as they still may. */
+export async function lastWorkspaceUnscoped(tx: Transaction, person_id: string): Promise<string | null> {
+  const [row] = await tx.query<{ org_id: string }>(
+    `select s.current_org as org_id from sessions s
+     join memberships m on m.org_id = s.current_org and m.person_id = s.person_id and m.suspended_at is null
+     where s.person_id = $1 order by s.made_at desc, s.session_id desc limit 1`,
+    [person_id],
+  )
+  return row?.org_id ?? null
+}
+
 export async function insertRefreshUnscoped(
   tx: Transaction,
   now: number,

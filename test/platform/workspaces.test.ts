@@ -232,9 +232,22 @@ describe('an offer', () => {
     const good = (await offer(owner, path, { kind: 'handover', email: next.email })).body
     expect((await next.call('POST', `/auth/offers/${good.id}/accept`)).status).toBe(200)
     const refused = await thief.call<Problem>('POST', `/auth/offers/${stale.id}/accept`)
-    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('any more')])
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('`revoked`')])
+    const { offers } = (await thief.call<OfferList>('GET', '/auth/offers')).body
+    expect(offers.filter(({ state }) => state === 'pending')).toEqual([])
     // Nor does the one who agreed to follow the old owner follow the new one.
     expect((await next.call('POST', `${path}/leave`)).status).toBe(409)
+    expect((await rolesIn(next, path))[0]).toEqual([next.email, 'owner'])
+  })
+
+  it('never makes an owner less than that', async () => {
+    const { owner, path, org_id } = await shared()
+    const next = await somebody()
+    await join(owner, next, org_id, 'member')
+    const admin = (await offer(owner, path, { kind: 'admin', email: next.email })).body
+    const handover = (await offer(owner, path, { kind: 'handover', email: next.email })).body
+    expect((await next.call('POST', `/auth/offers/${handover.id}/accept`)).status).toBe(200)
+    expect((await next.call('POST', `/auth/offers/${admin.id}/accept`)).status).toBe(409)
     expect((await rolesIn(next, path))[0]).toEqual([next.email, 'owner'])
   })
 
@@ -285,6 +298,21 @@ describe('suspension', () => {
     expect((await admin.call('POST', `${path}/members/usr_nobody/suspend`)).status).toBe(404)
     expect((await owner.call('POST', `${path}/members/${admin.id}/remove`)).status).toBe(204)
     expect((await admin.call<Problem>('GET', '/api/v1/agents')).body.detail).toContain('no member')
+  })
+})
+
+describe('whoever signs in again', () => {
+  it('goes on in the workspace they worked in last, while they may', async () => {
+    const { owner, path, org_id } = await shared()
+    const guest = await somebody()
+    await join(owner, guest, org_id, 'member')
+    const again = async () => {
+      now += 300_000
+      return (await (await signedIn(platform, mails, guest.email)).me()).current_workspace
+    }
+    expect(await again()).toBe(org_id)
+    expect((await owner.call('POST', `${path}/members/${guest.id}/suspend`)).status).toBe(204)
+    expect(await again()).toBe(guest.org_id)
   })
 })
 

@@ -1,0 +1,55 @@
+// Going out of a workspace, by oneself or by others.
+import { PlatformError } from '../errors.js'
+import type { Platform } from '../platform.js'
+import { type Transaction, withUnscopedTransaction } from '../store/db.js'
+import { acceptedSuccessor, deleteMember, lockMembership, revokeOffersTo, workspaceKind } from '../store/members.js'
+import { findPersonUnscoped, type Role, readPersonUnscoped } from '../store/people.js'
+import type { Scope } from '../store/scope.js'
+import { handOver } from './decide-offer.js'
+import { actAs, admins, noteMember, other } from './members.js'
+import { endOffersOf } from './offer-moves.js'
+
+const everybody: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
+
+/** Takes somebody out of the workspace. */
+export async function removeMember({ db, clock }: Platform, scope: Scope, person_id: string): Promise<void> {
+  const now = clock()
+  await withUnscopedTransaction(db, async (tx) => {
+    await actAs(scope, tx, admins)
+    await other(scope, tx, person_id)
+    await goes(scope, tx, now, person_id)
+    await noteMember(scope, tx, now, 'member.removed', person_id, {})
+  })
+}
+
+/** Leaves. The owner only where somebody has agreed to follow: the last way in is never removed. */
+export async function leave({ db, clock }: Platform, scope: Scope, person_id: string): Promise<void> {
+  const now = clock()
+  await withUnscopedTransaction(db, async (tx) => {
+    if ((await workspaceKind(scope, tx)) === 'personal')
+      throw new PlatformError('CONFLICT', 'this is your personal workspace: nobody else could open it')
+    const { role } = await actAs(scope, tx, everybody)
+    if (role === 'owner') await giveToSuccessor(scope, tx, now, person_id)
+    await goes(scope, tx, now, person_id)
+    await noteMember(scope, tx, now, 'member.left', person_id, {})
+  })
+}
+
+/** Takes somebody out, with what was offered to them and by them. */
+async function goes(scope: Scope, tx: Transaction, now: number, person_id: string): Promise<void> {
+  const person = await readPersonUnscoped(tx, person_id)
+  await deleteMember(scope, tx, person_id)
+  await revokeOffersTo(scope, tx, person?.email ?? '', new Date(now).toISOString())
+  await endOffersOf(scope, tx, now, person_id, null)
+}
+
+/** Rejects with CONFLICT where nobody has agreed to follow. */
+async function giveToSuccessor(scope: Scope, tx: Transaction, now: number, owner: string): Promise<void> {
+  const named = await acceptedSuccessor(scope, tx, owner)
+  const successor = named === null ? null : await findPersonUnscoped(tx, named.email)
+  const next = successor === null ? null : await lockMembership(scope, tx, successor.person_id)
+  if (next === null || next.is_suspended)
+    throw new PlatformError('CONFLICT', 'hand the workspace over first, or name a successor who accepts')
+  await handOver(scope, tx, now, next.person_id)
+  await noteMember(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
+}
