@@ -15,7 +15,7 @@ import { createPartitions } from './ingest/partitions.js'
 import { createRulebook } from './ingest/rulebook.js'
 import { createIngest } from './ingest/writer.js'
 import { type Anchor, createAnchors, parseAnchor, type Surroundings } from './log/anchors/anchor.js'
-import { createBundles } from './log/bundles.js'
+import { createBundles, removeLeftBundles } from './log/bundles.js'
 import { startCheckpoints } from './log/checkpoints.js'
 import { startRetention } from './log/retention.js'
 import { openSigner } from './log/signer.js'
@@ -89,8 +89,9 @@ export async function createPlatform(
     })
     const { log_host } = checkpoints
     const bundling = { db, clock, log_host, signManifest: signer.signManifest }
-    const listener = createServer()
+    const listener = createServer({ requestTimeout: longestRequest })
     const bundles = createBundles(checkpoints.own ? bundling : null)
+    await removeLeftBundles(Date.now())
     const { verifierOf } = signer
     const { archive_dir, archive_entries } = config
     const keeping = { db, clock, logger, bundles, log_host, verifierOf, archive_dir, archive_entries }
@@ -158,6 +159,9 @@ function anchorAt(text: string, around: Surroundings): Anchor {
     `SVC_ANCHORS holds \`${text}\`, which is none of file:FOLDER, git:FOLDER and https://…`,
   )
 }
+
+/** How long a request may take to arrive, ms: 8 MiB over a slow line. */
+const longestRequest = 60_000
 
 /** Whether only this machine can reach the platform. */
 export function isLoopback({ host }: Config): boolean {

@@ -1,4 +1,5 @@
 // API keys (platform.md §5): they belong to the workspace, not to whoever made them, and their secret is shown once.
+import { parseTimestamp } from '@svc/engine'
 import type { ApiKey, ApiKeyRequest, MadeApiKey } from '@svc/schemas'
 import { newApiKey } from '../credentials.js'
 import { invalid, PlatformError } from '../errors.js'
@@ -14,12 +15,12 @@ import type { Scope } from '../store/scope.js'
 export async function makeKey({ db, clock }: Platform, scope: Scope, request: ApiKeyRequest): Promise<MadeApiKey> {
   const now = clock()
   const { name, scopes = ['ingest', 'read'], expires_at = null } = request
-  if (expires_at !== null && Date.parse(expires_at) <= now)
-    throw invalid([{ path: 'expires_at', message: 'this is in the past' }])
+  const until = expires_at === null ? null : parseTimestamp(expires_at)
+  if (until !== null && until <= now) throw invalid([{ path: 'expires_at', message: 'this is in the past' }])
   const key = newApiKey()
   const api_key: ApiKey = {
     ...{ id: newId('key', now), name, scopes, created_at: new Date(now).toISOString() },
-    ...{ expires_at: expires_at === null ? null : new Date(expires_at).toISOString() },
+    ...{ expires_at: until === null ? null : new Date(until).toISOString() },
     ...{ revoked_at: null, last_used_at: null },
   }
   await withTransaction(db, scope, async (tx) => {

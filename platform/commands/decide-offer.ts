@@ -11,17 +11,20 @@ import {
   lockMembership,
   lockOffer,
   lockOwner,
+  revokeOffersTo,
   setRole,
   workspaceKind,
 } from '../store/members.js'
-import type { Role } from '../store/people.js'
+import type { Person, Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
 import { endOffersOf, moveOffer, offerKinds } from './offer-moves.js'
+
+export type Addressee = Pick<Person, 'person_id' | 'email'>
 
 /** Decides an offer that was made to this address. Rejects with NOT_FOUND for one that was made to another. */
 export async function decideOffer(
   { db, clock }: Platform,
-  person: { readonly person_id: string; readonly email: string },
+  person: Addressee,
   id: string,
   move: 'accept' | 'decline',
 ): Promise<Offer> {
@@ -36,7 +39,7 @@ export async function decideOffer(
     await workspaceKind(scope, tx)
     const offer = await moveOffer(scope, tx, now, id, move)
     if (move === 'accept') await refuseStale(scope, tx, offer)
-    if (move === 'accept') await fulfil(scope, tx, now, offer, person.person_id)
+    if (move === 'accept') await fulfil(scope, tx, now, offer, person)
     return (await lockOffer(scope, tx, id)) as Offer
   })
 }
@@ -53,7 +56,7 @@ async function fulfil(
   tx: Transaction,
   now: number,
   { kind, role }: Offer,
-  person_id: string,
+  { person_id, email }: Addressee,
 ): Promise<void> {
   const member = await lockMembership(scope, tx, person_id)
   if (kind === 'invitation') {
@@ -65,13 +68,20 @@ async function fulfil(
     throw new PlatformError('CONFLICT', 'whoever accepts this must be a member')
   if (member.role === 'owner') throw new PlatformError('CONFLICT', 'the owner stays the owner until somebody else is')
   if (kind === 'successor') return
-  if (kind === 'handover') await handOver(scope, tx, now, person_id)
+  if (kind === 'handover') await handOver(scope, tx, now, { person_id, email })
   else await setRole(scope, tx, person_id, role)
   await joined(scope, tx, now, person_id, role)
 }
 
 /** INVARIANT (one owner): the owner becomes an admin before somebody else becomes the owner. */
-export async function handOver(scope: Scope, tx: Transaction, now: number, person_id: string): Promise<void> {
+export async function handOver(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  { person_id, email }: Addressee,
+): Promise<void> {
+  await revokeOffersTo(scope, tx, email, new Date(now).toISOString())
+
   const owner = await lockOwner(scope, tx)
   if (owner !== null) await setRole(scope, tx, owner, 'admin')
   if (owner !== null) await endOffersOf(scope, tx, now, owner, 'admin')

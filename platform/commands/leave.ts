@@ -48,8 +48,8 @@ async function giveToSuccessor(scope: Scope, tx: Transaction, now: number, owner
   const named = await acceptedSuccessor(scope, tx, owner)
   const successor = named === null ? null : await findPersonUnscoped(tx, named.email)
   const next = successor === null ? null : await lockMembership(scope, tx, successor.person_id)
-  if (next === null || next.is_suspended)
+  if (successor === null || next === null || next.is_suspended)
     throw new PlatformError('CONFLICT', 'hand the workspace over first, or name a successor who accepts')
-  await handOver(scope, tx, now, next.person_id)
+  await handOver(scope, tx, now, successor)
   await noteMember(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
 }

@@ -1,10 +1,17 @@
 // What happens to members of a workspace besides offers: another role, and suspension.
 import { onlyFor, PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
-import { type Transaction, withTransaction } from '../store/db.js'
+import { type Transaction, withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
-import { lockMembership, type Membership, setRole, setSuspended, workspaceKind } from '../store/members.js'
-import type { Role } from '../store/people.js'
+import {
+  lockMembership,
+  type Membership,
+  revokeOffersTo,
+  setRole,
+  setSuspended,
+  workspaceKind,
+} from '../store/members.js'
+import { type Role, readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import { endOffersOf } from './offer-moves.js'
 
@@ -37,12 +44,15 @@ export async function changeRole(
   person_id: string,
   role: 'member' | 'auditor',
 ): Promise<void> {
-  await withTransaction(db, scope, async (tx) => {
+  // People are known by address across workspaces, and their offers are theirs by it.
+  await withUnscopedTransaction(db, async (tx) => {
     await actAs(scope, tx, admins)
     const before = await other(scope, tx, person_id)
     if (before.role === role) return
     await setRole(scope, tx, person_id, role)
     await endOffersOf(scope, tx, clock(), person_id, role)
+    const person = await readPersonUnscoped(tx, person_id)
+    await revokeOffersTo(scope, tx, person?.email ?? '', new Date(clock()).toISOString())
     await noteMember(scope, tx, clock(), 'member.role_changed', person_id, { from: before.role, to: role })
   })
 }

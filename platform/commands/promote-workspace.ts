@@ -4,10 +4,13 @@ import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { renameWorkspace, workspaceKind } from '../store/members.js'
-import { readPersonUnscoped } from '../store/people.js'
+import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import { makeWorkspace } from './make-workspace.js'
 import { actAs } from './members.js'
+
+/** Shared workspaces of one person: each has a log of its own, which is signed for hourly. */
+const mostOwned = 20
 
 /** Everything in it stays, and its owner gets a fresh personal one. Rejects with INVALID_TRANSITION for one that is shared. */
 export async function promote({ db, clock }: Platform, scope: Scope, person_id: string, name: string): Promise<void> {
@@ -17,6 +20,12 @@ export async function promote({ db, clock }: Platform, scope: Scope, person_id: 
     await actAs(scope, tx, ['owner'])
     if ((await workspaceKind(scope, tx)) !== 'personal')
       throw new PlatformError('INVALID_TRANSITION', 'the workspace is `shared`, and cannot be promoted again')
+    const own = (await workspacesOfUnscoped(tx, person_id)).filter(({ role }) => role === 'owner')
+    if (own.length > mostOwned)
+      throw new PlatformError(
+        'CONFLICT',
+        `nobody owns more than ${mostOwned} shared workspaces: hand one over, or leave one`,
+      )
     await renameWorkspace(scope, tx, { name, kind: 'shared' })
     const event = { kind: 'workspace.promoted', subject_kind: 'workspace', subject_id: scope.org_id, data: { name } }
     await recordEvents(scope, tx, now, [event])

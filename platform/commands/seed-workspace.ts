@@ -4,7 +4,7 @@ import type { Credentials } from '../credentials.js'
 import { newId } from '../ids.js'
 import { type Database, type Transaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
-import { findKeyUnscoped, firstOrganizationUnscoped, insertKeyUnscoped, keyHash } from '../store/organizations.js'
+import { firstOrganizationUnscoped, insertKeyUnscoped, isSpentUnscoped, keyHash } from '../store/organizations.js'
 import {
   findPersonUnscoped,
   hasOwnerUnscoped,
@@ -48,7 +48,7 @@ async function giveOwner(tx: Transaction, now: number, org_id: string, email: st
 
 async function admitKey(tx: Transaction, now: number, org_id: string, name: string, key: string): Promise<void> {
   const hash = keyHash(key)
-  if ((await findKeyUnscoped(tx, hash)) !== null) return
+  if (await isSpentUnscoped(tx, hash)) return
   const key_id = newId('key', now)
   await insertKeyUnscoped(tx, now, { org_id, key_id, hash, name })
   await note(tx, now, org_id, { kind: 'api_key.created', subject_kind: 'api_key', subject_id: key_id })

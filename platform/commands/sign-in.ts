@@ -40,13 +40,16 @@ export async function signIn(platform: Platform, secret: string): Promise<Sessio
   return tokensOf(platform, session)
 }
 
-/** Somebody new, with a workspace of their own; beyond the cap they wait. */
+/** Somebody new, with a workspace of their own; beyond the cap they wait, and get it when they are released. */
 async function signUp({ config }: Platform, tx: Transaction, now: number, email: string): Promise<Person> {
   const count = await countPeopleUnscoped(tx)
+  // Somebody may have come in by another link while this one waited.
+  const known = await findPersonUnscoped(tx, email)
+  if (known !== null) return known
   const is_capped = config.registration_cap !== null && count >= config.registration_cap
   const person = { person_id: newId('usr', now), email, name: email.split('@')[0] ?? email, is_capped }
   await insertPersonUnscoped(tx, now, person)
-  await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
+  if (!is_capped) await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
   return person
 }
 

@@ -13,7 +13,7 @@ import { healthRouter } from '../routes/health.js'
 import { signInPage } from '../routes/sign-in-page.js'
 import { routes } from '../routes/table.js'
 import { type Authentication, createAuthentication, type Principal } from './auth.js'
-import { networkOf } from './client.js'
+import { networkOf, refuseStrangers } from './client.js'
 import { pageStyle } from './page-style.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
@@ -73,24 +73,42 @@ function identify({ logger, clock }: Platform) {
   }
 }
 
+/** How long somebody is taken for who they were when their request began, ms. */
+const longestKnown = 1000
+/** How long a download may stand still, ms. */
+const longestPause = 60_000
 const largestBody = 1024 * 1024
 const largestBatch = 8 * 1024 * 1024
 const readBody = express.raw({ type: () => true, limit: largestBody, inflate: false })
+const readSmall = express.raw({ type: () => true, limit: 10 * 1024, inflate: false })
 const readBatch = express.raw({ type: () => true, limit: largestBatch, inflate: false })
 
 function serve(app: Express, platform: Platform, authenticate: Authentication['authenticate'], route: Route): void {
   const checkQuery = queryCheck(route.query ?? {}, route.required)
   const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
-  const admit = async (request: Request, response: Response, next: NextFunction) => {
-    refuseUnprintable(request)
+  const known = (request: Request) => {
     const { authorization, cookie } = request.headers
     const sender = { authorization, cookie, csrf: request.get('x-csrf-token'), changes: route.method !== 'get' }
-    response.locals.principal = await authenticate(sender, route.access)
+    return authenticate(sender, route.access)
+  }
+  const isOpen = route.access.kinds.includes('nobody')
+  const admit = async (request: Request, response: Response, next: NextFunction) => {
+    refuseUnprintable(request)
+    if (isOpen) {
+      // Before anything of it is read, so that what is refused counts as well.
+      platform.limits[route.limit ?? 'by_address'].take(networkOf(request))
+      refuseStrangers(platform, request)
+    }
+    response.locals.principal = await known(request)
+    response.locals.known_at = platform.clock()
     next()
   }
-  const steps = route.body === undefined ? [] : [mediaType(route), route.lines ? readBatch : readBody]
+  const read = route.lines ? readBatch : isOpen ? readSmall : readBody
+  const steps = route.body === undefined ? [] : [mediaType(route), read]
   app[route.method](path, admit, ...steps, async (request: Request, response: Response) => {
-    const principal = response.locals.principal as Principal
+    // Whoever takes their time to send a body may have lost what they were let in by.
+    const isLate = platform.clock() - Number(response.locals.known_at) > longestKnown
+    const principal = isLate ? await known(request) : (response.locals.principal as Principal)
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const body = route.body === undefined || route.lines ? null : validated(route.body, readJson(raw))
     const reply = await route.handle({
@@ -124,6 +142,7 @@ function mediaType(route: Route) {
 
 function send(response: Response, { status, body, headers: extra }: Reply): void {
   response.status(status)
+  response.setHeader('cache-control', 'no-store')
   for (const [name, value] of Object.entries(extra ?? {})) response.setHeader(name, value)
   if (body === undefined) {
     response.end()
@@ -143,6 +162,8 @@ async function sendFile(response: Response, { path, type, name, discard }: Reply
     response.setHeader('content-length', size)
     response.setHeader('content-disposition', `attachment; filename="${name}"`)
     response.setHeader('cache-control', 'no-store')
+    // Whoever stops reading must not keep the file here.
+    response.setTimeout(longestPause, () => response.destroy())
     await pipeline(createReadStream(path), response).catch(() => response.destroy())
   } finally {
     await discard()

@@ -51,6 +51,8 @@ export interface Route {
   readonly query?: Readonly<Record<string, JsonMap>>
   /** Query parameters that must be there. */
   readonly required?: readonly string[]
+  /** What counts requests of nobody in particular; `by_address` unless said otherwise. */
+  readonly limit?: 'by_poller'
   /** True where the header `Idempotency-Key` is honoured. */
   readonly idempotent?: true
   readonly responses: Readonly<Record<number, SchemaName | null>>

@@ -4,6 +4,8 @@ import { documents, type SchemaName } from '@svc/schemas'
 import { type FieldError, invalid, PlatformError } from '../errors.js'
 
 const checker = createChecker(Object.values(documents))
+/** Fields that an answer names as wrong; nobody mends more at once. */
+const mostErrors = 50
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Reads a JSON body. Throws MALFORMED naming line and column. */
@@ -53,7 +55,7 @@ export function validated<T>(name: SchemaName, value: unknown): T {
 
 /** Turns the findings of a check into an error, or passes the value on. */
 export function checked<T>(problems: readonly SchemaProblem[], value: unknown): T {
-  if (problems.length > 0) throw invalid(problems.map(fieldError))
+  if (problems.length > 0) throw invalid(problems.slice(0, mostErrors).map(fieldError))
   return value as T
 }
 

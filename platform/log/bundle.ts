@@ -1,6 +1,7 @@
 // Making a proof bundle (log.md §6): one period of a log with everything it takes to check it offline.
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
@@ -202,6 +203,8 @@ async function assemble(
     },
     createWriteStream(path, { mode: 0o600 }),
   )
+  // What is packed need not stand there twice.
+  for (const { path: own } of packed) await rm(own, { force: true })
   return path
 }
 

@@ -1,7 +1,7 @@
 // Taking out what is older than it is kept (log.md §7): into a bundle first, which must verify, and only then out of the log.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { copyFile, mkdir, open, rename } from 'node:fs/promises'
+import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseTrustPolicy, verifyBundle } from '@svc/engine'
 import type { Prune } from '@svc/schemas'
@@ -42,6 +42,8 @@ export interface Retention {
 
 const day = 86_400_000
 const hour = 3_600_000
+/** Entries that are archived together however long they are. */
+const fewestEntries = 1000
 /** Any number that only this program locks. */
 const pruningLock = 7_283_003
 
@@ -74,8 +76,14 @@ async function pruned(parts: RetentionParts, scope: Scope, cutoff: (oldest: numb
   if (plan === null) return
   // All of them first: while a prune is not signed for, no bundle can be made.
   const archived: Archived[] = []
-  for (const { from, before } of plan.periods)
-    archived.push({ ...(await archive(parts, scope, plan.origin, from, before)), before })
+  try {
+    for (const { from, before } of plan.periods)
+      archived.push({ ...(await archive(parts, scope, plan.origin, from, before)), before })
+  } catch (error) {
+    const isTooLarge = error instanceof PlatformError && error.code === 'TOO_LARGE'
+    if (!isTooLarge || parts.archive_entries < fewestEntries) throw error
+    return pruned({ ...parts, archive_entries: Math.floor(parts.archive_entries / 8) }, scope, cutoff)
+  }
   // What was held until now is in an archive already.
   if (plan.last !== null) archived.push({ ...plan.last, before: plan.oldest })
   for (const one of archived) await takeOut(parts, scope, now, one, `retention of ${plan.days} days`)
@@ -139,7 +147,7 @@ async function takeOut({ db }: RetentionParts, scope: Scope, now: number, archiv
 /** Writes the bundle of the period to the archive and forces it to disk. Rejects with CONFLICT when it does not verify. */
 async function archive(parts: RetentionParts, scope: Scope, origin: string, from: number | null, before: string) {
   const { bundles, archive_dir, verifierOf } = parts
-  const made = await bundles.make(scope, { from, to: Date.parse(before), since: null })
+  const made = await bundles.archive(scope, { from, to: Date.parse(before), since: null })
   try {
     const { value: policy } = parseTrustPolicy(`log ${verifierOf(origin)}\n`)
     const { valid, findings } = await verifyBundle({ path: made.path, policy, since: null })
@@ -158,9 +166,14 @@ async function archive(parts: RetentionParts, scope: Scope, origin: string, from
 async function keep(path: string, folder: string, name: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const draft = join(folder, `${name}.part`)
-  await copyFile(path, draft)
-  await forced(draft)
-  await rename(draft, join(folder, name))
+  try {
+    await copyFile(path, draft)
+    await forced(draft)
+    await rename(draft, join(folder, name))
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
   if (process.platform !== 'win32') await forced(folder)
 }
 

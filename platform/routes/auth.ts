@@ -18,9 +18,8 @@ export const authRoutes: readonly Route[] = [
     access: byNobody,
     body: 'magic-link-request',
     responses: { 202: null },
-    handle: async ({ platform, body, address }) => {
+    handle: async ({ platform, body }) => {
       const { email } = body as MagicLinkRequest
-      platform.limits.by_address.take(address)
       platform.limits.by_mailbox.take(addressOf(email))
       await sendLink(platform, email)
       return { status: 202 }
@@ -34,8 +33,7 @@ export const authRoutes: readonly Route[] = [
     access: byNobody,
     body: 'magic-link',
     responses: { 200: 'session-tokens' },
-    handle: async ({ platform, body, address }) => {
-      platform.limits.by_address.take(address)
+    handle: async ({ platform, body }) => {
       return { status: 200, body: await signIn(platform, (body as MagicLink).token) }
     },
   },
@@ -47,8 +45,7 @@ export const authRoutes: readonly Route[] = [
     access: byNobody,
     body: 'refresh-request',
     responses: { 200: 'session-tokens' },
-    handle: async ({ platform, body, address }) => {
-      platform.limits.by_address.take(address)
+    handle: async ({ platform, body }) => {
       return { status: 200, body: await refresh(platform, (body as RefreshRequest).refresh_token) }
     },
   },

@@ -50,6 +50,7 @@ export function devicePage(platform: Platform, { authenticate, csrfOf }: Authent
     refuseStrangers(platform, request)
     const { user_code, decision, csrf } = (request.body ?? {}) as Readonly<Record<string, unknown>>
     const person = await personIn(request, typeof csrf === 'string' ? csrf : '')
+    if (person?.is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
     if (person === null) throw new PlatformError('FORBIDDEN', 'open the page again, and decide there')
     platform.limits.by_person.take(person.person_id)
     try {

@@ -1,5 +1,6 @@
 import type { DeviceDecision, DeviceTokenRequest } from '@svc/schemas'
 import { askDevice, beginDevice, decideDevice } from '../commands/device.js'
+import { PlatformError } from '../errors.js'
 import { byNobody, byPerson, type Route } from '../http/route.js'
 import { personOf } from './auth.js'
 
@@ -10,10 +11,7 @@ export const deviceRoutes: readonly Route[] = [
     ...{ method: 'post', path: '/auth/device/code', summary: 'Begin to let a program in: a code for a person to type' },
     ...{ tag, access: byNobody, body: 'device-request' },
     responses: { 200: 'device-code' },
-    handle: async ({ platform, address }) => {
-      platform.limits.by_address.take(address)
-      return { status: 200, body: await beginDevice(platform) }
-    },
+    handle: async ({ platform }) => ({ status: 200, body: await beginDevice(platform) }),
   },
   {
     ...{
@@ -25,17 +23,19 @@ export const deviceRoutes: readonly Route[] = [
     },
     body: 'device-token-request',
     responses: { 200: 'session-tokens' },
-    handle: async ({ platform, body, address }) => {
-      platform.limits.by_poller.take(address)
-      return { status: 200, body: await askDevice(platform, (body as DeviceTokenRequest).device_code) }
-    },
+    limit: 'by_poller',
+    handle: async ({ platform, body }) => ({
+      status: 200,
+      body: await askDevice(platform, (body as DeviceTokenRequest).device_code),
+    }),
   },
   {
     ...{ method: 'post', path: '/auth/device/decision', summary: 'Let the program in that shows this code, or do not' },
     ...{ tag, access: byPerson, body: 'device-decision' },
     responses: { 204: null },
     handle: async (call) => {
-      const { person_id } = personOf(call)
+      const { person_id, is_capped } = personOf(call)
+      if (is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
       const { user_code, decision } = call.body as DeviceDecision
       call.platform.limits.by_person.take(person_id)
       await decideDevice(call.platform, person_id, user_code, decision === 'approve')

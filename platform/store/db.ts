@@ -107,10 +107,13 @@ function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: n
  * embedded database needs no more: its connections are one session, which its own lock would never keep apart.
  */
 function exclusion(knex: Knex, shared: boolean): Database['exclusively'] {
-  let last: Promise<unknown> = Promise.resolve()
+  const last = new Map<number, Promise<unknown>>()
   return (lock, work) => {
-    const turn = last.then(() => (shared ? holding(knex, lock, work) : work()))
-    last = turn.catch(() => undefined)
+    const turn = (last.get(lock) ?? Promise.resolve()).then(() => (shared ? holding(knex, lock, work) : work()))
+    last.set(
+      lock,
+      turn.catch(() => undefined),
+    )
     return turn
   }
 }
@@ -190,9 +193,12 @@ function transactionOn(connection: pg.Client): Transaction {
   }
 }
 
+/** How long one may wait for another of the same organization before it is told to come back, ms. */
+const longestLock = 20_000
+
 /** INVARIANT (isolation): until the transaction ends, the database shows and takes rows of this organization only. */
 function asTenant({ org_id }: Scope): string {
-  return `set local role svc_app; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`
+  return `set local role svc_app; set local lock_timeout = '${longestLock}ms'; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`
 }
 
 function checkedOrg(org_id: string): string {
@@ -208,10 +214,10 @@ function away(cause: unknown): PlatformError {
   return new PlatformError('UNAVAILABLE', 'the database is away: try again', { cause })
 }
 
-/** Errors that say the connection or the server is gone, or cannot take more: SQLSTATE classes 08, 53, 57P and Node's own. */
+/** Errors that say the connection or the server is gone, or cannot take more: SQLSTATE classes 08, 53, 57P, a lock that is not freed, and Node's own. */
 function isAway(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string }
-  if (/^(08|53|57P0)/.test(code ?? '')) return true
+  if (/^(08|53|57P0|55P03)/.test(code ?? '')) return true
   if (/^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(code ?? '')) return true
   return /Connection terminated|connection error|not queryable|timeout acquiring a connection/i.test(message ?? '')
 }

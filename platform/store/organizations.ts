@@ -27,6 +27,11 @@ export async function findKeyUnscoped(tx: Transaction, hash: Uint8Array): Promis
   return row === undefined || row.key_id === null ? null : row
 }
 
+/** Whether a key is or once was opened by this secret: one that was rolled or revoked does not come back. */
+export async function isSpentUnscoped(tx: Transaction, hash: Uint8Array): Promise<boolean> {
+  return (await tx.query('select 1 from api_keys where key_hash = $1 or first_key_hash = $1', [hash])).length > 0
+}
+
 /** Writes down that the key was used. */
 export async function touchKeyUnscoped(tx: Transaction, { org_id, key_id }: KeyRow, now: number): Promise<void> {
   const at = new Date(now).toISOString()

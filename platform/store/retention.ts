@@ -19,7 +19,7 @@ export async function setRetentionDays(scope: Scope, tx: Transaction, days: numb
 
 /**
  * The places below `end` that may go, as ranges: whole tasks that have no later entry, and what is no step, but for what
- * says why something else is gone, incidents that are not closed, and whatever is held.
+ * says why something else is gone, incidents that are not closed, and whatever is held, with what tells of it.
  */
 export async function prunablePlaces(scope: Scope, tx: Transaction, end: number): Promise<Places[]> {
   const { all, tasks } = await heldTasks(scope, tx)
@@ -29,9 +29,15 @@ export async function prunablePlaces(scope: Scope, tx: Transaction, end: number)
        select e.log_index from log_entries e join task_heads h on h.org_id = e.org_id and h.task_id = e.task_id
          where e.org_id = $1 and e.log_index < $2 and h.last_log_index < $2 and not e.task_id = any($3::text[])
        union all
-       select r.log_index from log_records r left join incidents i on i.org_id = r.org_id and i.id = r.subject_id
+       select r.log_index from log_records r
+         left join events v on r.type = 'event' and v.org_id = r.org_id and v.id = r.subject_id
+         left join incidents i on i.org_id = r.org_id and i.id = case when r.type = 'incident' then r.subject_id
+           when v.subject_kind = 'incident' then v.subject_id end
          where r.org_id = $1 and r.log_index < $2 and r.type in ('event', 'incident')
            and (i.id is null or i.state in ('resolved', 'ignored')) and (i.task_id is null or not i.task_id = any($3::text[]))
+           and (v.subject_kind = 'task' and v.subject_id = any($3::text[])) is not true
+           and not exists (select 1 from holds h where h.org_id = r.org_id and v.subject_kind = 'hold' and h.id = v.subject_id
+             and h.released_at is null)
      ), islands as (select log_index, log_index - row_number() over (order by log_index) as island from places)
      select min(log_index)::bigint as first, max(log_index)::bigint as last from islands group by island order by 1`,
     [scope.org_id, end, tasks],

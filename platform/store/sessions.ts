@@ -98,6 +98,14 @@ export async function setSessionOrgUnscoped(tx: Transaction, session_id: string,
   await tx.query('update sessions set current_org = $2 where session_id = $1', [session_id, org_id])
 }
 
+/** Sessions that work nowhere work here from now on. */
+export async function placeSessionsUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
+  await tx.query('update sessions set current_org = $2 where person_id = $1 and current_org is null', [
+    person_id,
+    org_id,
+  ])
+}
+
 export interface LiveSession {
   readonly org_id: string | null
   readonly is_capped: boolean
