@@ -27,7 +27,8 @@ import { createTargets } from './outgoing/targets.js'
 import type { Platform } from './platform.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys } from './secrets/encryption-key.js'
-import { openDatabase } from './store/db.js'
+import { openDatabase, withUnscopedTransaction } from './store/db.js'
+import { isMemberUnscoped } from './store/people.js'
 import { version } from './version.js'
 
 export { type Config, readConfig } from './config.js'
@@ -40,7 +41,8 @@ export interface RunningPlatform {
   readonly credentials: Credentials
   readonly database: 'pglite' | 'postgresql'
   /** Signs the owner of the first workspace in, once, within 15 minutes; the listener must be listening. */
-  readonly ownerLink: () => Promise<string>
+  /** A sign-in link for whoever is to own the first workspace; null once they are not in it any more. */
+  readonly ownerLink: () => Promise<string | null>
   /** Stops accepting, answers what has been accepted, then lets go of the database. */
   readonly close: () => Promise<void>
 }
@@ -126,7 +128,11 @@ export async function createPlatform(
       await outgoing.close()
       await db.close()
     }
-    const ownerLink = () => makeLink(db, clock(), platform.url(), config.owner_email)
+    const ownerLink = async () => {
+      const { owner_email } = config
+      const isIn = await withUnscopedTransaction(db, (tx) => isMemberUnscoped(tx, operator_org, owner_email))
+      return isIn ? makeLink(db, clock(), platform.url(), owner_email) : null
+    }
     return { listener, credentials, database: db.kind, ownerLink, close }
   } catch (error) {
     await db.close()
@@ -175,6 +181,7 @@ function createLimits({ key, address, mailbox }: RateLimits, clock: () => number
     by_address: createLimit(address, quarter, clock),
     by_person: createLimit(10, quarter, clock),
     by_offered: createLimit(mailbox, quarter, clock),
+    by_mailbox_offers: createLimit(mailbox * 2, quarter, clock),
     by_inviter: createLimit(mailbox * 10, quarter, clock),
     by_poller: createLimit(address * 10, quarter, clock),
     by_key: createLimit(key, 60, clock),

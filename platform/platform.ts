@@ -37,8 +37,10 @@ export interface Limits {
   readonly by_address: Limit
   /** Codes of devices that a person tries. */
   readonly by_person: Limit
-  /** Mails about offers to one mailbox, so that they do not stop its sign-in links. */
+  /** Offers of one workspace to one mailbox. */
   readonly by_offered: Limit
+  /** Mails about offers to one mailbox, which do not stop its sign-in links. */
+  readonly by_mailbox_offers: Limit
   /** Offers that a person makes, each with a mail. */
   readonly by_inviter: Limit
   /** Programs at one address that ask whether they are let in. */

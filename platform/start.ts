@@ -57,18 +57,29 @@ function explain(error: unknown, config: Config): string {
   return message ?? String(error)
 }
 
-/** The address, the key, and three commands that work as they are printed. */
+/**
+ * The address, the key, and three commands that work as they are printed. Secrets are printed where only this machine is
+ * reached: elsewhere what is printed is kept and read by others.
+ */
 function greeting({ listener, credentials, database }: RunningPlatform, config: Config, link: string | null): string {
   const { address, port, family } = listener.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  const { api_key, operator_token } = credentials
+  const own = config.public_url ?? url
+  const head = `
+svc platform is running at ${url}  (${database}, data in ${config.data_dir})
+
+  sign in         ${link ?? `${own}/sign-in`}
+`
+  const foot = `\nAPI description: ${own}/docs      stop: Ctrl+C\n`
+  if (!isLoopback(config))
+    return `${head}  the first API key and the operator token are in ${credentialsPath(config)}\n${foot}`
+  const { api_key } = credentials
+  const operator_token = config.operator_token === null ? credentials.operator_token : '$SVC_OPERATOR_TOKEN'
   const post = (path: string, body: string) =>
     `curl -s ${url}${path} -H 'Authorization: Bearer ${api_key}' -H 'Content-Type: application/json' -d '${body}'`
   const step = '{"task_id":"first-task","step":1,"step_type":"START_NODE","timestamp":"2026-01-05T09:00:00Z"}'
-  return `
-svc platform is running at ${url}  (${database}, data in ${config.data_dir})
-
-${link === null ? '' : `  sign in         ${link}\n                  (once, within 15 minutes; ${url}/sign-in prints another)\n`}  API key         ${api_key}
+  const once = `                  (once, within 15 minutes; ${url}/sign-in prints another)\n`
+  return `${head}${link === null ? '' : once}  API key         ${api_key}
   operator token  ${operator_token}
   both are kept in ${credentialsPath(config)}, readable by you only
 
@@ -81,8 +92,6 @@ Try it:
      ${post('/api/v1/logs', step)}
 
   3. ask whether the log has been altered
-     curl -s ${url}/api/v1/tasks/first-task/verify -H 'Authorization: Bearer ${operator_token}'
-
-API description: ${url}/docs      stop: Ctrl+C
-`
+     curl -s ${url}/api/v1/tasks/first-task/verify -H "Authorization: Bearer ${operator_token}"
+${foot}`
 }

@@ -19,10 +19,10 @@ interface OfferKind {
 }
 
 export const offerKinds: Readonly<Record<Offer['kind'], OfferKind>> = {
-  invitation: { by: ['owner', 'admin'], to: 'address', role: null, words: 'join' },
-  admin: { by: ['owner', 'admin'], to: 'member', role: 'admin', words: 'become an administrator' },
-  handover: { by: ['owner'], to: 'member', role: 'owner', words: 'become the owner' },
-  successor: { by: ['owner'], to: 'member', role: 'owner', words: 'become the owner when the owner leaves' },
+  invitation: { by: ['owner', 'admin'], to: 'address', role: null, words: 'join a workspace' },
+  admin: { by: ['owner', 'admin'], to: 'member', role: 'admin', words: 'administer a workspace' },
+  handover: { by: ['owner'], to: 'member', role: 'owner', words: 'own a workspace' },
+  successor: { by: ['owner'], to: 'member', role: 'owner', words: 'own a workspace when its owner leaves' },
 }
 
 /** From which states each move leads where. */

@@ -9,6 +9,7 @@ import { findPersonUnscoped, readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import { actAs } from './members.js'
 import { moveOffer, noteOffer, notNow, offerKinds } from './offer-moves.js'
+import { addressOf, mailboxOf } from './send-link.js'
 
 const week = 7 * 86_400_000
 
@@ -16,7 +17,7 @@ const week = 7 * 86_400_000
 export async function makeOffer(platform: Platform, scope: Scope, request: OfferRequest): Promise<Offer> {
   const now = platform.clock()
   const kind = offerKinds[request.kind]
-  const email = request.email.trim().toLowerCase()
+  const email = addressOf(request.email)
   const [person, maker] = await withUnscopedTransaction(platform.db, async (tx) => [
     await findPersonUnscoped(tx, email),
     await readPersonUnscoped(tx, scope.actor.id),
@@ -38,12 +39,14 @@ export async function makeOffer(platform: Platform, scope: Scope, request: Offer
     }
     // Only what is sent counts, so that nobody runs out by mistakes.
     platform.limits.by_inviter.take(scope.actor.id)
-    platform.limits.by_offered.take(email)
+    platform.limits.by_offered.take(`${scope.org_id} ${mailboxOf(email)}`)
     if (!(await insertOffer(scope, tx, made)))
       throw new PlatformError('CONFLICT', 'this is offered to that address already')
     await noteOffer(scope, tx, now, 'offer.made', made)
     return (await lockOffer(scope, tx, made.id)) as Offer
   })
+  // Beyond what one mailbox is sent by everybody together, it is told of nothing more: the offer stands all the same.
+  if (!platform.limits.by_mailbox_offers.has(mailboxOf(email))) return offer
   const values = {
     workspace: offer.workspace,
     what: kind.words,

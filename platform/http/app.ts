@@ -7,6 +7,7 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import helmet from 'helmet'
 import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
+import { accountPage } from '../routes/account-page.js'
 import { devicePage } from '../routes/device-page.js'
 import { docsRouter } from '../routes/docs.js'
 import { healthRouter } from '../routes/health.js'
@@ -35,6 +36,7 @@ export function createApp(platform: Platform): Express {
   app.use(pageStyle())
   app.use(signInPage(platform, authentication))
   app.use(devicePage(platform, authentication))
+  app.use(accountPage(platform, authentication))
   const { authenticate } = authentication
   for (const route of routes) serve(app, platform, authenticate, route)
   app.use(notFound)

@@ -1,5 +1,5 @@
 // Who is calling: an API key, a person who has signed in, the operator with the token this install printed, or nobody.
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { onlyFor, PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
 import type { Platform } from '../platform.js'
@@ -99,14 +99,11 @@ export function createAuthentication(platform: Platform): Authentication {
     return { kind: 'person', scope, person_id, session_id, ...live }
   }
 
-  const csrfOf = (session_id: string) =>
-    createHmac('sha256', operatorHash).update(`csrf ${session_id}`).digest('base64url')
-
   const byCookie = async ({ cookie, csrf, changes }: Sender): Promise<PersonPrincipal | null> => {
     const token = cookieIn(cookie, cookies.access)
     const principal = token === null ? null : await person(token)
     if (principal === null || !changes) return principal
-    if (csrf !== undefined && same(csrf, csrfOf(principal.session_id))) return principal
+    if (csrf !== undefined && access_tokens.isCsrf(principal.session_id, csrf)) return principal
     throw new PlatformError('FORBIDDEN', `a browser must send the value of the cookie ${cookies.csrf} as X-CSRF-Token`)
   }
 
@@ -133,7 +130,7 @@ export function createAuthentication(platform: Platform): Authentication {
         : 'the credential is not valid here'
     throw new PlatformError('UNAUTHENTICATED', what, { headers: challenge })
   }
-  return { authenticate, csrfOf }
+  return { authenticate, csrfOf: access_tokens.csrfOf }
 }
 
 function isOver({ revoked_at, expires_at }: KeyRow, now: number): boolean {
@@ -165,8 +162,4 @@ function cookieIn(header: string | undefined, name: string): string | null {
     .map((part) => part.trim().split('='))
     .find(([key]) => key === name)
   return found?.[1] ?? null
-}
-
-function same(a: string, b: string): boolean {
-  return timingSafeEqual(keyHash(a), keyHash(b))
 }

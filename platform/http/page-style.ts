@@ -13,11 +13,18 @@ body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding
   color: var(--ink); font: 1rem/1.55 system-ui, sans-serif }
 main { width: 100%; max-width: 27rem; padding: 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem }
 h1 { margin: 0 0 1rem; font-size: 1.45rem; line-height: 1.25; letter-spacing: -.01em }
+h2 { margin: 1.75rem 0 .25rem; font-size: 1.05rem }
+form.row { align-items: center; justify-content: space-between; margin: .5rem 0 0 }
+form.row > p { margin: 0 }
+form.row > button { flex: 0 0 auto; padding: .35rem .8rem }
+form.offer { padding: 1rem; border: 1px solid var(--line); border-radius: .6rem }
+form.offer > p { flex: 1 0 100%; margin: 0 }
 p { margin: 0 0 1rem; color: var(--soft) }
 p.said { color: var(--ink) }
 main > :last-child { margin-bottom: 0 }
 a { color: var(--accent) }
 form { margin: 1.25rem 0 0; display: flex; flex-wrap: wrap; gap: .75rem }
+strong { color: var(--ink) }
 form + p { margin: 1.25rem 0 0; font-size: .9rem }
 label { flex: 1 0 100%; display: grid; gap: .35rem; font-weight: 600 }
 input { width: 100%; padding: .65rem .8rem; font: inherit; font-weight: 400; color: inherit; background: transparent;

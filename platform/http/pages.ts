@@ -3,7 +3,7 @@ import type { Response } from 'express'
 import Handlebars from 'handlebars'
 import { styleAddress } from './page-style.js'
 
-export type Page = (values: Readonly<Record<string, string>>) => string
+export type Page = (values: Readonly<Record<string, unknown>>) => string
 
 /** A page with this heading and body, a Handlebars template. */
 export function pageOf(heading: string, body: string): Page {

@@ -34,14 +34,18 @@ export function createMailer({ smtp_url, from, print, remark }: MailParts): Mail
       send: async (mail) => {
         if (print === null) throw new PlatformError('UNAVAILABLE', 'there is no mail server here: set SVC_SMTP_URL')
         const { subject, text } = written(mail)
-        print(`mail to ${mail.to}: ${subject}\n\n${text}\n`)
+        print(`mail to ${mail.to}: ${subject}\n\n${text.replaceAll(/[^\P{Cc}\n]|\p{Bidi_Control}/gu, '�')}\n`)
       },
     }
   }
-  const transport = createTransport(smtp_url, {
-    ...{ from, disableFileAccess: true, disableUrlAccess: true },
-    ...{ connectionTimeout: patience, greetingTimeout: patience, socketTimeout: patience },
-  })
+  const transport = createTransport(
+    {
+      ...serverIn(smtp_url),
+      ...{ disableFileAccess: true, disableUrlAccess: true },
+      ...{ connectionTimeout: patience, greetingTimeout: patience, socketTimeout: patience },
+    },
+    { from },
+  )
   return {
     send: async (mail) => {
       try {
@@ -52,6 +56,21 @@ export function createMailer({ smtp_url, from, print, remark }: MailParts): Mail
         throw new PlatformError('UNAVAILABLE', 'the mail could not be sent: try again later', { cause: error })
       }
     },
+  }
+}
+
+/** What an address says of a mail server. Links are secrets: they travel encrypted unless the address says `?ignoreTLS=true`. */
+function serverIn(text: string) {
+  const { protocol, hostname, port, username, password, searchParams } = new URL(text)
+  const secure = protocol === 'smtps:'
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const isHere = /^(localhost|127\.[\d.]+|::1)$/.test(host)
+  const ignoreTLS = searchParams.get('ignoreTLS') === 'true'
+  const auth =
+    username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }
+  return {
+    ...{ host, secure, ignoreTLS, requireTLS: !(secure || isHere || ignoreTLS), ...auth },
+    ...(port !== '' && { port: Number(port) }),
   }
 }
 

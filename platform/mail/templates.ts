@@ -21,15 +21,15 @@ If you did not ask for it, nothing happens unless you open it.`,
 }
 
 const offer: Template = {
-  subject: '{{workspace}}: {{what}}',
-  text: `{{made_by}} offers you to {{what}} in the workspace "{{workspace}}".
+  subject: 'svc: you are invited to {{what}}',
+  text: `{{made_by}} invites you to {{what}}: "{{workspace}}".
 
 Sign in with this address to accept or decline:
 
 {{link}}/sign-in
 
 In a terminal: svc login --url {{link}}, then svc workspace accept.`,
-  html: `<p>{{made_by}} offers you to {{what}} in the workspace “{{workspace}}”.</p>
+  html: `<p>{{made_by}} invites you to {{what}}: “{{workspace}}”.</p>
 <p>Sign in with this address to accept or decline: <a href="{{link}}/sign-in">{{link}}/sign-in</a></p>
 <p>In a terminal: <code>svc login --url {{link}}</code>, then <code>svc workspace accept</code>.</p>`,
 }

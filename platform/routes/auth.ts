@@ -1,5 +1,5 @@
 import type { Account, MagicLink, MagicLinkRequest, RefreshRequest } from '@svc/schemas'
-import { addressOf, sendLink } from '../commands/send-link.js'
+import { mailboxOf, sendLink } from '../commands/send-link.js'
 import { refresh, signIn, signOut } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
 import type { PersonPrincipal } from '../http/auth.js'
@@ -20,7 +20,7 @@ export const authRoutes: readonly Route[] = [
     responses: { 202: null },
     handle: async ({ platform, body }) => {
       const { email } = body as MagicLinkRequest
-      platform.limits.by_mailbox.take(addressOf(email))
+      platform.limits.by_mailbox.take(mailboxOf(email))
       await sendLink(platform, email)
       return { status: 202 }
     },

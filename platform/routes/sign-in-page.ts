@@ -3,7 +3,7 @@
 
 import type { SessionTokens } from '@svc/schemas'
 import express, { type Request, type Response, Router } from 'express'
-import { addressOf, sendLink } from '../commands/send-link.js'
+import { mailboxOf, sendLink } from '../commands/send-link.js'
 import { signIn } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
 import { type Authentication, cookies } from '../http/auth.js'
@@ -11,11 +11,15 @@ import { isSecure, networkOf, refuseStrangers } from '../http/client.js'
 import { pageOf, show } from '../http/pages.js'
 import type { Platform } from '../platform.js'
 import { browserLifetime } from '../secrets/access-tokens.js'
+import { withUnscopedTransaction } from '../store/db.js'
+import { readPersonUnscoped } from '../store/people.js'
+import { addressOfLinkUnscoped } from '../store/sessions.js'
 
 const heading = 'Sign in to svc'
 const button = pageOf(
   heading,
-  `<form method="post" action="/auth/magic-link">
+  `<p>As <strong>{{email}}</strong>.</p>
+<form method="post" action="/auth/magic-link">
 <input type="hidden" name="token" value="{{token}}">
 <button type="submit">Sign in</button>
 </form>
@@ -31,10 +35,11 @@ export const askForLink = `<form method="post" action="/sign-in">
 const ask = pageOf(heading, `<p>A link comes by mail: there are no passwords.</p>\n${askForLink}`)
 const signedIn = pageOf(
   'You are signed in',
-  '<p>In a terminal, go on with <code>svc login --url {{url}}</code>, and let it in on the page it names.</p>',
+  `<p>As <strong>{{email}}</strong>. <a href="/account">Your workspaces and what is offered to you</a></p>
+<p>In a terminal, go on with <code>svc login --url {{url}}</code>, and let it in on the page it names.</p>`,
 )
-
-const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
+const isOver = 'This link was used already, or is over.'
+export const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
 
 /** GET and POST /sign-in, where a link is asked for, and GET and, from a form, POST /auth/magic-link, where it leads. */
 export function signInPage(platform: Platform, { csrfOf }: Authentication): Router {
@@ -46,15 +51,17 @@ export function signInPage(platform: Platform, { csrfOf }: Authentication): Rout
     if (typeof email !== 'string' || !isAddress(email))
       return show(response, 422, refused({ words: 'This is no address that a link can be sent to.' }))
     platform.limits.by_address.take(networkOf(request))
-    platform.limits.by_mailbox.take(addressOf(email))
+    platform.limits.by_mailbox.take(mailboxOf(email))
     await sendLink(platform, email)
     show(response, 200, words({ words: 'A link is on its way, if the address is right. Open it in this browser.' }))
   })
-  router.get('/auth/magic-link', (request, response) => {
+  router.get('/auth/magic-link', async (request: Request, response: Response) => {
     const token = tokenIn(request.query)
     if (token === null)
-      show(response, 400, words({ words: 'This link is incomplete: open it as it stands in the mail.' }))
-    else show(response, 200, button({ token }))
+      return show(response, 400, words({ words: 'This link is incomplete: open it as it stands in the mail.' }))
+    const email = await withUnscopedTransaction(platform.db, (tx) => addressOfLinkUnscoped(tx, platform.clock(), token))
+    if (email === null) show(response, 401, refused({ words: isOver }))
+    else show(response, 200, button({ token, email }))
   })
   router.post('/auth/magic-link', formOnly, readForm, async (request: Request, response: Response) => {
     refuseStrangers(platform, request)
@@ -62,10 +69,10 @@ export function signInPage(platform: Platform, { csrfOf }: Authentication): Rout
     try {
       const tokens = await signIn(platform, tokenIn((request.body ?? {}) as Record<string, unknown>) ?? '')
       await setCookies(platform, response, tokens, csrfOf)
-      show(response, 200, signedIn({ url: platform.url() }))
+      show(response, 200, signedIn({ url: platform.url(), email: await emailOf(platform, tokens) }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'UNAUTHENTICATED') throw error
-      show(response, 401, refused({ words: 'This link was used already, or is over.' }))
+      show(response, 401, refused({ words: isOver }))
     }
   })
   return router
@@ -82,6 +89,11 @@ function isAddress(text: string): boolean {
 
 function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
   return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null
+}
+
+async function emailOf({ db, access_tokens }: Platform, { access_token }: SessionTokens): Promise<string> {
+  const { person_id = '' } = (await access_tokens.read(access_token)) ?? {}
+  return (await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person_id)))?.email ?? ''
 }
 
 async function setCookies(

@@ -1,6 +1,6 @@
 // Access tokens: signed statements of who holds which session, good for a quarter of an hour, in a browser for a day (RFC 9068, EdDSA). Their keys
 // follow from the encryption key and the month, so that they rotate by themselves and every process knows them.
-import { createPublicKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createHmac, createPublicKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { signerOf } from '@svc/engine'
 import { jwtVerify, SignJWT } from 'jose'
 import { keyInvalid } from './encryption-key.js'
@@ -17,6 +17,9 @@ export interface AccessTokens {
   readonly issue: (holder: Holder, seconds?: number) => Promise<string>
   /** Null for whatever is not a token of this installation that is still good. */
   readonly read: (token: string) => Promise<Holder | null>
+  /** What a browser must send besides its cookie, so that no other page can act for it. Throws as `require` does. */
+  readonly csrfOf: (session_id: string) => string
+  readonly isCsrf: (session_id: string, text: string) => boolean
 }
 
 /** Seconds. */
@@ -36,7 +39,17 @@ export function createAccessTokens(keys: readonly Uint8Array[], clock: () => num
     if (key === undefined) throw keyInvalid()
     return signingKey(key, current())
   }
+  const csrfBy = (key: Uint8Array, session_id: string) =>
+    createHmac('sha256', Buffer.from(hkdfSync('sha256', key, '', 'svc.csrf/1', 32)))
+      .update(session_id)
+      .digest('base64url')
   return {
+    csrfOf: (session_id) => {
+      const [key] = keys
+      if (key === undefined) throw keyInvalid()
+      return csrfBy(key, session_id)
+    },
+    isCsrf: (session_id, text) => keys.some((key) => isSame(csrfBy(key, session_id), text)),
     require: () => {
       signing()
     },
@@ -71,6 +84,11 @@ export function createAccessTokens(keys: readonly Uint8Array[], clock: () => num
       }
     },
   }
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 interface SigningKey {

@@ -72,6 +72,15 @@ export async function hasOwnerUnscoped(tx: Transaction, org_id: string): Promise
   return rows.length > 0
 }
 
+/** Whether whoever has the address is a member of the organization. */
+export async function isMemberUnscoped(tx: Transaction, org_id: string, email: string): Promise<boolean> {
+  const rows = await tx.query(
+    'select 1 from memberships m join people p on p.person_id = m.person_id where m.org_id = $1 and p.email = $2',
+    [org_id, email],
+  )
+  return rows.length > 0
+}
+
 /** Members of the workspace; the owner first, then as they joined. */
 export async function readMembersUnscoped(tx: Transaction, { org_id }: Scope): Promise<Member[]> {
   return tx.query<Member>(

@@ -33,6 +33,15 @@ export async function spendLinkUnscoped(tx: Transaction, now: number, secret: st
   return row?.email ?? null
 }
 
+/** The address a link was made for, while it can be spent; null otherwise. */
+export async function addressOfLinkUnscoped(tx: Transaction, now: number, secret: string): Promise<string | null> {
+  const [row] = await tx.query<{ email: string }>(
+    'select email from magic_links where token_hash = $1 and used_at is null and expires_at > $2',
+    [secretHash(secret), iso(now)],
+  )
+  return row?.email ?? null
+}
+
 export async function insertSessionUnscoped(
   tx: Transaction,
   now: number,

@@ -58,7 +58,7 @@ describe('svc workspace', () => {
       /^invitation offered to ben@example\.org until 2/,
     )
     expect(await anna?.('workspace', 'invite', 'cleo@example.org', '--role', 'auditor')).toMatch(/^invitation offered/)
-    expect(mails.mailsTo('ben@example.org').at(-1)).toContain('anna@example.org offers you to join')
+    expect(mails.mailsTo('ben@example.org').at(-1)).toContain('anna@example.org invites you to join a workspace: "Acme"')
     expect(await anna?.('workspace', 'invite', 'dan@example.org', '--role', 'emperor')).toMatch(
       /^1 svc: the platform answers 422: .*\n {2}role: /,
     )

@@ -101,7 +101,7 @@ describe('an invitation', () => {
       201,
       { state: 'pending', role: 'member', workspace: 'Acme', email: guest.email },
     ])
-    expect(mails.mailsTo(guest.email).at(-1)).toContain('Subject: Acme: join')
+    expect(mails.mailsTo(guest.email).at(-1)).toContain('Subject: svc: you are invited to join a workspace')
     expect((await offer(owner, path, { kind: 'invitation', email: guest.email })).status).toBe(409)
     expect((await other.call('POST', `/auth/offers/${body.id}/accept`)).status).toBe(404)
     expect((await other.call<OfferList>('GET', '/auth/offers')).body.offers).toEqual([])

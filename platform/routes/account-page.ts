@@ -1,0 +1,103 @@
+// Who one is, where one works and what one is offered, for whoever has a browser and no terminal.
+import type { Offer, Workspace } from '@svc/schemas'
+import { type Request, type Response, Router } from 'express'
+import { decideOffer } from '../commands/decide-offer.js'
+import { signOut } from '../commands/sign-in.js'
+import { PlatformError } from '../errors.js'
+import { type Authentication, cookies } from '../http/auth.js'
+import { formOf, type Visitor, visitorOf } from '../http/browser.js'
+import { refuseStrangers } from '../http/client.js'
+import { pageOf, show } from '../http/pages.js'
+import type { Platform } from '../platform.js'
+import { withUnscopedTransaction } from '../store/db.js'
+import { expireOffersUnscoped, readOffersToUnscoped } from '../store/members.js'
+import { workspacesOfUnscoped } from '../store/people.js'
+import { setSessionOrgUnscoped } from '../store/sessions.js'
+import { readForm } from './sign-in-page.js'
+
+const page = pageOf(
+  'Your account',
+  `<p>Signed in as <strong>{{email}}</strong>.</p>
+{{#if said}}<p class="said" role="status">{{said}}</p>{{/if}}
+{{#each offers}}<form method="post" action="/account" class="offer">
+<input type="hidden" name="csrf" value="{{../csrf}}"><input type="hidden" name="id" value="{{id}}">
+<p class="said"><strong>{{workspace}}</strong> invites you to be {{role}}{{#if later}}, once its owner leaves{{/if}}.</p>
+<button name="act" value="accept">Accept</button>
+<button name="act" value="decline" class="quiet">Decline</button>
+</form>
+{{else}}<p>Nothing is offered to you.</p>
+{{/each}}<h2>Workspaces</h2>
+{{#each workspaces}}<form method="post" action="/account" class="row">
+<input type="hidden" name="csrf" value="{{../csrf}}"><input type="hidden" name="id" value="{{org_id}}">
+<p><strong>{{name}}</strong> {{role}}</p>
+{{#if here}}<p>you work here</p>{{else}}<button name="act" value="use" class="quiet">Work here</button>{{/if}}
+</form>
+{{/each}}<form method="post" action="/account">
+<input type="hidden" name="csrf" value="{{csrf}}"><button name="act" value="logout" class="quiet">Sign out</button>
+</form>`,
+)
+
+/** GET and POST /account. */
+export function accountPage(platform: Platform, authentication: Authentication): Router {
+  const router = Router()
+  const answer = async (response: Response, visitor: Visitor, status = 200, said = '') => {
+    const { person, email } = visitor
+    const { offers, workspaces } = await withUnscopedTransaction(platform.db, async (tx) => {
+      await expireOffersUnscoped(tx, platform.clock())
+      const offered = person.is_capped ? [] : await readOffersToUnscoped(tx, email)
+      return { offers: offered.filter(isOpen), workspaces: await workspacesOfUnscoped(tx, person.person_id) }
+    })
+    const rows = workspaces.map((one) => workspaceView(one, person.org_id))
+    const csrf = authentication.csrfOf(person.session_id)
+    show(response, status, page({ email, said, csrf, offers: offers.map(offerView), workspaces: rows }))
+  }
+  router.get('/account', async (request: Request, response: Response) => {
+    const visitor = await visitorOf(platform, authentication, request, null)
+    if (visitor === null) response.redirect(303, '/sign-in')
+    else await answer(response, visitor)
+  })
+  router.post('/account', readForm, async (request: Request, response: Response) => {
+    refuseStrangers(platform, request)
+    const { act = '', id = '', csrf = '' } = formOf(request)
+    const visitor = await visitorOf(platform, authentication, request, csrf)
+    if (visitor === null) return response.redirect(303, '/sign-in')
+    try {
+      await acts[act]?.(platform, visitor, id)
+      if (act === 'logout') for (const name of Object.values(cookies)) response.clearCookie(name)
+      response.redirect(303, '/account')
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error
+      await answer(response, visitor, 409, `${error.message}.`)
+    }
+  })
+  return router
+}
+
+const acts: Readonly<Record<string, (platform: Platform, visitor: Visitor, id: string) => Promise<unknown>>> = {
+  accept: (platform, visitor, id) => decided(platform, visitor, id, 'accept'),
+  decline: (platform, visitor, id) => decided(platform, visitor, id, 'decline'),
+  logout: (platform, { person }) => signOut(platform, person.session_id),
+  use: ({ db }, { person }, id) =>
+    withUnscopedTransaction(db, async (tx) => {
+      const found = (await workspacesOfUnscoped(tx, person.person_id)).find(({ org_id }) => org_id === id)
+      if (found === undefined || found.is_suspended) throw new PlatformError('NOT_FOUND', 'you cannot work there')
+      await setSessionOrgUnscoped(tx, person.session_id, id)
+    }),
+}
+
+function decided(platform: Platform, { person, email }: Visitor, id: string, move: 'accept' | 'decline') {
+  if (person.is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
+  return decideOffer(platform, { person_id: person.person_id, email }, id, move)
+}
+
+function isOpen({ state }: Offer): boolean {
+  return state === 'pending'
+}
+
+function offerView({ id, workspace, role, kind }: Offer) {
+  return { id, workspace, role: role === 'owner' ? 'its owner' : `its ${role}`, later: kind === 'successor' }
+}
+
+function workspaceView({ org_id, name, role, is_suspended }: Workspace, current: string | null) {
+  return { org_id, name, role: is_suspended ? `${role}, suspended` : role, here: org_id === current }
+}
