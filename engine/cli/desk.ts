@@ -1,7 +1,7 @@
 // Commands of somebody who has logged in: each asks the platform and tells what came of it, to people or to programs.
 import type { Account, MemberList, Workspace } from '@svc/schemas'
-import { Command } from 'commander'
-import { printable } from './printable.js'
+import { Argument, Command, Option } from 'commander'
+import { errorText, jsonText, printable } from './printable.js'
 
 export interface Desk {
   readonly account: Account
@@ -9,6 +9,8 @@ export interface Desk {
   readonly here: () => Workspace
   readonly get: <T>(path: string) => Promise<T>
   readonly post: <T>(path: string, body?: object) => Promise<T>
+  /** Downloads into a file. */
+  readonly save: (path: string, file: string) => Promise<void>
   /** The id of the member with this address. Rejects where there is none. */
   readonly memberOf: (email: string) => Promise<string>
 }
@@ -25,46 +27,59 @@ export interface Act {
   readonly call: string
   readonly does: string
   readonly options?: readonly (readonly [flags: string, description: string, fallback?: string])[]
+  /** What an argument or option may be, by its name. */
+  readonly choices?: Readonly<Record<string, readonly string[]>>
   readonly run: (desk: Desk, args: readonly string[], options: Readonly<Record<string, string>>) => Promise<Told>
 }
+
+const exits = 'Exit codes: 0 done, 1 not possible, 2 usage'
 
 /** A command with a subcommand for each act. */
 export function deskCommand(name: string, description: string, acts: readonly Act[], example: string): Command {
   const command = new Command(name).description(description)
-  command.addHelpText('after', `\nExample:\n  ${example}\n\nExit codes: 0 done, 1 not possible, 2 usage`)
-  for (const { call, does, options = [], run } of acts) {
-    const own = new Command(call.split(' ')[0]).description(does).option('--json', 'print JSON')
-    const words = call.split(' ').slice(1)
-    for (const word of words) own.argument(word)
-    for (const [flags, text, fallback] of options) own.option(flags, text, fallback)
-    own.action(async (...given: unknown[]) => {
-      const args = given.slice(0, words.length).filter((one) => typeof one === 'string')
-      const { json, ...chosen } = given[words.length] as Record<string, string>
-      await told(async () => run(await openDesk(), args, chosen), json !== undefined)
-    })
-    command.addCommand(own.exitOverride())
+  for (const act of acts) command.addCommand(actCommand(act).exitOverride())
+  return command.addHelpText('after', `\nExample:\n  ${example}\n\n${exits}`)
+}
+
+/** The act as a command. */
+export function actCommand({ call, does, options = [], choices = {}, run }: Act, example?: string): Command {
+  const [name = '', ...words] = call.split(' ')
+  const command = new Command(name).description(does).option('--json', 'print JSON')
+  if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${example}\n\n${exits}`)
+  for (const word of words) {
+    const argument = new Argument(word)
+    command.addArgument(
+      choices[argument.name()] === undefined ? argument : argument.choices(choices[argument.name()] ?? []),
+    )
   }
-  return command
+  for (const [flags, text, fallback] of options) {
+    const option = new Option(flags, text).default(fallback)
+    command.addOption(choices[option.name()] === undefined ? option : option.choices(choices[option.name()] ?? []))
+  }
+  return command.action(async (...given: unknown[]) => {
+    const args = given.slice(0, words.length).filter((one) => typeof one === 'string')
+    const { json, ...chosen } = given[words.length] as Record<string, string>
+    await told(async () => run(await openDesk(), args, chosen), json !== undefined)
+  })
 }
 
 async function told(work: () => Promise<Told>, isJson: boolean): Promise<void> {
   try {
     const { lines, json } = await work()
-    process.stdout.write(
-      isJson ? `${JSON.stringify(json, null, 2)}\n` : lines.map((line) => `${printable(line)}\n`).join(''),
-    )
+    process.stdout.write(isJson ? `${jsonText(json)}\n` : lines.map((line) => `${printable(line)}\n`).join(''))
   } catch (error) {
-    process.stderr.write(`svc: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`${errorText(error)}\n`)
     process.exitCode = 1
   }
 }
 
 async function openDesk(): Promise<Desk> {
-  const { accountOf, ask, liveSession, refusal } = await import('./session.js')
+  const { accountOf, ask, download, liveSession, refusal } = await import('./session.js')
   const { sessionPath } = await import('./session-file.js')
   const session = await liveSession(sessionPath(process.env, process.platform), Date.now)
-  const account = session === null ? null : await accountOf(session)
-  if (session === null || account === null) throw new Error('nobody is logged in: run svc login')
+  if (session === null) throw new Error('nobody is logged in: run svc login')
+  const account = await accountOf(session)
+  if (account === null) throw new Error('the session has ended: run svc login')
   const call = async <T>(path: string, body: unknown) => {
     const { status, body: answer, code } = await ask(session.url, path, body, session.access_token)
     if (code !== null) throw refusal(status, answer)
@@ -82,7 +97,8 @@ async function openDesk(): Promise<Desk> {
       throw new Error(`no member of ${printable(here().name)} has the address ${printable(email)}`)
     return member.person_id
   }
-  return { account, here, memberOf, get: (path) => call(path, null), post: (path, body = {}) => call(path, body) }
+  const save = (path: string, file: string) => download(session, path, file)
+  return { account, here, memberOf, save, get: (path) => call(path, null), post: (path, body = {}) => call(path, body) }
 }
 
 /** Rows with their columns in line. */

@@ -1,4 +1,5 @@
 // `svc login`, `svc logout` and `svc whoami`.
+import type { Account } from '@svc/schemas'
 import { Command } from 'commander'
 
 interface LoginOptions {
@@ -17,13 +18,26 @@ export function loginCommand(): Command {
       act(async ({ path, now }) => {
         const { beginLogin, awaitDecision, accountOf } = await import('./session.js')
         const { saveSession } = await import('./session-file.js')
+        const { printable } = await import('./printable.js')
+        if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
+          process.stderr.write(
+            `svc: --url is \`${printable(url)}\`, which is no address such as https://svc.example.org\n`,
+          )
+          return 2
+        }
         const platform = url.replace(/\/+$/, '')
+        if (isOpen(platform))
+          process.stderr.write('svc: this is not encrypted, and anybody between here and there can read along\n')
         const code = await beginLogin(platform)
+        const address = printable(code.verification_uri_complete)
         process.stdout.write(
-          `open ${code.verification_uri_complete}\nand let in the program that shows ${code.user_code}\n`,
+          `open ${address}\ncheck that the page shows ${printable(code.user_code)}, and press "Let it in"\n`,
         )
         const session = saveSession(path, platform, await awaitDecision(platform, code), now())
-        process.stdout.write(`logged in as ${(await accountOf(session))?.email ?? 'somebody'}\n`)
+        const account = await accountOf(session)
+        process.stdout.write(
+          account === null ? 'logged in\n' : `logged in as ${printable(whoText(account, platform))}\n`,
+        )
         return 0
       }),
     )
@@ -36,10 +50,17 @@ export function logoutCommand(): Command {
     .action(() =>
       act(async ({ path, now }) => {
         const { ask, liveSession } = await import('./session.js')
-        const { forgetSession } = await import('./session-file.js')
-        const session = await liveSession(path, now)
-        if (session !== null) await ask(session.url, '/auth/logout', {}, session.access_token)
+        const { forgetSession, readSession } = await import('./session-file.js')
+        const session = await liveSession(path, now).catch(() => readSession(path))
+        const told =
+          session === null ? null : await ask(session.url, '/auth/logout', {}, session.access_token).catch(nothing)
         forgetSession(path)
+        if (session !== null && (told === null || told.code !== null)) {
+          process.stderr.write(
+            'svc: logged out here, but the platform could not be told: the session ends by itself after 30 days\n',
+          )
+          return 1
+        }
         process.stdout.write(session === null ? 'nobody was logged in\n' : 'logged out\n')
         return 0
       }),
@@ -54,23 +75,34 @@ export function whoamiCommand(): Command {
     .action(({ json }: { readonly json?: boolean }) =>
       act(async ({ path, now }) => {
         const { accountOf, liveSession } = await import('./session.js')
-        const { printable } = await import('./printable.js')
+        const { jsonText, printable } = await import('./printable.js')
         const session = await liveSession(path, now)
         const account = session === null ? null : await accountOf(session)
         if (session === null || account === null) {
           process.stderr.write('nobody is logged in: run svc login\n')
           return 1
         }
-        const { email, workspaces, current_workspace, is_capped, is_suspended } = account
-        const here = workspaces.find(({ org_id }) => org_id === current_workspace)
-        const state = is_capped ? ', on the waiting list' : is_suspended ? ', suspended' : ''
-        const where = here === undefined ? 'no workspace' : `${here.name} (${here.org_id}), ${here.role}${state}`
-        process.stdout.write(
-          json ? `${JSON.stringify(account, null, 2)}\n` : `${printable(`${email} at ${session.url}: ${where}`)}\n`,
-        )
+        process.stdout.write(json ? `${jsonText(account)}\n` : `${printable(whoText(account, session.url))}\n`)
         return 0
       }),
     )
+}
+
+/** Who somebody is, and where they work. */
+function whoText({ email, workspaces, current_workspace, is_capped, is_suspended }: Account, url: string): string {
+  const here = workspaces.find(({ org_id }) => org_id === current_workspace)
+  const state = is_capped ? ', on the waiting list' : is_suspended ? ', suspended' : ''
+  const nowhere = is_capped ? 'on the waiting list' : 'in no workspace any more: choose one with svc workspace use'
+  return `${email} at ${url}: ${here === undefined ? nowhere : `${here.name} (${here.org_id}), ${here.role}${state}`}`
+}
+
+/** Whether others can read what is sent there. */
+function isOpen(url: string): boolean {
+  return !/^https:|^http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|$)/.test(url)
+}
+
+function nothing(): null {
+  return null
 }
 
 interface Surroundings {
@@ -78,12 +110,13 @@ interface Surroundings {
   readonly now: () => number
 }
 
-async function act(work: (around: Surroundings) => Promise<0 | 1>): Promise<void> {
+async function act(work: (around: Surroundings) => Promise<0 | 1 | 2>): Promise<void> {
   try {
     const { sessionPath } = await import('./session-file.js')
     process.exitCode = await work({ path: sessionPath(process.env, process.platform), now: Date.now })
   } catch (error) {
-    process.stderr.write(`svc: ${error instanceof Error ? error.message : String(error)}\n`)
+    const { errorText } = await import('./printable.js')
+    process.stderr.write(`${errorText(error)}\n`)
     process.exitCode = 1
   }
 }

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../version.js'
 import { attackDemoCommand } from './attack-demo.js'
+import { bundleCommand, checkpointCommand } from './bundle.js'
 import { explainCommand } from './explain.js'
 import { importCommand } from './import.js'
 import { keyCommand } from './key.js'
@@ -24,6 +25,7 @@ const commands = [
   ...[serveCommand(), explainCommand(), importCommand(), rulesCommand()],
   ...[verifyCommand(), witnessCommand(), attackDemoCommand()],
   ...[loginCommand(), logoutCommand(), whoamiCommand(), workspaceCommand(), keyCommand()],
+  ...[checkpointCommand(), bundleCommand()],
 ]
 for (const command of commands) program.addCommand(command.exitOverride())
 

@@ -1,6 +1,7 @@
 // Talking to a platform as somebody who has logged in.
+import { createWriteStream, renameSync, rmSync } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
 import type { Account, DeviceCode, Problem, SessionTokens } from '@svc/schemas'
-import { printable } from './printable.js'
 import { forgetSession, readSession, renewing, type SavedSession, saveSession } from './session-file.js'
 
 /** What a platform answered; `code` is its problem's, null where it is content. */
@@ -27,12 +28,31 @@ export async function ask(url: string, path: string, body: unknown, token: strin
     const { cause, message } = error as { cause?: { code?: string }; message: string }
     throw new Error(`${url} does not answer: ${cause?.code ?? message}`)
   })
-  const text = await response.text()
-  const parsed = text === '' ? null : (JSON.parse(text) as unknown)
-  return {
-    status: response.status,
-    body: parsed,
-    code: response.ok ? null : ((parsed as Problem | null)?.code ?? 'UNKNOWN'),
+  const answer = parsed(url, await response.text())
+  const code = response.ok ? null : ((answer as Problem | null)?.code ?? 'UNKNOWN')
+  return { status: response.status, body: answer, code }
+}
+
+function parsed(url: string, text: string): unknown {
+  try {
+    return text === '' ? null : JSON.parse(text)
+  } catch {
+    throw new Error(`${url} answers something that is no svc platform's`)
+  }
+}
+
+/** Downloads into a file that its user alone can read; it is there whole or not at all. */
+export async function download({ url, access_token }: SavedSession, path: string, file: string): Promise<void> {
+  const headers = { authorization: `Bearer ${access_token}` }
+  const response = await fetch(`${url}${path}`, { headers, redirect: 'manual' })
+  if (!response.ok || response.body === null) throw refusal(response.status, parsed(url, await response.text()))
+  const draft = `${file}.part`
+  try {
+    await pipeline(response.body, createWriteStream(draft, { mode: 0o600 }))
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
   }
 }
 
@@ -50,6 +70,7 @@ export async function awaitDecision(url: string, { device_code, interval }: Devi
     await new Promise((resolve) => setTimeout(resolve, wait * 1000))
     const { status, body, code } = await ask(url, '/auth/device/token', { device_code }, null)
     if (code === null) return body as SessionTokens
+    if (code === 'ACCESS_DENIED') throw new Error('refused in the browser: nobody is logged in')
     if (code === 'SLOW_DOWN') wait += interval
     else if (code !== 'AUTHORIZATION_PENDING') throw refusal(status, body)
   }
@@ -66,13 +87,13 @@ export async function liveSession(path: string, now: () => number): Promise<Save
   })
 }
 
-async function renewed(path: string, session: SavedSession, now: number): Promise<SavedSession | null> {
+async function renewed(path: string, session: SavedSession, now: number): Promise<SavedSession> {
   const { status, body, code } = await ask(session.url, '/auth/refresh', { refresh_token: session.refresh_token }, null)
   if (code === null) return saveSession(path, session.url, body as SessionTokens, now)
   // A platform that cannot answer now has not ended the session.
   if (status !== 401) throw refusal(status, body)
   forgetSession(path)
-  return null
+  throw new Error('the session has ended: run svc login')
 }
 
 /** Who has logged in. */
@@ -85,6 +106,7 @@ export async function accountOf({ url, access_token }: SavedSession): Promise<Ac
 
 export function refusal(status: number, body: unknown): Error {
   const { detail = 'no reason given', errors = [] } = (body ?? {}) as Partial<Problem>
-  const fields = errors.map(({ path, message }) => `\n  ${printable(`${path}: ${message}`)}`).join('')
-  return new Error(`the platform answers ${status}: ${printable(detail)}${fields}`)
+  const fields = errors.map(({ path, message }) => `${path}: ${message}`)
+  if (status >= 500 || status === 0) return new Error(`the platform answers ${status}: ${detail}`)
+  return new Error(fields.length > 1 ? fields.join('\n  ') : detail)
 }

@@ -48,28 +48,35 @@ const acts: readonly Act[] = [
       const rows = list.members.map(({ email, role, suspended_at }) => [
         ...[email, role, suspended_at === null ? '' : `suspended since ${suspended_at}`],
       ])
-      return { lines: table(rows), json: list }
+      return { lines: [`${desk.here().name}:`, ...table(rows)], json: list }
     },
   },
   {
     call: 'invite <email>',
     does: 'invite somebody; the invitation is for this address alone, and for seven days',
-    options: [['--role <role>', 'member or auditor', 'member']],
+    options: [['--role <role>', 'what they become; admin is offered to members', 'member']],
+    choices: { role: ['member', 'auditor'] },
     run: (desk, [email], { role }) => offered(desk, { kind: 'invitation', email, role }),
   },
   {
     call: 'offer <what> <email>',
     does: 'offer a member to be admin, to take over (handover), or to follow when you leave (successor)',
+    choices: { what: ['admin', 'handover', 'successor'] },
     run: (desk, [kind, email]) => offered(desk, { kind, email }),
   },
   {
     call: 'offers',
     does: 'what is offered to you, and in this workspace where you may see that',
-    run: async (desk) => {
+    options: [['--all', 'also what was decided, revoked or is over']],
+    run: async (desk, _args, { all }) => {
       const mine = await desk.get<OfferList>('/auth/offers')
       const isAdmin = ['owner', 'admin'].includes(desk.here().role)
       const made = isAdmin ? await desk.get<OfferList>(`${path(desk)}/offers`) : { offers: [] }
-      const lines = [...told('to you', mine.offers), ...told(`in ${desk.here().name}`, made.offers)]
+      const shown = (offers: readonly Offer[]) => offers.filter(({ state }) => all !== undefined || state === 'pending')
+      const lines = [
+        ...told('to you', shown(mine.offers)),
+        ...(isAdmin ? told(`in ${desk.here().name}`, shown(made.offers)) : []),
+      ]
       return { lines, json: { to_you: mine.offers, here: made.offers } }
     },
   },
@@ -80,8 +87,11 @@ const acts: readonly Act[] = [
       run: async ({ get, post }, [id]) => {
         const chosen = id ?? theOnly((await get<OfferList>('/auth/offers')).offers)
         const offer = await post<Offer>(`/auth/offers/${encodeURIComponent(chosen)}/${move}`)
-        const next = move === 'accept' && offer.kind === 'invitation' ? `: svc workspace use ${offer.org_id}` : ''
-        return { lines: [`${offer.state}: ${offer.kind} in ${offer.workspace}${next}`], json: offer }
+        if (move === 'accept' && offer.kind === 'invitation') {
+          await post(`/auth/workspaces/${offer.org_id}/switch`)
+          return { lines: [`you are ${offer.role} in ${offer.workspace} now, and work there`], json: offer }
+        }
+        return { lines: [`${offer.state}: ${offer.kind} in ${offer.workspace}`], json: offer }
       },
     }),
   ),
@@ -96,6 +106,7 @@ const acts: readonly Act[] = [
   {
     call: 'role <email> <role>',
     does: 'make somebody a member or an auditor; admin is offered',
+    choices: { role: ['member', 'auditor'] },
     run: (desk, [email = '', role]) => acted(desk, email, 'role', `${email} is ${role} now`, { role }),
   },
   {
@@ -130,7 +141,8 @@ function workspaceRow({ org_id, name, kind, role, is_suspended }: Workspace, cur
 
 async function offered(desk: Desk, request: object): Promise<Told> {
   const offer = await desk.post<Offer>(`${path(desk)}/offers`, request)
-  return { lines: [`${offer.kind} offered to ${offer.email} until ${offer.expires_at}  (${offer.id})`], json: offer }
+  const what = `${offer.kind} in ${offer.workspace} offered to ${offer.email}`
+  return { lines: [`${what} until ${offer.expires_at}  (${offer.id})`], json: offer }
 }
 
 async function acted(desk: Desk, email: string, verb: string, line: string, body: object = {}): Promise<Told> {

@@ -55,7 +55,8 @@ interface Draft {
 const words: Readonly<Record<string, (rest: string[], draft: Draft) => string | null>> = {
   log: ([key = '', ...rest], { logs }) => {
     const verifier = parseVerifier(key)
-    if (verifier?.kind !== 'note' || rest.length > 1) return '`log` takes a key, `name+id+key`, and perhaps its address'
+    if (verifier?.kind !== 'note' || rest.length > 1)
+      return '`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint'
     logs.push(verifier)
     return null
   },

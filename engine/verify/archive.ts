@@ -74,7 +74,11 @@ async function hashOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise
 
 async function checkedEntries(file: FileHandle): Promise<ZipEntry[]> {
   const { size } = await file.stat()
-  const notZip = new Unreadable('not_a_bundle', null, 'the file is no zip, or its end is missing')
+  const isJson = (await bytesAt(file, 0, 1)).toString() === '{'
+  const what = isJson
+    ? 'the file is JSON: an error was saved instead of a bundle?'
+    : 'the file is no zip, or its end is missing'
+  const notZip = new Unreadable('not_a_bundle', null, what)
   if (size < endSize) throw notZip
   const at = directoryOffset(await bytesAt(file, size - endSize, endSize), size)
   if (at === null || size - at > largestDirectory) throw notZip

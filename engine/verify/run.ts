@@ -1,5 +1,5 @@
 // `svc verify` for a person: reads what it is given, prints the verdict, and says by its exit code what it was.
-import { readFileSync } from 'node:fs'
+import { accessSync, readFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { parseTrustPolicy } from '../log/trust.js'
 import { verdictText } from './text.js'
@@ -26,6 +26,7 @@ export async function runVerify(
       for (const { line, message } of errors) err.write(`${options.trust}:${line}: ${message}\n`)
       return 2
     }
+    accessSync(path)
     const since = options.since === undefined ? null : readFileSync(options.since, 'utf8')
     const verdict = await verifyBundle({ path, policy, since })
     out.write(options.json ? `${JSON.stringify(verdict, null, 2)}\n` : verdictText(path, verdict))

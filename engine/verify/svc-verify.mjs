@@ -3,7 +3,7 @@
 // svc verify, offline and without dependencies: node svc-verify.mjs --help
 // SPDX-License-Identifier: Apache-2.0
 import { parseArgs } from "node:util";
-import { createReadStream, readFileSync } from "node:fs";
+import { accessSync, createReadStream, readFileSync } from "node:fs";
 import { createHash, createHmac, createPublicKey, hash, verify } from "node:crypto";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream";
@@ -136,7 +136,7 @@ function parseTrustPolicy(text) {
 const words = {
 	log: ([key = "", ...rest], { logs }) => {
 		const verifier = parseVerifier(key);
-		if (verifier?.kind !== "note" || rest.length > 1) return "`log` takes a key, `name+id+key`, and perhaps its address";
+		if (verifier?.kind !== "note" || rest.length > 1) return "`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint";
 		logs.push(verifier);
 		return null;
 	},
@@ -1261,7 +1261,8 @@ async function hashOf(chunks) {
 }
 async function checkedEntries(file) {
 	const { size } = await file.stat();
-	const notZip = new Unreadable("not_a_bundle", null, "the file is no zip, or its end is missing");
+	const what = (await bytesAt(file, 0, 1)).toString() === "{" ? "the file is JSON: an error was saved instead of a bundle?" : "the file is no zip, or its end is missing";
+	const notZip = new Unreadable("not_a_bundle", null, what);
 	if (size < endSize) throw notZip;
 	const at = directoryOffset(await bytesAt(file, size - endSize, endSize), size);
 	if (at === null || size - at > largestDirectory) throw notZip;
@@ -1618,6 +1619,7 @@ async function runVerify(path, options, out, err) {
 			for (const { line, message } of errors) err.write(`${options.trust}:${line}: ${message}\n`);
 			return 2;
 		}
+		accessSync(path);
 		const since = options.since === void 0 ? null : readFileSync(options.since, "utf8");
 		const verdict = await verifyBundle({
 			path,

@@ -12,7 +12,7 @@ export function accessTables(routes: readonly Route[]): string {
 
 Whoever is suspended in a workspace may do nothing in it, and whoever waits to be admitted may do nothing anywhere, but see who
 they are and log out. What is in another workspace answers 404. The operator's token of a local install may do what an owner may,
-but for what concerns a person alone.
+but for what concerns a person alone. An API key sees the agents and tasks that came with it, and no other's.
 
 ## Offers
 

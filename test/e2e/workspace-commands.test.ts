@@ -1,9 +1,9 @@
 // A workspace is shared, staffed and handed over with `svc` alone, as by people at their terminals.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account, ApiKeyList } from '@svc/schemas'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { saveSession } from '../../engine/cli/session-file.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { signedIn } from '../support/people.js'
@@ -31,7 +31,7 @@ async function terminalOf(email: string): Promise<Terminal> {
 
 beforeAll(async () => {
   mails = await startMailServer()
-  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url } })
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url, SVC_CHECKPOINT_SECONDS: '1' } })
   ;[anna, ben, cleo] = [
     ...[
       await terminalOf('anna@example.org'),
@@ -49,19 +49,27 @@ afterAll(async () => {
 describe('svc workspace', () => {
   it('shares a workspace and invites', async () => {
     expect(await anna?.('workspace', 'invite', 'ben@example.org')).toMatch(
-      /^1 svc: the platform answers 409: .*promote it/,
+      /^1 svc: this is a personal workspace: promote it/,
     )
     expect(await anna?.('workspace', 'promote', 'Acme')).toBe(
       'Acme can be shared now: invite somebody with svc workspace invite\n',
     )
     expect(await anna?.('workspace', 'invite', 'Ben@example.org')).toMatch(
-      /^invitation offered to ben@example\.org until 2/,
+      /^invitation in Acme offered to ben@example\.org until 2/,
     )
-    expect(await anna?.('workspace', 'invite', 'cleo@example.org', '--role', 'auditor')).toMatch(/^invitation offered/)
-    expect(mails.mailsTo('ben@example.org').at(-1)).toContain('anna@example.org invites you to join a workspace: "Acme"')
+    expect(await anna?.('workspace', 'invite', 'cleo@example.org', '--role', 'auditor')).toMatch(
+      /^invitation in Acme offered/,
+    )
+    expect(mails.mailsTo('ben@example.org').at(-1)).toContain(
+      'anna@example.org invites you to join a workspace: "Acme"',
+    )
     expect(await anna?.('workspace', 'invite', 'dan@example.org', '--role', 'emperor')).toMatch(
-      /^1 svc: the platform answers 422: .*\n {2}role: /,
+      /^2 error: option '--role <role>' argument 'emperor' is invalid\. Allowed choices are member, auditor\./,
     )
+    expect(await anna?.('workspace', 'offer', 'boss', 'ben@example.org')).toMatch(
+      /^2 error: .*admin, handover, successor/,
+    )
+    expect(await anna?.('workspace', 'invite', 'ben')).toMatch(/^1 svc: `?email/)
   })
 
   it('leads whoever accepts there, and nobody who declines', async () => {
@@ -69,31 +77,54 @@ describe('svc workspace', () => {
       /^to you:\n {2}off_\S+ +pending +invitation +member +ben@example.org +Acme\n/,
     )
     const accepted = await ben?.('workspace', 'accept')
-    expect(accepted).toMatch(/^accepted: invitation in Acme: svc workspace use org_[0-9a-f]+\n$/)
+    expect(accepted).toBe('you are member in Acme now, and work there\n')
     expect(await ben?.('workspace', 'accept')).toBe('1 svc: nothing is offered to you\n')
-    expect(await ben?.('workspace', 'use', 'Acme')).toBe('you work in Acme now, as member\n')
-    expect(await cleo?.('workspace', 'accept')).toMatch(/^accepted/)
-    expect(await cleo?.('workspace', 'use', 'Acme')).toBe('you work in Acme now, as auditor\n')
+    expect(await ben?.('whoami')).toMatch(/: Acme \(org_[0-9a-f]+\), member\n$/)
+    expect(await ben?.('workspace', 'offers')).toBe('to you: nothing\n')
+    expect(await ben?.('workspace', 'offers', '--all')).toContain('accepted')
+    expect(await cleo?.('workspace', 'accept')).toBe('you are auditor in Acme now, and work there\n')
     expect(await anna?.('workspace', 'members')).toBe(
-      'anna@example.org  owner\nben@example.org   member\ncleo@example.org  auditor\n',
+      'Acme:\nanna@example.org  owner\nben@example.org   member\ncleo@example.org  auditor\n',
     )
     expect(await cleo?.('workspace', 'use', 'Nowhere')).toMatch(/^1 svc: you are in no workspace/)
   })
 
   it('suspends from one command to the next, and lets back in', async () => {
     expect(await anna?.('workspace', 'suspend', 'cleo@example.org')).toBe('cleo@example.org is suspended\n')
-    expect(await cleo?.('workspace', 'members')).toMatch(/^1 svc: the platform answers 403: .*suspended/)
+    expect(await cleo?.('workspace', 'members')).toMatch(/^1 svc: this account is suspended/)
     expect(await anna?.('workspace', 'members')).toContain('suspended since')
     expect(await anna?.('workspace', 'unsuspend', 'cleo@example.org')).toBe('cleo@example.org is back in\n')
     expect(await cleo?.('workspace', 'members')).toContain('cleo@example.org')
     expect(await anna?.('workspace', 'suspend', 'nobody@example.org')).toMatch(
       /^1 svc: no member of Acme has the address/,
     )
-    expect(await ben?.('workspace', 'suspend', 'cleo@example.org')).toMatch(/^1 svc: the platform answers 403/)
+    expect(await ben?.('workspace', 'suspend', 'cleo@example.org')).toBe(
+      '1 svc: this is for owner or admin only: you are member here\n',
+    )
+  })
+
+  it('lets an auditor take a bundle away, and verify it', async () => {
+    const trust = join(folders[2] ?? '', 'trust.policy')
+    const bundle = join(folders[2] ?? '', 'january.zip')
+    const printed = await vi.waitFor(async () => {
+      const text = (await cleo?.('checkpoint')) ?? ''
+      if (!text.includes('log ')) throw new Error(text)
+      return text
+    }, 20_000)
+    expect(printed).toMatch(/^# \d+ entries signed on 2.*\nlog \S+\+[0-9a-f]{8}\+\S+\n$/)
+    writeFileSync(trust, printed)
+    expect(await cleo?.('bundle', '--from', '2020-01-01', '--out', bundle)).toBe(
+      `${bundle}: the log of Acme; check it with svc verify ${bundle} --trust trust.policy\n`,
+    )
+    expect(await cleo?.('verify', bundle, '--trust', trust)).toContain('everything in it holds')
+    expect(statSync(bundle).mode & 0o077).toBe(0)
+    expect(await ben?.('bundle', '--out', bundle)).toMatch(/^1 svc: this is for owner or admin or auditor only/)
+    expect(await cleo?.('bundle', '--from', 'yesterday', '--out', bundle)).toMatch(/^1 svc: .*from/)
+    expect(await cleo?.('verify', bundle, '--trust', trust)).toContain('everything in it holds')
   })
 
   it('makes an admin, who makes keys', async () => {
-    expect(await anna?.('workspace', 'offer', 'admin', 'ben@example.org')).toMatch(/^admin offered/)
+    expect(await anna?.('workspace', 'offer', 'admin', 'ben@example.org')).toMatch(/^admin in Acme offered/)
     expect(await ben?.('workspace', 'accept')).toBe('accepted: admin in Acme\n')
     expect(await ben?.('workspace', 'role', 'cleo@example.org', 'member')).toBe('cleo@example.org is member now\n')
     const key = (await ben?.('key', 'create', 'support agents', '--scopes', 'ingest'))?.split('\n')[1] ?? ''
@@ -102,22 +133,24 @@ describe('svc workspace', () => {
     expect(await register()).toBe(201)
     const { api_keys } = JSON.parse((await ben?.('key', 'list', '--json')) ?? '') as ApiKeyList
     const id = api_keys.find(({ name }) => name === 'support agents')?.id ?? ''
-    expect(await ben?.('key', 'roll', id)).toMatch(/^support agents {2}\(key_\S+\), shown this once:\nSvcKey-\S{43}\n$/)
-    expect(await ben?.('key', 'revoke', id)).toBe('support agents is revoked\n')
+    expect(await ben?.('key', 'roll', id)).toMatch(
+      /^support agents for Acme {2}\(key_\S+\), shown this once:\nSvcKey-\S{43}\n$/,
+    )
+    expect(await ben?.('key', 'revoke', 'support agents')).toBe('support agents is revoked\n')
     expect(await ben?.('key', 'list')).toMatch(/support agents {2}ingest {2}revoked 2/)
-    expect(await cleo?.('key', 'list')).toMatch(/^1 svc: the platform answers 403/)
+    expect(await cleo?.('key', 'list')).toMatch(/^1 svc: this is for owner or admin only: you are member here/)
   })
 
   it('is handed over, and left', async () => {
-    expect(await anna?.('workspace', 'leave')).toMatch(
-      /^1 svc: the platform answers 409: hand the workspace over first/,
+    expect(await anna?.('workspace', 'leave')).toMatch(/^1 svc: hand the workspace over first/)
+    expect(await ben?.('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(
+      /^1 svc: this is for owner only: you are admin here/,
     )
-    expect(await ben?.('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(/^1 svc: the platform answers 403/)
-    expect(await anna?.('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(/^handover offered/)
+    expect(await anna?.('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(/^handover in Acme offered/)
     expect(await ben?.('workspace', 'accept')).toBe('accepted: handover in Acme\n')
     expect(await anna?.('workspace', 'leave')).toBe('you have left Acme\n')
     expect(await ben?.('workspace', 'remove', 'cleo@example.org')).toBe('cleo@example.org is out\n')
-    expect(await ben?.('workspace', 'members')).toBe('ben@example.org  owner\n')
+    expect(await ben?.('workspace', 'members')).toBe('Acme:\nben@example.org  owner\n')
     expect(await anna?.('workspace', 'list')).not.toContain('Acme')
     const { workspaces } = JSON.parse((await ben?.('whoami', '--json')) ?? '') as Account
     expect(workspaces.map(({ name, role }) => [name, role])).toContainEqual(['Acme', 'owner'])

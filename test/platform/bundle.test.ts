@@ -145,6 +145,11 @@ describe('a file that is no bundle', () => {
     }
     expect((await runSvc(['verify', bundle])).code).toBe(2)
     expect((await runSvc(['verify', bundle, '--trust', `${desk.folder}/none`])).code).toBe(2)
-    expect((await runSvc(['verify', `${desk.folder}/none`, '--trust', desk.put('p', 'log x')])).code).toBe(2)
+    expect(
+      (await runSvc(['verify', `${desk.folder}/none`, '--trust', desk.put('p', `log ${keyOf('a')}\n`)])).code,
+    ).toBe(2)
+    const saved = desk.put('error.zip', '{"status":401}')
+    const { stdout } = await runSvc(['verify', saved, '--trust', desk.put('p', `log ${keyOf('a')}\n`)])
+    expect(stdout).toContain('an error was saved instead of a bundle')
   })
 })
