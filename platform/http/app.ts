@@ -195,6 +195,7 @@ function answerError({ logger }: Platform) {
       return
     }
     const problem = problemOf(error, request_id)
+    response.setHeader('cache-control', 'no-store')
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
     response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem))
   }

@@ -80,6 +80,21 @@ describe('an API key', () => {
     expect((await owner.call('POST', `/auth/api-keys/${api_key.id}/roll`)).status).toBe(409)
   })
 
+  it('that is rolled does not come back with the next start', async () => {
+    const SVC_SEED_API_KEY = `SvcKey-${'s'.repeat(43)}`
+    const first = await startPlatform({ env: { SVC_SEED_API_KEY } })
+    const status = async (platform: TestPlatform, as: string) =>
+      (await platform.call('POST', '/api/v1/agents', { as, body: { agent_key: 'a' } })).status
+    expect([await status(first, first.api_key), await status(first, SVC_SEED_API_KEY)]).toEqual([201, 201])
+    const { api_keys } = (await first.call<ApiKeyList>('GET', '/auth/api-keys')).body
+    const [one, other] = api_keys
+    expect((await first.call('POST', `/auth/api-keys/${one?.id}/roll`)).status).toBe(200)
+    expect((await first.call('POST', `/auth/api-keys/${other?.id}/revoke`)).status).toBe(200)
+    const again = await first.restart()
+    expect([await status(again, first.api_key), await status(again, SVC_SEED_API_KEY)]).toEqual([401, 401])
+    await discard(again)
+  })
+
   it('that is rolled has another secret, and its agents keep their ids', async () => {
     const { key, api_key } = await make({ name: 'rolled' })
     const before = await register(key)

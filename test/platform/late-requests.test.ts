@@ -1,0 +1,99 @@
+// Whoever has lost what they were let in by cannot finish what they began; nobody makes work for nothing before they are known.
+import { connect } from 'node:net'
+import type { ApiKeyList, Problem } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { join, signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+
+let now = Date.parse('2026-03-01T09:00:00Z')
+let mails: MailServer
+let platform: TestPlatform
+beforeAll(async () => {
+  mails = await startMailServer()
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url }, clock: () => now })
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+})
+
+/** Sends the head of a request and a part of its body; `finish` sends the rest, and answers the status. */
+async function begun(path: string, token: string, body: string) {
+  const socket = connect(Number(new URL(platform.url).port), '127.0.0.1')
+  const head = [
+    ...[`POST ${path} HTTP/1.1`, 'host: localhost', `authorization: Bearer ${token}`, 'connection: close'],
+    ...['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`, '', ''],
+  ].join('\r\n')
+  await new Promise<void>((resolve) => socket.write(head + body.slice(0, 3), () => resolve()))
+  // It has been let in once another request, sent later, is answered.
+  for (let turn = 0; turn < 3; turn++) await platform.call('GET', '/auth/api-keys')
+  return {
+    finish: () =>
+      new Promise<number>((resolve, reject) => {
+        let answer = ''
+        socket.setEncoding('utf8').on('data', (text: string) => {
+          answer += text
+        })
+        socket.once('error', reject)
+        socket.once('close', () => resolve(Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1])))
+        socket.write(body.slice(3))
+      }),
+  }
+}
+
+describe('a request whose body comes late', () => {
+  it.each(['is logged out', 'is suspended', 'is removed'])('is refused when its sender %s meanwhile', async (how) => {
+    now += 900_000
+    const [owner, admin] = [
+      await signedIn(platform, mails, `owner-of-${how.replaceAll(' ', '-')}@example.org`),
+      await signedIn(platform, mails, `admin-who-${how.replaceAll(' ', '-')}@example.org`),
+    ]
+    const path = `/auth/workspaces/${owner.org_id}`
+    await owner.call('POST', `${path}/promote`, { name: 'Acme' })
+    await join(owner, admin, owner.org_id, 'admin')
+    const prompt = await begun('/auth/api-keys', admin.token, '{"name":"in time"}')
+    expect(await prompt.finish()).toBe(201)
+    const late = await begun('/auth/api-keys', admin.token, '{"name":"too late"}')
+    if (how === 'is logged out') expect((await admin.call('POST', '/auth/logout')).status).toBe(204)
+    else {
+      const verb = how === 'is removed' ? 'remove' : 'suspend'
+      expect((await owner.call('POST', `${path}/members/${admin.id}/${verb}`)).status).toBe(204)
+    }
+    now += 1_001
+    expect(await late.finish()).toBe(how === 'is logged out' ? 401 : 403)
+    const { api_keys } = (await owner.call<ApiKeyList>('GET', '/auth/api-keys')).body
+    expect(api_keys.map(({ name }) => name)).toEqual(['in time'])
+  })
+})
+
+describe('whoever is not known', () => {
+  const post = (path: string, raw: string, headers: Record<string, string> = {}) =>
+    platform.call<Problem>('POST', path, { as: null, raw, headers })
+
+  it('is asked for little, and counted before anything is read', async () => {
+    now += 900_000
+    const large = JSON.stringify(Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`key${at}`, at])))
+    expect((await post('/auth/magic-link', large)).status).toBe(413)
+    const many = JSON.stringify(Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`k${at}`, at])))
+    const { status, body } = await post('/auth/magic-link', many)
+    expect([status, body.errors.length]).toEqual([422, 50])
+    const answers = new Set<number>()
+    for (let count = 0; count < 60; count++) answers.add((await post('/auth/magic-link', '{')).status)
+    expect([...answers]).toEqual([400, 429])
+  })
+
+  it('is refused when another page sends', async () => {
+    now += 900_000
+    const email = JSON.stringify({ email: 'a@example.org' })
+    expect((await post('/auth/magic-link', email, { origin: 'https://evil.example' })).status).toBe(403)
+    expect((await post('/auth/magic-link', email, { origin: platform.url })).status).toBe(202)
+  })
+})
+
+describe('answers', () => {
+  it('are kept by nobody', async () => {
+    for (const path of ['/auth/me', '/auth/api-keys', '/api/v1/agents'])
+      expect((await platform.call('GET', path)).headers.get('cache-control')).toBe('no-store')
+  })
+})
