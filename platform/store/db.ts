@@ -8,12 +8,15 @@ import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 import { takeLock } from './lock-file.js'
 import type { Scope } from './scope.js'
+import { createTurns, type Turns } from './turns.js'
 
 export interface Database {
   readonly knex: Knex
   readonly kind: 'pglite' | 'postgresql'
   /** Runs `work` while no other holder of the same lock runs: in this process, and on a server in any other. */
   readonly exclusively: <T>(lock: number, work: () => Promise<T>) => Promise<T>
+  /** Transactions of one organization wait here for each other, before they take a connection. */
+  readonly turns: Turns
   readonly close: () => Promise<void>
 }
 
@@ -28,8 +31,9 @@ export interface Transaction {
 /** Opens the database the configuration names. Throws CONFLICT when the data directory is in use. */
 export async function openDatabase(config: Config, remark?: Remark): Promise<Database> {
   if (config.database_url !== null) {
-    const knex = connect({ connectionString: config.database_url }, 10, remark)
-    return { knex, kind: 'postgresql', exclusively: exclusion(knex, true), close: () => knex.destroy() }
+    const knex = connect({ connectionString: config.database_url }, serverConnections, remark)
+    const turns = createTurns(serverConnections / 2)
+    return { knex, kind: 'postgresql', exclusively: exclusion(knex, true), turns, close: () => knex.destroy() }
   }
   return openEmbedded(config.data_dir, remark)
 }
@@ -53,7 +57,8 @@ async function openEmbedded(data_dir: string, remark?: Remark): Promise<Database
       place.remove()
       unlock()
     }
-    return { knex, kind: 'pglite', exclusively: exclusion(knex, false), close }
+    const turns = createTurns(embeddedConnections / 2)
+    return { knex, kind: 'pglite', exclusively: exclusion(knex, false), turns, close }
   } catch (error) {
     unlock()
     throw error
@@ -62,6 +67,7 @@ async function openEmbedded(data_dir: string, remark?: Remark): Promise<Database
 
 // Connections take turns on the one backend; more than a few only queue inside the socket server.
 const embeddedConnections = 4
+const serverConnections = 10
 
 /**
  * A unix socket in a directory that only this user can enter: beside the data, or in the temporary folder where that
@@ -148,18 +154,18 @@ export async function withTransaction<T>(
   scope: Scope,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  return inTransaction(db, `begin; ${asTenant(scope)}`, work)
+  return db.turns(scope.org_id, () => inTransaction(db, `begin; ${asTenant(scope)}`, work))
 }
 
 /** The same for reading: one moment of the database throughout, and unable to write. */
 export async function withSnapshot<T>(db: Database, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const begin = 'begin isolation level repeatable read read only'
-  return inTransaction(db, `${begin}; ${asTenant(scope)}`, work)
+  return db.turns(scope.org_id, () => inTransaction(db, `${begin}; ${asTenant(scope)}`, work))
 }
 
 /** The same for the few who know no organization yet, as the owner of the tables: sign-in by key, start-up, jobs. */
 export function withUnscopedTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return inTransaction(db, 'begin', work)
+  return db.turns('', () => inTransaction(db, 'begin', work))
 }
 
 async function inTransaction<T>(db: Database, begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {

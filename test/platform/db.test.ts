@@ -305,6 +305,26 @@ describe.skipIf(server === null)('a server that goes away', () => {
     expect(await counters(db)).toEqual([{ kind: 'policy', value: 1 }])
   })
 
+  it('keeps connections for others, however much one organization asks', async () => {
+    let open = () => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const busy = Array.from({ length: 40 }, () =>
+      withTransaction(db, scope, async (tx) => {
+        await tx.query('select 1')
+        await gate
+      }),
+    )
+    const other = scopeOf('org_2b', { kind: 'system', id: 'test' })
+    expect(await withTransaction(db, other, (tx) => tx.query('select 1 as one'))).toEqual([{ one: 1 }])
+    open()
+    expect((await Promise.all(busy)).length).toBe(40)
+    const many = Array.from({ length: 600 }, () => withTransaction(db, scope, (tx) => tx.query('select 1')))
+    const refused = (await Promise.allSettled(many)).filter(({ status }) => status === 'rejected')
+    expect(refused.length).toBe(95)
+  })
+
   it('is UNAVAILABLE to the transaction it ends, and keeps nothing of it', async () => {
     const ended = withTransaction(db, scope, async (tx) => {
       await tx.query("insert into counters values ('org_1a', 'repo', 1)")
