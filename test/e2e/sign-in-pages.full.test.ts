@@ -2,10 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { MemberList } from '@svc/schemas'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startBrowser } from '../support/browser.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
+import { signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 import { startSvc } from '../support/svc.js'
 
@@ -54,7 +56,6 @@ describe.skipIf(browser === null)('in a browser', () => {
       ['svc_csrf', false, 'Lax'],
     ])
     await page.goto(link)
-    await page.click('button')
     expect(await page.textContent('main')).toContain('used already')
     await picture('used-link')
   })
@@ -77,6 +78,31 @@ describe.skipIf(browser === null)('in a browser', () => {
     await picture('device-done')
     const { code, stdout } = await login.finished
     expect([code, stdout]).toEqual([0, expect.stringContaining('logged in as mia@example.org')])
+  })
+
+  it('an invitation is accepted without a terminal, and another workspace worked in', async () => {
+    const owner = await signedIn(platform, mails, 'owner@example.org')
+    const at = `/auth/workspaces/${owner.org_id}`
+    await owner.call('POST', `${at}/promote`, { name: 'Acme <b>Compliance</b>' })
+    await owner.call('POST', `${at}/offers`, { kind: 'invitation', email: 'mia@example.org', role: 'auditor' })
+    await page.goto(`${platform.url}/account`)
+    await picture('account')
+    expect(await page.textContent('main')).toContain('Acme <b>Compliance</b> invites you to be its auditor.')
+    await page.click('button[value=accept]')
+    expect(await page.textContent('main')).toContain('Nothing is offered to you.')
+    await page.click('button[value=use]')
+    await picture('account-there')
+    expect(await page.textContent('form.row:has(p:text("you work here"))')).toContain('Acme')
+    const { members } = (await owner.call<MemberList>('GET', `${at}/members`)).body
+    expect(members.map(({ email, role }) => [email, role])).toContainEqual(['mia@example.org', 'auditor'])
+  })
+
+  it('whoever signs out is out', async () => {
+    await page.click('button[value=logout]')
+    expect(new URL(page.url()).pathname).toBe('/sign-in')
+    expect(await context.cookies()).toEqual([])
+    await page.goto(`${platform.url}/account`)
+    expect(new URL(page.url()).pathname).toBe('/sign-in')
   })
 
   it('whoever is not signed in is sent a link first', async () => {
