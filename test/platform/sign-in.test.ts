@@ -109,6 +109,26 @@ describe('a sign-in link', () => {
     ])
   })
 
+  it('signs in the browser that opens it, and not the one that asked', async () => {
+    now += 20 * minute
+    const asked = await fetch(`${platform.url}/sign-in`, {
+      ...{ method: 'POST', body: new URLSearchParams({ email: 'two-browsers@example.org' }) },
+    })
+    expect([asked.status, asked.headers.getSetCookie()]).toEqual([200, []])
+    const token = await mails.tokenFor('two-browsers@example.org')
+    const opened = await fetch(`${platform.url}/auth/magic-link?token=${token}`)
+    expect([await opened.text(), opened.headers.getSetCookie()]).toEqual([
+      expect.stringContaining('two-browsers@example.org'),
+      [],
+    ])
+    const pressed = await fetch(`${platform.url}/auth/magic-link`, {
+      ...{ method: 'POST', body: new URLSearchParams({ token }) },
+    })
+    expect(pressed.headers.getSetCookie().length).toBe(2)
+    const again = await fetch(`${platform.url}/auth/magic-link?token=${token}`)
+    expect([again.status, again.headers.getSetCookie()]).toEqual([401, []])
+  })
+
   it('is sent from the page that asks for an address, and from no other page', async () => {
     now += 20 * minute
     const send = (origin: string) =>

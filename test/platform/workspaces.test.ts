@@ -76,6 +76,31 @@ describe('a workspace', () => {
 })
 
 describe('an invitation', () => {
+  it.each(['{{7*7}} <img src=x onerror=alert(1)>', '"; {{constructor}} </p><script>x</script>', 'Acme Bcc: a@b.org'])(
+    'says %s in a mail as nothing but a name',
+    async (name) => {
+      const owner = await somebody()
+      const guest = `guest${count++}@example.org`
+      const path = `/auth/workspaces/${owner.org_id}`
+      expect((await owner.call('POST', `${path}/promote`, { name })).status).toBe(204)
+      expect((await offer(owner, path, { kind: 'invitation', email: guest })).status).toBe(201)
+      const [mail = ''] = mails.mailsTo(guest)
+      const [head = '', ...parts] = mail.split(/\r?\n\r?\n/)
+      expect(head).not.toContain(name.slice(0, 5))
+      const html = parts.join('\n\n').split('text/html')[1] ?? ''
+      expect(html).not.toMatch(/<img|<script|>49 /)
+      expect(parts.join('')).toContain(name.slice(0, 4))
+    },
+  )
+
+  it.each(['pay at https://evil.example/login', 'a\u202eb', 'a\nb', ''])(
+    'is not from a workspace called %j',
+    async (name) => {
+      const owner = await somebody()
+      expect((await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name })).status).toBe(422)
+    },
+  )
+
   it('is not sent to a mailbox more than five times in a quarter of an hour', async () => {
     const { owner, path } = await shared()
     const guest = await somebody()
