@@ -74,11 +74,27 @@ function explain(error: ErrorObject): SchemaProblem {
       return problem(`must be ${JSON.stringify(params.allowedValue)}`)
     case 'type':
       return problem(`must be ${[params.type].flat().join(' or ')}`)
+    case 'pattern':
+      return problem(`must ${patternWords(error.parentSchema as JsonMap, String(params.pattern))}`)
+    case 'minLength':
+    case 'minItems':
+    case 'minProperties':
+      return problem(params.limit === 1 ? 'must not be empty' : `must have ${String(params.limit)} at least`)
+    case 'maxLength':
+      return problem(`must have ${String(params.limit)} characters at most`)
     case 'format':
       return problem('must be an RFC 3339 time with a zone, such as 2026-01-31T08:00:00Z')
     default:
       return problem(error.message ?? 'does not fit')
   }
+}
+
+/** What a pattern asks for; a schema says it in words of its own as `x-must`. */
+function patternWords(schema: JsonMap, pattern: string): string {
+  if (typeof schema['x-must'] === 'string') return schema['x-must']
+  if (pattern.startsWith('^[ -~]')) return 'be printable ASCII characters'
+  if (pattern.startsWith('^[!-~]')) return 'be printable ASCII characters without spaces'
+  return `match ${pattern}`
 }
 
 /** One sentence for any number of fields that are wrong. */

@@ -1,5 +1,6 @@
 // Posting to a platform, patiently: what is sent is safe to send again.
 import type { Problem } from '@svc/schemas'
+import { printable } from './printable.js'
 
 export interface Refusal {
   readonly status: number
@@ -34,7 +35,7 @@ export async function postJson<T>(
     const answer = ok ? parsed<T>(text) : null
     if (answer !== null && accept(answer)) return { answer, refusal: null }
     if (status !== 0 && !ok && status !== 429 && status !== 503) {
-      return { refusal: { status, message: `${url} answered ${status}: ${detailOf(text)}` } }
+      return { refusal: { status, message: `${url} answered ${status}: ${printable(detailOf(text))}` } }
     }
     const reason = status === 0 ? text : `status ${status}`
     // A platform that asks for patience is there.

@@ -23,6 +23,8 @@ export async function insertLinkUnscoped(
 }
 
 const day = 86_400_000
+/** However often it is renewed, a session ends, ms. */
+const longestSession = 90 * day
 
 /** Spends the link; the address it was made for, or null when it is none, used or over. */
 export async function spendLinkUnscoped(tx: Transaction, now: number, secret: string): Promise<string | null> {
@@ -81,9 +83,9 @@ export type Refreshed =
 /** Uses up a refresh token. One that was used before has been stolen, from its holder or by them: the session is over. */
 export async function useRefreshUnscoped(tx: Transaction, now: number, secret: string): Promise<Refreshed> {
   const [row] = await tx.query<{ session_id: string; person_id: string; used: boolean; over: boolean }>(
-    `select r.session_id, s.person_id, r.used_at is not null as used, (r.expires_at <= $2 or s.revoked_at is not null) as over
+    `select r.session_id, s.person_id, r.used_at is not null as used, (r.expires_at <= $2 or s.revoked_at is not null or s.made_at <= $3) as over
      from refresh_tokens r join sessions s on s.session_id = r.session_id where r.token_hash = $1 for update of r, s`,
-    [secretHash(secret), iso(now)],
+    [secretHash(secret), iso(now), iso(now - longestSession)],
   )
   if (row === undefined || row.over) return { kind: 'unknown' }
   const { session_id, person_id } = row

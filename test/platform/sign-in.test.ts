@@ -219,6 +219,22 @@ describe('an access token', () => {
 
 describe('a refresh token', () => {
   const refresh = (refresh_token: string) => post<SessionTokens & Problem>('/auth/refresh', { refresh_token })
+  const day = 86_400_000
+
+  it('continues a session for 30 days after its last use, and for 90 in all', async () => {
+    let { refresh_token } = await enter('lasting@example.org')
+    for (let turn = 0; turn < 3; turn++) {
+      now += 29 * day
+      const { status, body } = await refresh(refresh_token)
+      expect([turn, status]).toEqual([turn, 200])
+      refresh_token = body.refresh_token
+    }
+    now += 4 * day
+    expect((await refresh(refresh_token)).status).toBe(401)
+    const idle = await enter('idle@example.org')
+    now += 30 * day
+    expect((await refresh(idle.refresh_token)).status).toBe(401)
+  })
 
   it('continues a session, once', async () => {
     const first = await enter('staying@example.org')
