@@ -27,8 +27,10 @@ import { createTargets } from './outgoing/targets.js'
 import type { Platform } from './platform.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys } from './secrets/encryption-key.js'
-import { openDatabase, withUnscopedTransaction } from './store/db.js'
+import { createSealer, type Sealer } from './secrets/seal.js'
+import { type Database, openDatabase, withUnscopedTransaction } from './store/db.js'
 import { isMemberUnscoped } from './store/people.js'
+import { sealingKeysUnscoped } from './store/secrets.js'
 import { version } from './version.js'
 
 export { type Config, readConfig } from './config.js'
@@ -67,15 +69,19 @@ export async function createPlatform(
     warn,
   )
   const witnesses = config.witnesses.map((text) => witnessAt(text, outgoing))
-  const access_tokens = createAccessTokens(encryptionKeys(config), clock)
+  const keys = encryptionKeys(config)
+  const access_tokens = createAccessTokens(keys, clock)
+  const sealer = createSealer(keys)
   const db = await openDatabase(config, warn)
   try {
     await migrate(db)
     const credentials = localCredentials(config)
+    await refuseUnknownSeals(db, sealer)
     const operator_org = await seedWorkspace(db, config, credentials, clock())
     const parts: CommitParts = {
       db,
       clock,
+      sealer,
       rulebook: createRulebook(agentsKept),
       histories: createHistories(historiesKept),
       partitions: createPartitions(),
@@ -110,6 +116,7 @@ export async function createPlatform(
       operator_token,
       ...{ bundles, retention, limits: createLimits(config.rate_limits, clock) },
       access_tokens,
+      sealer,
       mailer: createMailer({
         smtp_url: config.smtp_url,
         from: config.mail_from,
@@ -164,6 +171,16 @@ function anchorAt(text: string, around: Surroundings): Anchor {
     'INVALID',
     `SVC_ANCHORS holds \`${text}\`, which is none of file:FOLDER, git:FOLDER and https://…`,
   )
+}
+
+/** Nothing may be found missing while it is needed. Rejects with ENCRYPTION_KEY_INVALID. */
+async function refuseUnknownSeals(db: Database, { key_ids }: Sealer): Promise<void> {
+  const missing = (await withUnscopedTransaction(db, sealingKeysUnscoped)).filter((id) => !key_ids.includes(id))
+  if (missing.length > 0)
+    throw new PlatformError(
+      'ENCRYPTION_KEY_INVALID',
+      `secrets in the database are sealed with a key (${missing.join(', ')}) that SVC_ENCRYPTION_KEY does not hold: put it behind the new one, and see svc-platform rotate-secrets`,
+    )
 }
 
 /** How long a request may take to arrive, ms: 8 MiB over a slow line. */

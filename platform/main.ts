@@ -37,6 +37,25 @@ Exit codes: 0 done, 1 not possible, 2 usage`,
   })
 
 program
+  .command('rotate-secrets')
+  .description('seal what is kept secret in the database with a new encryption key')
+  .addHelpText(
+    'after',
+    `
+Example:
+  SVC_ENCRYPTION_KEY="NEW OLD" svc-platform rotate-secrets
+
+The new key stands first in SVC_ENCRYPTION_KEY, the old one behind it; afterwards the old one may go. Start the platform
+with both before that, so that all its processes know the new one; on an embedded database stop it first.
+
+Exit codes: 0 done, 1 not possible, 2 usage`,
+  )
+  .action(async () => {
+    const { rotateSecrets } = await import('./rotate-secrets.js')
+    process.exitCode = await rotateSecrets(process.env, process.stdout, process.stderr)
+  })
+
+program
   .command('rotate-key')
   .description('sign checkpoints with a new key; the old one signs along for a while')
   .requiredOption('--reason <text>', 'why, for the audit trail')

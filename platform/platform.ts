@@ -7,6 +7,7 @@ import type { Bundles } from './log/bundles.js'
 import type { Retention } from './log/retention.js'
 import type { Mailer } from './mail/mail.js'
 import type { AccessTokens } from './secrets/access-tokens.js'
+import type { Sealer } from './secrets/seal.js'
 import type { Database } from './store/db.js'
 
 export interface Platform {
@@ -23,6 +24,8 @@ export interface Platform {
   readonly operator_token: string
   readonly log: LogIdentity
   readonly access_tokens: AccessTokens
+  /** Keeps secrets that must be read again. */
+  readonly sealer: Sealer
   readonly mailer: Mailer
   /** Where people reach the platform. */
   readonly url: () => string

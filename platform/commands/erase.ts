@@ -4,6 +4,7 @@ import type { Erasure, ErasureRequest, ErasureResult } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { newId } from '../ids.js'
 import type { Platform } from '../platform.js'
+import type { Sealer } from '../secrets/seal.js'
 import { type Transaction, withTransaction } from '../store/db.js'
 import {
   type Carrying,
@@ -35,11 +36,15 @@ const beyondSubject = 'other steps of the same tasks, and steps that do not name
  * Erases the payloads of a task, or of every step that names a subject. Rejects with NOT_FOUND, with CONFLICT when there is
  * nothing left to erase, and with CONFLICT while a hold is on.
  */
-export async function erase({ db, clock }: Platform, scope: Scope, request: ErasureRequest): Promise<ErasureResult> {
+export async function erase(
+  { db, clock, sealer }: Platform,
+  scope: Scope,
+  request: ErasureRequest,
+): Promise<ErasureResult> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
     await lockLog(scope, tx)
-    const steps = await chosen(scope, tx, request)
+    const steps = await chosen(scope, tx, sealer, request)
     const task_ids = [...new Set(steps.map(({ task_id }) => task_id))]
     await refuseHeld(scope, tx, task_ids)
     const places = steps.map(({ log_index }) => log_index)
@@ -67,9 +72,14 @@ export async function erase({ db, clock }: Platform, scope: Scope, request: Eras
   })
 }
 
-async function chosen(scope: Scope, tx: Transaction, { task_id, subject_id }: ErasureRequest): Promise<Carrying[]> {
+async function chosen(
+  scope: Scope,
+  tx: Transaction,
+  sealer: Sealer,
+  { task_id, subject_id }: ErasureRequest,
+): Promise<Carrying[]> {
   if (subject_id !== undefined) {
-    const steps = await carryingAt(scope, tx, await placesOfSubject(scope, tx, subject_id))
+    const steps = await carryingAt(scope, tx, await placesOfSubject(scope, tx, sealer, subject_id))
     if (steps.length === 0) throw new PlatformError('NOT_FOUND', 'no step here carries data of this subject')
     return steps
   }

@@ -3,6 +3,7 @@
 // have no gap and no fork, however many processes write.
 import { record } from '@svc/engine'
 import { raiseIncidents } from '../commands/raise-incidents.js'
+import type { Sealer } from '../secrets/seal.js'
 import { soleActiveAgents } from '../store/agents.js'
 import { type Database, type Transaction, withTransaction } from '../store/db.js'
 import { appendEntries, findSteps, lockLog, readHeads, readTail } from '../store/log.js'
@@ -19,6 +20,8 @@ import { foundViolations } from './violations.js'
 export interface CommitParts {
   readonly db: Database
   readonly clock: () => number
+  /** Keeps the keys that subjects are hashed with. */
+  readonly sealer: Sealer
   readonly rulebook: Rulebook
   readonly histories: Histories
   readonly partitions: Partitions
@@ -43,7 +46,7 @@ export async function commitBatch(
         const appended = appendEntries(scope, tx, batch)
         meanwhile()
         await appended
-        await rememberSubjects(scope, tx, batch.placed.flatMap(namedSubjects))
+        await rememberSubjects(scope, tx, parts.sealer, batch.placed.flatMap(namedSubjects))
         await insertViolations(scope, tx, batch.placed)
         await raiseIncidents(scope, tx, batch.received_at, foundViolations(batch.placed))
       }

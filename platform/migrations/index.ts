@@ -12,6 +12,7 @@ import * as isolation from './0007-isolation.js'
 import * as access from './0008-access.js'
 import * as devices from './0009-devices.js'
 import * as lastWorkspace from './0010-last-workspace.js'
+import * as sealed from './0011-sealed.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -24,6 +25,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0008-access', migration: access },
   { name: '0009-devices', migration: devices },
   { name: '0010-last-workspace', migration: lastWorkspace },
+  { name: '0011-sealed', migration: sealed },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -1,7 +1,9 @@
 // Where the data of a subject is. Subjects are kept as keyed hashes, which say nothing once the rows they stand in are gone.
 import { createHmac } from 'node:crypto'
+import type { Sealer } from '../secrets/seal.js'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
+import { subjectKeyPlace } from './secrets.js'
 
 export interface NamedSubject {
   readonly subject: string
@@ -9,9 +11,14 @@ export interface NamedSubject {
 }
 
 /** Remembers who the data of these entries is of. */
-export async function rememberSubjects(scope: Scope, tx: Transaction, named: readonly NamedSubject[]): Promise<void> {
+export async function rememberSubjects(
+  scope: Scope,
+  tx: Transaction,
+  sealer: Sealer,
+  named: readonly NamedSubject[],
+): Promise<void> {
   if (named.length === 0) return
-  const key = await subjectKey(scope, tx)
+  const key = await subjectKey(scope, tx, sealer)
   await tx.query(
     `insert into subject_places (org_id, subject, log_index)
      select $1, u.subject, u.log_index from unnest($2::bytea[], $3::bigint[]) as u(subject, log_index)`,
@@ -20,10 +27,15 @@ export async function rememberSubjects(scope: Scope, tx: Transaction, named: rea
 }
 
 /** Places of the entries that name the subject and still carry something, ascending. */
-export async function placesOfSubject(scope: Scope, tx: Transaction, subject: string): Promise<number[]> {
+export async function placesOfSubject(
+  scope: Scope,
+  tx: Transaction,
+  sealer: Sealer,
+  subject: string,
+): Promise<number[]> {
   const rows = await tx.query<{ log_index: number }>(
     'select log_index from subject_places where org_id = $1 and subject = $2 order by log_index',
-    [scope.org_id, hashed(await subjectKey(scope, tx), subject)],
+    [scope.org_id, hashed(await subjectKey(scope, tx, sealer), subject)],
   )
   return rows.map(({ log_index }) => log_index)
 }
@@ -36,12 +48,20 @@ export async function forgetSubjects(scope: Scope, tx: Transaction, places: read
   ])
 }
 
-async function subjectKey(scope: Scope, tx: Transaction): Promise<Buffer> {
-  const [row] = await tx.query<{ subject_key: Buffer }>('select subject_key from org_log where org_id = $1', [
-    scope.org_id,
-  ])
-  if (row === undefined) throw new Error(`organization \`${scope.org_id}\` has no log`)
-  return row.subject_key
+/** Sealed when it is used for the first time, where there is a key to seal it with. Whoever calls holds the log's lock. */
+async function subjectKey({ org_id }: Scope, tx: Transaction, { seal, open }: Sealer): Promise<Buffer> {
+  const [row] = await tx.query<{ subject_key: Buffer | null; sealed: string | null }>(
+    'select subject_key, sealed_subject_key as sealed from org_log where org_id = $1',
+    [org_id],
+  )
+  const place = subjectKeyPlace(org_id)
+  if (typeof row?.sealed === 'string') return open(place, row.sealed)
+  const key = row?.subject_key
+  if (key === undefined || key === null) throw new Error(`organization \`${org_id}\` has no log`)
+  const sealed = seal(place, key)
+  if (sealed !== null)
+    await tx.query('update org_log set sealed_subject_key = $2, subject_key = null where org_id = $1', [org_id, sealed])
+  return key
 }
 
 function hashed(key: Buffer, subject: string): Buffer {

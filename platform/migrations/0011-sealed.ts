@@ -1,0 +1,17 @@
+// The keys that subjects are hashed with are kept sealed from their first use on.
+import type { Knex } from 'knex'
+
+const tables = /* sql */ `
+alter table org_log
+  alter column subject_key drop not null,
+  add column sealed_subject_key text,
+  add check (subject_key is not null or sealed_subject_key is not null);
+`
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(tables)
+}
+
+export async function down(): Promise<void> {
+  throw new Error('what is sealed is not laid open: restore a backup instead')
+}

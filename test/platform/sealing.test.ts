@@ -1,0 +1,99 @@
+// Secrets that must be read again are of no use to whoever has the database alone, and outlive a change of the key.
+import { createHash } from 'node:crypto'
+import type { ErasureResult } from '@svc/schemas'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createSealer } from '../../platform/secrets/seal.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+import { runPlatform } from '../support/process.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+
+const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+const secret = createHash('sha256').update('a secret').digest()
+
+describe('what is sealed', () => {
+  it('is opened where it belongs, by the key that sealed it and by no other', () => {
+    const sealed = createSealer([one]).seal('subject_key org_1', secret) ?? ''
+    expect(createSealer([one]).open('subject_key org_1', sealed)).toEqual(secret)
+    expect(createSealer([two, one]).open('subject_key org_1', sealed)).toEqual(secret)
+    expect([createSealer([one, two]), createSealer([two, one])].map((one) => one.isCurrent(sealed))).toEqual([
+      true,
+      false,
+    ])
+    expect(() => createSealer([one]).open('subject_key org_2', sealed)).toThrow()
+    for (const keys of [[two], []])
+      expect(() => createSealer(keys).open('subject_key org_1', sealed)).toThrow(/SVC_ENCRYPTION_KEY/)
+    expect(createSealer([]).seal('subject_key org_1', secret)).toBeNull()
+  })
+
+  it('says nothing of the secret, and is never the same twice', () => {
+    const sealed = Array.from({ length: 50 }, () => createSealer([one]).seal('p', secret) ?? '')
+    expect(new Set(sealed).size).toBe(50)
+    for (const text of sealed) expect(Buffer.from(text.split(' ')[2] ?? '', 'base64url').includes(secret)).toBe(false)
+  })
+
+  it('is not opened with any character of it changed, or a part of it', () => {
+    const { seal, open } = createSealer([one])
+    const sealed = seal('p', secret) ?? ''
+    for (let at = 0; at < sealed.length; at++) {
+      const other = sealed[at] === 'A' ? 'B' : 'A'
+      expect(() => open('p', sealed.slice(0, at) + other + sealed.slice(at + 1))).toThrow()
+      expect(() => open('p', sealed.slice(0, at))).toThrow()
+    }
+  })
+})
+
+describe.skipIf(postgres === null)('the key that subjects are hashed with', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  const kept = () =>
+    postgres.psql(url, `select subject_key is null, split_part(sealed_subject_key, ' ', 1) from org_log`)
+  const start = (SVC_ENCRYPTION_KEY: string, data_dir?: string) =>
+    startPlatform({ database_url: url, env: { SVC_ENCRYPTION_KEY }, ...(data_dir !== undefined && { data_dir }) })
+  const log = async (platform: TestPlatform, task_id: string) => {
+    const body = {
+      ...{ task_id, step: 1, step_type: 'START_NODE', timestamp: '2026-01-05T09:00:00Z', input: { of: 'mia' } },
+      properties: { data: { subject_id: 'mia_li_3668' } },
+    }
+    expect((await platform.call('POST', '/api/v1/logs', { as: 'key', body })).status).toBe(201)
+  }
+  const erased = async (platform: TestPlatform) => {
+    const body = { subject_id: 'mia_li_3668', legal_basis: 'GDPR Art. 17' }
+    return (await platform.call<ErasureResult>('POST', '/api/v1/erasures', { body })).body.tasks
+  }
+
+  it('is sealed from its first use on, and outlives a change of the encryption key', async () => {
+    const [old, next] = [one.toString('base64'), two.toString('hex')]
+    const first = await start(old)
+    await first.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
+    expect(kept()).toBe('f|')
+    await log(first, 'one')
+    expect(kept()).toBe('t|svc.seal/1')
+    await first.close()
+
+    const second = await start(`${next} ${old}`, first.data_dir)
+    await log(second, 'two')
+    expect(await erased(second)).toBe(2)
+    await log(second, 'three')
+    await second.close()
+    await expect(start(next, first.data_dir)).rejects.toMatchObject({ code: 'ENCRYPTION_KEY_INVALID' })
+
+    const env = { SVC_DATABASE_URL: url, SVC_DATA_DIR: first.data_dir }
+    const rotated = await runPlatform(['rotate-secrets'], { ...env, SVC_ENCRYPTION_KEY: `${next} ${old}` })
+    expect([rotated.code, rotated.stdout, rotated.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^1 secret was sealed/),
+      '',
+    ])
+    const again = await runPlatform(['rotate-secrets'], { ...env, SVC_ENCRYPTION_KEY: next })
+    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^0 secrets/)])
+    const none = await runPlatform(['rotate-secrets'], env)
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('openssl rand -base64 32')])
+
+    const third = await start(next, first.data_dir)
+    expect(await erased(third)).toBe(1)
+    await discard(third)
+  })
+})
