@@ -63,6 +63,8 @@ export async function makeOffer(platform: Platform, scope: Scope, request: Offer
 export async function revokeOffer({ db, clock }: Platform, scope: Scope, id: string): Promise<Offer> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
+    // The workspace first, as everywhere: two that wait for each other would wait for ever.
+    await workspaceKind(scope, tx)
     const known = await lockOffer(scope, tx, id)
     if (known === null) throw new PlatformError('NOT_FOUND', 'no such offer')
     await actAs(scope, tx, offerKinds[known.kind].by)

@@ -220,10 +220,10 @@ function away(cause: unknown): PlatformError {
   return new PlatformError('UNAVAILABLE', 'the database is away: try again', { cause })
 }
 
-/** Errors that say the connection or the server is gone, or cannot take more: SQLSTATE classes 08, 53, 57P, a lock that is not freed, and Node's own. */
+/** Errors that say the connection or the server is gone, or cannot take more: SQLSTATE classes 08, 53, 57P, a lock that is not freed or cannot be, and Node's own. */
 function isAway(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string }
-  if (/^(08|53|57P0|55P03)/.test(code ?? '')) return true
+  if (/^(08|53|57P0|55P03|40P01|40001)/.test(code ?? '')) return true
   if (/^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(code ?? '')) return true
   return /Connection terminated|connection error|not queryable|timeout acquiring a connection/i.test(message ?? '')
 }
