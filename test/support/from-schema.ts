@@ -49,10 +49,14 @@ const makers: Readonly<Record<string, Maker>> = {
         .map((date) => date.toISOString())
     const [least, most] = [Number(minLength), Math.min(Number(maxLength), Number(minLength) + 40)]
     const fits = (text: string) => text.length >= least && text.length <= Number(maxLength)
-    if (typeof pattern === 'string')
+    if (typeof pattern === 'string') {
+      // What a text must not hold cannot be generated, only left out.
+      const wanted = new RegExp(pattern, 'u')
       return fc
-        .stringMatching(new RegExp(pattern, 'u'), { size: '-1' })
+        .stringMatching(new RegExp(pattern.replace(/^\^\(\?![^)]*\)/, '^'), 'u'), { size: '-1' })
         .map((text) => (fits(text) ? text : text.slice(0, most)))
+        .filter((text) => wanted.test(text))
+    }
     return fc.string({ minLength: least, maxLength: most })
   },
   integer: ({ minimum = -1000, maximum = 2 ** 31 }) =>
