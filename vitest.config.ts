@@ -14,6 +14,8 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'fast',
+          // No module keeps a state that changes, so that files can share what they have loaded.
+          isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.full.test.ts'],
           testTimeout: 30_000,

@@ -90,7 +90,10 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
     postgres.psql(url, `begin; ${restored.join(' ')} commit`)
     await logSteps(platform, 'three', 1)
     await refusal(platform)
-    expect(reasons(url)).toMatch(/^the log is shorter than the 66 entries that were signed for$/m)
+    await vi.waitFor(
+      () => expect(reasons(url)).toMatch(/^the log is shorter than the 66 entries that were signed for$/m),
+      soon,
+    )
     // Grown past what was signed, it is another log all the same.
     await logSteps(platform, 'four', 60)
     await vi.waitFor(() => expect(reasons(url)).toContain('are not those that were signed for'), soon)
