@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startMailServer } from '../support/mail.js'
 import { freePort } from '../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
-import { startSvc } from '../support/svc.js'
+import { startLogin } from '../support/svc.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -96,22 +96,13 @@ describe.skipIf(!hasCurl)('the platform that a start leaves running', () => {
     const terminal = { SVC_CONFIG_DIR: join(folder, 'config'), SVC_API_URL: platform.url }
     const [login = '', ...commands] = (blocks(section('People, workspaces and keys'), 'sh')[0] ?? '').trim().split('\n')
     expect(login).toBe('npx --no-install svc login')
-    const running = startSvc(['login'], terminal)
-    let said = ''
-    running.child.stdout?.on('data', (text: string) => {
-      said += text
-    })
-    const address = await vi.waitFor(() => {
-      const found = /open (http\S+)/.exec(said)?.[1]
-      if (found === undefined) throw new Error('no address yet')
-      return found
-    }, 10_000)
+    const { address, finished } = await startLogin([], terminal)
     const page = await (await fetch(address, { headers: { cookie } })).text()
     const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
-    const user_code = new URL(address).searchParams.get('user_code') ?? ''
+    const user_code = address.searchParams.get('user_code') ?? ''
     const body = new URLSearchParams({ csrf, user_code, decision: 'approve' })
     expect((await fetch(`${platform.url}/device`, { method: 'POST', headers: { cookie }, body })).status).toBe(200)
-    expect((await running.finished).stdout).toContain('logged in as owner@localhost at')
+    expect((await finished).stdout).toContain('logged in as owner@localhost at')
 
     const svc = `${process.execPath} ${join(root, 'engine/bin/svc.js')}`
     const answers = commands.map((command) =>

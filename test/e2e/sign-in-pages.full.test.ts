@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MemberList } from '@svc/schemas'
 import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBrowser } from '../support/browser.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startSvc } from '../support/svc.js'
+import { startLogin } from '../support/svc.js'
 
 const browser = await startBrowser()
 afterAll(() => browser?.close())
@@ -61,17 +61,8 @@ describe.skipIf(browser === null)('in a browser', () => {
   })
 
   it('a terminal is let in', async () => {
-    const login = startSvc(['login', '--url', platform.url], { SVC_CONFIG_DIR: config })
-    let printed = ''
-    login.child.stdout?.on('data', (text: string) => {
-      printed += text
-    })
-    const address = await vi.waitFor(() => {
-      const found = /open (http\S+)/.exec(printed)?.[1]
-      if (found === undefined) throw new Error('no address yet')
-      return found
-    }, 10_000)
-    await page.goto(address)
+    const login = await startLogin(['--url', platform.url], { SVC_CONFIG_DIR: config })
+    await page.goto(String(login.address))
     await picture('device')
     await page.click('button[value=approve]')
     expect(await page.textContent('main')).toContain('The program is in')

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account, DeviceCode, Problem, SessionTokens } from '@svc/schemas'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { type SignedIn, signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startSvc } from '../support/svc.js'
+import { startLogin, startSvc } from '../support/svc.js'
 
 let offset = 0
 let mails: MailServer
@@ -149,16 +149,8 @@ describe('svc login', () => {
     const env = { SVC_CONFIG_DIR: folder }
     const run = async (...args: string[]) => startSvc(args, env).finished
     expect((await run('whoami')).code).toBe(1)
-    const login = startSvc(['login', '--url', `${platform.url}/`], env)
-    let printed = ''
-    login.child.stdout?.on('data', (text: string) => {
-      printed += text
-    })
-    const user_code = await vi.waitFor(() => {
-      const code = /shows ([B-Z]{4}-[B-Z]{4})/.exec(printed)?.[1]
-      if (code === undefined) throw new Error('no code yet')
-      return code
-    }, 10_000)
+    const login = await startLogin(['--url', `${platform.url}/`], env)
+    const user_code = login.address.searchParams.get('user_code') ?? ''
     const helper = await signedIn(platform, mails, 'helper@example.org')
     expect((await decide(user_code, 'approve', helper)).status).toBe(204)
     const { code, stdout, stderr } = await login.finished

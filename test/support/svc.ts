@@ -41,3 +41,24 @@ export function startSvc(
 export function runSvc(...call: Parameters<typeof startSvc>): Promise<Finished> {
   return startSvc(...call).finished
 }
+
+export interface Login {
+  /** The page where a person decides; its `user_code` is the code that was printed. */
+  readonly address: URL
+  readonly finished: Promise<Finished>
+}
+
+/** Starts `svc login`, and waits until it says where a person can let it in. */
+export function startLogin(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Login> {
+  const { child, finished } = startSvc(['login', ...args], env)
+  let printed = ''
+  return new Promise((resolve, reject) => {
+    child.stdout?.on('data', (text: string) => {
+      printed += text
+      const [, address, code] = /open (http\S+)\n.* shows ([B-Z]{4}-[B-Z]{4}),/.exec(printed) ?? []
+      if (address !== undefined && new URL(address).searchParams.get('user_code') === code)
+        resolve({ address: new URL(address), finished })
+    })
+    finished.then(({ stderr }) => reject(new Error(`svc login has ended: ${stderr}`)))
+  })
+}
