@@ -48,13 +48,13 @@ export function actCommand({ call, does, options = [], choices = {}, run }: Act,
   if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${example}\n\n${exits}`)
   for (const word of words) {
     const argument = new Argument(word)
-    command.addArgument(
-      choices[argument.name()] === undefined ? argument : argument.choices(choices[argument.name()] ?? []),
-    )
+    const allowed = choices[argument.name()]
+    command.addArgument(allowed === undefined ? argument : argument.choices(allowed))
   }
   for (const [flags, text, fallback] of options) {
     const option = new Option(flags, text).default(fallback)
-    command.addOption(choices[option.name()] === undefined ? option : option.choices(choices[option.name()] ?? []))
+    const allowed = choices[option.name()]
+    command.addOption(allowed === undefined ? option : option.choices(allowed))
   }
   return command.action(async (...given: unknown[]) => {
     const args = given.slice(0, words.length).filter((one) => typeof one === 'string')

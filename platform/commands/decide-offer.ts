@@ -38,14 +38,16 @@ export async function decideOffer(
   return withTransaction(db, scope, async (tx) => {
     await workspaceKind(scope, tx)
     const offer = await moveOffer(scope, tx, now, id, move)
-    if (move === 'accept') await refuseStale(scope, tx, offer)
-    if (move === 'accept') await fulfil(scope, tx, now, offer, person)
+    if (move === 'accept') {
+      await refuseStale(scope, tx, offer)
+      await fulfil(scope, tx, now, offer, person)
+    }
     return (await lockOffer(scope, tx, id)) as Offer
   })
 }
 
 /** INVARIANT (an offer is worth what its maker may): who has lost the right to make it cannot give anything by it any more. */
-export async function refuseStale(scope: Scope, tx: Transaction, { kind, made_by }: Offer): Promise<void> {
+async function refuseStale(scope: Scope, tx: Transaction, { kind, made_by }: Offer): Promise<void> {
   const maker = await lockMembership(scope, tx, made_by)
   if (maker === null || maker.is_suspended || !offerKinds[kind].by.includes(maker.role))
     throw new PlatformError('CONFLICT', 'whoever offered this may not offer it any more')
@@ -81,10 +83,11 @@ export async function handOver(
   { person_id, email }: Addressee,
 ): Promise<void> {
   await revokeOffersTo(scope, tx, email, new Date(now).toISOString())
-
   const owner = await lockOwner(scope, tx)
-  if (owner !== null) await setRole(scope, tx, owner, 'admin')
-  if (owner !== null) await endOffersOf(scope, tx, now, owner, 'admin')
+  if (owner !== null) {
+    await setRole(scope, tx, owner, 'admin')
+    await endOffersOf(scope, tx, now, owner, 'admin')
+  }
   await setRole(scope, tx, person_id, 'owner')
 }
 

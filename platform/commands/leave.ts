@@ -2,7 +2,7 @@
 import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
 import { type Transaction, withUnscopedTransaction } from '../store/db.js'
-import { acceptedSuccessor, deleteMember, lockMembership, revokeOffersTo, workspaceKind } from '../store/members.js'
+import { acceptedSuccessor, deleteMember, lockMembership, revokeOffersTo } from '../store/members.js'
 import { findPersonUnscoped, type Role, readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import { handOver } from './decide-offer.js'
@@ -26,9 +26,9 @@ export async function removeMember({ db, clock }: Platform, scope: Scope, person
 export async function leave({ db, clock }: Platform, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
   await withUnscopedTransaction(db, async (tx) => {
-    if ((await workspaceKind(scope, tx)) === 'personal')
+    const { role, kind } = await actAs(scope, tx, everybody)
+    if (kind === 'personal')
       throw new PlatformError('CONFLICT', 'this is your personal workspace: nobody else could open it')
-    const { role } = await actAs(scope, tx, everybody)
     if (role === 'owner') await giveToSuccessor(scope, tx, now, person_id)
     await goes(scope, tx, now, person_id)
     await noteMember(scope, tx, now, 'member.left', person_id, {})

@@ -15,14 +15,20 @@ import { type Role, readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import { endOffersOf } from './offer-moves.js'
 
+export interface Acting {
+  readonly role: Role
+  /** Of the workspace. */
+  readonly kind: 'personal' | 'shared' | null
+}
+
 /**
  * INVARIANT (rights are read where they are used): locks the workspace, so that nothing about its members changes until the
  * transaction ends, and only then looks what whoever acts may do. Rejects with FORBIDDEN.
  */
-export async function actAs(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<Membership> {
-  await workspaceKind(scope, tx)
+export async function actAs(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<Acting> {
+  const kind = await workspaceKind(scope, tx)
   const member = await lockMembership(scope, tx, scope.actor.id)
-  if (member !== null && !member.is_suspended && roles.includes(member.role)) return member
+  if (member !== null && !member.is_suspended && roles.includes(member.role)) return { role: member.role, kind }
   throw onlyFor(roles, member?.role ?? null)
 }
 

@@ -23,8 +23,8 @@ export async function makeOffer(platform: Platform, scope: Scope, request: Offer
     await readPersonUnscoped(tx, scope.actor.id),
   ])
   const offer = await withTransaction(platform.db, scope, async (tx) => {
-    await actAs(scope, tx, kind.by)
-    if ((await workspaceKind(scope, tx)) === 'personal')
+    const workspace = await actAs(scope, tx, kind.by)
+    if (workspace.kind === 'personal')
       throw new PlatformError('CONFLICT', 'this is a personal workspace: promote it to share it')
     const member = person === null ? null : await lockMembership(scope, tx, person.person_id)
     if (kind.to === 'member' && member === null) throw new PlatformError('NOT_FOUND', 'no member has this address')

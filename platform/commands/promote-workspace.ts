@@ -3,7 +3,7 @@ import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
-import { renameWorkspace, workspaceKind } from '../store/members.js'
+import { renameWorkspace } from '../store/members.js'
 import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import { makeWorkspace } from './make-workspace.js'
@@ -17,8 +17,8 @@ export async function promote({ db, clock }: Platform, scope: Scope, person_id: 
   const now = clock()
   // Two workspaces in one transaction, so that nobody is ever without one of their own.
   await withUnscopedTransaction(db, async (tx) => {
-    await actAs(scope, tx, ['owner'])
-    if ((await workspaceKind(scope, tx)) !== 'personal')
+    const { kind } = await actAs(scope, tx, ['owner'])
+    if (kind !== 'personal')
       throw new PlatformError('INVALID_TRANSITION', 'the workspace is `shared`, and cannot be promoted again')
     const own = (await workspacesOfUnscoped(tx, person_id)).filter(({ role }) => role === 'owner')
     if (own.length > mostOwned)

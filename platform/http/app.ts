@@ -34,7 +34,7 @@ export function createApp(platform: Platform): Express {
   app.use(docsRouter(routes, platform.version))
   const authentication = createAuthentication(platform)
   app.use(pageStyle())
-  app.use(signInPage(platform, authentication))
+  app.use(signInPage(platform))
   app.use(devicePage(platform, authentication))
   app.use(accountPage(platform, authentication))
   const { authenticate } = authentication

@@ -49,8 +49,6 @@ export interface Sender {
 
 export interface Authentication {
   readonly authenticate: (sender: Sender, access: Access) => Promise<Principal>
-  /** What state-changing requests of a browser must send besides the cookie. */
-  readonly csrfOf: (session_id: string) => string
 }
 
 export const cookies = { access: 'svc_access', csrf: 'svc_csrf' } as const
@@ -130,7 +128,7 @@ export function createAuthentication(platform: Platform): Authentication {
         : 'the credential is not valid here'
     throw new PlatformError('UNAUTHENTICATED', what, { headers: challenge })
   }
-  return { authenticate, csrfOf: access_tokens.csrfOf }
+  return { authenticate }
 }
 
 function isOver({ revoked_at, expires_at }: KeyRow, now: number): boolean {

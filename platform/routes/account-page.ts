@@ -48,7 +48,7 @@ export function accountPage(platform: Platform, authentication: Authentication):
       return { offers: offered.filter(isOpen), workspaces: await workspacesOfUnscoped(tx, person.person_id) }
     })
     const rows = workspaces.map((one) => workspaceView(one, person.org_id))
-    const csrf = authentication.csrfOf(person.session_id)
+    const csrf = platform.access_tokens.csrfOf(person.session_id)
     show(response, status, page({ email, said, csrf, offers: offers.map(offerView), workspaces: rows }))
   }
   router.get('/account', async (request: Request, response: Response) => {

@@ -38,7 +38,7 @@ export function devicePage(platform: Platform, authentication: Authentication): 
     const { user_code } = request.query
     const typed = typeof user_code === 'string' && /^[A-Za-z-]{8,12}$/.test(user_code) ? user_code : ''
     if (visitor === null) return show(response, 200, signInFirst({}))
-    const csrf = authentication.csrfOf(visitor.person.session_id)
+    const csrf = platform.access_tokens.csrfOf(visitor.person.session_id)
     show(response, 200, ask({ user_code: typed, csrf, email: visitor.email }))
   })
   router.post('/device', readForm, async (request: Request, response: Response) => {

@@ -1,16 +1,15 @@
 // Signing in with a browser. The page behind a link shows a button, because programs that scan mails follow links and press
 // none; pressing it spends the link and leaves cookies that scripts cannot read.
-
 import type { SessionTokens } from '@svc/schemas'
 import express, { type Request, type Response, Router } from 'express'
 import { mailboxOf, sendLink } from '../commands/send-link.js'
 import { signIn } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
-import { type Authentication, cookies } from '../http/auth.js'
+import { cookies } from '../http/auth.js'
 import { isSecure, networkOf, refuseStrangers } from '../http/client.js'
 import { pageOf, show } from '../http/pages.js'
 import type { Platform } from '../platform.js'
-import { browserLifetime } from '../secrets/access-tokens.js'
+import { browserLifetime, type Holder } from '../secrets/access-tokens.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { readPersonUnscoped } from '../store/people.js'
 import { addressOfLinkUnscoped } from '../store/sessions.js'
@@ -42,7 +41,7 @@ const isOver = 'This link was used already, or is over.'
 export const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
 
 /** GET and POST /sign-in, where a link is asked for, and GET and, from a form, POST /auth/magic-link, where it leads. */
-export function signInPage(platform: Platform, { csrfOf }: Authentication): Router {
+export function signInPage(platform: Platform): Router {
   const router = Router()
   router.get('/sign-in', (_request, response) => show(response, 200, ask({})))
   router.post('/sign-in', readForm, async (request: Request, response: Response) => {
@@ -68,8 +67,9 @@ export function signInPage(platform: Platform, { csrfOf }: Authentication): Rout
     platform.limits.by_address.take(networkOf(request))
     try {
       const tokens = await signIn(platform, tokenIn((request.body ?? {}) as Record<string, unknown>) ?? '')
-      await setCookies(platform, response, tokens, csrfOf)
-      show(response, 200, signedIn({ url: platform.url(), email: await emailOf(platform, tokens) }))
+      const holder = await holderOf(platform, tokens)
+      await setCookies(platform, response, holder)
+      show(response, 200, signedIn({ url: platform.url(), email: await emailOf(platform, holder) }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'UNAUTHENTICATED') throw error
       show(response, 401, refused({ words: isOver }))
@@ -91,21 +91,19 @@ function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
   return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null
 }
 
-async function emailOf({ db, access_tokens }: Platform, { access_token }: SessionTokens): Promise<string> {
-  const { person_id = '' } = (await access_tokens.read(access_token)) ?? {}
+async function holderOf({ access_tokens }: Platform, { access_token }: SessionTokens): Promise<Holder> {
+  const holder = await access_tokens.read(access_token)
+  if (holder === null) throw new Error('a token that was just issued cannot be read')
+  return holder
+}
+
+async function emailOf({ db }: Platform, { person_id }: Holder): Promise<string> {
   return (await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person_id)))?.email ?? ''
 }
 
-async function setCookies(
-  platform: Platform,
-  response: Response,
-  { access_token }: SessionTokens,
-  csrfOf: (session_id: string) => string,
-): Promise<void> {
-  const holder = await platform.access_tokens.read(access_token)
-  if (holder === null) throw new Error('a token that was just issued cannot be read')
+async function setCookies(platform: Platform, response: Response, holder: Holder): Promise<void> {
+  const { issue, csrfOf } = platform.access_tokens
   const shared = { sameSite: 'lax', secure: isSecure(platform), path: '/', maxAge: browserLifetime * 1000 } as const
-  const token = await platform.access_tokens.issue(holder, browserLifetime)
-  response.cookie(cookies.access, token, { ...shared, httpOnly: true })
+  response.cookie(cookies.access, await issue(holder, browserLifetime), { ...shared, httpOnly: true })
   response.cookie(cookies.csrf, csrfOf(holder.session_id), shared)
 }
