@@ -94,20 +94,31 @@ export async function soundCheckpoints(
       continue
     }
     const isNamed = policy.logs.some((key) => key.name === says.origin)
-    if (!isNamed) unsigned.add(says.origin)
-    if (logOf(says.origin) !== logOf(origin)) report('other_log', where, `it is of the log \`${says.origin}\``)
+    if (!isPastOf(origin, says.origin)) report('other_log', where, `it is of the log \`${says.origin}\``)
     else if (isNamed && signedByLog(read.note, says.origin, policy) === null)
       report('checkpoint_unsigned', where, 'it is not signed by a key that is trusted for its log')
-    else if (listed.proof === undefined && listed.size > records.first && listed.size <= records.end) sound.push(listed)
-    else if (continues(listed, checkpoint)) sound.push(listed)
-    else report('fork', where, 'nothing shows that the log grew out of it')
+    else if (isInRecords(listed, records) || continues(listed, checkpoint)) {
+      sound.push(listed)
+      if (!isNamed) unsigned.add(says.origin)
+    } else report('fork', where, 'nothing shows that the log grew out of it')
   }
   return { checkpoints: sound, unsigned_logs: [...unsigned].sort() }
 }
 
-/** The name of a log without the number of its incarnation. */
-function logOf(origin: string): string {
-  return origin.replace(/\/\d+$/, '')
+/** Whether the name is that of the log itself or of an earlier incarnation of it: it may not speak of one yet to come. */
+function isPastOf(origin: string, name: string): boolean {
+  const [own, other] = [incarnationIn(origin), incarnationIn(name)]
+  return own !== null && other !== null && other.log === own.log && other.number <= own.number
+}
+
+function incarnationIn(origin: string): { readonly log: string; readonly number: number } | null {
+  const [, log, number] = /^(.+)\/([1-9]\d{0,14})$/.exec(origin) ?? []
+  return log === undefined ? null : { log, number: Number(number) }
+}
+
+/** Whether the records of the bundle reach the checkpoint, so that their walk checks its root. */
+function isInRecords({ size, proof }: BundledCheckpoint, { first, end }: BundleManifest['records']): boolean {
+  return proof === undefined && size > first && size <= end
 }
 
 function continues({ size, root, proof }: BundledCheckpoint, now: BundleManifest['checkpoint']): boolean {

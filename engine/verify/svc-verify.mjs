@@ -1391,20 +1391,31 @@ async function soundCheckpoints(archive, { origin, records, checkpoint }, policy
 			continue;
 		}
 		const isNamed = policy.logs.some((key) => key.name === says.origin);
-		if (!isNamed) unsigned.add(says.origin);
-		if (logOf(says.origin) !== logOf(origin)) report("other_log", where, `it is of the log \`${says.origin}\``);
+		if (!isPastOf(origin, says.origin)) report("other_log", where, `it is of the log \`${says.origin}\``);
 		else if (isNamed && signedByLog(read.note, says.origin, policy) === null) report("checkpoint_unsigned", where, "it is not signed by a key that is trusted for its log");
-		else if (listed.proof === void 0 && listed.size > records.first && listed.size <= records.end) sound.push(listed);
-		else if (continues(listed, checkpoint)) sound.push(listed);
-		else report("fork", where, "nothing shows that the log grew out of it");
+		else if (isInRecords(listed, records) || continues(listed, checkpoint)) {
+			sound.push(listed);
+			if (!isNamed) unsigned.add(says.origin);
+		} else report("fork", where, "nothing shows that the log grew out of it");
 	}
 	return {
 		checkpoints: sound,
 		unsigned_logs: [...unsigned].sort()
 	};
 }
-function logOf(origin) {
-	return origin.replace(/\/\d+$/, "");
+function isPastOf(origin, name) {
+	const [own, other] = [incarnationIn(origin), incarnationIn(name)];
+	return own !== null && other !== null && other.log === own.log && other.number <= own.number;
+}
+function incarnationIn(origin) {
+	const [, log, number] = /^(.+)\/([1-9]\d{0,14})$/.exec(origin) ?? [];
+	return log === void 0 ? null : {
+		log,
+		number: Number(number)
+	};
+}
+function isInRecords({ size, proof }, { first, end }) {
+	return proof === void 0 && size > first && size <= end;
 }
 function continues({ size, root, proof }, now) {
 	return verifyConsistency(size, now.size, (proof ?? []).map(bytesOfHex), bytesOfHex(root), bytesOfHex(now.root));

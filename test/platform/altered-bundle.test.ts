@@ -99,6 +99,11 @@ describe.skipIf(postgres === null)('a bundle', () => {
       ['other_log', 'after_mismatch'],
     ],
     [
+      'the incarnation of an earlier checkpoint',
+      `update checkpoints set note = regexp_replace(note, E'/1\n', E'/2\n') where size = ${begun + 10}`,
+      ['other_log', 'after_mismatch'],
+    ],
+    [
       'the signature of an earlier checkpoint',
       `update checkpoints set note = regexp_replace(note, '(— \\S+ ......).', '\\1' || 'A') where size = ${begun + 10}`,
       ['checkpoint_unsigned', 'after_mismatch'],

@@ -48,9 +48,10 @@ def is_time(value):
         return False
 
 
-def log_of(origin):
-    """The name of a log without the number of its incarnation."""
-    return re.sub(r"/[0-9]+$", "", origin)
+def is_past_of(origin, name):
+    """Whether the name is the log's own or that of an earlier incarnation of it."""
+    own, other = (re.fullmatch(r"(.+)/([1-9][0-9]{0,14})", one) for one in (origin, name))
+    return bool(own and other and other[1] == own[1] and int(other[2]) <= int(own[2]))
 
 
 def is_count(value, least=0):
@@ -161,7 +162,7 @@ class Bundle:
             raise Broken("untrusted")
         if not trust.met(note):
             self.codes.append("quorum_missing")
-        self.roots, stem = {0: {EMPTY}}, log_of(self.origin)
+        self.roots = {0: {EMPTY}}
         for line in self.zip.lines("checkpoints.jsonl"):
             listed = self.written(line)
             size, root = listed["size"], bytes.fromhex(listed["root"])
@@ -169,7 +170,7 @@ class Bundle:
             says = note and parse_checkpoint(note[0])
             if not says or says[1:] != (size, root):
                 self.codes.append("checkpoint_invalid")
-            elif log_of(says[0]) != stem:
+            elif not is_past_of(self.origin, says[0]):
                 self.codes.append("other_log")
             elif any(key.name == says[0] for key in trust.logs) and not trust.log_signed(note, says[0]):
                 self.codes.append("checkpoint_unsigned")
