@@ -2,12 +2,10 @@
 import type { LeafRecord, LogRecord } from '@svc/schemas'
 import { isHash, isTime } from './bundle.js'
 import { canonical } from './canonical.js'
+import { type CanonicalReading, readCanonical } from './canonical-text.js'
 import { commitmentOfText } from './record.js'
-import { parseStrictJson } from './strict-json.js'
 
 export type AnyRecord = LogRecord | LeafRecord
-
-type Reading<T> = { readonly value: T; readonly problem: null } | { readonly value: null; readonly problem: string }
 
 const isText = (value: unknown) => typeof value === 'string'
 const isBoolean = (value: unknown) => typeof value === 'boolean'
@@ -40,11 +38,9 @@ const ofStep = {
 const leafTypes = ['incident', 'event', 'erasure', 'prune', 'key', 'report'] satisfies LeafRecord['type'][]
 
 /** Reads a record: canonical, of a known version and type, with each member it must have and no other. */
-export function readRecord(text: string): Reading<AnyRecord> {
-  const reading = parseStrictJson(text)
-  if (reading.problem !== null) return no(`cannot be read: ${reading.problem.message}`)
-  const { value } = reading
-  if (!isMap(value) || canonical(value) !== text) return no('is not in canonical form')
+export function readRecord(text: string): CanonicalReading<AnyRecord> {
+  const { value, problem } = readCanonical(text)
+  if (problem !== null || !isMap(value)) return no(problem ?? 'is no object')
   const isStep = value.type === 'step'
   if (!isStep && !leafTypes.some((type) => type === value.type)) return no(`is of no known type`)
   const shape: Readonly<Record<string, (value: unknown) => boolean>> = isStep ? ofStep : ofLeaf
@@ -59,14 +55,13 @@ export function readRecord(text: string): Reading<AnyRecord> {
 export type Opened = Readonly<Record<string, unknown>> | null
 
 /** Reads a payload and holds it against what its record commits to. */
-export function openPayload(text: string, record: AnyRecord): Reading<Opened> {
-  const reading = parseStrictJson(text)
-  if (reading.problem !== null) return no(`cannot be read: ${reading.problem.message}`)
-  const { value } = reading
+export function openPayload(text: string, record: AnyRecord): CanonicalReading<Opened> {
+  const { value, problem } = readCanonical(text)
+  if (problem !== null) return no(problem)
   if (value === null) return { value: null, problem: null }
   if (!isMap(value) || Object.keys(value).join() !== 'salts,values') return no('is not salts and values')
   const { salts, values } = value
-  if (!isMap(salts) || !isMap(values) || canonical(value) !== text) return no('is not in canonical form')
+  if (!isMap(salts) || !isMap(values)) return no('is not salts and values')
   const committed: Readonly<Record<string, unknown>> =
     record.type === 'step' ? { ...record.data, evaluation: record.evaluation } : record.data
   for (const field of new Set([...Object.keys(committed), ...Object.keys(salts), ...Object.keys(values)])) {
@@ -80,6 +75,6 @@ export function openPayload(text: string, record: AnyRecord): Reading<Opened> {
   return { value: values, problem: null }
 }
 
-function no(problem: string): Reading<never> {
+function no(problem: string): CanonicalReading<never> {
   return { value: null, problem }
 }

@@ -1,6 +1,6 @@
 // Integrity of one entry and of a task's head: every stored byte is either hashed or follows from what is.
 import type { LogRecord, Verification } from '@svc/schemas'
-import { canonical } from './canonical.js'
+import { canonicalObject, readCanonical } from './canonical-text.js'
 import { commitment, emptyRoot, leafHash, logIdOf, saltBytes } from './record.js'
 import {
   occurredAt,
@@ -10,7 +10,6 @@ import {
   type StoredLeaf,
   type StoredPayload,
 } from './stored.js'
-import { parseStrictJson } from './strict-json.js'
 
 export type IntegrityFinding = NonNullable<Verification['integrity']['first_bad']>
 
@@ -76,11 +75,9 @@ function hashProblem(entry: StoredEntry): Problem | null {
 }
 
 function recordProblems(at: EntryInTask): Problem | null {
-  const reading = parseStrictJson(at.entry.record)
-  if (reading.problem !== null) {
-    return { code: 'hash_mismatch', field: 'record', message: `the record cannot be read: ${reading.problem.message}` }
-  }
-  const record = reading.value as LogRecord
+  const { value, problem } = readCanonical(at.entry.record)
+  if (problem !== null) return { code: 'hash_mismatch', field: 'record', message: `the record ${problem}` }
+  const record = value as LogRecord
   return (
     linkProblem(at, record) ?? projectionProblem(at, record) ?? afterProblem(at, record) ?? payloadProblem(at, record)
   )
@@ -143,8 +140,8 @@ function payloadProblem({ entry, payload, is_erased }: EntryInTask, record: LogR
       message: 'the payload is gone, and the log does not say that it was erased',
     }
   }
-  const salts = readMap(payload.salts)
-  const values = readMap(payload.body)
+  const salts = canonicalObject(payload.salts ?? '')
+  const values = canonicalObject(payload.body ?? '')
   if (salts === null) return wrong('salts', 'the salts are not in canonical form')
   if (values === null) return wrong('body', 'the values are not in canonical form')
   const committed: Readonly<Record<string, unknown>> = { ...record.data, evaluation: record.evaluation }
@@ -159,12 +156,4 @@ function payloadProblem({ entry, payload, is_erased }: EntryInTask, record: LogR
     if (!opens) return wrong(field, `\`${field}\` is not the value that was committed to`)
   }
   return null
-}
-
-/** The members of a stored JSON object; null when the text is not the canonical form of one. */
-function readMap(text: string | null): Readonly<Record<string, unknown>> | null {
-  if (text === null) return null
-  const reading = parseStrictJson(text)
-  if (reading.problem !== null || typeof reading.value !== 'object' || reading.value === null) return null
-  return canonical(reading.value) === text ? (reading.value as Record<string, unknown>) : null
 }

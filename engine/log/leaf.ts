@@ -1,8 +1,7 @@
 // What is in the log besides steps, as whoever has its values can check it (log.md §1).
 import type { LeafRecord } from '@svc/schemas'
-import { canonical } from './canonical.js'
+import { canonicalObject } from './canonical-text.js'
 import { commitment, leafHash, saltBytes } from './record.js'
-import { parseStrictJson } from './strict-json.js'
 
 /** A leaf that is no step, as stored. `salts` and `body` are null once erased. */
 export interface StoredRecord {
@@ -25,10 +24,4 @@ export function openedLeaf({ record, hash, salts, body }: StoredRecord): Readonl
     return salt.length === saltBytes && field in values && commitment(field, values[field], salt) === data[field]
   })
   return opens && fields.length === Object.keys(values).length ? values : null
-}
-
-function canonicalObject(text: string): Readonly<Record<string, unknown>> | null {
-  const reading = parseStrictJson(text)
-  if (reading.problem !== null || typeof reading.value !== 'object' || reading.value === null) return null
-  return canonical(reading.value) === text ? (reading.value as Record<string, unknown>) : null
 }

@@ -1,8 +1,9 @@
 // The record of a step: what is hashed, format svc.log/1 (log.md §1). FROZEN: a new field is a new `v`.
-import { createHmac, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { LeafRecord, LogRecord } from '@svc/schemas'
 import { canonicalType, type Step } from '../steps.js'
 import { canonical } from './canonical.js'
+import { hmacOfText } from './hmac.js'
 
 /** Fields that enter the record as commitments only, so that they can be erased and the chain stays whole. */
 export const payloadFields = ['verb', 'step_name', 'input', 'output', 'properties', 'meta'] as const
@@ -26,7 +27,7 @@ export function commitment(field: string, value: unknown, salt: Uint8Array): str
 
 /** The same for a value whose canonical text is at hand. */
 export function commitmentOfText(field: string, text: string, salt: Uint8Array): string {
-  return createHmac('sha256', salt).update(`svc.payload/1\0${field}\0${text}`).digest('hex')
+  return hmacOfText(salt, `svc.payload/1\0${field}\0${text}`)
 }
 
 /** The hashed bytes of a record, as text. */

@@ -11,12 +11,11 @@ import {
 } from '../log/bundle.js'
 import type { Report } from '../log/bundle-walk.js'
 import { openPayload, readRecord } from '../log/bundled-record.js'
-import { canonical } from '../log/canonical.js'
+import { readCanonical } from '../log/canonical-text.js'
 import { verifyConsistency, verifyInclusion } from '../log/merkle.js'
 import { type Checkpoint, type Note, parseCheckpoint, parseNote, parseVerifier, verifySignature } from '../log/note.js'
 import { leafHash } from '../log/record.js'
 import { type Removal, removalIn } from '../log/removals.js'
-import { parseStrictJson } from '../log/strict-json.js'
 import { signedByLog, type TrustPolicy } from '../log/trust.js'
 import { type Archive, linesOf, textOf, Unreadable } from './archive.js'
 
@@ -160,12 +159,9 @@ export async function policyDigests(archive: Archive): Promise<Set<string>> {
 type Members = Readonly<Record<string, unknown>>
 
 function parsed<T>(name: string, line: string, isOne: (members: Members) => boolean): T {
-  const reading = parseStrictJson(line)
-  if (reading.problem !== null)
-    throw new Unreadable('not_a_bundle', name, `a line cannot be read: ${reading.problem.message}`)
-  const { value } = reading
-  const isWritten = typeof value === 'object' && value !== null && canonical(value) === line
-  if (isWritten && isOne(value as Members)) return value as T
+  const { value, problem } = readCanonical(line)
+  if (problem !== null) throw new Unreadable('not_a_bundle', name, `a line ${problem}`)
+  if (typeof value === 'object' && value !== null && isOne(value as Members)) return value as T
   throw new Unreadable('not_a_bundle', name, 'a line says something else than it should')
 }
 

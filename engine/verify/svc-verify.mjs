@@ -309,7 +309,7 @@ function jsonFault(text) {
 // engine/dist/log/strict-json.js
 const maxDepth = 64;
 function parseStrictJson(text) {
-	const value = plainValue(text);
+	const value = plainValue$1(text);
 	if (value !== void 0) return {
 		value,
 		problem: null
@@ -330,7 +330,7 @@ function parseStrictJson(text) {
 	}
 }
 const doubtful = /[\\\ud800-\udfff]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/;
-function plainValue(text) {
+function plainValue$1(text) {
 	if (doubtful.test(text)) return void 0;
 	try {
 		const value = JSON.parse(text);
@@ -545,6 +545,50 @@ function quote(text) {
 	return JSON.stringify(text);
 }
 
+// engine/dist/log/canonical-text.js
+function readCanonical(text) {
+	const plain = plainValue(text);
+	if (plain !== void 0) return {
+		value: plain,
+		problem: null
+	};
+	const reading = parseStrictJson(text);
+	if (reading.problem !== null) return {
+		value: null,
+		problem: `cannot be read: ${reading.problem.message}`
+	};
+	if (canonical(reading.value) !== text) return {
+		value: null,
+		problem: "is not in canonical form"
+	};
+	return {
+		value: reading.value,
+		problem: null
+	};
+}
+function plainValue(text) {
+	if (text.includes("\\ud")) return void 0;
+	try {
+		const value = JSON.parse(text);
+		return isOrdered(value, 0) && JSON.stringify(value) === text ? value : void 0;
+	} catch {
+		return;
+	}
+}
+function isOrdered(value, depth) {
+	if (typeof value === "number") return Number.isSafeInteger(value) || !Number.isInteger(value);
+	if (typeof value !== "object" || value === null) return true;
+	if (depth >= 64) return false;
+	if (Array.isArray(value)) return value.every((item) => isOrdered(item, depth + 1));
+	const members = value;
+	let previous = "";
+	for (const name of Object.keys(members)) {
+		if (name < previous || !isOrdered(members[name], depth + 1)) return false;
+		previous = name;
+	}
+	return true;
+}
+
 // engine/dist/steps.js
 const aliases = /* @__PURE__ */ new Map([
 	["START_NODE", "task.start"],
@@ -574,10 +618,28 @@ function parseTimestamp(text) {
 	return time >= firstTime && time <= lastTime ? time : null;
 }
 
+// engine/dist/log/hmac.js
+const blockBytes = 64;
+const keyBytes = 32;
+const longestText = 4096;
+const inner = Buffer.alloc(12352, 54);
+const outer = Buffer.alloc(96, 92);
+function hmacOfText(key, text) {
+	if (key.length !== keyBytes || text.length > longestText) return createHmac("sha256", key).update(text).digest("hex");
+	for (let at = 0; at < keyBytes; at++) {
+		const byte = key[at];
+		inner[at] = byte ^ 54;
+		outer[at] = byte ^ 92;
+	}
+	const end = blockBytes + inner.write(text, blockBytes);
+	outer.write(hash("sha256", inner.subarray(0, end)), blockBytes, "hex");
+	return hash("sha256", outer);
+}
+
 // engine/dist/log/record.js
 const emptyRoot = hash("sha256", "");
 function commitmentOfText(field, text, salt) {
-	return createHmac("sha256", salt).update(`svc.payload/1\0${field}\0${text}`).digest("hex");
+	return hmacOfText(salt, `svc.payload/1\0${field}\0${text}`);
 }
 function leafHash(record_text) {
 	return hash("sha256", `\0${record_text}`);
@@ -625,10 +687,8 @@ const leafTypes = [
 	"report"
 ];
 function readRecord(text) {
-	const reading = parseStrictJson(text);
-	if (reading.problem !== null) return no(`cannot be read: ${reading.problem.message}`);
-	const { value } = reading;
-	if (!isMap(value) || canonical(value) !== text) return no("is not in canonical form");
+	const { value, problem } = readCanonical(text);
+	if (problem !== null || !isMap(value)) return no(problem ?? "is no object");
 	const isStep = value.type === "step";
 	if (!isStep && !leafTypes.some((type) => type === value.type)) return no(`is of no known type`);
 	const shape = isStep ? ofStep : ofLeaf;
@@ -642,16 +702,15 @@ function readRecord(text) {
 	};
 }
 function openPayload(text, record) {
-	const reading = parseStrictJson(text);
-	if (reading.problem !== null) return no(`cannot be read: ${reading.problem.message}`);
-	const { value } = reading;
+	const { value, problem } = readCanonical(text);
+	if (problem !== null) return no(problem);
 	if (value === null) return {
 		value: null,
 		problem: null
 	};
 	if (!isMap(value) || Object.keys(value).join() !== "salts,values") return no("is not salts and values");
 	const { salts, values } = value;
-	if (!isMap(salts) || !isMap(values) || canonical(value) !== text) return no("is not in canonical form");
+	if (!isMap(salts) || !isMap(values)) return no("is not salts and values");
 	const committed = record.type === "step" ? {
 		...record.data,
 		evaluation: record.evaluation
@@ -686,6 +745,7 @@ function sequenceVerifier() {
 	let ended = false;
 	let first = null;
 	let last = null;
+	let last_time = null;
 	const note = (list, entry, code, message) => list.push({
 		seq: entry.seq,
 		step: entry.step,
@@ -698,14 +758,14 @@ function sequenceVerifier() {
 		if (ended) note(issues, entry, "after_end", "the step arrived after the end of the task");
 		if (entry.client_prev_hash !== null && entry.client_prev_hash !== entry.prev_hash) note(issues, entry, "client_prev_mismatch", "the sender knew another previous entry");
 		const time = parseTimestamp(entry.timestamp);
-		const before = last === null ? null : parseTimestamp(last.timestamp);
-		if (time !== null && before !== null && time < before) note(warnings, entry, "timestamp_regression", "the step claims to be earlier than the one before it");
+		if (time !== null && last_time !== null && time < last_time) note(warnings, entry, "timestamp_regression", "the step claims to be earlier than the one before it");
 		if (time !== null && time > Date.parse(entry.received_at) + skewAllowed) note(warnings, entry, "clock_skew", "the step claims to be later than its arrival");
 		seen.add(entry.step);
 		highest = Math.max(highest, entry.step);
 		ended ||= canonicalType(entry.step_type) === "task.end";
 		if (first === null || entry.step < first.step) first = entry;
 		last = entry;
+		last_time = time;
 	};
 	const finish = () => {
 		for (let step = 1; step <= Math.min(highest, seen.size + 1); step++) {
@@ -1443,10 +1503,9 @@ async function policyDigests(archive) {
 	return digests;
 }
 function parsed(name, line, isOne) {
-	const reading = parseStrictJson(line);
-	if (reading.problem !== null) throw new Unreadable("not_a_bundle", name, `a line cannot be read: ${reading.problem.message}`);
-	const { value } = reading;
-	if (typeof value === "object" && value !== null && canonical(value) === line && isOne(value)) return value;
+	const { value, problem } = readCanonical(line);
+	if (problem !== null) throw new Unreadable("not_a_bundle", name, `a line ${problem}`);
+	if (typeof value === "object" && value !== null && isOne(value)) return value;
 	throw new Unreadable("not_a_bundle", name, "a line says something else than it should");
 }
 function isCheckpoint({ size, root, note, proof }) {
