@@ -119,7 +119,6 @@ function serve(app: Express, platform: Platform, authenticate: Authentication['a
       query: checkQuery(request.query),
       header: (name) => request.get(name),
       request_id: String(response.locals.request_id),
-      address: networkOf(request),
     })
     if (reply.file === undefined) send(response, reply)
     else await sendFile(response, reply.file)

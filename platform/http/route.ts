@@ -17,8 +17,6 @@ export interface Call {
   readonly body: unknown
   readonly raw: Uint8Array
   readonly request_id: string
-  /** Where the request comes from. */
-  readonly address: string
 }
 
 /** A file to be sent, and what to do once it was, or could not be. */

@@ -17,13 +17,16 @@ import { policyRoutes } from './policies.js'
 import { taskRoutes } from './tasks.js'
 import { workspaceRoutes } from './workspaces.js'
 
+// They are tried in this order: what agents send all day comes first.
 export const routes: readonly Route[] = [
+  ...logRoutes,
+  ...engineRoutes,
+  ...engineStateRoutes,
+  ...agentRoutes,
   ...authRoutes,
   ...deviceRoutes,
   ...workspaceRoutes,
   ...apiKeyRoutes,
-  ...agentRoutes,
-  ...logRoutes,
   ...logProofRoutes,
   ...bundleRoutes,
   ...taskRoutes,
@@ -32,6 +35,4 @@ export const routes: readonly Route[] = [
   ...erasureRoutes,
   ...keepingRoutes,
   ...eventRoutes,
-  ...engineRoutes,
-  ...engineStateRoutes,
 ]
