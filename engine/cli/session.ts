@@ -24,13 +24,17 @@ export async function ask(url: string, path: string, body: unknown, token: strin
     },
     ...(body !== null && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(patience),
-  }).catch((error: unknown) => {
-    const { cause, message } = error as { cause?: { code?: string }; message: string }
-    throw new Error(`${url} does not answer: ${cause?.code ?? message}`)
-  })
+  }).catch(silent(url))
   const answer = parsed(url, await response.text())
   const code = response.ok ? null : ((answer as Problem | null)?.code ?? 'UNKNOWN')
   return { status: response.status, body: answer, code }
+}
+
+function silent(url: string) {
+  return (error: unknown): never => {
+    const { cause, message } = error as { cause?: { code?: string }; message: string }
+    throw new Error(`${url} does not answer: ${cause?.code ?? message}`)
+  }
 }
 
 function parsed(url: string, text: string): unknown {
@@ -44,7 +48,7 @@ function parsed(url: string, text: string): unknown {
 /** Downloads into a file that its user alone can read; it is there whole or not at all. */
 export async function download({ url, access_token }: SavedSession, path: string, file: string): Promise<void> {
   const headers = { authorization: `Bearer ${access_token}` }
-  const response = await fetch(`${url}${path}`, { headers, redirect: 'manual' })
+  const response = await fetch(`${url}${path}`, { headers, redirect: 'manual' }).catch(silent(url))
   if (!response.ok || response.body === null) throw refusal(response.status, parsed(url, await response.text()))
   const draft = `${file}.part`
   try {
@@ -52,8 +56,14 @@ export async function download({ url, access_token }: SavedSession, path: string
     renameSync(draft, file)
   } catch (error) {
     rmSync(draft, { force: true })
-    throw error
+    throw new Error(`${file} is not written: ${whatEnded(error)}`)
   }
+}
+
+/** The file's own troubles have a code; that of a connection is told by its cause. */
+function whatEnded(error: unknown): string {
+  const { code, cause, message } = error as { code?: string; cause?: { message?: string }; message: string }
+  return code === undefined ? `the download broke off (${cause?.message ?? message})` : message
 }
 
 /** Begins to log in. */
