@@ -1,6 +1,7 @@
 // What a platform can be told from outside. The only reader of the environment.
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
+import { addressOf } from './mail/address.js'
 
 export interface Config {
   /** Where the embedded database, its lock and the local credentials live. */
@@ -83,6 +84,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     errors.push(`${name} is not a whole number from 0 to ${max}`)
     return fallback
   }
+  /** As browsers write it: in lower case, without the port that goes without saying. */
+  const origin = (name: string) => {
+    const value = checked(name, /^https?:\/\/[^/\s]+\/?$/i, 'an address without a path')
+    if (value === null || URL.canParse(value)) return value === null ? null : new URL(value).origin
+    errors.push(`${name} is not an address without a path`)
+    return null
+  }
   const words = (name: string) => (said(name) ?? '').split(/\s+/).filter((text) => text !== '')
   const networks = (name: string) =>
     words(name).filter((text) => {
@@ -107,13 +115,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
     policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),
     encryption_key: said('SVC_ENCRYPTION_KEY'),
-    public_url:
-      checked('SVC_PUBLIC_URL', /^https?:\/\/[^/\s]+$/, 'an address without a path')?.replace(/\/+$/, '') ?? null,
+    public_url: origin('SVC_PUBLIC_URL'),
     trusted_proxies: networks('SVC_TRUSTED_PROXIES'),
     private_targets: said('SVC_ALLOW_PRIVATE_TARGETS') === '1' ? 'all' : networks('SVC_ALLOW_PRIVATE_TARGETS'),
     smtp_url: checked('SVC_SMTP_URL', /^smtps?:\/\/\S+$/, 'an smtp:// or smtps:// URL'),
     mail_from: said('SVC_MAIL_FROM') ?? 'svc <svc@localhost>',
-    owner_email: (checked('SVC_OWNER_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an address') ?? 'owner@localhost').toLowerCase(),
+    owner_email: addressOf(checked('SVC_OWNER_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an address') ?? 'owner@localhost'),
     rate_limits: {
       key: whole('SVC_RATE_LIMIT_KEY', 0, 1_000_000),
       address: whole('SVC_RATE_LIMIT_ADDRESS', 60, 1_000_000),

@@ -54,7 +54,10 @@ export class PlatformError extends Error {
 
 /** FORBIDDEN, for whoever has another role, or none any more. */
 export function onlyFor(roles: readonly string[], role: string | null): PlatformError {
-  return new PlatformError('FORBIDDEN', `this is for ${roles.join(' or ')} only: you are ${role ?? 'no member'} here`)
+  return new PlatformError(
+    'FORBIDDEN',
+    `this is for ${roles.join(', ').replace(/, (?=[^,]*$)/, ' or ')} only: you are ${role ?? 'no member'} here`,
+  )
 }
 
 /** INVALID, naming every field that is wrong. */

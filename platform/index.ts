@@ -26,7 +26,7 @@ import { createOutgoing, type Outgoing } from './outgoing/outgoing.js'
 import { createTargets } from './outgoing/targets.js'
 import type { Platform } from './platform.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
-import { encryptionKeys } from './secrets/encryption-key.js'
+import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
 import { createSealer, type Sealer } from './secrets/seal.js'
 import { type Database, openDatabase, withUnscopedTransaction } from './store/db.js'
 import { isMemberUnscoped } from './store/people.js'
@@ -96,13 +96,14 @@ export async function createPlatform(
       log_host: config.log_host ?? ownName(),
     })
     const { log_host } = checkpoints
-    const bundling = { db, clock, log_host, signManifest: signer.signManifest }
+    const signedSize = (origin: string) => signer.last(origin)?.size ?? 0
+    const bundling = { db, clock, log_host, signManifest: signer.signManifest, signedSize }
     const listener = createServer({ requestTimeout: longestRequest })
     const bundles = createBundles(checkpoints.own ? bundling : null)
     await removeLeftBundles(Date.now())
-    const { verifierOf } = signer
+    const { verifierOf, everyVerifierOf } = signer
     const { archive_dir, archive_entries } = config
-    const keeping = { db, clock, logger, bundles, log_host, verifierOf, archive_dir, archive_entries }
+    const keeping = { db, clock, logger, bundles, log_host, everyVerifierOf, archive_dir, archive_entries }
     const retention = startRetention(keeping, checkpoints.own)
     const platform: Platform = {
       config,
@@ -176,11 +177,7 @@ function anchorAt(text: string, around: Surroundings): Anchor {
 /** Nothing may be found missing while it is needed. Rejects with ENCRYPTION_KEY_INVALID. */
 async function refuseUnknownSeals(db: Database, { key_ids }: Sealer): Promise<void> {
   const missing = (await withUnscopedTransaction(db, sealingKeysUnscoped)).filter((id) => !key_ids.includes(id))
-  if (missing.length > 0)
-    throw new PlatformError(
-      'ENCRYPTION_KEY_INVALID',
-      `secrets in the database are sealed with a key (${missing.join(', ')}) that SVC_ENCRYPTION_KEY does not hold: put it behind the new one, and see svc-platform rotate-secrets`,
-    )
+  if (missing.length > 0) throw keyMissing(missing)
 }
 
 /** How long a request may take to arrive, ms: 8 MiB over a slow line. */

@@ -1,10 +1,12 @@
 // The command `svc-platform`.
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { version } from './version.js'
 
 const program = new Command('svc-platform')
   .description('The agent governance platform: registration, tamper-evident log, incidents.')
   .version(version)
+  .showHelpAfterError('(run with --help for an example)')
+  .exitOverride()
 
 program
   .command('start')
@@ -18,7 +20,7 @@ program
 program
   .command('new-incarnation')
   .description('go on with a log that was restored from a backup: it gets another name, and says why')
-  .requiredOption('--reason <text>', 'why, for the audit trail')
+  .requiredOption('--reason <text>', 'why, for the audit trail', reasonOf)
   .option('--org <id>', 'one organization only')
   .addHelpText(
     'after',
@@ -58,7 +60,7 @@ Exit codes: 0 done, 1 not possible, 2 usage`,
 program
   .command('rotate-key')
   .description('sign checkpoints with a new key; the old one signs along for a while')
-  .requiredOption('--reason <text>', 'why, for the audit trail')
+  .requiredOption('--reason <text>', 'why, for the audit trail', reasonOf)
   .option('--days <count>', 'for how long the old key signs along', daysOf, 30)
   .addHelpText(
     'after',
@@ -91,7 +93,18 @@ admin
     process.exitCode = await release(email, process.env, process.stdout, process.stderr)
   })
 
-await program.parseAsync()
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error
+  // Help and version are answers; everything else is a call that cannot be understood.
+  process.exitCode = error.exitCode === 0 ? 0 : 2
+}
+
+function reasonOf(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('It must say something.')
+}
 
 function daysOf(text: string): number {
   if (/^\d{1,3}$/.test(text)) return Number(text)

@@ -350,6 +350,10 @@ export interface BundleVerdict {
   }[]
   more_findings: number
   /**
+   * Entries of the checkpoint that was kept, when the log is shown to have grown out of it; null otherwise
+   */
+  since: number | null
+  /**
    * Origin of the log
    */
   log: string | null

@@ -38,6 +38,7 @@ export class World {
   /** Outside the installation: the witness. */
   readonly witness: Signer = signerOf('witness.example', 'witness', randomBytes(32))
   #seen: Seen | null = null
+  #waited = 0
   /** With the auditor: the checkpoint of the last bundle. */
   kept: string | null = null
 
@@ -66,9 +67,14 @@ export class World {
     })
   }
 
-  /** A minute a leaf. */
+  /** Lets so many days pass before the next leaf. */
+  wait(days: number): void {
+    this.#waited += days * 86_400_000
+  }
+
+  /** A minute a leaf, and what was waited. */
   now(): string {
-    return new Date(began + this.items.length * 60_000).toISOString()
+    return new Date(began + this.items.length * 60_000 + this.#waited).toISOString()
   }
 
   /** What the attacker leaves in the database: rows that follow from these items. */

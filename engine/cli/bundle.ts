@@ -1,7 +1,7 @@
 // `svc bundle` and `svc checkpoint`: what an auditor takes away from the workspace they work in.
 import type { LogCheckpoint } from '@svc/schemas'
 import type { Command } from 'commander'
-import { type Act, actCommand } from './desk.js'
+import { type Act, actCommand, timeOf } from './desk.js'
 
 export function bundleCommand(): Command {
   return actCommand(bundle, 'svc bundle --from 2026-01-01 --to 2026-02-01 --out january.zip')
@@ -21,9 +21,13 @@ const bundle: Act = {
     ['--out <file>', 'where to write it', 'bundle.zip'],
   ],
   run: async ({ save, here }, _args, { from, to, since, out = 'bundle.zip' }) => {
+    if (since !== undefined && !/^\d{1,15}$/.test(since))
+      throw new Error(
+        '--since takes the size of a checkpoint that you kept, a number; svc verify --since takes its file',
+      )
     const asked = [
-      ['from', timeOf(from)],
-      ['to', timeOf(to)],
+      ['from', timeOf('--from', from)],
+      ['to', timeOf('--to', to)],
       ['since', since],
     ].filter((one): one is [string, string] => one[1] !== undefined)
     await save(`/api/v1/log/bundle?${new URLSearchParams(asked)}`, out)
@@ -40,9 +44,4 @@ const checkpoint: Act = {
     const seen = `# ${found.size} entries signed on ${found.published_at}`
     return { lines: [seen, `log ${found.key}`], json: found }
   },
-}
-
-/** A day is its first moment in UTC. */
-function timeOf(text: string | undefined): string | undefined {
-  return text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text
 }

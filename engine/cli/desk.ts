@@ -1,6 +1,7 @@
 // Commands of somebody who has logged in: each asks the platform and tells what came of it, to people or to programs.
 import type { Account, MemberList, Workspace } from '@svc/schemas'
 import { Argument, Command, Option } from 'commander'
+import { parseTimestamp } from '../steps.js'
 import { errorText, jsonText, printable } from './printable.js'
 
 export interface Desk {
@@ -99,6 +100,13 @@ async function openDesk(): Promise<Desk> {
   }
   const save = (path: string, file: string) => download(session, path, file)
   return { account, here, memberOf, save, get: (path) => call(path, null), post: (path, body = {}) => call(path, body) }
+}
+
+/** What an option says of a time; a day is its first moment in UTC. */
+export function timeOf(option: string, text: string | undefined): string | undefined {
+  const time = text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text
+  if (time === undefined || parseTimestamp(time) !== null) return time
+  throw new Error(`${option} takes a day, such as 2026-01-01, or a time with its zone, such as 2026-01-01T09:00:00Z`)
 }
 
 /** Rows with their columns in line. */

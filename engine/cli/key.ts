@@ -1,7 +1,7 @@
 // `svc key`: the API keys of the workspace one works in.
 import type { ApiKey, ApiKeyList, MadeApiKey } from '@svc/schemas'
 import type { Command } from 'commander'
-import { type Act, type Desk, deskCommand, type Told, table } from './desk.js'
+import { type Act, type Desk, deskCommand, type Told, table, timeOf } from './desk.js'
 
 export function keyCommand(): Command {
   return deskCommand('key', 'API keys for agents: create, list, roll, revoke', acts, 'svc key create "support agents"')
@@ -29,10 +29,14 @@ const acts: readonly Act[] = [
     does: 'make a key; its secret is shown this once',
     options: [
       ['--scopes <scopes>', 'ingest, read, or both', 'ingest,read'],
-      ['--expires <time>', 'when it ends, such as 2027-01-01T00:00:00Z'],
+      ['--expires <time>', 'when it ends, such as 2027-01-01 or 2027-01-01T09:00:00Z'],
     ],
     run: async ({ post, here }, [name], { scopes = '', expires }) => {
-      const body = { name, scopes: scopes.split(','), ...(expires !== undefined && { expires_at: expires }) }
+      const chosen = scopes.split(',').map((scope) => scope.trim())
+      if (chosen.some((scope) => !['ingest', 'read'].includes(scope)))
+        throw new Error(`--scopes takes ingest, read, or both as ingest,read; got ${scopes}`)
+      const expires_at = timeOf('--expires', expires)
+      const body = { name, scopes: chosen, ...(expires_at !== undefined && { expires_at }) }
       return made(here().name, await post<MadeApiKey>('/auth/api-keys', body))
     },
   },

@@ -1,5 +1,6 @@
 // Talking to a platform as somebody who has logged in.
-import { createWriteStream, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { Account, DeviceCode, Problem, SessionTokens } from '@svc/schemas'
 import { forgetSession, readSession, renewing, type SavedSession, saveSession } from './session-file.js'
@@ -52,7 +53,9 @@ export async function download({ url, access_token }: SavedSession, path: string
   if (!response.ok || response.body === null) throw refusal(response.status, parsed(url, await response.text()))
   const draft = `${file}.part`
   try {
-    await pipeline(response.body, createWriteStream(draft, { mode: 0o600 }))
+    // Opened before anything is fetched, so that whatever ends it finds the file there to be removed.
+    const opened = await open(draft, 'w', 0o600)
+    await pipeline(response.body, opened.createWriteStream()).finally(() => opened.close().catch(() => undefined))
     renameSync(draft, file)
   } catch (error) {
     rmSync(draft, { force: true })
@@ -80,7 +83,7 @@ export async function awaitDecision(url: string, { device_code, interval }: Devi
     await new Promise((resolve) => setTimeout(resolve, wait * 1000))
     const { status, body, code } = await ask(url, '/auth/device/token', { device_code }, null)
     if (code === null) return body as SessionTokens
-    if (code === 'ACCESS_DENIED') throw new Error('refused in the browser: nobody is logged in')
+    if (code === 'ACCESS_DENIED') throw new Error('refused in the browser')
     if (code === 'SLOW_DOWN') wait += interval
     else if (code !== 'AUTHORIZATION_PENDING') throw refusal(status, body)
   }

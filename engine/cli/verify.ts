@@ -7,8 +7,8 @@ Example:
   svc verify march.zip --trust trust.policy
 
 A trust policy is a text of lines that you write, and that never comes with a bundle:
-  log log.example/org/org_1/1+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW
-  witness ours witness.example+67f1c7d4+BF09bvRzp8Gm8Ebq1mnWxZAVRi5Ui1FkjOvP2TqCZOF2
+  log log.example/org/org_1/1+4722738a+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c
+  witness ours witness.example+3176bd45+BIE5dw6ofRdfVqNUZsNMfszLjYqRtO43ol32D1uPybOU
   quorum ours
 
 Keep the checkpoint.note of each bundle: --since shows that the log has only grown since.

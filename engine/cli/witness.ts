@@ -12,7 +12,7 @@ export interface WitnessOptions {
 
 const example = `
 Example:
-  svc witness --name witness.example --log 'log.example/org/org_1/1+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'
+  svc witness --name witness.example --log 'log.example/org/org_1/1+4722738a+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c'
 
 The key of a log is the \`key\` of GET /api/v1/log/checkpoint. The witness answers POST /add-checkpoint as C2SP
 tlog-witness has it; its own key, which those who trust it write down, is printed at start.

@@ -11,6 +11,7 @@ import {
   type Verifier,
   verifySignature,
 } from './note.js'
+import { emptyRoot as rootOfNothing } from './record.js'
 
 export interface AddCheckpoint {
   /** Size of the log that the witness saw last, as far as the log knows. */
@@ -42,6 +43,8 @@ export function parseAddCheckpoint(text: string): AddCheckpoint | null {
   return { old: Number(old), proof, note, checkpoint }
 }
 
+const emptyRoot: Hash = Buffer.from(rootOfNothing, 'hex')
+
 /** What a witness remembers of a log. */
 export interface Seen {
   readonly size: number
@@ -62,9 +65,9 @@ export function judgeCheckpoint(request: AddCheckpoint, keys: readonly Verifier[
   if (old > checkpoint.size) return { kind: 'malformed' }
   const known = seen?.size ?? 0
   if (old !== known) return { kind: 'stale', size: known }
+  const root = Buffer.from(seen?.root ?? emptyRoot)
+  if (known === checkpoint.size && root.compare(checkpoint.root) !== 0) return { kind: 'stale', size: known }
   if (seen === null || known === 0) return proof.length === 0 ? { kind: 'sign' } : { kind: 'inconsistent' }
-  if (known === checkpoint.size && Buffer.compare(seen.root, checkpoint.root) !== 0)
-    return { kind: 'stale', size: known }
   const continues = verifyConsistency(known, checkpoint.size, proof, seen.root, checkpoint.root)
   return { kind: continues ? 'sign' : 'inconsistent' }
 }

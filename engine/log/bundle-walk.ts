@@ -38,13 +38,15 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
   const { entries, records, period, checkpoint, org_id } = manifest
   const frontier = new Frontier(records.first, left)
   const roots = rootsBySize(checkpoints)
-  const tasks = bundledTasks(() => records.first === 0 && pruned.count === 0)
+  const tasks = bundledTasks(() => records.first === 0 && !isCut)
   const known = [...removals]
   const [erased, pruned] = [new Gone(), new Gone()]
   const counts: Record<string, number> = {}
   const used = new Set<string>()
   const new_keys: string[] = []
   let present = 0
+  // Also when it is a neighbour of the period that is gone.
+  let isCut = false
   let last_received_at = ''
   let last_after = 0
   const neighbours = { before: null as string | null, after: null as string | null }
@@ -66,9 +68,9 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
   const checkPayload = (record: AnyRecord, payload: string, index: number, at: string) => {
     const { value, problem } = openPayload(payload, record)
     if (problem !== null) return report('payload_mismatch', at, `the payload ${problem}`)
-    if (value === null) return erased.add(index)
+    if (value === null) return erased.add(index, last_received_at)
     present += 1
-    const removal = removalIn(record.type, value, index)
+    const removal = removalIn(record, value, index)
     if (removal !== null) known.push(removal)
     if (record.type === 'key') new_keys.push(...keyIn(value))
   }
@@ -81,14 +83,20 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
       for (const root of roots.get(frontier.size) ?? [])
         if (hex(frontier.root()) !== root)
           report('fork', `checkpoint ${frontier.size}`, 'the log was signed as something else than what is here')
-      if (text === 'null') return pruned.add(index)
+      if (text === 'null') {
+        isCut = true
+        if (payload === null) return
+        if (payload !== 'null')
+          report('payload_mismatch', at, 'its record is gone, and something is left of its payload')
+        return pruned.add(index, last_received_at)
+      }
       if (leafHash(text) !== hex(leaf))
         return report('record_mismatch', at, 'the record is not what its leaf is the hash of')
       const { value: record, problem } = readRecord(text)
       if (problem !== null) return report('record_invalid', at, `the record ${problem}`)
       checkPlace(record, index, at)
       if (record.type === 'step') {
-        const wrong = tasks.add(record, hex(leaf))
+        const wrong = tasks.add(record, hex(leaf), payload !== null)
         if (wrong !== null) report('link_broken', at, wrong)
         if (payload !== null) used.add(record.policy_set)
         if (payload !== null && !policy_sets.has(record.policy_set))
@@ -124,7 +132,8 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
         payloads: { present, erased: erased.count, pruned: pruned.count },
         removals: removalViews(known, erased, pruned),
         tasks: tasks.finish(),
-        new_keys,
+        // Whoever can write to the log can name a key; only one that signs for the bundle itself is the log's.
+        new_keys: new_keys.filter((key) => manifest.keys.includes(key)),
       }
     },
   }

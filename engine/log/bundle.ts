@@ -60,6 +60,7 @@ export function parseBundleManifest(text: string): BundleManifest | null {
     [origin, org_id, made_at].every(isText) &&
     isMap(period) &&
     [period.from, period.to].every((time) => time === null || isTime(time)) &&
+    (period.from === null || period.to === null || String(period.from) <= String(period.to)) &&
     [entries, records].every(isRange) &&
     isMap(checkpoint) &&
     isCount(checkpoint.size) &&
@@ -124,6 +125,7 @@ export function isTime(value: unknown): value is string {
   return (
     typeof value === 'string' &&
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&
-    !Number.isNaN(Date.parse(value))
+    // A day that the month does not have is read as one of the next.
+    new Date(Date.parse(value) || 0).toISOString() === value
   )
 }

@@ -67,8 +67,8 @@ export function openPayload(text: string, record: AnyRecord): CanonicalReading<O
   for (const field of new Set([...Object.keys(committed), ...Object.keys(salts), ...Object.keys(values)])) {
     const salt = salts[field]
     const opens =
+      [committed, salts, values].every((members) => Object.hasOwn(members, field)) &&
       isHash(salt) &&
-      field in values &&
       commitmentOfText(field, canonical(values[field]), Buffer.from(salt, 'hex')) === committed[field]
     if (!opens) return no(`: \`${field.slice(0, 80)}\` is not the value that was committed to`)
   }

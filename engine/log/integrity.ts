@@ -1,7 +1,8 @@
 // Integrity of one entry and of a task's head: every stored byte is either hashed or follows from what is.
 import type { LogRecord, Verification } from '@svc/schemas'
+import { isHash } from './bundle.js'
 import { canonicalObject, readCanonical } from './canonical-text.js'
-import { commitment, emptyRoot, leafHash, logIdOf, saltBytes } from './record.js'
+import { commitment, emptyRoot, leafHash, logIdOf } from './record.js'
 import {
   occurredAt,
   projections,
@@ -147,12 +148,11 @@ function payloadProblem({ entry, payload, is_erased }: EntryInTask, record: LogR
   const committed: Readonly<Record<string, unknown>> = { ...record.data, evaluation: record.evaluation }
   const fields = new Set([...Object.keys(committed), ...Object.keys(salts), ...Object.keys(values)])
   for (const field of fields) {
-    const salt = Buffer.from(String(salts[field] ?? ''), 'hex')
+    const salt = salts[field]
     const opens =
-      salt.length === saltBytes &&
-      salt.toString('hex') === salts[field] &&
-      field in values &&
-      commitment(field, values[field], salt) === committed[field]
+      [committed, salts, values].every((members) => Object.hasOwn(members, field)) &&
+      isHash(salt) &&
+      commitment(field, values[field], Buffer.from(salt, 'hex')) === committed[field]
     if (!opens) return wrong(field, `\`${field}\` is not the value that was committed to`)
   }
   return null

@@ -3,8 +3,11 @@
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | ', or ]' | ', or }' | 'end'
 
 const space = /[ \t\n\r]*/y
+// Piece by piece: one pattern for a whole string takes more memory the longer it is.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings, so they are what is looked for
-const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+const letters = /[^"\\\u0000-\u001f]+/y
+const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const quote = /"/y
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
 /** Offset of the first thing that does not belong, and what should have stood there. */
@@ -19,6 +22,15 @@ export function jsonFault(text: string): { offset: number; expected: Expected } 
     offset += Math.max(0, length)
     return length > 0
   }
+  /** Moves past a string; stays where it is when there is none. */
+  const takeString = () => {
+    const start = offset
+    if (!take(quote)) return false
+    while (take(letters) || take(escaped));
+    if (take(quote)) return true
+    offset = start
+    return false
+  }
   const after = (): Expected => (open.length === 0 ? 'end' : open.at(-1) === '[' ? ', or ]' : ', or }')
   for (;;) {
     take(space)
@@ -30,10 +42,10 @@ export function jsonFault(text: string): { offset: number; expected: Expected } 
     } else if (expected.startsWith('value') && (here === '[' || here === '{')) {
       open.push(here)
       expected = here === '[' ? 'value or ]' : 'name or }'
-    } else if (expected.startsWith('value') && (take(string) || take(scalar))) {
+    } else if (expected.startsWith('value') && (takeString() || take(scalar))) {
       expected = after()
       continue
-    } else if (expected.startsWith('name') && take(string)) {
+    } else if (expected.startsWith('name') && takeString()) {
       expected = ':'
       continue
     } else if (expected === ':' && here === ':') {

@@ -1,7 +1,8 @@
 // What is in the log besides steps, as whoever has its values can check it (log.md §1).
 import type { LeafRecord } from '@svc/schemas'
+import { isHash } from './bundle.js'
 import { canonicalObject } from './canonical-text.js'
-import { commitment, leafHash, saltBytes } from './record.js'
+import { commitment, leafHash } from './record.js'
 
 /** A leaf that is no step, as stored. `salts` and `body` are null once erased. */
 export interface StoredRecord {
@@ -20,8 +21,9 @@ export function openedLeaf({ record, hash, salts, body }: StoredRecord): Readonl
   const { data } = envelope as unknown as LeafRecord
   const fields = Object.keys(data)
   const opens = fields.every((field) => {
-    const salt = Buffer.from(String(keys[field] ?? ''), 'hex')
-    return salt.length === saltBytes && field in values && commitment(field, values[field], salt) === data[field]
+    const salt = keys[field]
+    const isThere = Object.hasOwn(keys, field) && Object.hasOwn(values, field)
+    return isThere && isHash(salt) && commitment(field, values[field], Buffer.from(salt, 'hex')) === data[field]
   })
   return opens && fields.length === Object.keys(values).length ? values : null
 }

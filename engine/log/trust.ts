@@ -34,7 +34,7 @@ export function parseTrustPolicy(text: string): TrustReading {
   for (const [index, source] of text.split(/\r?\n/).entries()) {
     const [word = '', ...rest] = source.replace(/#.*/, '').trim().split(/\s+/)
     if (word === '') continue
-    const problem = words[word]?.(rest, draft)
+    const problem = Object.hasOwn(words, word) ? words[word]?.(rest, draft) : undefined
     if (problem === null) continue
     errors.push({ line: index + 1, message: problem ?? `\`${word}\` is none of ${Object.keys(words).join(', ')}` })
   }

@@ -51,7 +51,14 @@ interface Settings {
 
 function settingsOf({ host, token, failClosed }: ServeOptions, env: Environment): Settings {
   const said = token ?? env.SVC_LOCAL_TOKEN
-  return { host, token: said ? said : null, fail_closed: failClosed === true || env.SVC_FAIL_CLOSED === '1' }
+  return { host, token: said ? said : null, fail_closed: failClosed === true || isYes(env.SVC_FAIL_CLOSED) }
+}
+
+const yes = ['1', 'true']
+const no = ['', '0', 'false']
+
+function isYes(text = ''): boolean {
+  return yes.includes(text.toLowerCase())
 }
 
 /** Shorter ones are guessed. */
@@ -64,7 +71,8 @@ function refusalOf(
 ): string | null {
   if (baseline !== true && policyFile.length === 0) {
     const { missing, named } = platformIn(env, agentKey)
-    if (named && missing.length > 0) return `no policy source: for a platform ${missing.join(' and ')} is missing`
+    if (named && missing.length > 0)
+      return `no policy source: for a platform ${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`
     const { SVC_API_URL: url = '' } = env
     if (named && !/^https?:\/\/[^/]/.test(url)) return 'SVC_API_URL is not an http(s) address'
     if (!named)
@@ -73,6 +81,8 @@ function refusalOf(
   if (token === null && !/^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host)) {
     return `--host \`${host}\` can be reached from other machines: give a secret of at least ${shortestToken} characters with --token or SVC_LOCAL_TOKEN, or use 127.0.0.1`
   }
+  const { SVC_FAIL_CLOSED: closed = '' } = env
+  if (!isYes(closed) && !no.includes(closed.toLowerCase())) return `SVC_FAIL_CLOSED is \`${closed}\`: it is 1 or 0`
   if (token !== null && token.length < shortestToken) return `the token is shorter than ${shortestToken} characters`
   return null
 }

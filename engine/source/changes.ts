@@ -10,6 +10,11 @@ export function changeLines(before: LoadedPolicies | null, after: LoadedPolicies
   return entered === null ? dropped : [...dropped, entered]
 }
 
+/** How many policies were. */
+export function allOf(count: number): string {
+  return count === 1 ? 'the only policy was' : `all ${count} policies were`
+}
+
 function droppedLine({ name, source, line, column, reason }: DroppedPolicy): string {
   const place = line === null ? (source ?? 'the platform') : `${source}:${line}:${column}`
   return `dropped \`${name}\` (${place}): ${reason}`
@@ -18,8 +23,7 @@ function droppedLine({ name, source, line, column, reason }: DroppedPolicy): str
 /** These states allow every step; null while something is enforced. */
 function ungovernedLine({ load_state, offered }: LoadedPolicies): string | null {
   if (load_state === 'none_configured') return 'none_configured: the source has no policies, every step is allowed'
-  if (load_state === 'all_dropped')
-    return `all_dropped: all ${offered} policies were refused, every step is allowed; see /health`
+  if (load_state === 'all_dropped') return `all_dropped: ${allOf(offered)} refused, every step is allowed; see /health`
   if (load_state === 'unavailable') return 'unavailable: the source cannot be reached, every step is allowed'
   return null
 }

@@ -1,6 +1,7 @@
 // What is known of a platform's policies, and what an answer or its absence makes of it (engine.md §6).
 import { compile } from '../policy/compile.js'
 import type { PolicyCache } from './cache.js'
+import { allOf } from './changes.js'
 import type { FetchedPolicies, FetchResult } from './fetch.js'
 import type { LoadedPolicies } from './source.js'
 import { firstState, isGoverned, nextState } from './state.js'
@@ -99,7 +100,7 @@ function afterAnswer(memory: Memory, fetched: FetchedPolicies, circumstances: Ci
   const ttl = circumstances.ttl ?? said
   const loaded = loadedFrom(fetched, now, now + ttl)
   if (loaded.load_state === 'all_dropped' && isGoverned(memory.current.load_state)) {
-    const trouble = `all ${loaded.offered} policies were refused, what was in force stays so; see /health`
+    const trouble = `${allOf(loaded.offered)} refused, what was in force stays so; see /health`
     const current = { ...memory.current, ...freshAt(now, ttl), dropped: loaded.dropped }
     return { next: { ...memory, current, ttl }, trouble }
   }

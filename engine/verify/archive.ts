@@ -148,7 +148,7 @@ export async function* linesOf(name: string, content: AsyncIterable<Buffer>): As
     let start = 0
     for (let end = chunk.indexOf(lineBreak); end >= 0; end = chunk.indexOf(lineBreak, start)) {
       const own = chunk.subarray(start, end)
-      yield (rest.length === 0 ? own : Buffer.concat([...rest, own])).toString('utf8')
+      yield decoded(name, rest.length === 0 ? own : Buffer.concat([...rest, own]))
       rest = []
       length = 0
       start = end + 1
@@ -161,22 +161,35 @@ export async function* linesOf(name: string, content: AsyncIterable<Buffer>): As
   if (rest.length > 0) throw new Unreadable('not_a_bundle', name, 'the last line does not end')
 }
 
-/** A small file as a whole. */
-export async function textOf(name: string, content: AsyncIterable<Buffer>): Promise<string> {
-  const bytes = await bytesOf(name, content)
-  return bytes.toString('utf8')
+/** INVARIANT (every byte counts): nothing is read as something else than it is. */
+function decoded(name: string, bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new Unreadable('not_a_bundle', name, 'a line is not UTF-8')
+  }
 }
 
-const largestSmallFile = 64 * 1024 * 1024
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** Far more than a manifest or a note. */
+const longestText = 1024 * 1024
+
+/** A small file as a whole. */
+export async function textOf(name: string, content: AsyncIterable<Buffer>): Promise<string> {
+  return decoded(name, await bytesOf(name, content, longestText))
+}
 
 /** A file that is kept in memory. */
-export async function bytesOf(name: string, content: AsyncIterable<Buffer>): Promise<Buffer> {
+export async function bytesOf(
+  name: string,
+  content: AsyncIterable<Buffer>,
+  largest = 64 * 1024 * 1024,
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of content) {
     length += chunk.length
-    if (length > largestSmallFile)
-      throw new Unreadable('not_a_bundle', name, 'the file is larger than any that is written')
+    if (length > largest) throw new Unreadable('not_a_bundle', name, 'the file is larger than any that is written')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -21,6 +21,10 @@ import { type Archive, linesOf, textOf, Unreadable } from './archive.js'
 
 /** The manifest, once it is known to be signed by a key that is trusted for its log. Throws Unreadable. */
 export async function signedManifest(archive: Archive, policy: TrustPolicy): Promise<BundleManifest> {
+  // What no hash covers stands there as it is: nothing can be hidden behind what is unpacked of it.
+  for (const name of [bundleFiles.manifest, bundleFiles.signature])
+    if (archive.entries.some((entry) => entry.name === name && entry.deflated))
+      throw new Unreadable('bytes_altered', name, 'it is packed, which no maker of bundles does')
   const text = await textOf(bundleFiles.manifest, archive.content(bundleFiles.manifest))
   const manifest = parseBundleManifest(text)
   if (manifest === null) throw new Unreadable('not_a_bundle', bundleFiles.manifest, 'this is no manifest of a bundle')
@@ -39,7 +43,8 @@ export async function signedManifest(archive: Archive, policy: TrustPolicy): Pro
   // A signature of another of the log's keys cannot be trusted, but it must not be damaged either.
   const keys = manifest.keys.map(parseVerifier).filter((key) => key !== null)
   const sound = note.signatures.every((one) => keys.some((key) => verifySignature(note.text, one, key) !== null))
-  if (!sound) throw new Unreadable('bytes_altered', bundleFiles.signature, 'a signature in it is none')
+  const isOnce = new Set(note.signatures.map((one) => String(one.key_id))).size === note.signatures.length
+  if (!sound || !isOnce) throw new Unreadable('bytes_altered', bundleFiles.signature, 'a signature in it is none')
   return manifest
 }
 
@@ -131,20 +136,20 @@ export async function provenRemovals(
   report: Report,
 ): Promise<Removal[]> {
   const name = bundleFiles.authority
-  const removals: Removal[] = []
+  const removals = new Map<number, Removal>()
   for await (const line of linesOf(name, archive.content(name))) {
     const { log_index, record, salts, body, proof } = parsed<BundledAuthority>(name, line, isAuthority)
     const where = `entry ${log_index}`
     const [hash, root] = [bytesOfHex(leafHash(record)), bytesOfHex(checkpoint.root)]
     const { value } = readRecord(record)
     const opened = value === null ? null : openPayload(`{"salts":${salts},"values":${body}}`, value).value
-    const removal = value === null || opened === null ? null : removalIn(value.type, opened, log_index)
+    const removal = value === null || opened === null ? null : removalIn(value, opened, log_index)
     if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root))
       report('not_in_log', where, 'nothing shows that this entry is in the log')
     else if (removal === null) report('record_invalid', where, 'this entry says of nothing that it was removed')
-    else removals.push(removal)
+    else removals.set(log_index, removal)
   }
-  return removals
+  return [...removals.values()]
 }
 
 /** Digests of the policy sets at hand. */

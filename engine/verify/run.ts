@@ -1,7 +1,9 @@
 // `svc verify` for a person: reads what it is given, prints the verdict, and says by its exit code what it was.
 import { accessSync, readFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
+import { jsonText, printable } from '../cli/printable.js'
 import { parseTrustPolicy } from '../log/trust.js'
+import { readCheckpoint } from './bundle-parts.js'
 import { verdictText } from './text.js'
 import { verifyBundle } from './verify.js'
 
@@ -21,18 +23,36 @@ export async function runVerify(
   err: Writable,
 ): Promise<0 | 1 | 2> {
   try {
-    const { value: policy, errors } = parseTrustPolicy(readFileSync(options.trust, 'utf8'))
+    const text = textIn(options.trust)
+    if (text.startsWith('PK')) throw new Error(`${options.trust} is a zip and no trust policy: are the two swapped?`)
+    const { value: policy, errors } = parseTrustPolicy(text)
     if (errors.length > 0) {
-      for (const { line, message } of errors) err.write(`${options.trust}:${line}: ${message}\n`)
+      const lines = errors.slice(0, mostErrors).map(({ line, message }) => `${options.trust}:${line}: ${message}`)
+      if (errors.length > mostErrors) lines.push(`${options.trust}: and ${errors.length - mostErrors} more`)
+      err.write(lines.map((line) => `${printable(line)}\n`).join(''))
       return 2
     }
     accessSync(path)
-    const since = options.since === undefined ? null : readFileSync(options.since, 'utf8')
+    const since = options.since === undefined ? null : textIn(options.since)
+    if (since !== null && readCheckpoint(since) === null)
+      throw new Error(`${options.since} is no checkpoint: --since takes the checkpoint.note of an earlier bundle`)
     const verdict = await verifyBundle({ path, policy, since })
-    out.write(options.json ? `${JSON.stringify(verdict, null, 2)}\n` : verdictText(path, verdict))
+    out.write(options.json ? `${jsonText(verdict)}\n` : verdictText(path, verdict))
     return verdict.valid ? 0 : 1
   } catch (error) {
-    err.write(`svc verify: ${error instanceof Error ? error.message : String(error)}\n`)
+    err.write(`svc verify: ${printable(error instanceof Error ? error.message : String(error))}\n`)
     return 2
+  }
+}
+
+/** What is wrong with a trust policy, as far as anybody reads. */
+const mostErrors = 5
+
+function textIn(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string }
+    throw new Error(code === 'EISDIR' ? `${path} is a folder: name a file` : message)
   }
 }

@@ -9,6 +9,14 @@ import { open } from "node:fs/promises";
 import { pipeline } from "node:stream";
 import { crc32, createInflateRaw } from "node:zlib";
 
+// engine/dist/cli/printable.js
+function printable(text) {
+	return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, "�");
+}
+function jsonText(value) {
+	return JSON.stringify(value, null, 2).replaceAll(/[^\P{Cc}\n]|\p{Bidi_Control}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 // engine/dist/log/note.js
 const kindBytes = {
 	note: 1,
@@ -36,7 +44,7 @@ function formatVerifier({ name, kind, key_id, key }) {
 }
 function parseVerifier(text) {
 	const [, name = "", id = "", encoded = ""] = /^([^+\n]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? [];
-	const bytes = decoded$1(encoded);
+	const bytes = decoded$2(encoded);
 	const kind = Object.keys(kindBytes).find((one) => kindBytes[one] === bytes?.[0]);
 	if (!isName$1(name) || bytes?.length !== 33 || kind === void 0) return null;
 	const verifier = verifierOf(name, kind, bytes.subarray(1));
@@ -49,7 +57,7 @@ function verifySignature(text, signature, verifier) {
 	const dated = kind === "witness";
 	if (bytes.length !== (dated ? 72 : 64)) return null;
 	const time = dated ? Number(bytes.readBigUInt64BE()) : 0;
-	if (!Number.isSafeInteger(time)) return null;
+	if (time > lastSecond) return null;
 	const known = createPublicKey({
 		key: Buffer.concat([publicPrefix, key]),
 		format: "der",
@@ -57,6 +65,7 @@ function verifySignature(text, signature, verifier) {
 	});
 	return verify(null, Buffer.from(signedText(kind, text, time)), known, bytes.subarray(dated ? 8 : 0)) ? { time: dated ? time : null } : null;
 }
+const lastSecond = 253402300799;
 function signedText(kind, text, time) {
 	return kind === "witness" ? `cosignature/v1\ntime ${time}\n${text}` : text;
 }
@@ -74,7 +83,7 @@ function parseNote(note) {
 }
 function readSignature(line) {
 	const [, name = "", encoded = ""] = /^— (\S+) ([A-Za-z0-9+/]+=*)$/.exec(line) ?? [];
-	const bytes = decoded$1(encoded);
+	const bytes = decoded$2(encoded);
 	if (!isName$1(name) || bytes === null || bytes.length < 5) return null;
 	return {
 		name,
@@ -84,7 +93,7 @@ function readSignature(line) {
 }
 function parseCheckpoint(text) {
 	const [origin = "", count = "", encoded = "", ...rest] = text.split("\n");
-	const root = decoded$1(encoded);
+	const root = decoded$2(encoded);
 	const size = Number(count);
 	return origin !== "" && /^(0|[1-9]\d*)$/.test(count) && Number.isSafeInteger(size) && root?.length === 32 && rest.at(-1) === "" && root !== null ? {
 		origin,
@@ -95,7 +104,7 @@ function parseCheckpoint(text) {
 function isName$1(name) {
 	return name !== "" && !/[\s+]/u.test(name);
 }
-function decoded$1(text) {
+function decoded$2(text) {
 	const bytes = Buffer.from(text, "base64");
 	return bytes.toString("base64") === text ? bytes : null;
 }
@@ -112,7 +121,7 @@ function parseTrustPolicy(text) {
 	for (const [index, source] of text.split(/\r?\n/).entries()) {
 		const [word = "", ...rest] = source.replace(/#.*/, "").trim().split(/\s+/);
 		if (word === "") continue;
-		const problem = words[word]?.(rest, draft);
+		const problem = Object.hasOwn(words, word) ? words[word]?.(rest, draft) : void 0;
 		if (problem === null) continue;
 		errors.push({
 			line: index + 1,
@@ -188,87 +197,11 @@ function witnessesOf(note, { witnesses }) {
 	});
 }
 
-// engine/dist/cli/printable.js
-function printable(text) {
-	return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, "�");
-}
-
-// engine/dist/verify/text.js
-function verdictText(path, verdict) {
-	const { valid, checkpoint, findings } = verdict;
-	const lines = [`${printable(path)}: ${valid ? "everything in it holds" : "NOT VALID"}`, ""];
-	if (verdict.log !== null && checkpoint !== null) lines.push(...facts(verdict, checkpoint), "");
-	for (const { code, where, message } of findings) lines.push(`  ✗ ${where === null ? "" : `${where}: `}${message}  [${code}]`);
-	if (verdict.more_findings > 0) lines.push(`  ✗ and ${verdict.more_findings} more`);
-	if (findings.length > 0) lines.push("");
-	return lines.map((line) => `${printable(line)}\n`).join("");
-}
-function facts(verdict, checkpoint) {
-	const { log, period, payloads, removals, tasks, valid, new_keys, unsigned_logs } = verdict;
-	const mark = valid ? "✓" : "·";
-	return [
-		`  log         ${log}`,
-		`  period      ${period.from ?? "its beginning"} to ${period.to ?? "its last signed entry"}`,
-		`  ${mark} signed    ${count(checkpoint.size, "entry", "entries")}, root ${checkpoint.root.slice(0, 16)}…, by ${checkpoint.key.replace(/\+[^+]*$/, "")}`,
-		`  ${mark} witnesses ${witnessText(checkpoint)}`,
-		`  ${mark} entries   ${entryText(verdict)}`,
-		`  ${mark} complete  ${completeText(verdict)}`,
-		`  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
-		...removals.map(removalText),
-		`  ${mark} tasks     ${count(tasks.count, "chain", "chains")} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ""}`,
-		...unsigned_logs.map((name) => `    the trust policy has no key of ${name}, out of which this log grew: who signed for that is not checked`),
-		...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
-		...tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []
-	].map((line) => valid ? line : line.replace(" whole", ""));
-}
-function witnessText({ witnesses, quorum }) {
-	if (witnesses.length === 0) return "none that the trust policy names: whoever holds the key could show others another log";
-	const seen = witnesses.map(({ name, time }) => `${name} at ${time}`).join(", ");
-	return quorum === null ? seen : `${seen} (asked for: ${quorum})`;
-}
-function entryText({ entries }) {
-	const kinds = Object.entries(entries).sort(([, a], [, b]) => b - a);
-	const total = kinds.reduce((sum, [, number]) => sum + number, 0);
-	return total === 0 ? "none in this period" : `${total}: ${kinds.map(([kind, number]) => `${number} ${kind}`).join(", ")}`;
-}
-const starts = {
-	neighbour: "the entry before the first is from before the period",
-	log_begins: "the log begins here",
-	pruned_before: "everything before was pruned",
-	unproven: "not shown at the start"
-};
-const ends = {
-	neighbour: "the entry after the last is from after it",
-	as_signed: "the last entry is the last that was signed for",
-	unproven: "not shown at the end"
-};
-function completeText({ complete: { start, end } }) {
-	return `${starts[start]}; ${ends[end]}`;
-}
-function gone({ erased, pruned }) {
-	return `${erased > 0 ? `, ${erased} erased` : ""}${pruned > 0 ? `, ${pruned} pruned` : ""}`;
-}
-function removalText({ type, id, by, at, reason, entries }) {
-	return `    ${entries} ${type === "erasure" ? "erased" : "pruned"}, authorised by ${by} on ${at}: ${reason} (${id})`;
-}
-const issueNames = {
-	out_of_order: "steps that arrived late",
-	gap: "steps that never arrived",
-	duplicate_step: "step numbers claimed twice",
-	no_start: "no START_NODE",
-	after_end: "steps after the end",
-	client_prev_mismatch: "senders that knew another entry"
-};
-function orderText({ out_of_sequence, issues }) {
-	return `in ${out_of_sequence} of them steps did not arrive as numbered (${Object.entries(issues).map(([code, number]) => `${number} ${issueNames[code] ?? code}`).join(", ")}); that is no tampering`;
-}
-function count(number, one, many) {
-	return `${number} ${number === 1 ? one : many}`;
-}
-
 // engine/dist/log/json-fault.js
 const space = /[ \t\n\r]*/y;
-const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const letters = /[^"\\\u0000-\u001f]+/y;
+const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const quote$1 = /"/y;
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 function jsonFault(text) {
 	const open = [];
@@ -280,6 +213,14 @@ function jsonFault(text) {
 		offset += Math.max(0, length);
 		return length > 0;
 	};
+	const takeString = () => {
+		const start = offset;
+		if (!take(quote$1)) return false;
+		while (take(letters) || take(escaped));
+		if (take(quote$1)) return true;
+		offset = start;
+		return false;
+	};
 	const after = () => open.length === 0 ? "end" : open.at(-1) === "[" ? ", or ]" : ", or }";
 	for (;;) {
 		take(space);
@@ -290,10 +231,10 @@ function jsonFault(text) {
 		} else if (expected.startsWith("value") && (here === "[" || here === "{")) {
 			open.push(here);
 			expected = here === "[" ? "value or ]" : "name or }";
-		} else if (expected.startsWith("value") && (take(string) || take(scalar))) {
+		} else if (expected.startsWith("value") && (takeString() || take(scalar))) {
 			expected = after();
 			continue;
-		} else if (expected.startsWith("name") && take(string)) {
+		} else if (expected.startsWith("name") && takeString()) {
 			expected = ":";
 			continue;
 		} else if (expected === ":" && here === ":") expected = "value";
@@ -402,7 +343,7 @@ function endOfString(text, start) {
 }
 function checkString(text, start, end, names) {
 	const raw = text.slice(start + 1, end);
-	const plain = raw.includes("\\") ? decoded(text.slice(start, end + 1)) : raw;
+	const plain = raw.includes("\\") ? decoded$1(text.slice(start, end + 1)) : raw;
 	if (plain === null) return {
 		message: "a string that is not JSON",
 		offset: start
@@ -419,7 +360,7 @@ function checkString(text, start, end, names) {
 	names.add(plain);
 	return null;
 }
-function decoded(quoted) {
+function decoded$1(quoted) {
 	try {
 		return JSON.parse(quoted);
 	} catch {
@@ -480,7 +421,7 @@ function parseBundleManifest(text) {
 		origin,
 		org_id,
 		made_at
-	].every(isText$1) && isMap$1(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && [entries, records].every(isRange) && isMap$1(checkpoint) && isCount$1(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
+	].every(isText$1) && isMap$1(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && (period.from === null || period.to === null || String(period.from) <= String(period.to)) && [entries, records].every(isRange) && isMap$1(checkpoint) && isCount$1(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
 	const manifest = value;
 	return nests(manifest) ? manifest : null;
 }
@@ -509,7 +450,7 @@ function isHash(value) {
 	return typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
 }
 function isTime(value) {
-	return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) && !Number.isNaN(Date.parse(value));
+	return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) && new Date(Date.parse(value) || 0).toISOString() === value;
 }
 
 // engine/dist/log/canonical.js
@@ -621,11 +562,11 @@ function parseTimestamp(text) {
 // engine/dist/log/hmac.js
 const blockBytes = 64;
 const keyBytes = 32;
-const longestText = 4096;
+const longestText$1 = 4096;
 const inner = Buffer.alloc(12352, 54);
 const outer = Buffer.alloc(96, 92);
 function hmacOfText(key, text) {
-	if (key.length !== keyBytes || text.length > longestText) return createHmac("sha256", key).update(text).digest("hex");
+	if (key.length !== keyBytes || text.length > longestText$1) return createHmac("sha256", key).update(text).digest("hex");
 	for (let at = 0; at < keyBytes; at++) {
 		const byte = key[at];
 		inner[at] = byte ^ 54;
@@ -721,7 +662,11 @@ function openPayload(text, record) {
 		...Object.keys(values)
 	])) {
 		const salt = salts[field];
-		if (!(isHash(salt) && field in values && commitmentOfText(field, canonical(values[field]), Buffer.from(salt, "hex")) === committed[field])) return no(`: \`${field.slice(0, 80)}\` is not the value that was committed to`);
+		if (!([
+			committed,
+			salts,
+			values
+		].every((members) => Object.hasOwn(members, field)) && isHash(salt) && commitmentOfText(field, canonical(values[field]), Buffer.from(salt, "hex")) === committed[field])) return no(`: \`${field.slice(0, 80)}\` is not the value that was committed to`);
 	}
 	return {
 		value: values,
@@ -732,111 +677,6 @@ function no(problem) {
 	return {
 		value: null,
 		problem
-	};
-}
-
-// engine/dist/log/sequence.js
-const skewAllowed = 3e5;
-function sequenceVerifier() {
-	const issues = [];
-	const warnings = [];
-	const seen = /* @__PURE__ */ new Set();
-	let highest = 0;
-	let ended = false;
-	let first = null;
-	let last = null;
-	let last_time = null;
-	const note = (list, entry, code, message) => list.push({
-		seq: entry.seq,
-		step: entry.step,
-		code,
-		message
-	});
-	const add = (entry) => {
-		if (seen.has(entry.step)) note(issues, entry, "duplicate_step", `step ${entry.step} is claimed twice`);
-		else if (entry.step < highest) note(issues, entry, "out_of_order", `step ${entry.step} arrived after step ${highest}`);
-		if (ended) note(issues, entry, "after_end", "the step arrived after the end of the task");
-		if (entry.client_prev_hash !== null && entry.client_prev_hash !== entry.prev_hash) note(issues, entry, "client_prev_mismatch", "the sender knew another previous entry");
-		const time = parseTimestamp(entry.timestamp);
-		if (time !== null && last_time !== null && time < last_time) note(warnings, entry, "timestamp_regression", "the step claims to be earlier than the one before it");
-		if (time !== null && time > Date.parse(entry.received_at) + skewAllowed) note(warnings, entry, "clock_skew", "the step claims to be later than its arrival");
-		seen.add(entry.step);
-		highest = Math.max(highest, entry.step);
-		ended ||= canonicalType(entry.step_type) === "task.end";
-		if (first === null || entry.step < first.step) first = entry;
-		last = entry;
-		last_time = time;
-	};
-	const finish = () => {
-		for (let step = 1; step <= Math.min(highest, seen.size + 1); step++) {
-			if (seen.has(step) || first === null) continue;
-			note(issues, first, "gap", `step ${step} never arrived`);
-			break;
-		}
-		if (first !== null && canonicalType(first.step_type) !== "task.start") note(issues, first, "no_start", "the first step is not a START_NODE");
-		if (last !== null && !ended) note(warnings, last, "no_end", "the task has no END_NODE");
-		return {
-			issues,
-			warnings
-		};
-	};
-	return {
-		add,
-		finish
-	};
-}
-
-// engine/dist/log/bundled-tasks.js
-function bundledTasks(from_start) {
-	const tasks = /* @__PURE__ */ new Map();
-	return {
-		add: (record, hash) => {
-			const known = tasks.get(record.task_id);
-			const { client_prev_hash = null, ...step } = record;
-			if (known === void 0) {
-				const begins = record.seq === 1;
-				if (begins !== (record.prev_hash === "")) return "names an entry before it where there is none, or none where there is";
-				if (!begins && from_start()) return `begins at entry ${record.seq}, though nothing came before`;
-				const sequence = begins ? sequenceVerifier() : null;
-				sequence?.add({
-					...step,
-					client_prev_hash
-				});
-				tasks.set(record.task_id, {
-					agent_id: record.agent_id,
-					seq: record.seq,
-					hash,
-					sequence
-				});
-				return null;
-			}
-			if (record.seq !== known.seq + 1) return `entry ${known.seq + 1} of the task is missing`;
-			if (record.prev_hash !== known.hash) return "does not follow the entry before it in its task";
-			if (record.agent_id !== known.agent_id) return "is of another agent than the task";
-			known.seq = record.seq;
-			known.hash = hash;
-			known.sequence?.add({
-				...step,
-				client_prev_hash
-			});
-			return null;
-		},
-		finish: () => {
-			const issues = {};
-			let out_of_sequence = 0;
-			for (const { sequence } of tasks.values()) {
-				const found = sequence?.finish().issues ?? [];
-				if (found.length > 0) out_of_sequence += 1;
-				for (const { code } of found) issues[code] = (issues[code] ?? 0) + 1;
-			}
-			const began_earlier = [...tasks.values()].filter(({ sequence }) => sequence === null).length;
-			return {
-				count: tasks.size,
-				began_earlier,
-				out_of_sequence,
-				issues
-			};
-		}
 	};
 }
 
@@ -954,7 +794,8 @@ function same(a, b) {
 }
 
 // engine/dist/log/removals.js
-function removalIn(type, values, log_index) {
+const leastKept = 158976e5;
+function removalIn({ type, received_at }, values, log_index) {
 	if (type !== "erasure" && type !== "prune") return null;
 	const said = values[type];
 	if (typeof said !== "object" || said === null) return null;
@@ -971,7 +812,7 @@ function removalIn(type, values, log_index) {
 		by,
 		at,
 		reason
-	].every((one) => typeof one === "string"))) return null;
+	].every((one) => typeof one === "string") && (type === "erasure" || isTime(before) && Date.parse(before) <= Date.parse(received_at) - leastKept))) return null;
 	return {
 		type,
 		id,
@@ -979,161 +820,82 @@ function removalIn(type, values, log_index) {
 		at,
 		reason,
 		places: entries,
-		before: typeof before === "string" ? before : null,
+		before: type === "prune" ? String(before) : null,
 		log_index
 	};
 }
 function isPlaces(value) {
-	return Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger) && value[0] <= value[1];
+	return Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger) && value[0] >= 0 && value[0] <= value[1];
 }
 function covers(places, place) {
 	return places.some(([first, last]) => place >= first && place <= last);
 }
 var Gone = class {
-	#places = [];
+	#runs = [];
 	count = 0;
-	add(place) {
-		const last = this.#places.at(-1);
-		if (last !== void 0 && last[1] === place - 1) last[1] = place;
-		else this.#places.push([place, place]);
+	add(place, after) {
+		const run = this.#runs.at(-1);
+		if (run?.last === place - 1) run.last = place;
+		else this.#runs.push({
+			first: place,
+			last: place,
+			after
+		});
 		this.count += 1;
 	}
 	notCovered(removals) {
-		const given = removals.flatMap(({ places }) => places).sort(([a], [b]) => a - b);
-		for (const [first, last] of this.#places) {
-			let next = first;
-			for (const [from, to] of given) if (from <= next && to >= next) next = to + 1;
-			if (next <= last) return next;
+		const given = merged(removals.filter((removal) => !this.#contradicts(removal)).flatMap(({ places }) => places));
+		let at = 0;
+		for (const { first, last } of this.#runs) {
+			while (at < given.length && given[at][1] < first) at += 1;
+			const [from, to] = given[at] ?? [Number.POSITIVE_INFINITY, 0];
+			if (from > first) return first;
+			if (to < last) return to + 1;
 		}
 		return null;
 	}
 	under({ places }) {
 		let count = 0;
-		for (const [from, to] of places) for (const [first, last] of this.#places) count += Math.max(0, Math.min(to, last) - Math.max(from, first) + 1);
+		for (const [from, to] of merged(places)) for (let at = this.#firstRun((run) => run.last >= from);; at += 1) {
+			const run = this.#runs[at];
+			if (run === void 0 || run.first > to) break;
+			count += Math.min(to, run.last) - Math.max(from, run.first) + 1;
+		}
 		return count;
 	}
+	#contradicts({ before, places }) {
+		if (before === null) return false;
+		const late = this.#firstRun(({ after }) => after >= before);
+		return merged(places).some(([from, to]) => {
+			const touched = this.#firstRun(({ last }) => last >= from);
+			const run = this.#runs[Math.max(late, touched)];
+			return run !== void 0 && run.first <= to;
+		});
+	}
+	#firstRun(holds) {
+		let [low, high] = [0, this.#runs.length];
+		while (low < high) {
+			const middle = low + high >> 1;
+			if (holds(this.#runs[middle])) high = middle;
+			else low = middle + 1;
+		}
+		return low;
+	}
 };
+function merged(places) {
+	const one = [];
+	for (const [first, last] of [...places].sort(([a], [b]) => a - b)) {
+		const before = one.at(-1);
+		if (before !== void 0 && first <= before[1] + 1) before[1] = Math.max(before[1], last);
+		else one.push([first, last]);
+	}
+	return one;
+}
 function removalViews(removals, erased, pruned) {
 	return removals.map(({ places: _, before: _before, ...removal }, index) => ({
 		...removal,
 		entries: (removal.type === "erasure" ? erased : pruned).under(removals[index])
 	})).filter(({ entries }) => entries > 0).sort((a, b) => a.log_index - b.log_index);
-}
-
-// engine/dist/log/bundle-walk.js
-function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report }) {
-	const { entries, records, period, checkpoint, org_id } = manifest;
-	const frontier = new Frontier(records.first, left);
-	const roots = rootsBySize(checkpoints);
-	const tasks = bundledTasks(() => records.first === 0 && pruned.count === 0);
-	const known = [...removals];
-	const [erased, pruned] = [new Gone(), new Gone()];
-	const counts = {};
-	const used = /* @__PURE__ */ new Set();
-	const new_keys = [];
-	let present = 0;
-	let last_received_at = "";
-	let last_after = 0;
-	const neighbours = {
-		before: null,
-		after: null
-	};
-	const checkPlace = (record, index, at) => {
-		const { received_at, after } = record;
-		if (record.org_id !== org_id) report("other_log", at, "the entry is of another organization");
-		if (received_at < last_received_at) report("out_of_order", at, "the entry was received before the one that stands before it");
-		last_received_at = received_at;
-		if (index < entries.first) neighbours.before = received_at;
-		else if (index >= entries.end) neighbours.after = received_at;
-		else if (!within(received_at, period)) report("outside_period", at, "the entry was not received in the period");
-		if (!(after.size === 0 ? [emptyRoot] : roots.get(after.size) ?? []).includes(after.root) || after.size > index || after.size < last_after) report("after_mismatch", at, "the record names a checkpoint that was not the last one when it was written");
-		last_after = Math.max(last_after, after.size);
-	};
-	const checkPayload = (record, payload, index, at) => {
-		const { value, problem } = openPayload(payload, record);
-		if (problem !== null) return report("payload_mismatch", at, `the payload ${problem}`);
-		if (value === null) return erased.add(index);
-		present += 1;
-		const removal = removalIn(record.type, value, index);
-		if (removal !== null) known.push(removal);
-		if (record.type === "key") new_keys.push(...keyIn(value));
-	};
-	return {
-		add: (leaf, text, payload) => {
-			const index = frontier.size;
-			const at = `entry ${index}`;
-			frontier.add(leaf);
-			for (const root of roots.get(frontier.size) ?? []) if (hex$1(frontier.root()) !== root) report("fork", `checkpoint ${frontier.size}`, "the log was signed as something else than what is here");
-			if (text === "null") return pruned.add(index);
-			if (leafHash(text) !== hex$1(leaf)) return report("record_mismatch", at, "the record is not what its leaf is the hash of");
-			const { value: record, problem } = readRecord(text);
-			if (problem !== null) return report("record_invalid", at, `the record ${problem}`);
-			checkPlace(record, index, at);
-			if (record.type === "step") {
-				const wrong = tasks.add(record, hex$1(leaf));
-				if (wrong !== null) report("link_broken", at, wrong);
-				if (payload !== null) used.add(record.policy_set);
-				if (payload !== null && !policy_sets.has(record.policy_set)) report("policy_set_missing", at, `the policies \`${record.policy_set}\` it was judged by are not here`);
-			}
-			if (payload === null) return;
-			counts[record.type] = (counts[record.type] ?? 0) + 1;
-			checkPayload(record, payload, index, at);
-		},
-		finish: (right) => {
-			for (const [at, { level }] of subtreesOf({
-				from: records.end,
-				to: checkpoint.size
-			}).entries()) frontier.addSubtree(level, right[at]);
-			if (hex$1(frontier.root()) !== checkpoint.root) report("root_mismatch", null, "the entries here are not those that were signed for");
-			const lost = erased.notCovered(known.filter(({ type }) => type === "erasure"));
-			if (lost !== null) report("payload_lost", `entry ${lost}`, "its payload is gone, and the log does not say that it was erased");
-			const prunes = known.filter(({ type }) => type === "prune");
-			const cut = pruned.notCovered(prunes);
-			if (cut !== null) report("record_lost", `entry ${cut}`, "its record is gone, and the log does not say that it was pruned");
-			for (const digest of policy_sets) if (!used.has(digest)) report("policy_set_unused", null, `no step here was judged by the policies \`${digest}\``);
-			const complete = completeness(manifest, neighbours, prunes);
-			if (complete.start === "unproven") report("incomplete", null, "nothing shows that no entry before these is of the period");
-			if (complete.end === "unproven") report("incomplete", null, "nothing shows that no entry after these is of the period");
-			return {
-				entries: counts,
-				complete,
-				payloads: {
-					present,
-					erased: erased.count,
-					pruned: pruned.count
-				},
-				removals: removalViews(known, erased, pruned),
-				tasks: tasks.finish(),
-				new_keys
-			};
-		}
-	};
-}
-function keyIn(values) {
-	const key = values.key?.key;
-	return typeof key === "string" ? [key] : [];
-}
-function rootsBySize(checkpoints) {
-	const roots = /* @__PURE__ */ new Map();
-	for (const { size, root } of checkpoints) roots.set(size, [.../* @__PURE__ */ new Set([...roots.get(size) ?? [], root])]);
-	return roots;
-}
-function within(time, { from, to }) {
-	return (from === null || time >= from) && (to === null || time < to);
-}
-function completeness({ entries, records, period, checkpoint }, { before, after }, prunes) {
-	const { from, to } = period;
-	const place = entries.first - 1;
-	const isGone = before === null && records.first === place;
-	const isOlder = (prune) => from !== null && prune.before !== null && prune.before <= from && covers(prune.places, place);
-	const prunedAll = isGone && prunes.some(isOlder);
-	return {
-		start: entries.first === 0 ? "log_begins" : from !== null && before !== null && before < from ? "neighbour" : prunedAll ? "pruned_before" : "unproven",
-		end: entries.end === checkpoint.size ? "as_signed" : to !== null && after !== null && after >= to ? "neighbour" : "unproven"
-	};
-}
-function hex$1(hash) {
-	return Buffer.from(hash).toString("hex");
 }
 
 // engine/dist/log/zip.js
@@ -1377,7 +1139,7 @@ async function* linesOf(name, content) {
 		let start = 0;
 		for (let end = chunk.indexOf(lineBreak); end >= 0; end = chunk.indexOf(lineBreak, start)) {
 			const own = chunk.subarray(start, end);
-			yield (rest.length === 0 ? own : Buffer.concat([...rest, own])).toString("utf8");
+			yield decoded(name, rest.length === 0 ? own : Buffer.concat([...rest, own]));
 			rest = [];
 			length = 0;
 			start = end + 1;
@@ -1389,16 +1151,27 @@ async function* linesOf(name, content) {
 	}
 	if (rest.length > 0) throw new Unreadable("not_a_bundle", name, "the last line does not end");
 }
-async function textOf(name, content) {
-	return (await bytesOf(name, content)).toString("utf8");
+function decoded(name, bytes) {
+	try {
+		return utf8.decode(bytes);
+	} catch {
+		throw new Unreadable("not_a_bundle", name, "a line is not UTF-8");
+	}
 }
-const largestSmallFile = 67108864;
-async function bytesOf(name, content) {
+const utf8 = new TextDecoder("utf-8", {
+	fatal: true,
+	ignoreBOM: true
+});
+const longestText = 1048576;
+async function textOf(name, content) {
+	return decoded(name, await bytesOf(name, content, longestText));
+}
+async function bytesOf(name, content, largest = 67108864) {
 	const chunks = [];
 	let length = 0;
 	for await (const chunk of content) {
 		length += chunk.length;
-		if (length > largestSmallFile) throw new Unreadable("not_a_bundle", name, "the file is larger than any that is written");
+		if (length > largest) throw new Unreadable("not_a_bundle", name, "the file is larger than any that is written");
 		chunks.push(chunk);
 	}
 	return Buffer.concat(chunks);
@@ -1406,6 +1179,7 @@ async function bytesOf(name, content) {
 
 // engine/dist/verify/bundle-parts.js
 async function signedManifest(archive, policy) {
+	for (const name of [bundleFiles.manifest, bundleFiles.signature]) if (archive.entries.some((entry) => entry.name === name && entry.deflated)) throw new Unreadable("bytes_altered", name, "it is packed, which no maker of bundles does");
 	const text = await textOf(bundleFiles.manifest, archive.content(bundleFiles.manifest));
 	const manifest = parseBundleManifest(text);
 	if (manifest === null) throw new Unreadable("not_a_bundle", bundleFiles.manifest, "this is no manifest of a bundle");
@@ -1415,7 +1189,9 @@ async function signedManifest(archive, policy) {
 	if (!policy.logs.some(({ name }) => name === manifest.origin)) throw new Unreadable("untrusted", null, `the trust policy names no key of the log \`${manifest.origin}\``);
 	if (signedByLog(note, manifest.origin, policy) === null) throw new Unreadable("untrusted", bundleFiles.signature, "the bundle is not signed by a key that is trusted for its log");
 	const keys = manifest.keys.map(parseVerifier).filter((key) => key !== null);
-	if (!note.signatures.every((one) => keys.some((key) => verifySignature(note.text, one, key) !== null))) throw new Unreadable("bytes_altered", bundleFiles.signature, "a signature in it is none");
+	const sound = note.signatures.every((one) => keys.some((key) => verifySignature(note.text, one, key) !== null));
+	const isOnce = new Set(note.signatures.map((one) => String(one.key_id))).size === note.signatures.length;
+	if (!sound || !isOnce) throw new Unreadable("bytes_altered", bundleFiles.signature, "a signature in it is none");
 	return manifest;
 }
 async function checkFiles(archive, { files }) {
@@ -1446,7 +1222,7 @@ async function soundCheckpoints(archive, { origin, records, checkpoint }, policy
 		const where = `checkpoint ${listed.size}`;
 		const read = readCheckpoint(listed.note);
 		const says = read?.checkpoint;
-		if (read === null || says === void 0 || says.size !== listed.size || hex(says.root) !== listed.root) {
+		if (read === null || says === void 0 || says.size !== listed.size || hex$1(says.root) !== listed.root) {
 			report("checkpoint_invalid", where, "its note says something else");
 			continue;
 		}
@@ -1482,19 +1258,19 @@ function continues({ size, root, proof }, now) {
 }
 async function provenRemovals(archive, { checkpoint }, report) {
 	const name = bundleFiles.authority;
-	const removals = [];
+	const removals = /* @__PURE__ */ new Map();
 	for await (const line of linesOf(name, archive.content(name))) {
 		const { log_index, record, salts, body, proof } = parsed(name, line, isAuthority);
 		const where = `entry ${log_index}`;
 		const [hash, root] = [bytesOfHex(leafHash(record)), bytesOfHex(checkpoint.root)];
 		const { value } = readRecord(record);
 		const opened = value === null ? null : openPayload(`{"salts":${salts},"values":${body}}`, value).value;
-		const removal = value === null || opened === null ? null : removalIn(value.type, opened, log_index);
+		const removal = value === null || opened === null ? null : removalIn(value, opened, log_index);
 		if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root)) report("not_in_log", where, "nothing shows that this entry is in the log");
 		else if (removal === null) report("record_invalid", where, "this entry says of nothing that it was removed");
-		else removals.push(removal);
+		else removals.set(log_index, removal);
 	}
-	return removals;
+	return [...removals.values()];
 }
 async function policyDigests(archive) {
 	const name = bundleFiles.policy_sets;
@@ -1525,8 +1301,317 @@ function isProof(value) {
 function bytesOfHex(text) {
 	return Buffer.from(text, "hex");
 }
-function hex(bytes) {
+function hex$1(bytes) {
 	return Buffer.from(bytes).toString("hex");
+}
+
+// engine/dist/verify/text.js
+function verdictText(path, verdict) {
+	const { valid, checkpoint, findings } = verdict;
+	const lines = [`${printable(path)}: ${valid ? "everything in it holds" : "NOT VALID"}`, ""];
+	if (verdict.log !== null && checkpoint !== null) lines.push(...facts(verdict, checkpoint), "");
+	for (const { code, where, message } of findings) lines.push(`  ✗ ${where === null ? "" : `${where}: `}${message}  [${code}]`);
+	if (verdict.more_findings > 0) lines.push(`  ✗ and ${verdict.more_findings} more`);
+	if (findings.length > 0) lines.push("");
+	return lines.map((line) => `${printable(line)}\n`).join("");
+}
+function facts(verdict, checkpoint) {
+	const { log, period, payloads, removals, tasks, valid, new_keys, unsigned_logs, since } = verdict;
+	const mark = valid ? "✓" : "·";
+	return [
+		`  log         ${log}`,
+		`  period      ${period.from ?? "its beginning"} to ${period.to ?? "its last signed entry"}`,
+		`  ${mark} signed    ${count(checkpoint.size, "entry", "entries")}, root ${checkpoint.root.slice(0, 16)}…, by ${/^[^+]*\+[0-9a-f]{8}/.exec(checkpoint.key)?.[0]}`,
+		`  ${mark} witnesses ${witnessText(checkpoint)}`,
+		...since === null ? [] : [`  ${mark} since     it grew out of the ${count(since, "entry", "entries")} that you kept`],
+		`  ${mark} entries   ${entryText(verdict)}`,
+		`  ${mark} complete  ${completeText(verdict)}`,
+		`  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
+		...removals.map(removalText),
+		`  ${mark} tasks     ${count(tasks.count, "chain", "chains")} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ""}`,
+		...unsigned_logs.map((name) => `    the trust policy has no key of ${name}, out of which this log grew: who signed for that is not checked`),
+		...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
+		...tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []
+	].map((line) => valid ? line : line.replace(" whole", ""));
+}
+function witnessText({ witnesses, quorum }) {
+	if (witnesses.length === 0) return "none that the trust policy names: whoever holds the key could show others another log";
+	const seen = witnesses.map(({ name, time }) => `${name} at ${time}`).join(", ");
+	return quorum === null ? seen : `${seen} (asked for: ${quorum})`;
+}
+function entryText({ entries }) {
+	const kinds = Object.entries(entries).sort(([, a], [, b]) => b - a);
+	const total = kinds.reduce((sum, [, number]) => sum + number, 0);
+	return total === 0 ? "none in this period" : `${total}: ${kinds.map(([kind, number]) => `${number} ${kind}`).join(", ")}`;
+}
+const starts = {
+	neighbour: "the entry before the first is from before the period",
+	log_begins: "the log begins here",
+	pruned_before: "everything before was pruned",
+	unproven: "not shown at the start"
+};
+const ends = {
+	neighbour: "the entry after the last is from after it",
+	as_signed: "the last entry is the last that was signed for",
+	unproven: "not shown at the end"
+};
+function completeText({ complete: { start, end } }) {
+	return `${starts[start]}; ${ends[end]}`;
+}
+function gone({ erased, pruned }) {
+	return `${erased > 0 ? `, ${erased} erased` : ""}${pruned > 0 ? `, ${pruned} pruned` : ""}`;
+}
+function removalText({ type, id, by, at, reason, entries }) {
+	return `    ${entries} ${type === "erasure" ? "erased" : "pruned"}, authorised by ${brief(by)} on ${brief(at)}: ${brief(reason)} (${brief(id)})`;
+}
+function brief(text) {
+	const plain = text.replaceAll(/\s+/g, " ");
+	return plain.length > longestWords ? `${plain.slice(0, longestWords)}…` : plain;
+}
+const longestWords = 200;
+const issueNames = {
+	out_of_order: "steps that arrived late",
+	gap: "steps that never arrived",
+	duplicate_step: "step numbers claimed twice",
+	no_start: "no START_NODE",
+	after_end: "steps after the end",
+	client_prev_mismatch: "senders that knew another entry"
+};
+function orderText({ out_of_sequence, issues }) {
+	return `in ${out_of_sequence} of them steps did not arrive as numbered (${Object.entries(issues).map(([code, number]) => `${number} ${issueNames[code] ?? code}`).join(", ")}); that is no tampering`;
+}
+function count(number, one, many) {
+	return `${number} ${number === 1 ? one : many}`;
+}
+
+// engine/dist/log/sequence.js
+const skewAllowed = 3e5;
+function sequenceVerifier() {
+	const issues = [];
+	const warnings = [];
+	const seen = /* @__PURE__ */ new Set();
+	let highest = 0;
+	let ended = false;
+	let first = null;
+	let last = null;
+	let last_time = null;
+	const note = (list, entry, code, message) => list.push({
+		seq: entry.seq,
+		step: entry.step,
+		code,
+		message
+	});
+	const add = (entry) => {
+		if (seen.has(entry.step)) note(issues, entry, "duplicate_step", `step ${entry.step} is claimed twice`);
+		else if (entry.step < highest) note(issues, entry, "out_of_order", `step ${entry.step} arrived after step ${highest}`);
+		if (ended) note(issues, entry, "after_end", "the step arrived after the end of the task");
+		if (entry.client_prev_hash !== null && entry.client_prev_hash !== entry.prev_hash) note(issues, entry, "client_prev_mismatch", "the sender knew another previous entry");
+		const time = parseTimestamp(entry.timestamp);
+		if (time !== null && last_time !== null && time < last_time) note(warnings, entry, "timestamp_regression", "the step claims to be earlier than the one before it");
+		if (time !== null && time > Date.parse(entry.received_at) + skewAllowed) note(warnings, entry, "clock_skew", "the step claims to be later than its arrival");
+		seen.add(entry.step);
+		highest = Math.max(highest, entry.step);
+		ended ||= canonicalType(entry.step_type) === "task.end";
+		if (first === null || entry.step < first.step) first = entry;
+		last = entry;
+		last_time = time;
+	};
+	const finish = () => {
+		for (let step = 1; step <= Math.min(highest, seen.size + 1); step++) {
+			if (seen.has(step) || first === null) continue;
+			note(issues, first, "gap", `step ${step} never arrived`);
+			break;
+		}
+		if (first !== null && canonicalType(first.step_type) !== "task.start") note(issues, first, "no_start", "the first step is not a START_NODE");
+		if (last !== null && !ended) note(warnings, last, "no_end", "the task has no END_NODE");
+		return {
+			issues,
+			warnings
+		};
+	};
+	return {
+		add,
+		finish
+	};
+}
+
+// engine/dist/log/bundled-tasks.js
+function bundledTasks(from_start) {
+	const tasks = /* @__PURE__ */ new Map();
+	return {
+		add: (record, hash, is_here) => {
+			const known = tasks.get(record.task_id);
+			const { client_prev_hash = null, ...step } = record;
+			if (known === void 0) {
+				const begins = record.seq === 1;
+				if (begins !== (record.prev_hash === "")) return "names an entry before it where there is none, or none where there is";
+				if (!begins && from_start()) return `begins at entry ${record.seq}, though nothing came before`;
+				const sequence = begins ? sequenceVerifier() : null;
+				sequence?.add({
+					...step,
+					client_prev_hash
+				});
+				tasks.set(record.task_id, {
+					agent_id: record.agent_id,
+					seq: record.seq,
+					hash,
+					is_here,
+					sequence
+				});
+				return null;
+			}
+			if (record.seq !== known.seq + 1) return `entry ${known.seq + 1} of the task is missing`;
+			if (record.prev_hash !== known.hash) return "does not follow the entry before it in its task";
+			if (record.agent_id !== known.agent_id) return "is of another agent than the task";
+			known.seq = record.seq;
+			known.hash = hash;
+			known.is_here ||= is_here;
+			known.sequence?.add({
+				...step,
+				client_prev_hash
+			});
+			return null;
+		},
+		finish: () => {
+			const issues = {};
+			let out_of_sequence = 0;
+			const here = [...tasks.values()].filter((task) => task.is_here);
+			for (const { sequence } of here) {
+				const found = sequence?.finish().issues ?? [];
+				if (found.length > 0) out_of_sequence += 1;
+				for (const { code } of found) issues[code] = (issues[code] ?? 0) + 1;
+			}
+			const began_earlier = here.filter(({ sequence }) => sequence === null).length;
+			return {
+				count: here.length,
+				began_earlier,
+				out_of_sequence,
+				issues
+			};
+		}
+	};
+}
+
+// engine/dist/log/bundle-walk.js
+function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report }) {
+	const { entries, records, period, checkpoint, org_id } = manifest;
+	const frontier = new Frontier(records.first, left);
+	const roots = rootsBySize(checkpoints);
+	const tasks = bundledTasks(() => records.first === 0 && !isCut);
+	const known = [...removals];
+	const [erased, pruned] = [new Gone(), new Gone()];
+	const counts = {};
+	const used = /* @__PURE__ */ new Set();
+	const new_keys = [];
+	let present = 0;
+	let isCut = false;
+	let last_received_at = "";
+	let last_after = 0;
+	const neighbours = {
+		before: null,
+		after: null
+	};
+	const checkPlace = (record, index, at) => {
+		const { received_at, after } = record;
+		if (record.org_id !== org_id) report("other_log", at, "the entry is of another organization");
+		if (received_at < last_received_at) report("out_of_order", at, "the entry was received before the one that stands before it");
+		last_received_at = received_at;
+		if (index < entries.first) neighbours.before = received_at;
+		else if (index >= entries.end) neighbours.after = received_at;
+		else if (!within(received_at, period)) report("outside_period", at, "the entry was not received in the period");
+		if (!(after.size === 0 ? [emptyRoot] : roots.get(after.size) ?? []).includes(after.root) || after.size > index || after.size < last_after) report("after_mismatch", at, "the record names a checkpoint that was not the last one when it was written");
+		last_after = Math.max(last_after, after.size);
+	};
+	const checkPayload = (record, payload, index, at) => {
+		const { value, problem } = openPayload(payload, record);
+		if (problem !== null) return report("payload_mismatch", at, `the payload ${problem}`);
+		if (value === null) return erased.add(index, last_received_at);
+		present += 1;
+		const removal = removalIn(record, value, index);
+		if (removal !== null) known.push(removal);
+		if (record.type === "key") new_keys.push(...keyIn(value));
+	};
+	return {
+		add: (leaf, text, payload) => {
+			const index = frontier.size;
+			const at = `entry ${index}`;
+			frontier.add(leaf);
+			for (const root of roots.get(frontier.size) ?? []) if (hex(frontier.root()) !== root) report("fork", `checkpoint ${frontier.size}`, "the log was signed as something else than what is here");
+			if (text === "null") {
+				isCut = true;
+				if (payload === null) return;
+				if (payload !== "null") report("payload_mismatch", at, "its record is gone, and something is left of its payload");
+				return pruned.add(index, last_received_at);
+			}
+			if (leafHash(text) !== hex(leaf)) return report("record_mismatch", at, "the record is not what its leaf is the hash of");
+			const { value: record, problem } = readRecord(text);
+			if (problem !== null) return report("record_invalid", at, `the record ${problem}`);
+			checkPlace(record, index, at);
+			if (record.type === "step") {
+				const wrong = tasks.add(record, hex(leaf), payload !== null);
+				if (wrong !== null) report("link_broken", at, wrong);
+				if (payload !== null) used.add(record.policy_set);
+				if (payload !== null && !policy_sets.has(record.policy_set)) report("policy_set_missing", at, `the policies \`${record.policy_set}\` it was judged by are not here`);
+			}
+			if (payload === null) return;
+			counts[record.type] = (counts[record.type] ?? 0) + 1;
+			checkPayload(record, payload, index, at);
+		},
+		finish: (right) => {
+			for (const [at, { level }] of subtreesOf({
+				from: records.end,
+				to: checkpoint.size
+			}).entries()) frontier.addSubtree(level, right[at]);
+			if (hex(frontier.root()) !== checkpoint.root) report("root_mismatch", null, "the entries here are not those that were signed for");
+			const lost = erased.notCovered(known.filter(({ type }) => type === "erasure"));
+			if (lost !== null) report("payload_lost", `entry ${lost}`, "its payload is gone, and the log does not say that it was erased");
+			const prunes = known.filter(({ type }) => type === "prune");
+			const cut = pruned.notCovered(prunes);
+			if (cut !== null) report("record_lost", `entry ${cut}`, "its record is gone, and the log does not say that it was pruned");
+			for (const digest of policy_sets) if (!used.has(digest)) report("policy_set_unused", null, `no step here was judged by the policies \`${digest}\``);
+			const complete = completeness(manifest, neighbours, prunes);
+			if (complete.start === "unproven") report("incomplete", null, "nothing shows that no entry before these is of the period");
+			if (complete.end === "unproven") report("incomplete", null, "nothing shows that no entry after these is of the period");
+			return {
+				entries: counts,
+				complete,
+				payloads: {
+					present,
+					erased: erased.count,
+					pruned: pruned.count
+				},
+				removals: removalViews(known, erased, pruned),
+				tasks: tasks.finish(),
+				new_keys: new_keys.filter((key) => manifest.keys.includes(key))
+			};
+		}
+	};
+}
+function keyIn(values) {
+	const key = values.key?.key;
+	return typeof key === "string" ? [key] : [];
+}
+function rootsBySize(checkpoints) {
+	const roots = /* @__PURE__ */ new Map();
+	for (const { size, root } of checkpoints) roots.set(size, [.../* @__PURE__ */ new Set([...roots.get(size) ?? [], root])]);
+	return roots;
+}
+function within(time, { from, to }) {
+	return (from === null || time >= from) && (to === null || time < to);
+}
+function completeness({ entries, records, period, checkpoint }, { before, after }, prunes) {
+	const { from, to } = period;
+	const place = entries.first - 1;
+	const isGone = before === null && records.first === place;
+	const isOlder = (prune) => from !== null && prune.before !== null && prune.before <= from && covers(prune.places, place);
+	const prunedAll = isGone && prunes.some(isOlder);
+	return {
+		start: entries.first === 0 ? "log_begins" : from !== null && before !== null && before < from ? "neighbour" : prunedAll ? "pruned_before" : "unproven",
+		end: entries.end === checkpoint.size ? "as_signed" : to !== null && after !== null && after >= to ? "neighbour" : "unproven"
+	};
+}
+function hex(hash) {
+	return Buffer.from(hash).toString("hex");
 }
 
 // engine/dist/verify/verify.js
@@ -1543,8 +1628,8 @@ async function verifyBundle({ path, policy, since }) {
 		else more_findings += 1;
 	};
 	const said = await judged(path, policy, since, report).catch((error) => {
-		if (!(error instanceof Unreadable)) throw error;
-		report(error.code, error.where, error.message);
+		const { code, where, message } = asUnreadable(error);
+		report(code, where, message);
 		return nothing;
 	});
 	return {
@@ -1554,8 +1639,13 @@ async function verifyBundle({ path, policy, since }) {
 		...said
 	};
 }
+function asUnreadable(error) {
+	if (error instanceof Unreadable) return error;
+	return new Unreadable("not_a_bundle", null, `it cannot be read: ${error instanceof Error ? error.message : error}`);
+}
 const nothing = {
 	log: null,
+	since: null,
 	period: {
 		from: null,
 		to: null
@@ -1590,10 +1680,12 @@ async function judged(path, policy, since, report) {
 		const { checkpoints, unsigned_logs } = await soundCheckpoints(archive, manifest, policy, report);
 		const broken = since === null ? null : checkSince(since, manifest, checkpoints, policy);
 		if (broken !== null) report(broken[0], "since", broken[1]);
+		const kept = since === null || broken !== null ? null : readCheckpoint(since)?.checkpoint.size ?? null;
 		const walked = await walk(archive, manifest, checkpoints, report);
 		const { origin: log, period } = manifest;
 		return {
 			log,
+			since: kept,
 			period,
 			checkpoint,
 			...walked,
@@ -1684,23 +1776,37 @@ async function hashesIn(archive, name) {
 const exitCodes = "Exit codes: 0 everything holds, 1 something does not, 2 usage";
 async function runVerify(path, options, out, err) {
 	try {
-		const { value: policy, errors } = parseTrustPolicy(readFileSync(options.trust, "utf8"));
+		const text = textIn(options.trust);
+		if (text.startsWith("PK")) throw new Error(`${options.trust} is a zip and no trust policy: are the two swapped?`);
+		const { value: policy, errors } = parseTrustPolicy(text);
 		if (errors.length > 0) {
-			for (const { line, message } of errors) err.write(`${options.trust}:${line}: ${message}\n`);
+			const lines = errors.slice(0, mostErrors).map(({ line, message }) => `${options.trust}:${line}: ${message}`);
+			if (errors.length > mostErrors) lines.push(`${options.trust}: and ${errors.length - mostErrors} more`);
+			err.write(lines.map((line) => `${printable(line)}\n`).join(""));
 			return 2;
 		}
 		accessSync(path);
-		const since = options.since === void 0 ? null : readFileSync(options.since, "utf8");
+		const since = options.since === void 0 ? null : textIn(options.since);
+		if (since !== null && readCheckpoint(since) === null) throw new Error(`${options.since} is no checkpoint: --since takes the checkpoint.note of an earlier bundle`);
 		const verdict = await verifyBundle({
 			path,
 			policy,
 			since
 		});
-		out.write(options.json ? `${JSON.stringify(verdict, null, 2)}\n` : verdictText(path, verdict));
+		out.write(options.json ? `${jsonText(verdict)}\n` : verdictText(path, verdict));
 		return verdict.valid ? 0 : 1;
 	} catch (error) {
-		err.write(`svc verify: ${error instanceof Error ? error.message : String(error)}\n`);
+		err.write(`svc verify: ${printable(error instanceof Error ? error.message : String(error))}\n`);
 		return 2;
+	}
+}
+const mostErrors = 5;
+function textIn(path) {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		const { code, message } = error;
+		throw new Error(code === "EISDIR" ? `${path} is a folder: name a file` : message);
 	}
 }
 

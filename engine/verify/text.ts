@@ -15,13 +15,16 @@ export function verdictText(path: string, verdict: BundleVerdict): string {
 }
 
 function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['checkpoint']>): string[] {
-  const { log, period, payloads, removals, tasks, valid, new_keys, unsigned_logs } = verdict
+  const { log, period, payloads, removals, tasks, valid, new_keys, unsigned_logs, since } = verdict
   const mark = valid ? '✓' : '·'
   return [
     `  log         ${log}`,
     `  period      ${period.from ?? 'its beginning'} to ${period.to ?? 'its last signed entry'}`,
-    `  ${mark} signed    ${count(checkpoint.size, 'entry', 'entries')}, root ${checkpoint.root.slice(0, 16)}…, by ${checkpoint.key.replace(/\+[^+]*$/, '')}`,
+    `  ${mark} signed    ${count(checkpoint.size, 'entry', 'entries')}, root ${checkpoint.root.slice(0, 16)}…, by ${/^[^+]*\+[0-9a-f]{8}/.exec(checkpoint.key)?.[0]}`,
     `  ${mark} witnesses ${witnessText(checkpoint)}`,
+    ...(since === null
+      ? []
+      : [`  ${mark} since     it grew out of the ${count(since, 'entry', 'entries')} that you kept`]),
     `  ${mark} entries   ${entryText(verdict)}`,
     `  ${mark} complete  ${completeText(verdict)}`,
     `  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
@@ -73,8 +76,16 @@ function gone({ erased, pruned }: BundleVerdict['payloads']): string {
 
 function removalText({ type, id, by, at, reason, entries }: BundleVerdict['removals'][number]): string {
   const done = type === 'erasure' ? 'erased' : 'pruned'
-  return `    ${entries} ${done}, authorised by ${by} on ${at}: ${reason} (${id})`
+  return `    ${entries} ${done}, authorised by ${brief(by)} on ${brief(at)}: ${brief(reason)} (${brief(id)})`
 }
+
+/** Somebody's words on one line among ours. */
+function brief(text: string): string {
+  const plain = text.replaceAll(/\s+/g, ' ')
+  return plain.length > longestWords ? `${plain.slice(0, longestWords)}…` : plain
+}
+
+const longestWords = 200
 
 const issueNames: Readonly<Record<string, string>> = {
   out_of_order: 'steps that arrived late',

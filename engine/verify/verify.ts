@@ -36,11 +36,17 @@ export async function verifyBundle({ path, policy, since }: VerifyRequest): Prom
     else more_findings += 1
   }
   const said = await judged(path, policy, since, report).catch((error: unknown) => {
-    if (!(error instanceof Unreadable)) throw error
-    report(error.code, error.where, error.message)
+    const { code, where, message } = asUnreadable(error)
+    report(code, where, message)
     return nothing
   })
   return { valid: findings.length === 0, findings, more_findings, ...said }
+}
+
+/** Whatever a hostile file brings about is a finding: nothing but a verdict comes of verifying. */
+function asUnreadable(error: unknown): Unreadable {
+  if (error instanceof Unreadable) return error
+  return new Unreadable('not_a_bundle', null, `it cannot be read: ${error instanceof Error ? error.message : error}`)
 }
 
 type Said = Omit<BundleVerdict, 'valid' | 'findings' | 'more_findings'>
@@ -48,6 +54,7 @@ type Said = Omit<BundleVerdict, 'valid' | 'findings' | 'more_findings'>
 const nothing: Said = {
   ...{
     log: null,
+    since: null,
     period: { from: null, to: null },
     entries: {},
     checkpoint: null,
@@ -69,9 +76,10 @@ async function judged(path: string, policy: TrustPolicy, since: string | null, r
     const { checkpoints, unsigned_logs } = await soundCheckpoints(archive, manifest, policy, report)
     const broken = since === null ? null : checkSince(since, manifest, checkpoints, policy)
     if (broken !== null) report(broken[0], 'since', broken[1])
+    const kept = since === null || broken !== null ? null : (readCheckpoint(since)?.checkpoint.size ?? null)
     const walked = await walk(archive, manifest, checkpoints, report)
     const { origin: log, period } = manifest
-    return { log, period, checkpoint, ...walked, unsigned_logs }
+    return { log, since: kept, period, checkpoint, ...walked, unsigned_logs }
   } finally {
     await archive.close()
   }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { WitnessOptions } from '../cli/witness.js'
+import { takeLock } from '../lock-file.js'
 import { parseVerifier, type Verifier } from '../log/note.js'
 import { openWitness, type Witness } from './witness.js'
 
@@ -11,9 +12,12 @@ const largest = 128 * 1024
 
 /** Runs until told to stop; returns the exit code. */
 export async function runWitness(options: WitnessOptions, out: Writable, err: Writable): Promise<number> {
+  let unlock = () => {}
   try {
     const { dir: folder, name, host, port, log } = options
     if (log.length === 0) throw new Error('name the logs to watch with --log; their keys are in their checkpoints')
+    // Two that share a memory could each sign for another past.
+    unlock = takeLock(folder, 'give another --dir')
     const witness = openWitness({ folder, name, logs: log.map(logKey), clock: Date.now })
     const server = witnessServer(witness, (error) => err.write(`svc witness: ${String(error)}\n`))
     await listen(server, port, host)
@@ -30,6 +34,8 @@ export async function runWitness(options: WitnessOptions, out: Writable, err: Wr
   } catch (error) {
     err.write(`svc witness: ${error instanceof Error ? error.message : String(error)}\n`)
     return 1
+  } finally {
+    unlock()
   }
 }
 

@@ -10,6 +10,7 @@ import { type Transaction, withTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { keyHash } from '../store/organizations.js'
 import type { Scope } from '../store/scope.js'
+import { admins, stillMay } from './members.js'
 
 /** Makes a key. Rejects with INVALID for one that would be over already. */
 export async function makeKey({ db, clock }: Platform, scope: Scope, request: ApiKeyRequest): Promise<MadeApiKey> {
@@ -24,6 +25,7 @@ export async function makeKey({ db, clock }: Platform, scope: Scope, request: Ap
     ...{ revoked_at: null, last_used_at: null },
   }
   await withTransaction(db, scope, async (tx) => {
+    await stillMay(scope, tx, admins)
     await insertKey(scope, tx, api_key, keyHash(key))
     await note(scope, tx, now, 'api_key.created', api_key.id, { name, scopes, expires_at: api_key.expires_at })
   })
@@ -34,6 +36,7 @@ export async function makeKey({ db, clock }: Platform, scope: Scope, request: Ap
 export async function endKey({ db, clock }: Platform, scope: Scope, id: string): Promise<ApiKey> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
+    await stillMay(scope, tx, admins)
     const known = await readKey(scope, tx, id)
     if (known === null) throw new PlatformError('NOT_FOUND', 'no such key')
     if (!(await revokeKey(scope, tx, id, new Date(now).toISOString())))
@@ -48,8 +51,11 @@ export async function renewKey({ db, clock }: Platform, scope: Scope, id: string
   const now = clock()
   const key = newApiKey()
   return withTransaction(db, scope, async (tx) => {
+    await stillMay(scope, tx, admins)
     const api_key = await readKey(scope, tx, id)
     if (api_key === null) throw new PlatformError('NOT_FOUND', 'no such key')
+    if (api_key.expires_at !== null && Date.parse(api_key.expires_at) <= now)
+      throw new PlatformError('CONFLICT', 'the key has expired: create another')
     if (!(await rollKey(scope, tx, id, keyHash(key)))) throw new PlatformError('CONFLICT', 'the key is revoked')
     await note(scope, tx, now, 'api_key.rolled', id, {})
     return { api_key, key }

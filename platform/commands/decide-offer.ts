@@ -37,6 +37,8 @@ export async function decideOffer(
   const scope = scopeOf(known.org_id, { kind: 'person', id: person.person_id })
   return withTransaction(db, scope, async (tx) => {
     await workspaceKind(scope, tx)
+    if ((await lockMembership(scope, tx, person.person_id))?.is_suspended)
+      throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
     const offer = await moveOffer(scope, tx, now, id, move)
     if (move === 'accept') {
       await refuseStale(scope, tx, offer)

@@ -22,6 +22,7 @@ import { lockLog } from '../store/log.js'
 import type { Scope } from '../store/scope.js'
 import { forgetSubjects, placesOfSubject } from '../store/subjects.js'
 import { readHead } from '../store/tasks.js'
+import { admins, stillMay } from './members.js'
 
 /** Copies that are out of reach from here. */
 const beyond = [
@@ -43,6 +44,7 @@ export async function erase(
 ): Promise<ErasureResult> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
+    await stillMay(scope, tx, admins)
     await lockLog(scope, tx)
     const steps = await chosen(scope, tx, sealer, request)
     const task_ids = [...new Set(steps.map(({ task_id }) => task_id))]

@@ -8,6 +8,7 @@ import { recordEvents } from '../store/events.js'
 import { insertHold, releaseHold as release } from '../store/holds.js'
 import { lockLog } from '../store/log.js'
 import type { Scope } from '../store/scope.js'
+import { admins, stillMay } from './members.js'
 
 /** Places a hold on a task, which may yet begin, or on everything. */
 export async function placeHold({ db, clock }: Platform, scope: Scope, request: HoldRequest): Promise<Hold> {
@@ -18,6 +19,7 @@ export async function placeHold({ db, clock }: Platform, scope: Scope, request: 
     ...{ released_by: null, released_at: null },
   }
   return withTransaction(db, scope, async (tx) => {
+    await stillMay(scope, tx, admins)
     // Whoever erases or prunes holds the log: from here on they see the hold.
     await lockLog(scope, tx)
     await insertHold(scope, tx, hold)
@@ -31,6 +33,7 @@ export async function placeHold({ db, clock }: Platform, scope: Scope, request: 
 export async function releaseHold({ db, clock }: Platform, scope: Scope, id: string): Promise<Hold> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
+    await stillMay(scope, tx, admins)
     await lockLog(scope, tx)
     const hold = await release(scope, tx, id, actorOf(scope), new Date(now).toISOString())
     if (hold === null) throw new PlatformError('NOT_FOUND', 'no such hold that is on')

@@ -1,8 +1,8 @@
 // Going out of a workspace, by oneself or by others.
 import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
-import { type Transaction, withUnscopedTransaction } from '../store/db.js'
-import { acceptedSuccessor, deleteMember, lockMembership, revokeOffersTo } from '../store/members.js'
+import { type Transaction, withUnscopedTransactionOf } from '../store/db.js'
+import { acceptedSuccessors, deleteMember, lockMembership, revokeOffersTo } from '../store/members.js'
 import { findPersonUnscoped, type Role, readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import { handOver } from './decide-offer.js'
@@ -14,7 +14,7 @@ const everybody: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
 /** Takes somebody out of the workspace. */
 export async function removeMember({ db, clock }: Platform, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
-  await withUnscopedTransaction(db, async (tx) => {
+  await withUnscopedTransactionOf(db, scope, async (tx) => {
     await actAs(scope, tx, admins)
     await other(scope, tx, person_id)
     await goes(scope, tx, now, person_id)
@@ -25,7 +25,7 @@ export async function removeMember({ db, clock }: Platform, scope: Scope, person
 /** Leaves. The owner only where somebody has agreed to follow: the last way in is never removed. */
 export async function leave({ db, clock }: Platform, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
-  await withUnscopedTransaction(db, async (tx) => {
+  await withUnscopedTransactionOf(db, scope, async (tx) => {
     const { role, kind } = await actAs(scope, tx, everybody)
     if (kind === 'personal')
       throw new PlatformError('CONFLICT', 'this is your personal workspace: nobody else could open it')
@@ -45,11 +45,12 @@ async function goes(scope: Scope, tx: Transaction, now: number, person_id: strin
 
 /** Rejects with CONFLICT where nobody has agreed to follow. */
 async function giveToSuccessor(scope: Scope, tx: Transaction, now: number, owner: string): Promise<void> {
-  const named = await acceptedSuccessor(scope, tx, owner)
-  const successor = named === null ? null : await findPersonUnscoped(tx, named.email)
-  const next = successor === null ? null : await lockMembership(scope, tx, successor.person_id)
-  if (successor === null || next === null || next.is_suspended)
-    throw new PlatformError('CONFLICT', 'hand the workspace over first, or name a successor who accepts')
-  await handOver(scope, tx, now, successor)
-  await noteMember(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
+  for (const email of await acceptedSuccessors(scope, tx, owner)) {
+    const successor = await findPersonUnscoped(tx, email)
+    const next = successor === null ? null : await lockMembership(scope, tx, successor.person_id)
+    if (successor === null || next === null || next.is_suspended) continue
+    await handOver(scope, tx, now, successor)
+    return noteMember(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
+  }
+  throw new PlatformError('CONFLICT', 'hand the workspace over first, or name a successor who accepts')
 }

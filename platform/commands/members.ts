@@ -1,7 +1,7 @@
 // What happens to members of a workspace besides offers: another role, and suspension.
 import { onlyFor, PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
-import { type Transaction, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { type Transaction, withTransaction, withUnscopedTransactionOf } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import {
   lockMembership,
@@ -32,6 +32,11 @@ export async function actAs(scope: Scope, tx: Transaction, roles: readonly Role[
   throw onlyFor(roles, member?.role ?? null)
 }
 
+/** The same for what others than people may do as well: only somebody who has lost the right meanwhile is refused. */
+export async function stillMay(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<void> {
+  if (scope.actor.kind === 'person') await actAs(scope, tx, roles)
+}
+
 export const admins: readonly Role[] = ['owner', 'admin']
 
 /** Somebody whom others may act upon. Rejects with NOT_FOUND; CONFLICT for the owner, whom nobody but they themselves can change. */
@@ -51,7 +56,7 @@ export async function changeRole(
   role: 'member' | 'auditor',
 ): Promise<void> {
   // People are known by address across workspaces, and their offers are theirs by it.
-  await withUnscopedTransaction(db, async (tx) => {
+  await withUnscopedTransactionOf(db, scope, async (tx) => {
     await actAs(scope, tx, admins)
     const before = await other(scope, tx, person_id)
     if (before.role === role) return

@@ -2,6 +2,7 @@
 import type { Offer, OfferRequest } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { newId } from '../ids.js'
+import { addressOf, mailboxOf } from '../mail/address.js'
 import type { Platform } from '../platform.js'
 import { withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { insertOffer, lockMembership, lockOffer, workspaceKind } from '../store/members.js'
@@ -9,7 +10,6 @@ import { findPersonUnscoped, readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
 import { actAs } from './members.js'
 import { moveOffer, noteOffer, notNow, offerKinds } from './offer-moves.js'
-import { addressOf, mailboxOf } from './send-link.js'
 
 const week = 7 * 86_400_000
 

@@ -1,7 +1,7 @@
 // A personal workspace becomes one that can be shared (seed §3).
 import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
-import { withUnscopedTransaction } from '../store/db.js'
+import { withUnscopedTransactionOf } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { renameWorkspace } from '../store/members.js'
 import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
@@ -16,7 +16,7 @@ const mostOwned = 20
 export async function promote({ db, clock }: Platform, scope: Scope, person_id: string, name: string): Promise<void> {
   const now = clock()
   // Two workspaces in one transaction, so that nobody is ever without one of their own.
-  await withUnscopedTransaction(db, async (tx) => {
+  await withUnscopedTransactionOf(db, scope, async (tx) => {
     const { kind } = await actAs(scope, tx, ['owner'])
     if (kind !== 'personal')
       throw new PlatformError('INVALID_TRANSITION', 'the workspace is `shared`, and cannot be promoted again')

@@ -1,10 +1,10 @@
 // Letting somebody in who waits because of SVC_REGISTRATION_CAP.
 import { PlatformError } from '../errors.js'
+import { addressOf } from '../mail/address.js'
 import { type Database, withUnscopedTransaction } from '../store/db.js'
 import { findPersonUnscoped, releasePersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 import { placeSessionsUnscoped } from '../store/sessions.js'
 import { makeWorkspace } from './make-workspace.js'
-import { addressOf } from './send-link.js'
 
 /** Lets them in, with a workspace of their own. Rejects with NOT_FOUND when nobody of that address waits. */
 export async function releaseAccount(db: Database, email: string, now: number): Promise<void> {

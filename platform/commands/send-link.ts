@@ -1,24 +1,12 @@
 // A sign-in link by mail: the same for every address, whether or not it has an account.
 import { randomBytes } from 'node:crypto'
-import { domainToASCII } from 'node:url'
+import { addressOf } from '../mail/address.js'
 import type { Platform } from '../platform.js'
 import { type Database, withUnscopedTransaction } from '../store/db.js'
 import { insertLinkUnscoped } from '../store/sessions.js'
 
 /** A link is good for so long, ms. */
 const lifetime = 15 * 60_000
-
-/** An address as accounts are known by it: however its domain is written, it is one. */
-export function addressOf(email: string): string {
-  const [local = '', domain = ''] = email.trim().toLowerCase().split('@')
-  const known = domainToASCII(domain.replace(/\.$/, ''))
-  return `${local}@${known === '' ? domain : known}`
-}
-
-/** An address as its mailbox is: what follows a plus sign leads into the same one. */
-export function mailboxOf(email: string): string {
-  return addressOf(email).replace(/\+[^@]*/, '')
-}
 
 /** Makes a link that works once, on the platform at `url`; `now` is ms since 1970. */
 export async function makeLink(db: Database, now: number, url: string, email: string): Promise<string> {

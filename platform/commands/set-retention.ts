@@ -5,11 +5,13 @@ import { recordEvents } from '../store/events.js'
 import { lockLog } from '../store/log.js'
 import { retentionDays, setRetentionDays } from '../store/retention.js'
 import type { Scope } from '../store/scope.js'
+import { admins, stillMay } from './members.js'
 
 /** Sets it, in days; the schema of the request keeps the floor of 184. Nothing happens when it is that already. */
 export async function setRetention({ db, clock }: Platform, scope: Scope, days: number): Promise<void> {
   const now = clock()
   await withTransaction(db, scope, async (tx) => {
+    await stillMay(scope, tx, admins)
     await lockLog(scope, tx)
     const before = await retentionDays(scope, tx)
     if (before === days) return

@@ -14,8 +14,8 @@ body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding
 main { width: 100%; max-width: 27rem; padding: 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem }
 h1 { margin: 0 0 1rem; font-size: 1.45rem; line-height: 1.25; letter-spacing: -.01em }
 h2 { margin: 1.75rem 0 .25rem; font-size: 1.05rem }
-form.row { align-items: center; justify-content: space-between; margin: .5rem 0 0 }
-form.row > p { margin: 0 }
+form.row { flex-wrap: nowrap; align-items: center; justify-content: space-between; margin: .5rem 0 0 }
+form.row > p { margin: 0; min-width: 0; overflow-wrap: anywhere }
 form.row > button { flex: 0 0 auto; padding: .35rem .8rem }
 form.offer { padding: 1rem; border: 1px solid var(--line); border-radius: .6rem }
 form.offer > p { flex: 1 0 100%; margin: 0 }

@@ -1,7 +1,9 @@
 // Pages that need no dashboard: plain HTML without scripts, every value escaped.
-import type { Response } from 'express'
+import type { NextFunction, Request, Response } from 'express'
 import Handlebars from 'handlebars'
+import { errorTable } from '../errors.js'
 import { styleAddress } from './page-style.js'
+import { asPlatformError } from './problem.js'
 
 export type Page = (values: Readonly<Record<string, unknown>>) => string
 
@@ -24,6 +26,20 @@ ${body}
 `,
     { strict: true },
   )
+}
+
+const refusal = pageOf('This did not work', '<p class="said">{{words}}</p>\n<p><a href="{{again}}">Go back</a></p>')
+
+/** A person gets a page where a program gets a problem; what nobody expected is answered further out, and logged there. */
+export function showRefusals(error: unknown, request: Request, response: Response, next: NextFunction): void {
+  const known = asPlatformError(error)
+  const isPerson = /\btext\/html\b/.test(request.get('accept') ?? '')
+  if (!isPerson || known.code === 'INTERNAL' || response.headersSent) {
+    next(error)
+    return
+  }
+  for (const [name, value] of Object.entries(known.headers)) response.setHeader(name, value)
+  show(response, errorTable[known.code].status, refusal({ words: `${known.message}.`, again: request.path }))
 }
 
 export function show(response: Response, status: number, html: string): void {

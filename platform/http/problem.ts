@@ -17,6 +17,9 @@ export function asPlatformError(error: unknown): PlatformError {
   if (type === 'encoding.unsupported') {
     return new PlatformError('UNSUPPORTED_MEDIA_TYPE', 'compressed bodies are not accepted: send it as it is')
   }
-  if (status === 400) return new PlatformError('MALFORMED', 'the request cannot be read')
+  if (status === 413) return new PlatformError('TOO_LARGE', 'there is too much in the form')
+  if (status === 415) return new PlatformError('UNSUPPORTED_MEDIA_TYPE', 'send it in UTF-8')
+  if (status !== undefined && status >= 400 && status < 500)
+    return new PlatformError('MALFORMED', 'the request cannot be read')
   return new PlatformError('INTERNAL', 'something went wrong here: the request id helps to find it', { cause: error })
 }

@@ -53,6 +53,10 @@ export function validated<T>(name: SchemaName, value: unknown): T {
   return checked<T>(checker(`${name}.json`)(value), value)
 }
 
+export function isValid(name: SchemaName, value: unknown): boolean {
+  return checker(`${name}.json`)(value).length === 0
+}
+
 /** Turns the findings of a check into an error, or passes the value on. */
 export function checked<T>(problems: readonly SchemaProblem[], value: unknown): T {
   if (problems.length > 0) throw invalid(problems.slice(0, mostErrors).map(fieldError))

@@ -37,6 +37,8 @@ export interface BundleParts {
   readonly log_host: string
   /** Signs the statement of a manifest with the keys of the log, which are named beside it. */
   readonly signManifest: (origin: string, sha256: string) => { readonly note: string; readonly keys: readonly string[] }
+  /** Entries that were signed for last, as the signer remembers. */
+  readonly signedSize: (origin: string) => number
 }
 
 export interface BundleRequest {
@@ -110,11 +112,22 @@ interface Plan extends Pick<BundleManifest, 'origin' | 'org_id' | 'made_at' | 'p
   readonly last_removal: number
 }
 
-async function planned({ db, clock, log_host }: BundleParts, scope: Scope, request: BundleRequest): Promise<Plan> {
+async function planned(
+  { db, clock, log_host, signedSize }: BundleParts,
+  scope: Scope,
+  request: BundleRequest,
+): Promise<Plan> {
   return withSnapshot(db, scope, async (tx) => {
     const checkpoint = await latestCheckpoint(scope, tx)
     if (checkpoint === null) throw new PlatformError('NOT_FOUND', 'no checkpoint has been published yet')
     const { size, incarnation } = checkpoint
+    const origin = originOf(log_host, scope.org_id, incarnation)
+    // A bundle says that nothing else was signed for; whoever can write the database must not have it say so of the past.
+    if (size < signedSize(origin))
+      throw new PlatformError(
+        'UNAVAILABLE',
+        'more is signed for than is published here: try again shortly, or see /readyz',
+      )
     const period = { from: iso(request.from), to: iso(request.to) }
     const first = period.from === null ? 0 : await placeOfTime(scope, tx, period.from, size)
     const end = period.to === null ? size : Math.max(first, await placeOfTime(scope, tx, period.to, size))
@@ -125,7 +138,7 @@ async function planned({ db, clock, log_host }: BundleParts, scope: Scope, reque
       throw new PlatformError('UNAVAILABLE', 'something was removed that is not signed for yet: try again shortly')
     const records = { first: Math.max(0, first - 1), end: Math.min(size, end + 1) }
     return {
-      origin: originOf(log_host, scope.org_id, incarnation),
+      origin,
       ...{ org_id: scope.org_id, made_at: new Date(clock()).toISOString(), period, checkpoint },
       ...{ entries: { first, end }, records, last_removal: removals.at(-1)?.log_index ?? -1 },
       authority: removals.filter(({ log_index }) => log_index < first || log_index >= end),

@@ -44,6 +44,9 @@ export async function publishCheckpoint(publishing: Publishing, scope: Scope): P
     throw new ForkRefused(`checkpoints of ${origin} were published, and the signer remembers none: put its folder back`)
   if (signed !== null && signed.size > progress.size)
     throw new ForkRefused(`the log is shorter than the ${signed.size} entries that were signed for`)
+  // Whoever can write the database could have it begin beyond what has been read.
+  if (signed !== null && signed.size < progress.checkpoint_size)
+    throw new ForkRefused(`the log claims a checkpoint beyond the ${signed.size} entries that were signed for`)
   // What was signed and never published, because the process ended between the two, is published first.
   const most = Math.min(progress.size, progress.checkpoint_size + mostAdded)
   const size = Math.max(most, signed?.size ?? 0)

@@ -27,7 +27,7 @@ export interface RetentionParts {
   readonly logger: Logger
   readonly bundles: Bundles
   readonly log_host: string
-  readonly verifierOf: (origin: string) => string
+  readonly everyVerifierOf: (origin: string) => readonly string[]
   /** Where bundles of what was pruned are kept. */
   readonly archive_dir: string
   /** Entries of one archive at most; a longer period takes several. */
@@ -146,10 +146,11 @@ async function takeOut({ db }: RetentionParts, scope: Scope, now: number, archiv
 
 /** Writes the bundle of the period to the archive and forces it to disk. Rejects with CONFLICT when it does not verify. */
 async function archive(parts: RetentionParts, scope: Scope, origin: string, from: number | null, before: string) {
-  const { bundles, archive_dir, verifierOf } = parts
+  const { bundles, archive_dir, everyVerifierOf } = parts
   const made = await bundles.archive(scope, { from, to: Date.parse(before), since: null })
   try {
-    const { value: policy } = parseTrustPolicy(`log ${verifierOf(origin)}\n`)
+    const lines = everyVerifierOf(origin).map((key) => `log ${key}\n`)
+    const { value: policy } = parseTrustPolicy(lines.join(''))
     const { valid, findings } = await verifyBundle({ path: made.path, policy, since: null })
     if (!valid)
       throw new PlatformError('CONFLICT', `nothing is pruned, because the log does not verify: ${findings[0]?.message}`)

@@ -32,6 +32,8 @@ export interface LogSigner {
   readonly knows: (public_key: string) => boolean
   /** The key as those write it down who trust it for the log. */
   readonly verifierOf: (origin: string) => string
+  /** Every key that is or was the log's, as they are written down: what was signed before stays signed. */
+  readonly everyVerifierOf: (origin: string) => readonly string[]
   readonly last: (origin: string) => SignedState | null
   /** Which incarnation of an organization's log may be signed for: the first, until an operator has begun another. */
   readonly incarnationOf: (org_id: string) => number
@@ -73,6 +75,11 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
       return seeds.some((own) => publicKeyOf(own) === public_key)
     },
     verifierOf: (origin) => formatVerifier(signerOf(origin, 'note', signingKeysIn(folder).seed).verifier),
+    everyVerifierOf: (origin) => {
+      const { seed, retiring } = signingKeysIn(folder)
+      const seeds = [seed, ...retiring.map((key) => Buffer.from(key.seed, 'hex'))]
+      return seeds.map((own) => formatVerifier(signerOf(origin, 'note', own).verifier))
+    },
     last,
     incarnationOf: (org_id) => incarnationIn(incarnationPath(org_id)),
     begin: (org_id, incarnation) => replaceFile(incarnationPath(org_id), `${incarnation}\n`),

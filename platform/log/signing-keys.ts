@@ -20,13 +20,16 @@ export interface SigningKeys {
 
 /** Reads the keys, or makes the first. Throws CONFLICT when what is there cannot be understood. */
 export function signingKeysIn(folder: string): SigningKeys {
-  return { seed: seedIn(keyPath(folder)), retiring: retiringIn(retiringPath(folder)) }
+  const seed = seedIn(keyPath(folder))
+  const retiring = new Map(retiringIn(retiringPath(folder)).map((key) => [key.seed, key]))
+  retiring.delete(seed.toString('hex'))
+  return { seed, retiring: [...retiring.values()] }
 }
 
 /** Takes a new key; the one before signs along until then (ms since 1970). */
 export function rotateKeys(folder: string, until: number): SigningKeys {
   const { seed, retiring } = signingKeysIn(folder)
-  // The old key first: a key that is both signs once, one that is lost signs never again.
+  // The old key first: a key that is lost signs never again. One that is both, after a crash between the two, signs once.
   replaceFile(retiringPath(folder), JSON.stringify([{ seed: seed.toString('hex'), until }, ...retiring]))
   replaceFile(keyPath(folder), `${randomBytes(32).toString('hex')}\n`)
   return signingKeysIn(folder)

@@ -34,7 +34,8 @@ export function createMailer({ smtp_url, from, print, remark }: MailParts): Mail
       send: async (mail) => {
         if (print === null) throw new PlatformError('UNAVAILABLE', 'there is no mail server here: set SVC_SMTP_URL')
         const { subject, text } = written(mail)
-        print(`mail to ${mail.to}: ${subject}\n\n${text.replaceAll(/[^\P{Cc}\n]|\p{Bidi_Control}/gu, '�')}\n`)
+        const said = `mail to ${mail.to}: ${subject}\n\n${text}\n`
+        print(said.replaceAll(/[^\P{Cc}\n]|\p{Bidi_Control}/gu, '�'))
       },
     }
   }

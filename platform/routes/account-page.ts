@@ -7,7 +7,7 @@ import { PlatformError } from '../errors.js'
 import { type Authentication, cookies } from '../http/auth.js'
 import { formOf, type Visitor, visitorOf } from '../http/browser.js'
 import { refuseStrangers } from '../http/client.js'
-import { pageOf, show } from '../http/pages.js'
+import { pageOf, show, showRefusals } from '../http/pages.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { expireOffersUnscoped, readOffersToUnscoped } from '../store/members.js'
@@ -62,7 +62,7 @@ export function accountPage(platform: Platform, authentication: Authentication):
     const visitor = await visitorOf(platform, authentication, request, csrf)
     if (visitor === null) return response.redirect(303, '/sign-in')
     try {
-      await acts[act]?.(platform, visitor, id)
+      if (Object.hasOwn(acts, act)) await acts[act]?.(platform, visitor, id)
       if (act === 'logout') for (const name of Object.values(cookies)) response.clearCookie(name)
       response.redirect(303, '/account')
     } catch (error) {
@@ -70,6 +70,7 @@ export function accountPage(platform: Platform, authentication: Authentication):
       await answer(response, visitor, 409, `${error.message}.`)
     }
   })
+  router.use(showRefusals)
   return router
 }
 

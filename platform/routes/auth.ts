@@ -1,9 +1,10 @@
 import type { Account, MagicLink, MagicLinkRequest, RefreshRequest } from '@svc/schemas'
-import { mailboxOf, sendLink } from '../commands/send-link.js'
+import { sendLink } from '../commands/send-link.js'
 import { refresh, signIn, signOut } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
 import type { PersonPrincipal } from '../http/auth.js'
 import { byNobody, byPerson, type Call, type Route } from '../http/route.js'
+import { mailboxOf } from '../mail/address.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 
@@ -45,6 +46,8 @@ export const authRoutes: readonly Route[] = [
     access: byNobody,
     body: 'refresh-request',
     responses: { 200: 'session-tokens' },
+    // Many programs behind one address stay signed in: whoever asks for links must not use up what they need.
+    limit: 'by_poller',
     handle: async ({ platform, body }) => {
       return { status: 200, body: await refresh(platform, (body as RefreshRequest).refresh_token) }
     },

@@ -2,12 +2,15 @@
 // none; pressing it spends the link and leaves cookies that scripts cannot read.
 import type { SessionTokens } from '@svc/schemas'
 import express, { type Request, type Response, Router } from 'express'
-import { mailboxOf, sendLink } from '../commands/send-link.js'
+import { sendLink } from '../commands/send-link.js'
 import { signIn } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
 import { cookies } from '../http/auth.js'
+import { formOf } from '../http/browser.js'
 import { isSecure, networkOf, refuseStrangers } from '../http/client.js'
-import { pageOf, show } from '../http/pages.js'
+import { pageOf, show, showRefusals } from '../http/pages.js'
+import { isValid } from '../http/validate.js'
+import { mailboxOf } from '../mail/address.js'
 import type { Platform } from '../platform.js'
 import { browserLifetime, type Holder } from '../secrets/access-tokens.js'
 import { withUnscopedTransaction } from '../store/db.js'
@@ -31,7 +34,7 @@ export const askForLink = `<form method="post" action="/sign-in">
 <label>Address <input name="email" type="email" autocomplete="email" required></label>
 <button>Send the link</button>
 </form>`
-const ask = pageOf(heading, `<p>A link comes by mail: there are no passwords.</p>\n${askForLink}`)
+const ask = pageOf(heading, `<p>A link {{way}}: there are no passwords.</p>\n${askForLink}`)
 const signedIn = pageOf(
   'You are signed in',
   `<p>As <strong>{{email}}</strong>. <a href="/account">Your workspaces and what is offered to you</a></p>
@@ -43,16 +46,17 @@ export const readForm = express.urlencoded({ extended: false, limit: 10_000, par
 /** GET and POST /sign-in, where a link is asked for, and GET and, from a form, POST /auth/magic-link, where it leads. */
 export function signInPage(platform: Platform): Router {
   const router = Router()
-  router.get('/sign-in', (_request, response) => show(response, 200, ask({})))
+  router.get('/sign-in', (_request, response) => show(response, 200, ask({ way: wayOf(platform) })))
   router.post('/sign-in', readForm, async (request: Request, response: Response) => {
     refuseStrangers(platform, request)
-    const { email } = (request.body ?? {}) as Readonly<Record<string, unknown>>
-    if (typeof email !== 'string' || !isAddress(email))
+    const { email = '' } = formOf(request)
+    if (!isAddress(email))
       return show(response, 422, refused({ words: 'This is no address that a link can be sent to.' }))
     platform.limits.by_address.take(networkOf(request))
     platform.limits.by_mailbox.take(mailboxOf(email))
     await sendLink(platform, email)
-    show(response, 200, words({ words: 'A link is on its way, if the address is right. Open it in this browser.' }))
+    const said = `A link ${wayOf(platform)}, if the address is right. Open it in this browser.`
+    show(response, 200, words({ words: said }))
   })
   router.get('/auth/magic-link', async (request: Request, response: Response) => {
     const token = tokenIn(request.query)
@@ -75,6 +79,7 @@ export function signInPage(platform: Platform): Router {
       show(response, 401, refused({ words: isOver }))
     }
   })
+  router.use(showRefusals)
   return router
 }
 
@@ -83,8 +88,13 @@ function formOnly(request: Request, _response: Response, next: (way?: 'route') =
   next(request.is('application/x-www-form-urlencoded') === false ? 'route' : undefined)
 }
 
-function isAddress(text: string): boolean {
-  return /^[^\s@\p{Cc}]{1,127}@[^\s@\p{Cc}]{1,127}$/u.test(text)
+function wayOf({ config }: Platform): string {
+  return config.smtp_url === null ? 'is printed where the platform was started' : 'comes by mail'
+}
+
+/** What a program may send, a person may type. */
+function isAddress(email: string): boolean {
+  return isValid('magic-link-request', { email })
 }
 
 function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {

@@ -31,6 +31,14 @@ function readKey(text: string): Buffer {
   throw keyInvalid()
 }
 
+/** The keys of these ids are asked for. */
+export function keyMissing(ids: readonly string[]): PlatformError {
+  return new PlatformError(
+    'ENCRYPTION_KEY_INVALID',
+    `secrets in the database are sealed with a key (${ids.join(', ')}) that SVC_ENCRYPTION_KEY does not hold: put it behind the new one, and see svc-platform rotate-secrets`,
+  )
+}
+
 export function keyInvalid(): PlatformError {
   return new PlatformError(
     'ENCRYPTION_KEY_INVALID',

@@ -1,7 +1,7 @@
 // Secrets that must be read again are kept sealed (platform.md §5): AES-256-GCM under a key that follows from the encryption
 // key, with the name of that key beside it, and bound to the place they stand in.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { keyInvalid } from './encryption-key.js'
+import { keyMissing } from './encryption-key.js'
 
 export interface Sealer {
   /** Seals for one place, such as `subject_key org_1`. Null where there is no key to seal with. */
@@ -35,7 +35,7 @@ export function createSealer(keys: readonly Uint8Array[]): Sealer {
       const [said, id, text = ''] = sealed.split(' ')
       if (said !== version) throw new Error('this was not sealed here')
       const found = known.find((one) => one.id === id)
-      if (found === undefined) throw keyInvalid()
+      if (found === undefined) throw keyMissing([String(id)])
       const box = Buffer.from(text, 'base64url')
       if (box.length < nonceBytes + tagBytes) throw new Error('this was not sealed here')
       const opening = createDecipheriv('aes-256-gcm', found.key, box.subarray(0, nonceBytes))

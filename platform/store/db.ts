@@ -2,11 +2,11 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { LockTaken, takeLock } from '@svc/engine'
 import knexModule, { type Knex } from 'knex'
 import pg from 'pg'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
-import { takeLock } from './lock-file.js'
 import type { Scope } from './scope.js'
 import { createTurns, type Turns } from './turns.js'
 
@@ -40,7 +40,7 @@ export async function openDatabase(config: Config, remark?: Remark): Promise<Dat
 
 /** PGlite behind a private unix socket: only this user's processes can reach the directory it stands in. */
 async function openEmbedded(data_dir: string, remark?: Remark): Promise<Database> {
-  const unlock = takeLock(data_dir)
+  const unlock = lockedBy(data_dir)
   try {
     const { PGlite } = await import('@electric-sql/pglite')
     const { PGLiteSocketServer } = await import('@electric-sql/pglite-socket')
@@ -62,6 +62,15 @@ async function openEmbedded(data_dir: string, remark?: Remark): Promise<Database
   } catch (error) {
     unlock()
     throw error
+  }
+}
+
+/** The embedded database would let a second process in silently, and be corrupted. */
+function lockedBy(data_dir: string): () => void {
+  try {
+    return takeLock(data_dir, 'set SVC_DATA_DIR')
+  } catch (error) {
+    throw error instanceof LockTaken ? new PlatformError('CONFLICT', `data directory ${error.message}`) : error
   }
 }
 
@@ -165,7 +174,19 @@ export async function withSnapshot<T>(db: Database, scope: Scope, work: (tx: Tra
 
 /** The same for the few who know no organization yet, as the owner of the tables: sign-in by key, start-up, jobs. */
 export function withUnscopedTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return db.turns('', () => inTransaction(db, 'begin', work))
+  return db.turns('', () => inTransaction(db, unscoped, work))
+}
+
+/**
+ * The same for what reaches beyond one organization and locks something of it: it waits for a turn of its own, so that
+ * nobody's sign-in waits for what others have locked.
+ */
+export function withUnscopedTransactionOf<T>(
+  db: Database,
+  { org_id }: Scope,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  return db.turns(org_id, () => inTransaction(db, unscoped, work))
 }
 
 async function inTransaction<T>(db: Database, begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -201,6 +222,8 @@ function transactionOn(connection: pg.Client): Transaction {
 
 /** How long one may wait for another of the same organization before it is told to come back, ms. */
 const longestLock = 20_000
+
+const unscoped = `begin; set local lock_timeout = '${longestLock}ms'`
 
 /** INVARIANT (isolation): until the transaction ends, the database shows and takes rows of this organization only. */
 function asTenant({ org_id }: Scope): string {

@@ -48,7 +48,7 @@ export async function pollDeviceUnscoped(
   return row
 }
 
-/** Decides about the program that shows this code; false when there is none that still waits. */
+/** Decides about the program that shows this code, once; false when there is none. Until it has its tokens, whoever let it in may think again. */
 export async function decideDeviceUnscoped(
   tx: Transaction,
   now: number,
@@ -60,7 +60,8 @@ export async function decideDeviceUnscoped(
 ): Promise<boolean> {
   const rows = await tx.query(
     `update device_codes set state = $3, person_id = $4
-     where user_code = $1 and state = 'pending' and expires_at > $2 returning 1`,
+     where user_code = $1 and expires_at > $2
+       and (state = 'pending' or state = 'approved' and person_id = $4 and $3 = 'denied') returning 1`,
     [user_code, iso(now), state, person_id],
   )
   return rows.length > 0

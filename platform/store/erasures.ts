@@ -110,6 +110,8 @@ export async function erasedOf(scope: Scope, tx: Transaction, task_id: string) {
      where r.org_id = $1 and r.subject_id = $2 and r.type = 'erasure' order by r.log_index`,
     [scope.org_id, task_id],
   )
-  const places = rows.flatMap((row) => removalIn('erasure', openedLeaf(row) ?? {}, row.log_index)?.places ?? [])
+  const places = rows.flatMap(
+    (row) => removalIn({ type: 'erasure', received_at: '' }, openedLeaf(row) ?? {}, row.log_index)?.places ?? [],
+  )
   return { places: rows.map(({ log_index }) => log_index), covers: (log_index: number) => covers(places, log_index) }
 }

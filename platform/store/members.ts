@@ -65,16 +65,19 @@ export async function expireOffersUnscoped(tx: Transaction, now: number): Promis
   ])
 }
 
-/** Offers of the workspace, the latest first. */
+/** What has been decided already, however much of it, must not hide what has not. */
+const openFirst = `f.state = 'pending' desc, f.id desc`
+
+/** Offers of the workspace, open ones first, then the latest. */
 export async function readOffers(scope: Scope, tx: Transaction): Promise<Offer[]> {
-  return tx.query<Offer>(`select ${offerColumns} ${fromOffers} where f.org_id = $1 order by f.id desc limit 500`, [
+  return tx.query<Offer>(`select ${offerColumns} ${fromOffers} where f.org_id = $1 order by ${openFirst} limit 500`, [
     scope.org_id,
   ])
 }
 
 /** What is offered to an address, wherever. */
 export async function readOffersToUnscoped(tx: Transaction, email: string): Promise<Offer[]> {
-  return tx.query<Offer>(`select ${offerColumns} ${fromOffers} where f.email = $1 order by f.id desc limit 500`, [
+  return tx.query<Offer>(`select ${offerColumns} ${fromOffers} where f.email = $1 order by ${openFirst} limit 500`, [
     email,
   ])
 }
@@ -117,14 +120,14 @@ export async function setOfferState(scope: Scope, tx: Transaction, id: string, s
   ])
 }
 
-/** Who has agreed to follow this owner; null when nobody has. */
-export async function acceptedSuccessor(scope: Scope, tx: Transaction, owner: string): Promise<Offer | null> {
-  const [offer] = await tx.query<Offer>(
-    `select ${offerColumns} ${fromOffers} where f.org_id = $1 and f.kind = 'successor' and f.state = 'accepted' and f.made_by = $2
-     order by f.decided_at desc limit 1`,
+/** Addresses of those who have agreed to follow this owner, the latest first. */
+export async function acceptedSuccessors(scope: Scope, tx: Transaction, owner: string): Promise<string[]> {
+  const rows = await tx.query<{ email: string }>(
+    `select email from offers where org_id = $1 and kind = 'successor' and state = 'accepted' and made_by = $2
+     order by decided_at desc`,
     [scope.org_id, owner],
   )
-  return offer ?? null
+  return rows.map(({ email }) => email)
 }
 
 /** Ends the offers to an address that its leaving makes void. */
@@ -159,9 +162,13 @@ export async function renameWorkspace(
   await tx.query('update organizations set name = $2, kind = $3 where org_id = $1', [scope.org_id, name, kind])
 }
 
+/**
+ * Locks the workspace until the transaction ends. Not against whoever only refers to it: they hold its log, which whoever locks
+ * the workspace takes next.
+ */
 export async function workspaceKind(scope: Scope, tx: Transaction): Promise<'personal' | 'shared' | null> {
   const [row] = await tx.query<{ kind: 'personal' | 'shared' }>(
-    'select kind from organizations where org_id = $1 for update',
+    'select kind from organizations where org_id = $1 for no key update',
     [scope.org_id],
   )
   return row?.kind ?? null

@@ -118,7 +118,7 @@ describe('svc workspace', () => {
     )
     expect(await cleo?.('verify', bundle, '--trust', trust)).toContain('everything in it holds')
     expect(statSync(bundle).mode & 0o077).toBe(0)
-    expect(await ben?.('bundle', '--out', bundle)).toMatch(/^1 svc: this is for owner or admin or auditor only/)
+    expect(await ben?.('bundle', '--out', bundle)).toMatch(/^1 svc: this is for owner, admin or auditor only/)
     expect(await cleo?.('bundle', '--from', 'yesterday', '--out', bundle)).toMatch(/^1 svc: .*from/)
     expect(await cleo?.('verify', bundle, '--trust', trust)).toContain('everything in it holds')
   })

@@ -12,11 +12,13 @@ import { bothOn, openDesk } from '../support/bundle.js'
 const desk = openDesk()
 afterAll(() => desk.clear())
 
-/** Six steps, an entry a minute from 09:00, and at 09:06 a prune that says it took these places. */
-function prunedWorld(taken: readonly (readonly [number, number])[]): World {
+/** Six steps, an entry a minute from 09:00, and half a year later a prune that says it took these places. */
+function prunedWorld(taken: readonly (readonly [number, number])[], before: unknown = at(4), days = 184): World {
   const world = new World()
-  for (let step = 0; step < 6; step++) world.step('task', 'step.tool', { verb: 'GET', step_name: `step ${step}` })
-  const prune = { id: 'prn_1', before: at(4), entries: taken, pruned_by: 'system:retention', pruned_at: at(6) }
+  for (let step = 0; step < 6; step++)
+    world.step(step < 4 ? 'task' : 'other', 'step.tool', { verb: 'GET', step_name: `step ${step}` })
+  world.wait(days)
+  const prune = { id: 'prn_1', before, entries: taken, pruned_by: 'system:retention', pruned_at: world.now() }
   world.leaf('prune', 'prn_1', { prune: { ...prune, legal_basis: 'retention of 365 days' } })
   world.step('task', 'step.tool', { verb: 'GET', step_name: 'step 6' })
   world.publish()
@@ -79,12 +81,7 @@ describe('a bundle of a period whose beginning was pruned', () => {
 
   it.each<[string, readonly (readonly [number, number])[], Shown, readonly string[]]>([
     ['a prune that took nothing', [], { entries: { from: 5, to: 8 }, first: 5, gone: [] }, ['incomplete']],
-    [
-      'a prune of other places',
-      [[0, 2]],
-      { entries: { from: 5, to: 8 }, first: 4, gone: [4] },
-      ['incomplete', 'record_lost'],
-    ],
+    ['a prune of other places', [[0, 2]], { entries: { from: 5, to: 8 }, first: 4, gone: [4] }, ['incomplete']],
     ['nothing before it', [[0, 3]], { entries: { from: 5, to: 8 }, first: 5, gone: [] }, ['incomplete']],
     ['an entry of the period before it', [[0, 3]], { entries: { from: 5, to: 8 }, first: 4, gone: [] }, ['incomplete']],
     [
@@ -93,14 +90,42 @@ describe('a bundle of a period whose beginning was pruned', () => {
       { entries: { from: 4, to: 8 }, first: 3, gone: [3, 7] },
       ['incomplete', 'record_lost'],
     ],
-    [
-      'a prune of itself',
-      [[0, 6]],
-      { entries: { from: 4, to: 8 }, first: 3, gone: [3] },
-      ['incomplete', 'record_lost'],
-    ],
+    ['a prune of itself', [[0, 6]], { entries: { from: 4, to: 8 }, first: 3, gone: [3] }, ['incomplete']],
   ])('is not believed with %s', async (_, taken, shown, found) => {
     const { findings } = await verdictOn(prunedWorld(taken), shown)
     expect([...new Set(findings.map(({ code }) => code))].sort()).toEqual([...found].sort())
+  })
+
+  const whole = { entries: { from: 4, to: 8 }, first: 3, gone: [3] }
+  it.each<[string, unknown, number]>([
+    ['is younger than it must be kept', at(4), 183],
+    ['is older than no time', 'long ago', 184],
+    ['is older than nothing', null, 184],
+    ['is older than a day that there is not', '2025-02-30T00:00:00.000Z', 184],
+  ])('is not believed when what was pruned %s', async (_, before, days) => {
+    const { findings } = await verdictOn(prunedWorld([[0, 3]], before, days), whole)
+    expect(findings.map(({ code }) => code)).toEqual(['incomplete'])
+  })
+
+  it('counts nothing of what is beside the period', async () => {
+    const { payloads, tasks, entries } = await verdictOn(prunedWorld([[0, 3]]), whole)
+    expect([payloads, tasks.count, entries]).toMatchObject([{ pruned: 0 }, 2, { step: 3, prune: 1 }])
+  })
+})
+
+describe('a prune', () => {
+  const from = (entries: Range, gone: readonly number[]) => ({ entries, first: 3, gone })
+
+  it('answers for what stands after an older entry', async () => {
+    // Of the entries that are here none was received before 09:03.
+    const world = prunedWorld([[4, 5]], '2026-03-02T09:06:00.000Z')
+    expect((await verdictOn(world, from({ from: 4, to: 8 }, [4, 5]))).payloads).toMatchObject({ pruned: 2 })
+    expect((await verdictOn(world, from({ from: 4, to: 8 }, [4, 5]))).findings).toEqual([])
+  })
+
+  it('answers for nothing that stands after what it calls too young', async () => {
+    const world = prunedWorld([[4, 5]], at(3))
+    const { findings } = await verdictOn(world, from({ from: 4, to: 8 }, [4, 5]))
+    expect(findings.map(({ code }) => code)).toEqual(['record_lost'])
   })
 })

@@ -65,7 +65,11 @@ describe.skipIf(postgres === null)('a bundle', () => {
       `update log_payloads p set salts = q.salts, body = q.body from log_payloads q where p.log_index = ${place} and q.log_index = ${place + 1}`,
       ['payload_mismatch'],
     ],
-    ['an entry that is gone', `delete from log_entries where log_index = ${place}`, ['link_broken', 'record_lost']],
+    [
+      'an entry that is gone',
+      `delete from log_entries where log_index = ${place}`,
+      ['link_broken', 'record_lost', 'payload_mismatch'],
+    ],
     [
       'a leaf that is gone',
       `delete from log_leaves where log_index = ${place}`,
@@ -119,13 +123,19 @@ describe.skipIf(postgres === null)('a bundle', () => {
     expect((await verdictOf()).valid).toBe(true)
   })
 
-  it('that is older than a checkpoint which was kept is found out', async () => {
-    const now = await checkpointOf(platform, 20)
+  it('is not made of less than was signed for', async () => {
     sql(`create table kept_c as table checkpoints; delete from checkpoints where size > ${begun + 10}`)
-    const verdict = await verdictOf('', now.note)
+    await expect(downloadBundle(platform)).rejects.toThrow(/^503: .*more is signed for than is published/)
     sql('insert into checkpoints table kept_c except table checkpoints; drop table kept_c')
-    expect(codes(verdict)).toEqual(['log_shrank'])
-    expect((await verdictOf('', kept.note)).valid).toBe(true)
+    expect(await verdictOf('', kept.note)).toMatchObject({ valid: true, since: begun + 10 })
+  })
+
+  it('that is older than a checkpoint which was kept is found out', async () => {
+    const before = desk.put('before.zip', await downloadBundle(platform))
+    await logSteps(platform, 'later', 2)
+    const { note } = await checkpointOf(platform, 22)
+    const verdict = await bothOn(before, trust, desk, note)
+    expect([codes(verdict), verdict.since]).toEqual([['log_shrank'], null])
   })
 
   it('names who erased what is gone, and why', async () => {

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { takeLock } from '@svc/engine'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../platform/config.js'
 import { lastMigration, migrate } from '../../platform/migrations/index.js'
@@ -13,7 +14,6 @@ import {
   withTransaction,
   withUnscopedTransaction,
 } from '../../platform/store/db.js'
-import { takeLock } from '../../platform/store/lock-file.js'
 import { scopeOf } from '../../platform/store/scope.js'
 import { forEachDatabase, startPostgres } from '../support/postgres.js'
 import { startProcess } from '../support/process.js'
@@ -27,15 +27,15 @@ const raise = (db: Database, kind: string, value: number) =>
 const counters = (db: Database) =>
   withTransaction(db, scope, (tx) => tx.query<{ kind: string; value: number }>('select kind, value from counters'))
 
-const builtLock = new URL('../../platform/dist/store/lock-file.js', import.meta.url).href
+const builtLock = new URL('../../engine/dist/lock-file.js', import.meta.url).href
 const taker = `
-  const { takeLock } = await import('${builtLock}')
+  const { LockTaken, takeLock } = await import('${builtLock}')
   const attempt = (directory) => {
     try {
       takeLock(directory)
       return 'taken'
     } catch (error) {
-      return error.code
+      return error instanceof LockTaken ? 'refused' : String(error)
     }
   }
   const { existsSync, writeSync } = await import('node:fs')
@@ -263,7 +263,7 @@ describe('a data directory', () => {
       writeFileSync(word, '')
       const answers = await Promise.all(starts.map((start) => start.answer))
       await Promise.all(starts.map((start) => start.end()))
-      expect(answers.sort()).toEqual(['CONFLICT', 'CONFLICT', 'CONFLICT', 'CONFLICT', 'taken'])
+      expect(answers.sort()).toEqual(['refused', 'refused', 'refused', 'refused', 'taken'])
     }
   })
 

@@ -47,6 +47,16 @@ describe('a program', () => {
     expect((await decide(user_code, 'approve')).status).toBe(404)
   })
 
+  it('is kept out by whoever let it in, until it has its tokens', async () => {
+    const { device_code, user_code } = await begin()
+    const other = await signedIn(platform, mails, 'other@example.org')
+    expect((await decide(user_code, 'approve')).status).toBe(204)
+    expect((await decide(user_code, 'deny', other)).status).toBe(404)
+    expect((await decide(user_code, 'deny')).status).toBe(204)
+    expect((await decide(user_code, 'approve')).status).toBe(404)
+    expect((await poll(device_code)).body.code).toBe('ACCESS_DENIED')
+  })
+
   it('is refused, or forgotten after ten minutes', async () => {
     const [refused, late] = [await begin(), await begin()]
     await decide(refused.user_code, 'deny')

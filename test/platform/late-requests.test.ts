@@ -67,6 +67,26 @@ describe('a request whose body comes late', () => {
   })
 })
 
+describe('a right that is lost between the check and the deed', () => {
+  it.each([
+    ['/auth/api-keys', '{"name":"too late"}'],
+    ['/api/v1/holds', '{"reason":"too late"}'],
+    ['/api/v1/retention', '{"retention_days":200}'],
+  ])('is not used: POST %s', async (path, body) => {
+    now += 900_000
+    const name = path.replaceAll(/\W/g, '')
+    const owner = await signedIn(platform, mails, `owner${name}@example.org`)
+    const admin = await signedIn(platform, mails, `admin${name}@example.org`)
+    await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name: 'Acme' })
+    await join(owner, admin, owner.org_id, 'admin')
+    const late = await begun(path, admin.token, body)
+    const suspended = await owner.call('POST', `/auth/workspaces/${owner.org_id}/members/${admin.id}/suspend`)
+    expect(suspended.status).toBe(204)
+    // No time has passed: nobody is asked again who they are.
+    expect(await late.finish()).toBe(403)
+  })
+})
+
 describe('whoever is not known', () => {
   const post = (path: string, raw: string, headers: Record<string, string> = {}) =>
     platform.call<Problem>('POST', path, { as: null, raw, headers })

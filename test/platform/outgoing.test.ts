@@ -59,6 +59,7 @@ describe('an address', () => {
       '224.0.0.1',
       '[ff02::1]',
     ],
+    ...['[::7f00:1]', '[::a9fe:a9fe]', '[::1.2.3.4]', '168.63.129.16'],
     ...['255.255.255.255', '240.0.0.1', '[100::1]', '[2001:db8::1]', '①②⑦.⓪.⓪.①'],
   ])('of %s is not called, with any scheme', (host) => {
     for (const url of [`https://${host}/`, `https://${host}:8443/x?y`, `http://${host}/`])

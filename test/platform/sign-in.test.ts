@@ -34,6 +34,13 @@ afterAll(async () => {
   await mails.close()
 })
 
+/** Addresses that would end up in somebody else's mailbox, or read as something else. */
+const elsewhere = [
+  ...['<victim@example.org', 'vic<tim@example.org', 'victim@example.org>', '"victim"@example.org'],
+  ...['v\\ictim@example.org', 'a,b@example.org', 'a@[127.0.0.1]', 'https://evil.example/?x=1&@example.org'],
+  ...['a\u202egro@example.org', '(a)b@example.org', 'a;b@example.org'],
+]
+
 describe('a sign-in link', () => {
   it('makes an account with a workspace of its own', async () => {
     const { access_token } = await enter('New.Person@Example.org')
@@ -100,8 +107,13 @@ describe('a sign-in link', () => {
 
   it('is asked for with an address, and answers the same whatever it is', async () => {
     now += 20 * minute
-    for (const email of ['', 'x', 'a b@example.org', 'a@b\r\nBcc: c@d', 42])
-      expect((await ask(email as string)).status).toBe(422)
+    for (const email of ['', 'x', 'a b@example.org', 'a@b\r\nBcc: c@d', 42, ...elsewhere])
+      expect([email, (await ask(email as string)).status]).toEqual([email, 422])
+    // What a program may not send, a form may not either.
+    for (const email of elsewhere) {
+      const form = { method: 'POST', body: new URLSearchParams({ email }) }
+      expect([email, (await fetch(`${platform.url}/sign-in`, form)).status]).toEqual([email, 422])
+    }
     const answers = [await ask('known@example.org'), await ask('unknown@example.org')]
     expect(answers.map(({ status, body }) => [status, body])).toEqual([
       [202, ''],
@@ -129,6 +141,36 @@ describe('a sign-in link', () => {
     expect([again.status, again.headers.getSetCookie()]).toEqual([401, []])
   })
 
+  it.each([
+    ['more fields than any form has', '/sign-in', 'a=1&'.repeat(12), 413],
+    ['more fields than any form has', '/auth/magic-link', 'a=1&'.repeat(12), 413],
+    ['letters of another kind', '/sign-in', null, 415],
+  ])('is not asked for with %s', async (_, path, body, status) => {
+    now += 20 * minute
+    const type = `application/x-www-form-urlencoded${body === null ? '; charset=utf-7' : ''}`
+    const headers = { 'content-type': type, accept: 'text/html,*/*' }
+    const answer = await fetch(platform.url + path, { method: 'POST', headers, body: body ?? 'email=a@example.org' })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8'])
+  })
+
+  it('is refused a browser on a page, and says when to come back', async () => {
+    now += 20 * minute
+    const send = () =>
+      fetch(`${platform.url}/sign-in`, {
+        ...{ method: 'POST', headers: { accept: 'text/html' } },
+        body: new URLSearchParams({ email: 'eager@example.org' }),
+      })
+    for (let count = 0; count < 5; count++) expect((await send()).status).toBe(200)
+    const { status, headers, text } = await send().then(async (one) => ({
+      ...one,
+      status: one.status,
+      headers: one.headers,
+      text: await one.text(),
+    }))
+    expect([status, Number(headers.get('retry-after')) > 0]).toEqual([429, true])
+    expect(text).toContain('too often: come back in')
+  })
+
   it('is sent from the page that asks for an address, and from no other page', async () => {
     now += 20 * minute
     const send = (origin: string) =>
@@ -143,8 +185,8 @@ describe('a sign-in link', () => {
 
   it('is not told of an address that the mail server wants nothing for', async () => {
     now += 20 * minute
-    expect((await ask('refused@[')).status).toBe(202)
-    expect(mails.mailsTo('refused@[')).toEqual([])
+    expect((await ask('refused@example.org')).status).toBe(202)
+    expect(mails.mailsTo('refused@example.org')).toEqual([])
   })
 
   it('is not sent to a mailbox more than five times in a quarter of an hour', async () => {

@@ -243,9 +243,57 @@ describe('roles', () => {
     expect((await two.call('POST', `${path}/leave`)).status).toBe(204)
     expect((await owner.call('POST', `${path}/leave`)).status).toBe(409)
   })
+
+  it('pass to the latest successor who may follow', async () => {
+    const { owner, path, org_id } = await shared()
+    const [first, latest] = [await somebody(), await somebody()]
+    for (const heir of [first, latest]) {
+      await join(owner, heir, org_id, 'member')
+      const { body } = await offer(owner, path, { kind: 'successor', email: heir.email })
+      now += 1000
+      expect((await heir.call('POST', `/auth/offers/${body.id}/accept`)).status).toBe(200)
+    }
+    expect((await owner.call('POST', `${path}/members/${latest.id}/suspend`)).status).toBe(204)
+    expect((await owner.call('POST', `${path}/leave`)).status).toBe(204)
+    expect(await rolesIn(first, path)).toContainEqual([first.email, 'owner'])
+  })
 })
 
 describe('an offer', () => {
+  it('is nothing that a suspended member decides', async () => {
+    const { owner, path, org_id } = await shared()
+    const member = await somebody()
+    await join(owner, member, org_id, 'member')
+    const { body } = await offer(owner, path, { kind: 'admin', email: member.email })
+    await owner.call('POST', `${path}/members/${member.id}/suspend`)
+    for (const move of ['accept', 'decline'])
+      expect((await member.call('POST', `/auth/offers/${body.id}/${move}`)).status).toBe(403)
+  })
+
+  it('that is open is listed before any number of those that are not', async () => {
+    const { owner, path } = await shared()
+    const guest = await somebody()
+    const open = (await offer(owner, path, { kind: 'invitation', email: guest.email })).body
+    const other = await shared()
+    for (let round = 0; round < 3; round++) {
+      const { id } = (await offer(other.owner, other.path, { kind: 'invitation', email: guest.email })).body
+      expect((await other.owner.call('POST', `${other.path}/offers/${id}/revoke`)).status).toBe(200)
+    }
+    const { offers } = (await guest.call<OfferList>('GET', '/auth/offers')).body
+    expect(offers.map(({ id, state }) => [id === open.id, state])).toEqual([
+      [true, 'pending'],
+      ...Array(3).fill([false, 'revoked']),
+    ])
+  })
+
+  it.each(['https://evil.example', 'Go to www.evil.example/unlock', 'WWW.evil.example', 'see evil.example/unlock now'])(
+    'is of no workspace called %s',
+    async (name) => {
+      const owner = await somebody()
+      expect((await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name })).status).toBe(422)
+    },
+  )
+
   it('of an owner is void once somebody else owns the workspace', async () => {
     const { owner, path, org_id } = await shared()
     const [next, thief] = [await somebody(), await somebody()]

@@ -1,4 +1,4 @@
-// A mailbox for every address: a real SMTP server on this machine that keeps what it is handed.
+// A mailbox for every address but those of `refused`: a real SMTP server on this machine that keeps what it is handed.
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { vi } from 'vitest'
@@ -18,6 +18,8 @@ export async function startMailServer(): Promise<MailServer> {
   const seen = new Set<string>()
   const server = new SMTPServer({
     ...{ authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'], logger: false },
+    onRcptTo: ({ address }, _session, done) =>
+      done(address.startsWith('refused@') ? Object.assign(new Error('no such mailbox'), { responseCode: 550 }) : null),
     onData: (stream, session, done) => {
       let text = ''
       stream.on('data', (chunk: Buffer) => {

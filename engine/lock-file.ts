@@ -1,14 +1,16 @@
-// One process per data directory: the embedded database would let a second one in silently and corrupt it.
+// One process per folder, where two would corrupt what is in it or contradict each other.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PlatformError } from '../errors.js'
+
+/** Another process has the folder. */
+export class LockTaken extends Error {}
 
 /**
  * Takes `lock` in the directory, which is created when missing; returns what gives it back. A lock whose process is
- * gone, or whose id another process has since been given, is taken over. Throws CONFLICT while its holder lives, also
- * when that is another start at the same moment.
+ * gone, or whose id another process has since been given, is taken over. Throws LockTaken while its holder lives, also
+ * when that is another start at the same moment; `instead` says what to do besides waiting.
  */
-export function takeLock(directory: string): () => void {
+export function takeLock(directory: string, instead = 'choose another folder'): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const path = join(directory, 'lock')
   const mine = identity(process.pid)
@@ -18,7 +20,7 @@ export function takeLock(directory: string): () => void {
     if (holder === null || !isHeld(holder)) continue
     if (holder === mine) throw conflict(directory, 'already open in this process')
     const pid = Number.parseInt(holder, 10)
-    throw conflict(directory, `in use by process ${pid}: stop it first, or set SVC_DATA_DIR`)
+    throw conflict(directory, `in use by process ${pid}: stop it first, or ${instead}`)
   }
   throw conflict(directory, 'being opened by another process')
 }
@@ -70,8 +72,8 @@ function isHeld(holder: string): boolean {
   return holder === identity(Number.parseInt(holder, 10))
 }
 
-function conflict(directory: string, what: string): PlatformError {
-  return new PlatformError('CONFLICT', `data directory \`${directory}\` is ${what}`)
+function conflict(directory: string, what: string): LockTaken {
+  return new LockTaken(`\`${directory}\` is ${what}`)
 }
 
 function read(path: string): string | null {

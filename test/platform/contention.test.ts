@@ -1,0 +1,81 @@
+// What many do at once in one workspace: nobody waits for ever, and nobody elsewhere waits at all.
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { join, type SignedIn, signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+
+describe.skipIf(postgres === null)('a workspace on a server', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  let platform: TestPlatform
+  let mails: MailServer
+  let owner: SignedIn
+  let member: SignedIn
+  let key: string
+  const path = () => `/auth/workspaces/${owner.org_id}/members/${member.id}`
+  beforeAll(async () => {
+    mails = await startMailServer()
+    const SVC_ENCRYPTION_KEY = Buffer.alloc(32, 5).toString('hex')
+    platform = await startPlatform({ database_url: url, env: { SVC_SMTP_URL: mails.url, SVC_ENCRYPTION_KEY } })
+    owner = await signedIn(platform, mails, 'owner@example.org')
+    member = await signedIn(platform, mails, 'member@example.org')
+    await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name: 'Acme' })
+    await join(owner, member, owner.org_id, 'member')
+    key = (await owner.call<{ key: string }>('POST', '/auth/api-keys', { name: 'k' })).body.key
+  })
+  afterAll(async () => {
+    await discard(platform)
+    await mails.close()
+  })
+
+  it('takes registrations, steps and erasures while its members change', async () => {
+    const registered = async (turn: number) =>
+      (await platform.call('POST', '/api/v1/agents', { as: key, body: { agent_key: `agent-${turn}` } })).status
+    expect(await registered(0)).toBe(201)
+    const logged = async (turn: number) => {
+      const step = { step: 1, step_type: 'START_NODE', timestamp: '2026-01-05T09:00:00Z' }
+      const body = { agent_key: 'agent-0', task_id: `task-${turn}`, ...step }
+      return (await platform.call('POST', '/api/v1/logs', { as: key, body })).status
+    }
+    const changed = async (turn: number) =>
+      (await owner.call('POST', `${path()}/role`, { role: turn % 2 === 0 ? 'auditor' : 'member' })).status
+    const held = async () => (await owner.call('POST', '/api/v1/holds', { reason: 'a test' })).status
+    const turns = async (deed: (turn: number) => Promise<number>) => {
+      const answers: number[] = []
+      for (let turn = 1; turn <= 15; turn++) answers.push(await deed(turn))
+      return answers
+    }
+    const [some, others, roles, more, holds] = await Promise.all([
+      ...[turns(registered), turns((turn) => logged(turn)), turns(changed), turns(changed), turns(held)],
+    ])
+    expect([some, others, holds].map((answers) => new Set(answers))).toEqual([
+      new Set([201]),
+      new Set([201]),
+      new Set([201]),
+    ])
+    expect(new Set([...(roles ?? []), ...(more ?? [])])).toEqual(new Set([204]))
+  })
+
+  it('whose log is locked keeps nobody out of another', async () => {
+    const holder = new pg.Client(url)
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select 1 from org_log where org_id = $1 for update', [owner.org_id])
+    const waiting = Array.from({ length: 8 }, (_, turn) =>
+      owner.call('POST', `${path()}/role`, { role: turn % 2 === 0 ? 'auditor' : 'member' }),
+    )
+    const isStuck = `select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock'`
+    for (let stuck = 0; stuck === 0; ) stuck = (await holder.query(isStuck)).rows[0].waiting
+    // Answered while the lock is held: it is let go only afterwards.
+    const stranger = await signedIn(platform, mails, 'stranger@example.org')
+    expect((await stranger.call('GET', '/auth/me')).status).toBe(200)
+    await holder.query('rollback')
+    await holder.end()
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(8).fill(204))
+  })
+})

@@ -1,0 +1,132 @@
+// What somebody with the database alone can have signed for them, who has not the keys of the log.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Frontier, formatVerifier, leafHash, recordText, signerOf } from '@svc/engine'
+import type { EventList, LeafRecord, LogCheckpoint, Verification } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { seal } from '../../platform/log/seal.js'
+import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+import { runPlatform } from '../support/process.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+const desk = openDesk()
+afterAll(() => desk.clear())
+const day = 86_400_000
+const start = Date.parse('2026-01-10T09:00:00Z')
+
+describe.skipIf(postgres === null)('whoever has the database alone', () => {
+  if (postgres === null) return
+  const url = postgres.freshDatabase()
+  const sql = (text: string) => postgres.psql(url, text)
+  let now = start
+  let platform: TestPlatform
+  let kept: LogCheckpoint
+  const signed = () => checkpointOf(platform, Number(sql('select size from org_log')) - begun)
+  const verdictOf = async () =>
+    bothOn(desk.put('bundle.zip', await downloadBundle(platform)), `log ${kept.key}\n`, desk, kept.note)
+  beforeAll(async () => {
+    platform = await startPlatform({ database_url: url, env: fast, clock: () => now++ })
+    await register(platform)
+    await logSteps(platform, 'one', 5)
+    kept = await signed()
+  })
+  afterAll(() => discard(platform))
+
+  /** Writes a leaf as the platform would. */
+  function append(type: LeafRecord['type'], subject_id: string, data: Record<string, unknown>): void {
+    const { data: committed, salts, values } = seal(data)
+    const [size, checkpoint, root, received_at, org_id] = sql(
+      `select size, checkpoint_size, checkpoint_root,
+         to_char(last_received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), org_id from org_log`,
+    ).split('|') as [string, string, string, string, string]
+    const after = { size: Number(checkpoint), root }
+    const record = recordText({ v: 'svc.log/1', type, org_id, received_at, subject_id, data: committed, after })
+    sql(`begin;
+      insert into log_records (org_id, log_index, received_at, type, subject_id, hash, record, salts, body) values
+        ('${org_id}', ${size}, '${received_at}', '${type}', '${subject_id}', '${leafHash(record)}', $q$${record}$q$,
+         $q${'$'}{${salts}}$q$, $q${'$'}{${values}}$q$);
+      insert into log_leaves (org_id, log_index, received_at, type, leaf_hash)
+        values ('${org_id}', ${size}, '${received_at}', '${type}', '${leafHash(record)}');
+      update org_log set size = size + 1; commit`)
+  }
+
+  it('cannot have a key of their own put into trust policies', async () => {
+    const own = formatVerifier(signerOf(kept.origin, 'note', Buffer.alloc(32, 9)).verifier)
+    append('key', kept.origin, { key: { at: '2026-01-10', by: 'operator:local', key: own, reason: 'yearly' } })
+    await signed()
+    expect(await verdictOf()).toMatchObject({ valid: true, new_keys: [], entries: { key: 1 } })
+  })
+
+  it.each([
+    ['is called old and came after what is younger', '2026-01-01T00:00:00.000Z', 400],
+    ['is too young to go', '2026-01-10T10:00:00.000Z', 30],
+  ])('cannot have pruned what %s', async (_, before, days) => {
+    await logSteps(platform, `secret-${days}`, 4)
+    await signed()
+    const where = `task_id = 'secret-${days}'`
+    const [first, last] = sql(`select min(log_index), max(log_index) from log_entries where ${where}`).split('|')
+    now = start + days * day
+    await logSteps(platform, `later-${days}`, 1)
+    const taken = { entries: [[Number(first), Number(last)]], id: 'prn_x', legal_basis: 'retention of 184 days' }
+    const said = { pruned_at: new Date(now).toISOString(), pruned_by: 'system:retention' }
+    append('prune', 'prn_x', { prune: { ...taken, ...said, before, archive: 'x.zip', archive_sha256: 'x' } })
+    sql(`create table kept_e as table log_entries; create table kept_p as table log_payloads;
+      delete from log_payloads where log_index between ${first} and ${last}; delete from log_entries where ${where}`)
+    await signed()
+    const { findings } = await verdictOf()
+    expect(findings.map(({ code }) => code)).toEqual(['record_lost'])
+    sql(`insert into log_entries table kept_e except table log_entries; drop table kept_e;
+      insert into log_payloads table kept_p except table log_payloads; drop table kept_p`)
+    expect((await verdictOf()).valid).toBe(true)
+  })
+
+  it.each(['toString', 'hasOwnProperty', '__proto__'])('hides nothing behind a member called %s', async (name) => {
+    const added = `"${name}":"${'0'.repeat(64)}",`
+    const change = (from: string, to: string) =>
+      sql(`update log_payloads set salts = replace(salts, '${from}', '${to}') where log_index = ${begun + 2}`)
+    change('"input"', `${added}"input"`)
+    const { status, body } = await platform.call<Verification>('GET', '/api/v1/tasks/one/verify')
+    expect([status, body.integrity?.first_bad?.code]).toEqual([200, 'payload_mismatch'])
+    expect((await verdictOf()).findings.map(({ code }) => code)).toEqual(['payload_mismatch'])
+    change(added, '')
+    expect((await verdictOf()).valid).toBe(true)
+  })
+
+  it('prunes nothing less for keys that have been rotated', async () => {
+    const env = { SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir }
+    expect((await runPlatform(['rotate-key', '--reason', 'yearly', '--days', '1'], env)).code).toBe(0)
+    await signed()
+    const path = join(platform.data_dir, 'log', 'retiring-keys.json')
+    const keys = JSON.parse(readFileSync(path, 'utf8')) as { seed: string; until: number }[]
+    writeFileSync(path, JSON.stringify(keys.map((key) => ({ ...key, until: 1 }))))
+    now = start + 800 * day
+    await logSteps(platform, 'newest', 2)
+    await signed()
+    expect((await platform.call('POST', '/api/v1/retention/prune')).status).toBe(200)
+    expect(sql('select distinct task_id from log_entries')).toBe('newest')
+  })
+
+  it('cannot have the signer begin beyond what it has read', async () => {
+    await signed()
+    const size = Number(sql('select size from org_log'))
+    const tree = new Frontier(0, [])
+    const forged = '11'.repeat(32)
+    for (const hash of [...sql('select leaf_hash from log_leaves order by log_index').split('\n'), forged])
+      tree.add(Buffer.from(hash, 'hex'))
+    sql(`begin;
+      insert into log_leaves (org_id, log_index, received_at, type, leaf_hash)
+        select org_id, ${size}, last_received_at, 'event', '${forged}' from org_log;
+      update org_log set size = ${size + 1}, checkpoint_size = ${size + 1}, checkpoint_at = '2020-01-01',
+        checkpoint_root = '${Buffer.from(tree.root()).toString('hex')}'; commit`)
+    await vi.waitFor(async () => {
+      const { events } = (await platform.call<EventList>('GET', '/api/v1/events')).body
+      const reasons = events.filter(({ kind }) => kind === 'log.fork_refused').map(({ data }) => data.reason)
+      expect(reasons).toContainEqual(expect.stringMatching(/claims a checkpoint beyond the \d+ entries/))
+    }, soon)
+    expect((await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')).body.size).toBe(size)
+  })
+})
