@@ -79,6 +79,12 @@ describe('a canonical text', () => {
     )
   })
 
+  it('is told from a text of any length', () => {
+    for (const open of ['"', '{"', '["a","'])
+      expect(readCanonical(`${open}${'a'.repeat(12_000_000)}`).problem).toMatch(/^cannot be read: /)
+    expect(readCanonical(`"${'\\n'.repeat(6_000_000)}\u0001"`).problem).toMatch(/^cannot be read: /)
+  })
+
   it.each(['[]', 'null', '1', '"{}"', '{"b":1,"a":1}'])('is no object: %s', (text) => {
     expect(canonicalObject(text)).toBeNull()
   })

@@ -164,6 +164,12 @@ describe('starting', () => {
       says: ['the token is shorter than 16 characters'],
     },
     {
+      name: 'a wish that is neither yes nor no',
+      args: ['--baseline'],
+      env: { SVC_FAIL_CLOSED: 'closed' },
+      says: ['SVC_FAIL_CLOSED is `closed`: it is 1 or 0'],
+    },
+    {
       name: 'a log location that is none',
       args: ['--baseline', '--log-location', 'moon'],
       env: {},

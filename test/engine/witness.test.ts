@@ -128,6 +128,31 @@ describe('a witness', () => {
     expect((await witness.add(tree().request(300, 400).body)).status).toBe(200)
   })
 
+  it('signs for one root of a log that has nothing in it', async () => {
+    const name = 'empty.example/log'
+    const signer = signerOf(name, 'note', Buffer.alloc(32, 3))
+    const other = mkdtempSync(join(tmpdir(), 'svc-witness-'))
+    const empty = await startWitness(other, [formatVerifier(signer.verifier)])
+    const asked = (root: Hash) => {
+      const text = formatCheckpoint({ origin: name, size: 0, root })
+      return empty.add(formatAddCheckpoint(0, [], { text, signatures: [signText(text, signer)] }))
+    }
+    expect((await asked(Buffer.alloc(32, 9))).status).toBe(409)
+    expect((await asked(new Frontier(0, []).root())).status).toBe(200)
+    expect((await asked(Buffer.alloc(32, 9))).status).toBe(409)
+    await empty.stop()
+    rmSync(other, { recursive: true })
+  })
+
+  it('shares its memory with no other', async () => {
+    const args = ['witness', '--name', 'w', '--dir', folder, '--port', '0', '--log', formatVerifier(log.verifier)]
+    const { code, stderr } = await runSvc(args)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/is in use by process \d+: stop it first, or give another --dir/),
+    ])
+  })
+
   it('signs nothing when its memory is damaged', async () => {
     const [file] = readdirSync(join(folder, 'seen'))
     writeFileSync(join(folder, 'seen', file ?? ''), '{}')

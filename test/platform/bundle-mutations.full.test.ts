@@ -1,36 +1,20 @@
 // Random changes of a bundle: of its bytes on their way, and of its contents by somebody who can sign for a bundle.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { inflateRawSync } from 'node:zlib'
 import { signerOf } from '@svc/engine'
 import type { BundleManifest } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packBundle } from '../../engine/attacks/pack.js'
 import { parseTrustPolicy } from '../../engine/log/trust.js'
-import { contentOffsets, directoryOffset, readDirectory } from '../../engine/log/zip.js'
 import { verifyBundle } from '../../engine/verify/verify.js'
-import { downloadBundle, openDesk, secondOpinion } from '../support/bundle.js'
+import { contentsOf, downloadBundle, openDesk, secondOpinion } from '../support/bundle.js'
 import { checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 
 const mutations = Number(process.env.SVC_MUTATIONS ?? 4000)
 const desk = openDesk()
 afterAll(() => desk.clear())
-
-/** The contents of a bundle by the names of its files. */
-function unpacked(bundle: Buffer): Map<string, Buffer> {
-  const at = directoryOffset(bundle.subarray(-22), bundle.length) ?? 0
-  const entries = readDirectory(bundle.subarray(at)) ?? []
-  const offsets = contentOffsets(entries)
-  return new Map(
-    entries.map(({ name, deflated, packed }, index) => {
-      const start = offsets[index] ?? 0
-      const bytes = bundle.subarray(start, start + packed)
-      return [name, deflated ? inflateRawSync(bytes) : bytes]
-    }),
-  )
-}
 
 describe('a bundle', () => {
   let platform: TestPlatform
@@ -75,7 +59,7 @@ describe('a bundle', () => {
   })
 
   it(`shows each of ${mutations} changes of its contents, though the log's own key signs for them`, async () => {
-    const contents = unpacked(sound)
+    const contents = contentsOf(sound)
     const manifest = JSON.parse(String(contents.get('manifest.json'))) as BundleManifest
     const seed = Buffer.from(readFileSync(join(platform.data_dir, 'log', 'signing-key'), 'utf8').trim(), 'hex')
     const signer = signerOf(manifest.origin, 'note', seed)

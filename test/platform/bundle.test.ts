@@ -139,11 +139,23 @@ describe('a file that is no bundle', () => {
       ['trust me\n', 'none of log, witness, group, quorum'],
       ['quorum ours\n', 'no witness or group'],
       [`witness a ${witness}\nwitness b ${witness}\ngroup g 2 a a b\n`, 'a member twice'],
+      ['constructor a\n', 'none of log, witness, group, quorum'],
+      ['\u001b[31mred\n'.repeat(100), ':5: `�[31mred` is none of log'],
+      ['x\n'.repeat(100), 'and 95 more'],
+      ['PK\u0003\u0004', 'is a zip and no trust policy: are the two swapped?'],
     ] as const) {
       const { code, stderr } = await runSvc(['verify', bundle, '--trust', desk.put('bad.policy', text)])
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     }
     expect((await runSvc(['verify', bundle])).code).toBe(2)
+    const good = desk.put('good.policy', `log ${keyOf('a')}\n`)
+    for (const [since, message] of [
+      [desk.put('since', 'hello\n'), 'is no checkpoint: --since takes the checkpoint.note of an earlier bundle'],
+      [desk.folder, 'is a folder: name a file'],
+    ] as const) {
+      const { code, stderr } = await runSvc(['verify', bundle, '--trust', good, '--since', since])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+    }
     expect((await runSvc(['verify', bundle, '--trust', `${desk.folder}/none`])).code).toBe(2)
     expect(
       (await runSvc(['verify', `${desk.folder}/none`, '--trust', desk.put('p', `log ${keyOf('a')}\n`)])).code,

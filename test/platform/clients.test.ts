@@ -1,5 +1,6 @@
 // Where requests come from: limits, cookies and forms go by the network and the public address, not by what anybody claims.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../platform/config.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 
@@ -68,6 +69,22 @@ describe('behind a proxy that is trusted', () => {
     expect(status).toBe(200)
     for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; Secure/)
   })
+})
+
+describe('what an operator writes', () => {
+  it.each([
+    ['SVC_PUBLIC_URL', 'https://Svc.Example.org:443/', { public_url: 'https://svc.example.org' }],
+    ['SVC_PUBLIC_URL', 'HTTP://localhost:8080', { public_url: 'http://localhost:8080' }],
+    ['SVC_OWNER_EMAIL', 'Mia@Exämple.org.', { owner_email: 'mia@xn--exmple-cua.org' }],
+  ])('is read as others write it: %s %s', (name, text, value) => {
+    const reading = readConfig({ [name]: text })
+    expect([reading.errors, reading.value]).toMatchObject([[], value])
+  })
+
+  it.each(['https://', 'svc.example.org', 'https://svc.example.org/path', 'https://a:b:c'])(
+    'is refused where it is no public address: %s',
+    (text) => expect(readConfig({ SVC_PUBLIC_URL: text }).errors).toEqual([expect.stringContaining('SVC_PUBLIC_URL')]),
+  )
 })
 
 describe('without one', () => {

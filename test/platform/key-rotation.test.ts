@@ -78,6 +78,7 @@ describe.skipIf(postgres === null)('a new signing key', () => {
       ...{ SVC_DATABASE_URL: url, SVC_DATA_DIR: desk.folder },
     })
     expect([code, stderr]).toEqual([1, expect.stringContaining('not the one that signs this log')])
-    expect((await rotate('--days', 'many')).code).not.toBe(0)
+    expect((await rotate('--days', 'many')).code).toBe(2)
+    expect((await rotate('--reason', ' ')).code).toBe(2)
   })
 })

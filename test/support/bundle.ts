@@ -4,9 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inflateRawSync } from 'node:zlib'
 import type { BundleVerdict } from '@svc/schemas'
 import { expect } from 'vitest'
 import { parseTrustPolicy } from '../../engine/log/trust.js'
+import { contentOffsets, directoryOffset, readDirectory, type ZipEntry } from '../../engine/log/zip.js'
 import { verifyBundle } from '../../engine/verify/verify.js'
 import type { TestPlatform } from './platform.js'
 
@@ -37,6 +39,28 @@ export async function downloadBundle(platform: TestPlatform, query = ''): Promis
   if (response.status !== 200) throw new Error(`${response.status}: ${bytes.toString()}`)
   expect(response.headers.get('content-type')).toBe('application/zip')
   return bytes
+}
+
+/** A file of a bundle as it stands in the zip. */
+export interface BundlePart {
+  readonly entry: ZipEntry
+  readonly bytes: Buffer
+}
+
+export function partsOf(bundle: Buffer): BundlePart[] {
+  const entries = readDirectory(bundle.subarray(directoryOffset(bundle.subarray(-22), bundle.length) ?? 0)) ?? []
+  const offsets = contentOffsets(entries)
+  return entries.map((entry, at) => {
+    const start = offsets[at] as number
+    return { entry, bytes: bundle.subarray(start, start + entry.packed) }
+  })
+}
+
+/** The contents of a bundle by the names of its files. */
+export function contentsOf(bundle: Buffer): Map<string, Buffer> {
+  return new Map(
+    partsOf(bundle).map(({ entry, bytes }) => [entry.name, entry.deflated ? inflateRawSync(bytes) : bytes]),
+  )
 }
 
 const second = fileURLToPath(new URL('../verifier/verify.py', import.meta.url))

@@ -1,0 +1,135 @@
+// Files that claim to be bundles: whatever is in them, a verdict comes of it, soon, and it is the same from both verifiers.
+import { crc32, deflateRawSync } from 'node:zlib'
+import { formatNote, formatVerifier, parseNote, signerOf, signText } from '@svc/engine'
+import type { BundleManifest } from '@svc/schemas'
+import { afterAll, describe, expect, it } from 'vitest'
+import { packBundle } from '../../engine/attacks/pack.js'
+import { World } from '../../engine/attacks/world.js'
+import { bundleFiles } from '../../engine/log/bundle.js'
+import { zipLayout } from '../../engine/log/zip.js'
+import { bothOn, contentsOf, openDesk, partsOf } from '../support/bundle.js'
+
+const desk = openDesk()
+afterAll(() => desk.clear())
+
+function worldWith(value: string): World {
+  const world = new World()
+  for (let step = 0; step < 3; step++) world.step('task', 'step.tool', { verb: 'GET', input: { value } })
+  world.publish()
+  return world
+}
+
+/** The same zip with one file of it changed, which no hash in it covers. */
+function withFile(
+  bundle: Buffer,
+  name: string,
+  change: (content: Buffer) => { stored: Buffer; content?: Buffer },
+): Buffer {
+  const parts = partsOf(bundle).map((part) => {
+    if (part.entry.name !== name) return part
+    const { stored, content = stored } = change(part.bytes)
+    const deflated = content !== stored
+    const entry = { ...part.entry, deflated, crc32: crc32(content), packed: stored.length, bytes: content.length }
+    return { entry, bytes: stored }
+  })
+  const layout = zipLayout(parts.map(({ entry }) => entry))
+  return Buffer.concat([
+    ...parts.flatMap(({ bytes }, at) => [layout.headers[at]?.bytes ?? bytes, bytes]),
+    layout.directory.bytes,
+  ])
+}
+
+async function codesOf(world: World, bundle: Buffer): Promise<string[]> {
+  const { findings } = await bothOn(desk.put('bundle.zip', bundle), world.trust(false), desk)
+  return findings.map(({ code }) => code)
+}
+
+const { manifest, signature } = bundleFiles
+
+describe('a bundle in which nothing was changed', () => {
+  it('holds', async () => {
+    const world = worldWith('\ufffd')
+    expect(await codesOf(world, world.bundle())).toEqual([])
+  })
+})
+
+describe('a bundle with something where no hash looks', () => {
+  const world = worldWith('x')
+  const twice = (note: Buffer) => {
+    const { text, signatures } = parseNote(String(note)) ?? { text: '', signatures: [] }
+    return { stored: Buffer.from(formatNote({ text, signatures: [...signatures, ...signatures] })) }
+  }
+  it.each<[string, string, (content: Buffer) => { stored: Buffer; content?: Buffer }, string]>([
+    ['a packed manifest', manifest, (content) => ({ stored: deflateRawSync(content), content }), 'bytes_altered'],
+    ['a packed signature', signature, (content) => ({ stored: deflateRawSync(content), content }), 'bytes_altered'],
+    [
+      'a packed manifest with more behind it',
+      manifest,
+      (content) => ({ stored: Buffer.concat([deflateRawSync(content), Buffer.alloc(1000, 1)]), content }),
+      'bytes_altered',
+    ],
+    ['a signature twice', signature, twice, 'bytes_altered'],
+    ['a manifest without end', manifest, () => ({ stored: Buffer.from('{},'.repeat(10_000_000)) }), 'not_a_bundle'],
+    [
+      'a manifest of one long text',
+      manifest,
+      () => ({ stored: Buffer.from(`"${'a'.repeat(900_000)}`) }),
+      'not_a_bundle',
+    ],
+    ['a manifest that is no text', manifest, () => ({ stored: Buffer.alloc(100, 0xff) }), 'not_a_bundle'],
+    ['no manifest', manifest, () => ({ stored: Buffer.alloc(0) }), 'not_a_bundle'],
+  ])('is not valid: %s', async (_, name, change, code) => {
+    expect(await codesOf(world, withFile(world.bundle(), name, change))).toEqual([code])
+  })
+})
+
+describe('a bundle that the key of its log signs for', () => {
+  /** With a line of one of its files changed, and signed for again. */
+  function resigned(world: World, name: string, change: (content: string) => string | Buffer): Buffer {
+    const contents = contentsOf(world.bundle())
+    const { v: _v, keys: _keys, files: _files, ...head } = JSON.parse(String(contents.get(manifest))) as BundleManifest
+    return packBundle(
+      head,
+      new Map([...contents, [name, Buffer.from(change(String(contents.get(name))))]]),
+      world.signer,
+    )
+  }
+  /** The first three bytes that say U+FFFD, as bytes that say nothing. */
+  const garbled = (content: string) => {
+    const bytes = Buffer.from(content)
+    return bytes.fill(0xff, bytes.indexOf('\ufffd'), bytes.indexOf('\ufffd') + 3)
+  }
+  const cosigned = (content: string) => {
+    const note = parseNote(content) ?? { text: '', signatures: [] }
+    return formatNote({ ...note, signatures: [...note.signatures, signText(note.text, witness, 9e15)] })
+  }
+  const witness = signerOf('w', 'witness', Buffer.alloc(32, 7))
+
+  it.each<[string, string, (content: string) => string | Buffer, string[]]>([
+    ['letters that are none', bundleFiles.payloads, garbled, ['not_a_bundle']],
+    ['a payload with a space before it', bundleFiles.payloads, (content) => ` ${content}`, ['payload_mismatch']],
+    [
+      'a line of ten million letters',
+      bundleFiles.payloads,
+      (content) => content.replace('{', `"${'a'.repeat(1e7)}`),
+      ['payload_mismatch'],
+    ],
+    [
+      'a record of ten million letters',
+      bundleFiles.records,
+      (content) => content.replace('{', `"${'a'.repeat(1e7)}`),
+      ['record_mismatch', 'link_broken'],
+    ],
+  ])('is not valid with %s', async (_, name, change, codes) => {
+    const world = worldWith('\ufffd')
+    expect([...new Set(await codesOf(world, resigned(world, name, change)))]).toEqual(codes)
+  })
+
+  it('was not seen by a witness in a year that nobody can write', async () => {
+    const world = worldWith('x')
+    const bundle = desk.put('bundle.zip', resigned(world, bundleFiles.note, cosigned))
+    const trust = `${world.trust(false)}witness far ${formatVerifier(witness.verifier)}\n`
+    const verdict = await bothOn(bundle, trust, desk)
+    expect([verdict.valid, verdict.checkpoint?.witnesses]).toEqual([true, []])
+  })
+})
