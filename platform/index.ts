@@ -29,6 +29,7 @@ import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
 import { createSealer, type Sealer } from './secrets/seal.js'
 import { type Database, openDatabase, withUnscopedTransaction } from './store/db.js'
+import { findKeyUnscoped, keyHash } from './store/organizations.js'
 import { isMemberUnscoped } from './store/people.js'
 import { sealingKeysUnscoped } from './store/secrets.js'
 import { version } from './version.js'
@@ -45,6 +46,8 @@ export interface RunningPlatform {
   /** Signs the owner of the first workspace in, once, within 15 minutes; the listener must be listening. */
   /** A sign-in link for whoever is to own the first workspace; null once they are not in it any more. */
   readonly ownerLink: () => Promise<string | null>
+  /** Whether the key that was made at the first start still opens anything. */
+  readonly isFirstKeyGood: () => Promise<boolean>
   /** Stops accepting, answers what has been accepted, then lets go of the database. */
   readonly close: () => Promise<void>
 }
@@ -141,7 +144,11 @@ export async function createPlatform(
       const isIn = await withUnscopedTransaction(db, (tx) => isMemberUnscoped(tx, operator_org, owner_email))
       return isIn ? makeLink(db, clock(), platform.url(), owner_email) : null
     }
-    return { listener, credentials, database: db.kind, ownerLink, close }
+    const isFirstKeyGood = async () => {
+      const found = await withUnscopedTransaction(db, (tx) => findKeyUnscoped(tx, keyHash(credentials.api_key)))
+      return found !== null && found.revoked_at === null
+    }
+    return { listener, credentials, database: db.kind, ownerLink, isFirstKeyGood, close }
   } catch (error) {
     await db.close()
     throw error

@@ -25,7 +25,7 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
       throw error
     })
     const link = isLoopback(config) && config.smtp_url === null ? await platform.ownerLink() : null
-    out.write(greeting(platform, config, link))
+    out.write(greeting(platform, config, link, await platform.isFirstKeyGood()))
     await untilToldToStop()
     out.write('stopping: answering what has been accepted\n')
     await platform.close()
@@ -61,7 +61,12 @@ function explain(error: unknown, config: Config): string {
  * The address, the key, and three commands that work as they are printed. Secrets are printed where only this machine is
  * reached: elsewhere what is printed is kept and read by others.
  */
-function greeting({ listener, credentials, database }: RunningPlatform, config: Config, link: string | null): string {
+function greeting(
+  { listener, credentials, database }: RunningPlatform,
+  config: Config,
+  link: string | null,
+  is_key_good: boolean,
+): string {
   const { address, port, family } = listener.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const own = config.public_url ?? url
@@ -79,7 +84,11 @@ svc platform is running at ${url}  (${database}, data in ${config.data_dir})
     `curl -s ${url}${path} -H 'Authorization: Bearer ${api_key}' -H 'Content-Type: application/json' -d '${body}'`
   const step = '{"task_id":"first-task","step":1,"step_type":"START_NODE","timestamp":"2026-01-05T09:00:00Z"}'
   const once = `                  (once, within 15 minutes; ${url}/sign-in prints another)\n`
-  return `${head}${link === null ? '' : once}  API key         ${api_key}
+  const known = `${head}${link === null ? '' : once}`
+  // A command that cannot work is worse than none.
+  if (!is_key_good)
+    return `${known}  API key         rolled or revoked: svc key create makes another\n  operator token  ${operator_token}\n${foot}`
+  return `${known}  API key         ${api_key}
   operator token  ${operator_token}
   both are kept in ${credentialsPath(config)}, readable by you only
 

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { pipeline, type Transform } from 'node:stream'
-import { crc32, createInflateRaw } from 'node:zlib'
+import { pipeline } from 'node:stream'
+import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib'
 import { contentOffsets, directoryOffset, readDirectory, type ZipEntry, zipLayout } from '../log/zip.js'
 
 /** What is wrong with a bundle so that nothing further can be said of it. */
@@ -118,8 +118,9 @@ async function* contentOf(entry: ZipEntry, packed: AsyncIterable<Buffer> | Itera
   const wrong = () => new Unreadable('bytes_altered', entry.name, 'the content is not what the zip says')
   let bytes = 0
   let sum = 0
+  const unpacking = entry.deflated ? inflated(packed) : null
   try {
-    for await (const chunk of entry.deflated ? inflated(packed) : packed) {
+    for await (const chunk of unpacking ?? packed) {
       bytes += chunk.length
       if (bytes > entry.bytes) throw wrong()
       sum = crc32(chunk, sum)
@@ -128,12 +129,16 @@ async function* contentOf(entry: ZipEntry, packed: AsyncIterable<Buffer> | Itera
   } catch (error) {
     throw /^Z_/.test(String((error as { code?: unknown }).code)) ? wrong() : error
   }
-  if (bytes !== entry.bytes || sum !== entry.crc32) throw wrong()
+  // Nothing may stand behind what is unpacked.
+  const isWhole = unpacking === null || unpacking.bytesWritten === entry.packed
+  if (!isWhole || bytes !== entry.bytes || sum !== entry.crc32) throw wrong()
 }
 
-function inflated(packed: AsyncIterable<Buffer> | Iterable<Buffer>): Transform {
+function inflated(packed: AsyncIterable<Buffer> | Iterable<Buffer>): InflateRaw {
+  const inflate = createInflateRaw({ chunkSize: 64 * 1024 })
   // An error reaches whoever reads, through the stream itself.
-  return pipeline(packed, createInflateRaw({ chunkSize: 64 * 1024 }), () => undefined)
+  pipeline(packed, inflate, () => undefined)
+  return inflate
 }
 
 /** A record may be long, but not without end. */

@@ -1115,8 +1115,9 @@ async function* contentOf(entry, packed) {
 	const wrong = () => new Unreadable("bytes_altered", entry.name, "the content is not what the zip says");
 	let bytes = 0;
 	let sum = 0;
+	const unpacking = entry.deflated ? inflated(packed) : null;
 	try {
-		for await (const chunk of entry.deflated ? inflated(packed) : packed) {
+		for await (const chunk of unpacking ?? packed) {
 			bytes += chunk.length;
 			if (bytes > entry.bytes) throw wrong();
 			sum = crc32(chunk, sum);
@@ -1125,10 +1126,12 @@ async function* contentOf(entry, packed) {
 	} catch (error) {
 		throw /^Z_/.test(String(error.code)) ? wrong() : error;
 	}
-	if (bytes !== entry.bytes || sum !== entry.crc32) throw wrong();
+	if (!(unpacking === null || unpacking.bytesWritten === entry.packed) || bytes !== entry.bytes || sum !== entry.crc32) throw wrong();
 }
 function inflated(packed) {
-	return pipeline(packed, createInflateRaw({ chunkSize: 65536 }), () => void 0);
+	const inflate = createInflateRaw({ chunkSize: 65536 });
+	pipeline(packed, inflate, () => void 0);
+	return inflate;
 }
 const longestLine = 33554432;
 const lineBreak = 10;

@@ -1,13 +1,14 @@
 // Files that claim to be bundles: whatever is in them, a verdict comes of it, soon, and it is the same from both verifiers.
+import { createHash } from 'node:crypto'
 import { crc32, deflateRawSync } from 'node:zlib'
 import { formatNote, formatVerifier, parseNote, signerOf, signText } from '@svc/engine'
 import type { BundleManifest } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { packBundle } from '../../engine/attacks/pack.js'
 import { World } from '../../engine/attacks/world.js'
-import { bundleFiles } from '../../engine/log/bundle.js'
+import { bundleFiles, manifestStatement } from '../../engine/log/bundle.js'
 import { zipLayout } from '../../engine/log/zip.js'
-import { bothOn, contentsOf, openDesk, partsOf } from '../support/bundle.js'
+import { type BundlePart, bothOn, contentsOf, openDesk, partsOf } from '../support/bundle.js'
 
 const desk = openDesk()
 afterAll(() => desk.clear())
@@ -32,11 +33,13 @@ function withFile(
     const entry = { ...part.entry, deflated, crc32: crc32(content), packed: stored.length, bytes: content.length }
     return { entry, bytes: stored }
   })
+  return zipOf(parts)
+}
+
+function zipOf(parts: readonly BundlePart[]): Buffer {
   const layout = zipLayout(parts.map(({ entry }) => entry))
-  return Buffer.concat([
-    ...parts.flatMap(({ bytes }, at) => [layout.headers[at]?.bytes ?? bytes, bytes]),
-    layout.directory.bytes,
-  ])
+  const each = parts.flatMap(({ bytes }, at) => [layout.headers[at]?.bytes ?? Buffer.alloc(0), bytes])
+  return Buffer.concat([...each, layout.directory.bytes])
 }
 
 async function codesOf(world: World, bundle: Buffer): Promise<string[]> {
@@ -123,6 +126,30 @@ describe('a bundle that the key of its log signs for', () => {
   ])('is not valid with %s', async (_, name, change, codes) => {
     const world = worldWith('\ufffd')
     expect([...new Set(await codesOf(world, resigned(world, name, change)))]).toEqual(codes)
+  })
+
+  it('is not valid with anything behind what is unpacked of a file', async () => {
+    const world = worldWith('x')
+    const more = deflateRawSync(Buffer.from('more'))
+    for (const behind of [Buffer.alloc(1000, 1), Buffer.alloc(100_000), more]) {
+      const parts = partsOf(world.bundle())
+      const [how, ...others] = parts as [BundlePart, ...BundlePart[]]
+      const bytes = Buffer.concat([how.bytes, behind])
+      const listed = JSON.parse(String(contentsOf(world.bundle()).get(manifest))) as BundleManifest
+      const [first, ...files] = listed.files as [BundleManifest['files'][number], ...BundleManifest['files']]
+      const packed_sha256 = createHash('sha256').update(bytes).digest('hex')
+      const text = JSON.stringify({ ...listed, files: [{ ...first, packed: bytes.length, packed_sha256 }, ...files] })
+      const statement = manifestStatement(listed.origin, createHash('sha256').update(text).digest('hex'))
+      const note = formatNote({ text: statement, signatures: [signText(statement, world.signer)] })
+      const stored = (name: string, content: string): BundlePart => {
+        const own = Buffer.from(content)
+        const sizes = { packed: own.length, bytes: own.length, crc32: crc32(own) }
+        return { entry: { name, deflated: false, ...sizes }, bytes: own }
+      }
+      const grown = { entry: { ...how.entry, packed: bytes.length }, bytes }
+      const all = [grown, ...others.slice(0, -2), stored(manifest, text), stored(signature, note)]
+      expect(await codesOf(world, zipOf(all))).toEqual(['bytes_altered'])
+    }
   })
 
   it('was not seen by a witness in a year that nobody can write', async () => {

@@ -1,11 +1,14 @@
 // API keys: shown once, for what they are for, as long as they are meant to last, and nobody's but the workspace's.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import type { ApiKeyList, MadeApiKey, Problem, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { join, type SignedIn, signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 import { startPostgres } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
+import { runPlatform, startProcess } from '../support/process.js'
 
 const postgres = await startPostgres()
 afterAll(() => postgres?.remove())
@@ -125,6 +128,23 @@ describe('an API key', () => {
     await owner.call('POST', `/auth/workspaces/${owner.org_id}/members/${admin.id}/remove`)
     now += 5_001
     expect((await register(key)).body.agent_id).toBe(before.body.agent_id)
+  })
+})
+
+describe.skipIf(postgres === null)('the first key', () => {
+  it('is not printed any more once it opens nothing', async () => {
+    const url = postgres?.freshDatabase() ?? ''
+    const data_dir = mkdtempSync(path.join(tmpdir(), 'svc-first-key-'))
+    const env = { SVC_DATABASE_URL: url, SVC_DATA_DIR: data_dir, SVC_PORT: '0' }
+    const first = await startProcess(env)
+    await first.terminate()
+    expect(first.printed).toContain(first.api_key)
+    postgres?.psql(url, 'update api_keys set revoked_at = now()')
+    const { printed, terminate } = await startProcess(env)
+    await terminate()
+    expect(printed).toContain('rolled or revoked: svc key create makes another')
+    expect(printed).not.toContain(first.api_key)
+    rmSync(data_dir, { recursive: true })
   })
 })
 

@@ -23,11 +23,16 @@ def parse(text):
             raise NotJson("an integer beyond 2^53-1")
         return value
 
+    def double(literal):
+        value = float(literal)
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
     def refuse(word):
         raise NotJson(word)
 
     try:
-        value = json.loads(text, object_pairs_hook=members, parse_int=integer, parse_constant=refuse)
+        value = json.loads(
+            text, object_pairs_hook=members, parse_int=integer, parse_float=double, parse_constant=refuse)
         check(value, 0)
         return value
     except (ValueError, RecursionError) as error:

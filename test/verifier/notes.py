@@ -11,6 +11,9 @@ import ed25519
 Key = namedtuple("Key", "name kind id key")
 KINDS = {1: "log", 4: "witness"}
 EMPTY = hashlib.sha256().digest()
+LAST = 253402300799
+LONGEST = 65536
+NAME = re.compile("[^+ \t\n\v\f\r\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
 
 
 def decode(text):
@@ -26,7 +29,7 @@ def parse_key(text):
     name, _, rest = text.partition("+")
     key_id, _, encoded = rest.partition("+")
     data = decode(encoded)
-    if not name or data is None or len(data) != 33 or data[0] not in KINDS:
+    if not NAME.fullmatch(name) or data is None or len(data) != 33 or data[0] not in KINDS:
         return None
     own = hashlib.sha256(name.encode() + b"\n" + data).digest()[:4]
     return Key(name, KINDS[data[0]], own, data[1:]) if own.hex() == key_id else None
@@ -37,20 +40,25 @@ def parse_note(text):
     end = text.rfind("\n\n")
     if end < 0 or not text.endswith("\n") or re.search("[\x00-\x09\x0b-\x1f]", text):
         return None
+    if len(text.encode("utf-16-le")) > 2 * LONGEST:
+        return None
     signatures = []
     for line in text[end + 2 : -1].split("\n"):
-        match = re.fullmatch(r"— ([^\s+]+) (\S+)", line)
-        data = decode(match[2]) if match else None
-        if data is None or len(data) < 5:
+        dash, _, rest = line.partition(" ")
+        name, _, encoded = rest.partition(" ")
+        data = decode(encoded)
+        if dash != "—" or not NAME.fullmatch(name) or data is None or len(data) < 5:
             return None
-        signatures.append((match[1], data))
+        signatures.append((name, data))
     return text[: end + 1], signatures
 
 
 def parse_checkpoint(text):
     """(origin, size, root) of the text of a checkpoint; None for anything else."""
     lines = text.split("\n")
-    if len(lines) < 4 or not lines[0] or lines[-1] or not re.fullmatch(r"0|[1-9]\d{0,15}", lines[1]):
+    if len(lines) < 4 or not lines[0] or lines[-1] or not re.fullmatch("0|[1-9][0-9]{0,15}", lines[1]):
+        return None
+    if int(lines[1]) >= 2**53:
         return None
     root = decode(lines[2])
     return (lines[0], int(lines[1]), root) if root is not None and len(root) == 32 else None
@@ -67,6 +75,8 @@ def signed(note, key):
             if len(own) != 72:
                 continue
             (time,) = struct.unpack(">Q", own[:8])
+            if time > LAST:
+                continue
             own, message = own[8:], ("cosignature/v1\ntime %d\n" % time).encode() + message
         if ed25519.verify(key.key, message, own):
             return time
