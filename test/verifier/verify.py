@@ -4,210 +4,16 @@
 Prints {"valid", "codes", "entries", "payloads"} and exits with 0 or 1.
 """
 import hashlib
-import hmac
 import json
-import re
-import struct
 import sys
-import zlib
-from bisect import bisect_right
-from datetime import datetime
 from math import inf
 
-from jcs import NotJson, canonical, parse
+from checks import (LISTED, Broken, is_hash, is_hashes, is_manifest, is_past_of, is_whole, millis, sha,
+                    uncovered)
+from jcs import canonical, parse
 from notes import EMPTY, Tree, Trust, consistent, included, parse_checkpoint, parse_key, parse_note, signed, subtrees
-
-LISTED = ["VERIFY.md", "checkpoint.note", "checkpoints.jsonl", "records.jsonl", "payloads.jsonl", "policy_sets.jsonl",
-          "authority.jsonl", "leaves.bin", "nodes.bin"]
-HEX = re.compile("[0-9a-f]{64}")
-TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z", re.ASCII)
-NAME = re.compile(r"[A-Za-z_]+\.[a-z]+")
-MOST = {"directory": 2**16, "text": 2**20, "line": 2**25, "hashes": 2**26}
-DAY = 86400000
-KEPT = 184 * DAY
-ENVELOPE = {"v", "type", "org_id", "received_at", "data", "after"}
-LEAF = ENVELOPE | {"subject_id"}
-STEP = ENVELOPE | {"agent_id", "task_id", "seq", "step", "step_type", "timestamp", "is_external_call",
-                   "has_write_permission", "api_key_id", "policy_set", "evaluation", "prev_hash"}
-OTHERS = {"incident", "event", "erasure", "prune", "key", "report"}
-
-
-class Broken(Exception):
-    """Nothing further can be said of the bundle."""
-
-
-def sha(data):
-    return hashlib.sha256(data).hexdigest()
-
-
-def is_hash(value):
-    return isinstance(value, str) and HEX.fullmatch(value) is not None
-
-
-def millis(value):
-    """Milliseconds up to a time that is written in the one way; None for any other value."""
-    found = TIME.fullmatch(value) if isinstance(value, str) else None
-    if not found:
-        return None
-    year, month, day, hour, minute, second, rest = map(int, found.groups())
-    try:
-        days = datetime(year % 400 + 400, month, day, hour, minute, second).toordinal() + year // 400 * 146097
-    except ValueError:
-        return None
-    return days * DAY + ((hour * 60 + minute) * 60 + second) * 1000 + rest
-
-
-def is_time(value):
-    return millis(value) is not None
-
-
-def is_text(value):
-    return isinstance(value, str) and value != ""
-
-
-def is_past_of(origin, name):
-    """Whether the name is the log's own or that of an earlier incarnation of it."""
-    own, other = (re.fullmatch(r"(.+)/([1-9][0-9]{0,14})", one) for one in (origin, name))
-    return bool(own and other and other[1] == own[1] and int(other[2]) <= int(own[2]))
-
-
-def is_count(value, least=0):
-    return type(value) is int and least <= value < 2**53
-
-
-def is_whole(value):
-    return is_count(value, 1 - 2**53)
-
-
-def is_hashes(values):
-    return isinstance(values, list) and all(map(is_hash, values))
-
-
-def is_manifest(value):
-    """Whether a manifest can be relied on; raises KeyError or TypeError for some that cannot."""
-    period, entries, records = value["period"], value["entries"], value["records"]
-    checkpoint, keys, files = value["checkpoint"], value["keys"], value["files"]
-    return (
-        value["v"] == "svc.bundle/1"
-        and all(is_text(value[name]) for name in ("origin", "org_id", "made_at"))
-        and all(period[name] is None or is_time(period[name]) for name in ("from", "to"))
-        and (period["from"] is None or period["to"] is None or period["from"] <= period["to"])
-        and all(is_count(part[name]) for part in (entries, records) for name in ("first", "end"))
-        and is_count(checkpoint["size"]) and is_hash(checkpoint["root"])
-        and isinstance(keys, list) and all(map(is_text, keys))
-        and isinstance(files, list) and [one["name"] for one in files] == LISTED
-        and all(is_count(one[name]) for one in files for name in ("bytes", "packed"))
-        and all(is_hash(one[name]) for one in files for name in ("sha256", "packed_sha256"))
-        and entries["first"] <= entries["end"] and records["end"] <= checkpoint["size"]
-        and entries["first"] - records["first"] in (0, 1) and records["end"] - entries["end"] in (0, 1)
-    )
-
-
-def is_places(value, end):
-    """Whether it is the first and last of places before the end."""
-    return isinstance(value, list) and len(value) == 2 and all(map(is_count, value)) and value[0] <= value[1] < end
-
-
-def uncovered(gone, removals):
-    """Whether a (place, time) is gone that no removal (places, before) covers; one of what was later covers nothing."""
-    places = [place for place, _ in gone]
-
-    def is_late(first, last, before):
-        at = bisect_right(places, last) - 1
-        return at >= 0 and places[at] >= first and gone[at][1] >= before
-
-    sound = [ranges for ranges, before in removals if not any(is_late(*one, before) for one in ranges)]
-    given = sorted(one for ranges in sound for one in ranges)
-    at, reach = 0, -1
-    for place in places:
-        while at < len(given) and given[at][0] <= place:
-            reach = max(reach, given[at][1])
-            at += 1
-        if place > reach:
-            return True
-    return False
-
-
-class Zip:
-    """The one way in which a bundle is written as a zip."""
-
-    def __init__(self, path):
-        with open(path, "rb") as file:
-            self.data = data = file.read()
-        if len(data) < 22 or data[-22:-18] != b"PK\x05\x06":
-            raise Broken("not_a_bundle")
-        length, start = struct.unpack("<II", data[-10:-2])
-        if start + length + 22 != len(data) or length + 22 > MOST["directory"]:
-            raise Broken("not_a_bundle")
-        self.names, self.files, position, directory = [], {}, 0, b""
-        for method, sizes, name in self.listed(start, start + length):
-            about = struct.pack("<HHHHHIIIHH", 20, 0x800, 8 if method == 8 else 0, 0, 0x21, *sizes, len(name), 0)
-            header = b"PK\x03\x04" + about + name
-            if data[position : position + len(header)] != header:
-                raise Broken("bytes_altered")
-            begin = position + len(header)
-            self.names.append(name.decode())
-            self.files.setdefault(name.decode(), (method == 8, data[begin : begin + sizes[1]], sizes[0], sizes[2]))
-            directory += b"PK\x01\x02" + struct.pack("<H", 0x0314) + about + struct.pack(
-                "<HHHII", 0, 0, 0, 0o100644 << 16, position) + name
-            position = begin + sizes[1]
-        end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, len(self.names), len(self.names), length, start, 0)
-        if data[start:] != directory + end or position != start:
-            raise Broken("bytes_altered")
-
-    def listed(self, at, end):
-        """(method, (crc, packed, bytes), name) of all that the directory lists."""
-        found = []
-        while at + 46 <= end:
-            method, = struct.unpack_from("<H", self.data, at + 10)
-            sizes = struct.unpack_from("<III", self.data, at + 16)
-            count, = struct.unpack_from("<H", self.data, at + 28)
-            name = self.data[at + 46 : at + 46 + count]
-            if not NAME.fullmatch(name.decode("latin1")):
-                raise Broken("not_a_bundle")
-            found.append((method, sizes, name))
-            at += 46 + count
-        if at != end or not found:
-            raise Broken("not_a_bundle")
-        return found
-
-    def packed(self, name):
-        return self.files[name][1]
-
-    def sizes(self, name):
-        """Bytes of the content, and as they stand in the zip."""
-        return self.files[name][3], len(self.files[name][1])
-
-    def content(self, name):
-        if name not in self.files:
-            raise Broken("not_a_bundle")
-        deflated, content, crc, size = self.files[name]
-        if deflated:
-            stream = zlib.decompressobj(-15)
-            try:
-                content = stream.decompress(content, size + 1)
-            except zlib.error:
-                raise Broken("bytes_altered") from None
-            if not stream.eof or stream.unused_data or stream.unconsumed_tail:
-                raise Broken("bytes_altered")
-        if len(content) != size or zlib.crc32(content) != crc:
-            raise Broken("bytes_altered")
-        return content
-
-    def whole(self, name, most):
-        content = self.content(name)
-        if len(content) > most:
-            raise Broken("not_a_bundle")
-        return content
-
-    def lines(self, name):
-        *lines, rest = self.content(name).split(b"\n")
-        for line in lines:
-            if len(line) > MOST["line"]:
-                raise Broken("not_a_bundle")
-            yield line.decode()
-        if rest:
-            raise Broken("not_a_bundle")
+from records import open_payload, read_record, read_removal
+from zipped import MOST, Zip
 
 
 class Bundle:
@@ -318,8 +124,8 @@ class Bundle:
             if not included(leaf, said["log_index"], self.size, proof, self.root):
                 self.codes.append("not_in_log")
                 continue
-            record = self.record(said["record"])
-            values = record and self.opened('{"salts":' + said["salts"] + ',"values":' + said["body"] + "}", record)
+            record = read_record(said["record"])
+            values = record and open_payload('{"salts":' + said["salts"] + ',"values":' + said["body"] + "}", record)
             if not values or not self.removal(record, values, said["log_index"]):
                 self.codes.append("record_invalid")
 
@@ -333,76 +139,10 @@ class Bundle:
 
     def removal(self, record, values, place):
         """Takes note of an entry that says what was removed, once; whether it says so."""
-        kind = record["type"]
-        said = values.get(kind) if kind in ("erasure", "prune") else None
-        if not isinstance(said, dict):
-            return False
-        done = "erased" if kind == "erasure" else "pruned"
-        if not all(isinstance(said.get(name), str) for name in ("id", done + "_by", done + "_at", "legal_basis")):
-            return False
-        places, before = said.get("entries"), inf if kind == "erasure" else millis(said.get("before"))
-        if not isinstance(places, list) or not all(is_places(one, place) for one in places):
-            return False
-        if kind == "prune" and (before is None or before > millis(record["received_at"]) - KEPT):
-            return False
-        self.removals[place] = (kind, places, before)
-        return True
-
-    def record(self, text):
-        """The record, when it is one and written in the one way; else None."""
-        try:
-            record = parse(text)
-            if not isinstance(record, dict) or canonical(record) != text or record.get("v") != "svc.log/1":
-                return None
-        except NotJson:
-            return None
-        kind = record.get("type")
-        wanted = STEP if kind == "step" else LEAF if isinstance(kind, str) and kind in OTHERS else None
-        if wanted is None or set(record) - {"client_prev_hash"} != wanted:
-            return None
-        if kind != "step" and "client_prev_hash" in record:
-            return None
-        texts = ["org_id", "agent_id", "task_id", "step_type", "timestamp", "api_key_id", "subject_id",
-                 "client_prev_hash"]
-        after, data = record["after"], record["data"]
-        sound = (
-            all(isinstance(record[name], str) for name in texts if name in record)
-            and is_time(record["received_at"])
-            and isinstance(data, dict) and all(map(is_hash, data.values()))
-            and isinstance(after, dict) and set(after) == {"root", "size"}
-            and is_hash(after["root"]) and is_count(after["size"])
-        )
-        if sound and kind == "step":
-            flags = [record["is_external_call"], record["has_write_permission"]]
-            sound = (is_count(record["seq"], 1) and is_count(record["step"], 1)
-                     and all(isinstance(one, bool) for one in flags)
-                     and is_hash(record["policy_set"]) and is_hash(record["evaluation"])
-                     and (record["prev_hash"] == "" or is_hash(record["prev_hash"])))
-        return record if sound else None
-
-    def opened(self, text, record):
-        """The values of a payload, None for one that is gone, False for one that is not what was committed to."""
-        try:
-            payload = parse(text)
-        except NotJson:
-            return False
-        if canonical(payload) != text:
-            return False
-        if payload is None:
-            return None
-        if not isinstance(payload, dict) or set(payload) != {"salts", "values"}:
-            return False
-        salts, values = payload["salts"], payload["values"]
-        committed = dict(record["data"], **({"evaluation": record["evaluation"]} if record["type"] == "step" else {}))
-        if not isinstance(salts, dict) or not isinstance(values, dict):
-            return False
-        if not set(committed) == set(salts) == set(values) or not all(map(is_hash, salts.values())):
-            return False
-        for field, commitment in committed.items():
-            message = "svc.payload/1\0%s\0%s" % (field, canonical(values[field]))
-            if hmac.new(bytes.fromhex(salts[field]), message.encode(), hashlib.sha256).hexdigest() != commitment:
-                return False
-        return values
+        removal = read_removal(record, values, place)
+        if removal is not None:
+            self.removals[place] = removal
+        return removal is not None
 
     def walk(self):
         leaves, nodes = (self.zip.whole(name, MOST["hashes"]) for name in ("leaves.bin", "nodes.bin"))
@@ -445,7 +185,7 @@ class Bundle:
         if hashlib.sha256(b"\0" + line.encode()).digest() != leaf:
             self.codes.append("record_mismatch")
             return
-        record = self.record(line)
+        record = read_record(line)
         if record is None:
             self.codes.append("record_invalid")
             return
@@ -455,7 +195,7 @@ class Bundle:
         if payload is None:
             return
         self.entries[record["type"]] = self.entries.get(record["type"], 0) + 1
-        values = self.opened(payload, record)
+        values = open_payload(payload, record)
         if values is False:
             self.codes.append("payload_mismatch")
         elif values is None:

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of a log, their payloads, and what they say was removed."""
+import hashlib
+import hmac
+from math import inf
+
+from checks import DAY, is_count, is_hash, is_places, is_time, millis
+from jcs import NotJson, canonical, parse
+
+KEPT = 184 * DAY
+ENVELOPE = {"v", "type", "org_id", "received_at", "data", "after"}
+LEAF = ENVELOPE | {"subject_id"}
+STEP = ENVELOPE | {"agent_id", "task_id", "seq", "step", "step_type", "timestamp", "is_external_call",
+                   "has_write_permission", "api_key_id", "policy_set", "evaluation", "prev_hash"}
+OTHERS = {"incident", "event", "erasure", "prune", "key", "report"}
+
+
+def read_record(text):
+    """The record, when it is one and written in the one way; else None."""
+    try:
+        record = parse(text)
+        if not isinstance(record, dict) or canonical(record) != text or record.get("v") != "svc.log/1":
+            return None
+    except NotJson:
+        return None
+    kind = record.get("type")
+    wanted = STEP if kind == "step" else LEAF if isinstance(kind, str) and kind in OTHERS else None
+    if wanted is None or set(record) - {"client_prev_hash"} != wanted:
+        return None
+    if kind != "step" and "client_prev_hash" in record:
+        return None
+    texts = ["org_id", "agent_id", "task_id", "step_type", "timestamp", "api_key_id", "subject_id",
+             "client_prev_hash"]
+    after, data = record["after"], record["data"]
+    sound = (
+        all(isinstance(record[name], str) for name in texts if name in record)
+        and is_time(record["received_at"])
+        and isinstance(data, dict) and all(map(is_hash, data.values()))
+        and isinstance(after, dict) and set(after) == {"root", "size"}
+        and is_hash(after["root"]) and is_count(after["size"])
+    )
+    if sound and kind == "step":
+        flags = [record["is_external_call"], record["has_write_permission"]]
+        sound = (is_count(record["seq"], 1) and is_count(record["step"], 1)
+                 and all(isinstance(one, bool) for one in flags)
+                 and is_hash(record["policy_set"]) and is_hash(record["evaluation"])
+                 and (record["prev_hash"] == "" or is_hash(record["prev_hash"])))
+    return record if sound else None
+
+
+def open_payload(text, record):
+    """The values of a payload, None for one that is gone, False for one that is not what was committed to."""
+    try:
+        payload = parse(text)
+    except NotJson:
+        return False
+    if canonical(payload) != text:
+        return False
+    if payload is None:
+        return None
+    if not isinstance(payload, dict) or set(payload) != {"salts", "values"}:
+        return False
+    salts, values = payload["salts"], payload["values"]
+    committed = dict(record["data"], **({"evaluation": record["evaluation"]} if record["type"] == "step" else {}))
+    if not isinstance(salts, dict) or not isinstance(values, dict):
+        return False
+    if not set(committed) == set(salts) == set(values) or not all(map(is_hash, salts.values())):
+        return False
+    for field, commitment in committed.items():
+        message = "svc.payload/1\0%s\0%s" % (field, canonical(values[field]))
+        if hmac.new(bytes.fromhex(salts[field]), message.encode(), hashlib.sha256).hexdigest() != commitment:
+            return False
+    return values
+
+
+def read_removal(record, values, place):
+    """What an entry says was removed, by its kind, places and the time before which it was received; else None."""
+    kind = record["type"]
+    said = values.get(kind) if kind in ("erasure", "prune") else None
+    if not isinstance(said, dict):
+        return None
+    done = "erased" if kind == "erasure" else "pruned"
+    if not all(isinstance(said.get(name), str) for name in ("id", done + "_by", done + "_at", "legal_basis")):
+        return None
+    places, before = said.get("entries"), inf if kind == "erasure" else millis(said.get("before"))
+    if not isinstance(places, list) or not all(is_places(one, place) for one in places):
+        return None
+    if kind == "prune" and (before is None or before > millis(record["received_at"]) - KEPT):
+        return None
+    return kind, places, before
