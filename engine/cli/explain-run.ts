@@ -1,5 +1,4 @@
 // What `svc explain` does: finds the step, judges it again on its own past, and says what each policy answered.
-import { readFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { Manifest } from '@svc/schemas'
 import { onAgent } from '../manifest/on-agent.js'
@@ -12,6 +11,7 @@ import type { JsonMap, Step } from '../steps.js'
 import type { ExplainOptions } from './explain.js'
 import { asText } from './explain-text.js'
 import { printable } from './printable.js'
+import { readText } from './read-text.js'
 import { CannotUse, recordedTask } from './recorded-task.js'
 
 /** What was found out about one step. */
@@ -42,7 +42,7 @@ export async function runExplain(path: string, options: ExplainOptions, out: Wri
 
 /** The manifest's sound policies; what is wrong with the others is said. */
 function readManifest(path: string, err: Writable): Manifest {
-  const { value, errors } = parseManifest(readFileSync(path, 'utf8'), path)
+  const { value, errors } = parseManifest(readText(path), path)
   for (const { file, line, column, message } of errors)
     err.write(`${printable(`${file}:${line}:${column}: ${message}`)}\n`)
   if (value === null) throw new CannotUse(`\`${path}\` is not a manifest that can be used`)
@@ -56,7 +56,7 @@ function agentIn(steps: readonly Step[]): JsonMap {
 }
 
 function agentAt(path: string): JsonMap {
-  const { value, problems } = readYaml(readFileSync(path, 'utf8'))
+  const { value, problems } = readYaml(readText(path))
   const [problem] = problems
   if (problem !== undefined) throw new CannotUse(`${path}:${problem.line}:${problem.column}: ${problem.message}`)
   if (!isMap(value)) throw new CannotUse(`\`${path}\` does not hold the fields of an agent`)

@@ -42,7 +42,9 @@ export async function postJson<T>(
     if (status === 429) since = Date.now()
     if (Date.now() - since > patience) throw new Error(`${url} does not answer: ${reason}`)
     const wait = Math.max(retry_after, Math.min(5000, 100 * 2 ** attempt))
-    if (wait > silence) process.stderr.write(`${url}: ${reason}; trying again in ${Math.ceil(wait / 1000)} s\n`)
+    const left = Math.ceil((since + patience - Date.now()) / 1000)
+    if (wait > silence)
+      process.stderr.write(`${url}: ${reason}; trying again in ${Math.ceil(wait / 1000)} s, for ${left} s more\n`)
     await new Promise((resolve) => setTimeout(resolve, wait))
   }
 }

@@ -72,6 +72,7 @@ function whatEnded(error: unknown): string {
 /** Begins to log in. */
 export async function beginLogin(url: string): Promise<DeviceCode> {
   const { status, body, code } = await ask(url, '/auth/device/code', {}, null)
+  if (status === 404) throw new Error(`${url} is no svc platform: give the address that its start prints`)
   if (code !== null) throw refusal(status, body)
   return body as DeviceCode
 }

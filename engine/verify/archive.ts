@@ -77,7 +77,7 @@ async function checkedEntries(file: FileHandle): Promise<ZipEntry[]> {
   const isJson = (await bytesAt(file, 0, 1)).toString() === '{'
   const what = isJson
     ? 'the file is JSON: an error was saved instead of a bundle?'
-    : 'the file is no zip, or its end is missing'
+    : 'the file is no zip as bundles are written: its end is missing, or it was unpacked and packed again'
   const notZip = new Unreadable('not_a_bundle', null, what)
   if (size < endSize) throw notZip
   const at = directoryOffset(await bytesAt(file, size - endSize, endSize), size)

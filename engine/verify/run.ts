@@ -1,7 +1,8 @@
 // `svc verify` for a person: reads what it is given, prints the verdict, and says by its exit code what it was.
-import { accessSync, readFileSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { jsonText, printable } from '../cli/printable.js'
+import { readText } from '../cli/read-text.js'
 import { parseTrustPolicy } from '../log/trust.js'
 import { readCheckpoint } from './bundle-parts.js'
 import { verdictText } from './text.js'
@@ -23,7 +24,7 @@ export async function runVerify(
   err: Writable,
 ): Promise<0 | 1 | 2> {
   try {
-    const text = textIn(options.trust)
+    const text = readText(options.trust)
     if (text.startsWith('PK')) throw new Error(`${options.trust} is a zip and no trust policy: are the two swapped?`)
     const { value: policy, errors } = parseTrustPolicy(text)
     if (errors.length > 0) {
@@ -32,8 +33,8 @@ export async function runVerify(
       err.write(lines.map((line) => `${printable(line)}\n`).join(''))
       return 2
     }
-    accessSync(path)
-    const since = options.since === undefined ? null : textIn(options.since)
+    if (statSync(path).isDirectory()) throw new Error(`\`${path}\` is a folder: name a bundle`)
+    const since = options.since === undefined ? null : readText(options.since)
     if (since !== null && readCheckpoint(since) === null)
       throw new Error(`${options.since} is no checkpoint: --since takes the checkpoint.note of an earlier bundle`)
     const verdict = await verifyBundle({ path, policy, since })
@@ -47,12 +48,3 @@ export async function runVerify(
 
 /** What is wrong with a trust policy, as far as anybody reads. */
 const mostErrors = 5
-
-function textIn(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string }
-    throw new Error(code === 'EISDIR' ? `${path} is a folder: name a file` : message)
-  }
-}

@@ -3,7 +3,7 @@
 // svc verify, offline and without dependencies: node svc-verify.mjs --help
 // SPDX-License-Identifier: Apache-2.0
 import { parseArgs } from "node:util";
-import { accessSync, createReadStream, readFileSync } from "node:fs";
+import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createHash, createHmac, createPublicKey, hash, verify } from "node:crypto";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream";
@@ -15,6 +15,23 @@ function printable(text) {
 }
 function jsonText(value) {
 	return JSON.stringify(value, null, 2).replaceAll(/[^\P{Cc}\n]|\p{Bidi_Control}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+// engine/dist/cli/read-text.js
+const troubles = {
+	EISDIR: "is a folder: name a file",
+	ENOENT: "does not exist",
+	ENOTDIR: "does not exist",
+	EACCES: "may not be read"
+};
+function readText(path) {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		const { code = "", message } = error;
+		const trouble = troubles[code];
+		throw Object.assign(new Error(trouble === void 0 ? message : `\`${path}\` ${trouble}`), { code });
+	}
 }
 
 // engine/dist/log/note.js
@@ -1083,7 +1100,7 @@ async function hashOf(chunks) {
 }
 async function checkedEntries(file) {
 	const { size } = await file.stat();
-	const what = (await bytesAt(file, 0, 1)).toString() === "{" ? "the file is JSON: an error was saved instead of a bundle?" : "the file is no zip, or its end is missing";
+	const what = (await bytesAt(file, 0, 1)).toString() === "{" ? "the file is JSON: an error was saved instead of a bundle?" : "the file is no zip as bundles are written: its end is missing, or it was unpacked and packed again";
 	const notZip = new Unreadable("not_a_bundle", null, what);
 	if (size < endSize) throw notZip;
 	const at = directoryOffset(await bytesAt(file, size - endSize, endSize), size);
@@ -1358,8 +1375,10 @@ const ends = {
 	as_signed: "the last entry is the last that was signed for",
 	unproven: "not shown at the end"
 };
-function completeText({ complete: { start, end } }) {
-	return `${starts[start]}; ${ends[end]}`;
+function completeText({ complete: { start, end }, period: { to }, checkpoint }) {
+	const isOver = to === null || (checkpoint?.witnesses ?? []).some(({ time }) => time >= to);
+	const caution = end === "as_signed" && !isOver ? ", and no witness shows that the period was over by then" : "";
+	return `${starts[start]}; ${ends[end]}${caution}`;
 }
 function gone({ erased, pruned }) {
 	return `${erased > 0 ? `, ${erased} erased` : ""}${pruned > 0 ? `, ${pruned} pruned` : ""}`;
@@ -1779,7 +1798,7 @@ async function hashesIn(archive, name) {
 const exitCodes = "Exit codes: 0 everything holds, 1 something does not, 2 usage";
 async function runVerify(path, options, out, err) {
 	try {
-		const text = textIn(options.trust);
+		const text = readText(options.trust);
 		if (text.startsWith("PK")) throw new Error(`${options.trust} is a zip and no trust policy: are the two swapped?`);
 		const { value: policy, errors } = parseTrustPolicy(text);
 		if (errors.length > 0) {
@@ -1788,8 +1807,8 @@ async function runVerify(path, options, out, err) {
 			err.write(lines.map((line) => `${printable(line)}\n`).join(""));
 			return 2;
 		}
-		accessSync(path);
-		const since = options.since === void 0 ? null : textIn(options.since);
+		if (statSync(path).isDirectory()) throw new Error(`\`${path}\` is a folder: name a bundle`);
+		const since = options.since === void 0 ? null : readText(options.since);
 		if (since !== null && readCheckpoint(since) === null) throw new Error(`${options.since} is no checkpoint: --since takes the checkpoint.note of an earlier bundle`);
 		const verdict = await verifyBundle({
 			path,
@@ -1804,14 +1823,6 @@ async function runVerify(path, options, out, err) {
 	}
 }
 const mostErrors = 5;
-function textIn(path) {
-	try {
-		return readFileSync(path, "utf8");
-	} catch (error) {
-		const { code, message } = error;
-		throw new Error(code === "EISDIR" ? `${path} is a folder: name a file` : message);
-	}
-}
 
 // engine/dist/verify/main.js
 const usage = `usage: node svc-verify.mjs BUNDLE --trust FILE [--since FILE] [--json]

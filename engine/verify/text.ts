@@ -66,8 +66,11 @@ const ends = {
   unproven: 'not shown at the end',
 } as const
 
-function completeText({ complete: { start, end } }: BundleVerdict): string {
-  return `${starts[start]}; ${ends[end]}`
+function completeText({ complete: { start, end }, period: { to }, checkpoint }: BundleVerdict): string {
+  // The last signature may be older than the end of the period, and only a witness says when it was made.
+  const isOver = to === null || (checkpoint?.witnesses ?? []).some(({ time }) => time >= to)
+  const caution = end === 'as_signed' && !isOver ? ', and no witness shows that the period was over by then' : ''
+  return `${starts[start]}; ${ends[end]}${caution}`
 }
 
 function gone({ erased, pruned }: BundleVerdict['payloads']): string {

@@ -59,7 +59,7 @@ export async function endOffersOf(scope: Scope, tx: Transaction, now: number, ma
 
 /** What a move that is not possible answers. */
 export function notNow({ state }: Offer, move: string): PlatformError {
-  return new PlatformError('INVALID_TRANSITION', `the offer is \`${state}\`, and cannot be decided by ${move} any more`)
+  return new PlatformError('INVALID_TRANSITION', `the offer is \`${state}\`: it is too late to ${move} it`)
 }
 
 /** Says in the audit trail what became of it. */

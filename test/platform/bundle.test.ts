@@ -72,6 +72,12 @@ describe.each(['pglite', 'postgresql'] as const)('a bundle on %s', (kind) => {
     expect([text.code, text.stderr]).toEqual([0, ''])
     expect(text.stdout).toContain('everything in it holds')
     expect(text.stdout).toContain('206: 200 step, 5 event, 1 incident')
+    expect(text.stdout).toContain('the last entry is the last that was signed for\n')
+    // The key's own name and id, whatever letters the key itself has.
+    expect(text.stdout).toContain(`by ${last.key.slice(0, last.origin.length + 9)}\n`)
+    const open = desk.put('open.zip', await downloadBundle(platform, '?to=2030-01-01T00:00:00Z'))
+    const caution = 'and no witness shows that the period was over by then'
+    expect((await runSvc(['verify', open, '--trust', policy])).stdout).toContain(caution)
     const json = await runSvc(['verify', path, '--trust', policy, '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({ valid: true, tasks: { count: 5 } })
   })
@@ -148,6 +154,7 @@ describe('a file that is no bundle', () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     }
     expect((await runSvc(['verify', bundle])).code).toBe(2)
+    expect((await runSvc(['verify', desk.folder, '--trust', bundle])).stderr).toContain('none of log')
     const good = desk.put('good.policy', `log ${keyOf('a')}\n`)
     for (const [since, message] of [
       [desk.put('since', 'hello\n'), 'is no checkpoint: --since takes the checkpoint.note of an earlier bundle'],
