@@ -32,7 +32,7 @@ export interface Transaction {
 export async function openDatabase(config: Config, remark?: Remark): Promise<Database> {
   if (config.database_url !== null) {
     const knex = connect({ connectionString: config.database_url }, serverConnections, remark)
-    const turns = createTurns(serverConnections / 2)
+    const turns = turnsOn(serverConnections)
     return { knex, kind: 'postgresql', exclusively: exclusion(knex, true), turns, close: () => knex.destroy() }
   }
   return openEmbedded(config.data_dir, remark)
@@ -57,7 +57,7 @@ async function openEmbedded(data_dir: string, remark?: Remark): Promise<Database
       place.remove()
       unlock()
     }
-    const turns = createTurns(embeddedConnections / 2)
+    const turns = turnsOn(embeddedConnections)
     return { knex, kind: 'pglite', exclusively: exclusion(knex, false), turns, close }
   } catch (error) {
     unlock()
@@ -72,6 +72,12 @@ function lockedBy(data_dir: string): () => void {
   } catch (error) {
     throw error instanceof LockTaken ? new PlatformError('CONFLICT', `data directory ${error.message}`) : error
   }
+}
+
+/** Some connections are left for whoever has no organization yet, however many organizations wait for their locks. */
+function turnsOn(connections: number): Turns {
+  const [each, together] = [createTurns(connections / 2), createTurns(Math.floor(connections * 0.6))]
+  return (name, work) => each(name, () => (name === '' ? work() : together('all', work)))
 }
 
 // Connections take turns on the one backend; more than a few only queue inside the socket server.

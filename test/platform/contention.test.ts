@@ -1,6 +1,7 @@
 // What many do at once in one workspace: nobody waits for ever, and nobody elsewhere waits at all.
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { soon } from '../support/log.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { join, type SignedIn, signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
@@ -62,20 +63,32 @@ describe.skipIf(postgres === null)('a workspace on a server', () => {
   })
 
   it('whose log is locked keeps nobody out of another', async () => {
+    const others = [
+      await signedIn(platform, mails, 'two@example.org'),
+      await signedIn(platform, mails, 'three@example.org'),
+    ]
     const holder = new pg.Client(url)
     await holder.connect()
     await holder.query('begin')
-    await holder.query('select 1 from org_log where org_id = $1 for update', [owner.org_id])
+    await holder.query('select 1 from org_log where org_id = any($1) for update', [
+      [owner, ...others].map(({ org_id }) => org_id),
+    ])
     const waiting = Array.from({ length: 8 }, (_, turn) =>
       owner.call('POST', `${path()}/role`, { role: turn % 2 === 0 ? 'auditor' : 'member' }),
     )
-    const isStuck = `select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock'`
-    for (let stuck = 0; stuck === 0; ) stuck = (await holder.query(isStuck)).rows[0].waiting
+    const promoted = others.map((one) => one.call('POST', `/auth/workspaces/${one.org_id}/promote`, { name: 'B' }))
+    const held = others.flatMap((one) =>
+      Array.from({ length: 8 }, () => one.call('POST', '/api/v1/holds', { reason: 'a test' })),
+    )
+    // Asked beside the transaction, in which nothing of this would ever change.
+    const isStuck = `select count(*) from pg_stat_activity where wait_event_type = 'Lock'`
+    await vi.waitFor(() => expect(Number(postgres.psql(url, isStuck))).toBe(6), soon)
     // Answered while the lock is held: it is let go only afterwards.
     const stranger = await signedIn(platform, mails, 'stranger@example.org')
     expect((await stranger.call('GET', '/auth/me')).status).toBe(200)
     await holder.query('rollback')
     await holder.end()
-    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(8).fill(204))
+    expect((await Promise.all([...waiting, ...promoted])).map(({ status }) => status)).toEqual(Array(10).fill(204))
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual(Array(16).fill(201))
   })
 })
