@@ -53,7 +53,7 @@ const makers: Readonly<Record<string, Maker>> = {
       // What a text must not hold cannot be generated, only left out.
       const wanted = new RegExp(pattern, 'u')
       return fc
-        .stringMatching(new RegExp(pattern.replace(/^\^\(\?![^)]*\)/, '^'), 'u'), { size: '-1' })
+        .stringMatching(new RegExp(pattern.replace(/^\^\(\?!(?:[^()]|\([^()]*\))*\)/, '^'), 'u'), { size: '-1' })
         .map((text) => (fits(text) ? text : text.slice(0, most)))
         .filter((text) => wanted.test(text))
     }
