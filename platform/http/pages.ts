@@ -39,7 +39,11 @@ export function showRefusals(error: unknown, request: Request, response: Respons
     return
   }
   for (const [name, value] of Object.entries(known.headers)) response.setHeader(name, value)
-  show(response, errorTable[known.code].status, refusal({ words: `${known.message}.`, again: request.path }))
+  show(
+    response,
+    errorTable[known.code].status,
+    refusal({ words: `${known.message.charAt(0).toUpperCase()}${known.message.slice(1)}.`, again: request.path }),
+  )
 }
 
 export function show(response: Response, status: number, html: string): void {

@@ -102,7 +102,7 @@ describe.skipIf(browser === null)('in a browser', () => {
     await picture('device-sign-in')
     await page.fill('input[name=email]', 'noah@example.org')
     await page.click('button')
-    expect(await page.textContent('main')).toContain('A link is on its way')
+    expect(await page.textContent('main')).toContain('A link comes by mail, if the address is right')
     await page.goto(`${platform.url}/auth/magic-link?token=${await mails.tokenFor('noah@example.org')}`)
     await page.click('button')
     expect(await heading()).toBe('You are signed in')
