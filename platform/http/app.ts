@@ -16,6 +16,7 @@ import { routes } from '../routes/table.js'
 import { type Authentication, createAuthentication, type Principal } from './auth.js'
 import { networkOf, refuseStrangers } from './client.js'
 import { pageStyle } from './page-style.js'
+import { isAtBrowser, refusalPage, show } from './pages.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
 import type { Reply, ReplyFile, Route } from './route.js'
@@ -184,7 +185,7 @@ function toPattern(path: string): RegExp {
 
 function answerError({ logger }: Platform) {
   // Express knows an error handler by its four parameters.
-  return (thrown: unknown, _request: Request, response: Response, _next: NextFunction) => {
+  return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const error = asPlatformError(thrown)
     const request_id = String(response.locals.request_id)
     if (error.code === 'INTERNAL') logger.error({ request_id, err: thrown }, 'unexpected error')
@@ -196,6 +197,7 @@ function answerError({ logger }: Platform) {
     const problem = problemOf(error, request_id)
     response.setHeader('cache-control', 'no-store')
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
-    response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem))
+    if (isAtBrowser(request)) show(response, problem.status, refusalPage(problem, request))
+    else response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem))
   }
 }

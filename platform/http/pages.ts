@@ -1,9 +1,8 @@
 // Pages that need no dashboard: plain HTML without scripts, every value escaped.
-import type { NextFunction, Request, Response } from 'express'
+import type { Problem } from '@svc/schemas'
+import type { Request, Response } from 'express'
 import Handlebars from 'handlebars'
-import { errorTable } from '../errors.js'
 import { styleAddress } from './page-style.js'
-import { asPlatformError } from './problem.js'
 
 export type Page = (values: Readonly<Record<string, unknown>>) => string
 
@@ -28,22 +27,23 @@ ${body}
   )
 }
 
-const refusal = pageOf('This did not work', '<p class="said">{{words}}</p>\n<p><a href="{{again}}">Go back</a></p>')
+const refusal = pageOf(
+  'This did not work',
+  `<p class="said">{{words}}</p>
+{{#if id}}<p><code>{{id}}</code></p>
+{{/if}}<p><a href="{{again}}">Go back</a></p>`,
+)
 
-/** A person gets a page where a program gets a problem; what nobody expected is answered further out, and logged there. */
-export function showRefusals(error: unknown, request: Request, response: Response, next: NextFunction): void {
-  const known = asPlatformError(error)
-  const isPerson = /\btext\/html\b/.test(request.get('accept') ?? '')
-  if (!isPerson || known.code === 'INTERNAL' || response.headersSent) {
-    next(error)
-    return
-  }
-  for (const [name, value] of Object.entries(known.headers)) response.setHeader(name, value)
-  show(
-    response,
-    errorTable[known.code].status,
-    refusal({ words: `${known.message.charAt(0).toUpperCase()}${known.message.slice(1)}.`, again: request.path }),
-  )
+/** Whether a person waits for the answer at a browser, and not a program. */
+export function isAtBrowser(request: Request): boolean {
+  return /\btext\/html\b/.test(request.get('accept') ?? '') && !request.path.startsWith('/api/')
+}
+
+/** What a program is told by a problem. */
+export function refusalPage({ detail, status, request_id }: Problem, { method, path }: Request): string {
+  const words = `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
+  // A form is on the page of its own address; where nothing is there is nothing to go back to.
+  return refusal({ words, id: status >= 500 ? request_id : '', again: method === 'POST' ? path : '/' })
 }
 
 export function show(response: Response, status: number, html: string): void {

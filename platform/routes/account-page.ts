@@ -7,7 +7,7 @@ import { PlatformError } from '../errors.js'
 import { type Authentication, cookies } from '../http/auth.js'
 import { formOf, type Visitor, visitorOf } from '../http/browser.js'
 import { refuseStrangers } from '../http/client.js'
-import { pageOf, show, showRefusals } from '../http/pages.js'
+import { pageOf, show } from '../http/pages.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { expireOffersUnscoped, readOffersToUnscoped } from '../store/members.js'
@@ -70,7 +70,6 @@ export function accountPage(platform: Platform, authentication: Authentication):
       await answer(response, visitor, 409, `${error.message}.`)
     }
   })
-  router.use(showRefusals)
   return router
 }
 

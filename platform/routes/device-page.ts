@@ -5,7 +5,7 @@ import { PlatformError } from '../errors.js'
 import type { Authentication } from '../http/auth.js'
 import { formOf, visitorOf } from '../http/browser.js'
 import { refuseStrangers } from '../http/client.js'
-import { pageOf, show, showRefusals } from '../http/pages.js'
+import { pageOf, show } from '../http/pages.js'
 import type { Platform } from '../platform.js'
 import { askForLink, readForm } from './sign-in-page.js'
 
@@ -62,6 +62,5 @@ export function devicePage(platform: Platform, authentication: Authentication): 
       )
     }
   })
-  router.use(showRefusals)
   return router
 }

@@ -8,7 +8,7 @@ import { PlatformError } from '../errors.js'
 import { cookies } from '../http/auth.js'
 import { formOf } from '../http/browser.js'
 import { isSecure, networkOf, refuseStrangers } from '../http/client.js'
-import { pageOf, show, showRefusals } from '../http/pages.js'
+import { pageOf, show } from '../http/pages.js'
 import { isValid } from '../http/validate.js'
 import { mailboxOf } from '../mail/address.js'
 import type { Platform } from '../platform.js'
@@ -79,7 +79,6 @@ export function signInPage(platform: Platform): Router {
       show(response, 401, refused({ words: isOver }))
     }
   })
-  router.use(showRefusals)
   return router
 }
 

@@ -153,6 +153,16 @@ describe('a sign-in link', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8'])
   })
 
+  it('is looked for in vain on a page', async () => {
+    const look = (accept: string) => fetch(`${platform.url}/nowhere/<b>`, { headers: { accept } })
+    const page = await look('text/html,application/xhtml+xml,*/*;q=0.8')
+    expect([page.status, await page.text()]).toEqual([
+      404,
+      expect.stringContaining('There is nothing at this path: see /docs.'),
+    ])
+    expect((await look('*/*')).headers.get('content-type')).toContain('application/problem+json')
+  })
+
   it('is refused a browser on a page, and says when to come back', async () => {
     now += 20 * minute
     const send = () =>
