@@ -255,7 +255,7 @@ describe('a data directory', () => {
   })
 
   it.each(['no lock', 'a stale lock'])('goes to one of the starts that come together on %s', async (found) => {
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 4; round++) {
       const data_dir = folder()
       const word = join(folder(), 'go')
       if (found === 'a stale lock') writeFileSync(join(data_dir, 'lock'), '999999999 1')
