@@ -1,5 +1,6 @@
 // What a proof bundle is made of (log.md §6): names, the manifest, and the two texts that are signed for it.
 import type { BundleManifest } from '@svc/schemas'
+import { isHash, isMap, isTime } from './checks.js'
 import { parseStrictJson } from './strict-json.js'
 
 /** Files of a bundle, in the order they stand in it. */
@@ -88,12 +89,6 @@ function nests({ entries, records, checkpoint, files }: BundleManifest): boolean
   )
 }
 
-type Map = Readonly<Record<string, unknown>>
-
-function isMap(value: unknown): value is Map {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
@@ -112,20 +107,5 @@ function isFile(value: unknown): boolean {
     isText(value.name) &&
     [value.bytes, value.packed].every(isCount) &&
     [value.sha256, value.packed_sha256].every(isHash)
-  )
-}
-
-/** 64 lower-case hex digits. */
-export function isHash(value: unknown): value is string {
-  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
-}
-
-/** RFC 3339 UTC with milliseconds: as it is hashed, and in the order of time. */
-export function isTime(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&
-    // A day that the month does not have is read as one of the next.
-    new Date(Date.parse(value) || 0).toISOString() === value
   )
 }

@@ -1,17 +1,14 @@
 // One line of a bundle's records and one of its payloads: whether they are what they should be, and what they say.
 import type { LeafRecord, LogRecord } from '@svc/schemas'
-import { isHash, isTime } from './bundle.js'
-import { canonical } from './canonical.js'
 import { type CanonicalReading, readCanonical } from './canonical-text.js'
-import { commitmentOfText } from './record.js'
+import { isHash, isMap, isTime } from './checks.js'
+import { firstUnopened } from './record.js'
 
 export type AnyRecord = LogRecord | LeafRecord
 
 const isText = (value: unknown) => typeof value === 'string'
 const isBoolean = (value: unknown) => typeof value === 'boolean'
 const isOrdinal = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 1
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Members that every record has, and what they are. */
 const envelope = {
@@ -62,16 +59,9 @@ export function openPayload(text: string, record: AnyRecord): CanonicalReading<O
   if (!isMap(value) || Object.keys(value).join() !== 'salts,values') return no('is not salts and values')
   const { salts, values } = value
   if (!isMap(salts) || !isMap(values)) return no('is not salts and values')
-  const committed: Readonly<Record<string, unknown>> =
-    record.type === 'step' ? { ...record.data, evaluation: record.evaluation } : record.data
-  for (const field of new Set([...Object.keys(committed), ...Object.keys(salts), ...Object.keys(values)])) {
-    const salt = salts[field]
-    const opens =
-      [committed, salts, values].every((members) => Object.hasOwn(members, field)) &&
-      isHash(salt) &&
-      commitmentOfText(field, canonical(values[field]), Buffer.from(salt, 'hex')) === committed[field]
-    if (!opens) return no(`: \`${field.slice(0, 80)}\` is not the value that was committed to`)
-  }
+  const committed = record.type === 'step' ? { ...record.data, evaluation: record.evaluation } : record.data
+  const field = firstUnopened(committed, salts, values)
+  if (field !== null) return no(`: \`${field.slice(0, 80)}\` is not the value that was committed to`)
   return { value: values, problem: null }
 }
 

@@ -1,5 +1,6 @@
 // Reading texts that were written in canonical form (RFC 8785): records and payloads as they are stored and handed on.
 import { canonical } from './canonical.js'
+import { isMap } from './checks.js'
 import { maxDepth, parseStrictJson } from './strict-json.js'
 
 export type CanonicalReading<T = unknown> =
@@ -19,11 +20,7 @@ export function readCanonical(text: string): CanonicalReading {
 /** The same for a text that is a JSON object; null for any other. */
 export function canonicalObject(text: string): Readonly<Record<string, unknown>> | null {
   const { value } = readCanonical(text)
-  return isObject(value) ? value : null
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isMap(value) ? value : null
 }
 
 /**

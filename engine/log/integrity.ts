@@ -1,8 +1,7 @@
 // Integrity of one entry and of a task's head: every stored byte is either hashed or follows from what is.
 import type { LogRecord, Verification } from '@svc/schemas'
-import { isHash } from './bundle.js'
 import { canonicalObject, readCanonical } from './canonical-text.js'
-import { commitment, emptyRoot, leafHash, logIdOf } from './record.js'
+import { emptyRoot, firstUnopened, leafHash, logIdOf } from './record.js'
 import {
   occurredAt,
   projections,
@@ -145,15 +144,6 @@ function payloadProblem({ entry, payload, is_erased }: EntryInTask, record: LogR
   const values = canonicalObject(payload.body ?? '')
   if (salts === null) return wrong('salts', 'the salts are not in canonical form')
   if (values === null) return wrong('body', 'the values are not in canonical form')
-  const committed: Readonly<Record<string, unknown>> = { ...record.data, evaluation: record.evaluation }
-  const fields = new Set([...Object.keys(committed), ...Object.keys(salts), ...Object.keys(values)])
-  for (const field of fields) {
-    const salt = salts[field]
-    const opens =
-      [committed, salts, values].every((members) => Object.hasOwn(members, field)) &&
-      isHash(salt) &&
-      commitment(field, values[field], Buffer.from(salt, 'hex')) === committed[field]
-    if (!opens) return wrong(field, `\`${field}\` is not the value that was committed to`)
-  }
-  return null
+  const field = firstUnopened({ ...record.data, evaluation: record.evaluation }, salts, values)
+  return field === null ? null : wrong(field, `\`${field}\` is not the value that was committed to`)
 }

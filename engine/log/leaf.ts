@@ -1,8 +1,7 @@
 // What is in the log besides steps, as whoever has its values can check it (log.md §1).
 import type { LeafRecord } from '@svc/schemas'
-import { isHash } from './bundle.js'
 import { canonicalObject } from './canonical-text.js'
-import { commitment, leafHash } from './record.js'
+import { firstUnopened, leafHash } from './record.js'
 
 /** A leaf that is no step, as stored. `salts` and `body` are null once erased. */
 export interface StoredRecord {
@@ -19,11 +18,5 @@ export function openedLeaf({ record, hash, salts, body }: StoredRecord): Readonl
   const [envelope, keys, values] = [record, salts, body].map(canonicalObject)
   if (!envelope || !keys || !values) return null
   const { data } = envelope as unknown as LeafRecord
-  const fields = Object.keys(data)
-  const opens = fields.every((field) => {
-    const salt = keys[field]
-    const isThere = Object.hasOwn(keys, field) && Object.hasOwn(values, field)
-    return isThere && isHash(salt) && commitment(field, values[field], Buffer.from(salt, 'hex')) === data[field]
-  })
-  return opens && fields.length === Object.keys(values).length ? values : null
+  return firstUnopened(data, keys, values) === null ? values : null
 }

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { LeafRecord, LogRecord } from '@svc/schemas'
 import { canonicalType, type Step } from '../steps.js'
 import { canonical } from './canonical.js'
+import { isHash } from './checks.js'
 import { hmacOfText } from './hmac.js'
 
 /** Fields that enter the record as commitments only, so that they can be erased and the chain stays whole. */
@@ -28,6 +29,22 @@ export function commitment(field: string, value: unknown, salt: Uint8Array): str
 /** The same for a value whose canonical text is at hand. */
 export function commitmentOfText(field: string, text: string, salt: Uint8Array): string {
   return hmacOfText(salt, `svc.payload/1\0${field}\0${text}`)
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** The first field whose value is not what was committed to, or that is not in all three; null when everything opens. */
+export function firstUnopened(committed: Members, salts: Members, values: Members): string | null {
+  const all = [committed, salts, values]
+  for (const field of new Set(all.flatMap((members) => Object.keys(members)))) {
+    const salt = salts[field]
+    const opens =
+      all.every((members) => Object.hasOwn(members, field)) &&
+      isHash(salt) &&
+      commitment(field, values[field], Buffer.from(salt, 'hex')) === committed[field]
+    if (!opens) return field
+  }
+  return null
 }
 
 /** The hashed bytes of a record, as text. */

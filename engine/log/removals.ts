@@ -1,6 +1,6 @@
 // What the log itself says has been taken out of it, by whom and why: erasures of values, and pruning of old entries.
 import type { BundleVerdict } from '@svc/schemas'
-import { isTime } from './bundle.js'
+import { isTime } from './checks.js'
 
 /** First and last place of entries that stand side by side. */
 export type Places = readonly [first: number, last: number]

@@ -5,13 +5,13 @@ import {
   type BundledAuthority,
   type BundledCheckpoint,
   bundleFiles,
-  isHash,
   manifestStatement,
   parseBundleManifest,
 } from '../log/bundle.js'
 import type { Report } from '../log/bundle-walk.js'
 import { openPayload, readRecord } from '../log/bundled-record.js'
 import { readCanonical } from '../log/canonical-text.js'
+import { isHash } from '../log/checks.js'
 import { verifyConsistency, verifyInclusion } from '../log/merkle.js'
 import { type Checkpoint, type Note, parseCheckpoint, parseNote, parseVerifier, verifySignature } from '../log/note.js'
 import { leafHash } from '../log/record.js'

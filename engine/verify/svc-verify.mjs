@@ -214,6 +214,17 @@ function witnessesOf(note, { witnesses }) {
 	});
 }
 
+// engine/dist/log/checks.js
+function isHash(value) {
+	return typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
+}
+function isTime(value) {
+	return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) && new Date(Date.parse(value) || 0).toISOString() === value;
+}
+function isMap(value) {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 // engine/dist/log/json-fault.js
 const space = /[ \t\n\r]*/y;
 const letters = /[^"\\\u0000-\u001f]+/y;
@@ -432,13 +443,13 @@ function manifestStatement(origin, manifest_sha256) {
 function parseBundleManifest(text) {
 	const reading = parseStrictJson(text);
 	const value = reading.problem === null ? reading.value : null;
-	if (!isMap$1(value) || value.v !== "svc.bundle/1") return null;
+	if (!isMap(value) || value.v !== "svc.bundle/1") return null;
 	const { origin, org_id, made_at, period, entries, records, checkpoint, keys, files } = value;
 	if (!([
 		origin,
 		org_id,
 		made_at
-	].every(isText$1) && isMap$1(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && (period.from === null || period.to === null || String(period.from) <= String(period.to)) && [entries, records].every(isRange) && isMap$1(checkpoint) && isCount$1(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
+	].every(isText$1) && isMap(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && (period.from === null || period.to === null || String(period.from) <= String(period.to)) && [entries, records].every(isRange) && isMap(checkpoint) && isCount$1(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
 	const manifest = value;
 	return nests(manifest) ? manifest : null;
 }
@@ -448,9 +459,6 @@ function nests({ entries, records, checkpoint, files }) {
 	const names = files.map(({ name }) => name);
 	return entries.first <= entries.end && [0, 1].includes(before) && [0, 1].includes(after) && records.end <= checkpoint.size && JSON.stringify(names) === JSON.stringify(listedFiles);
 }
-function isMap$1(value) {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 function isText$1(value) {
 	return typeof value === "string" && value !== "";
 }
@@ -458,16 +466,10 @@ function isCount$1(value) {
 	return Number.isSafeInteger(value) && value >= 0;
 }
 function isRange(value) {
-	return isMap$1(value) && isCount$1(value.first) && isCount$1(value.end);
+	return isMap(value) && isCount$1(value.first) && isCount$1(value.end);
 }
 function isFile(value) {
-	return isMap$1(value) && isText$1(value.name) && [value.bytes, value.packed].every(isCount$1) && [value.sha256, value.packed_sha256].every(isHash);
-}
-function isHash(value) {
-	return typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
-}
-function isTime(value) {
-	return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) && new Date(Date.parse(value) || 0).toISOString() === value;
+	return isMap(value) && isText$1(value.name) && [value.bytes, value.packed].every(isCount$1) && [value.sha256, value.packed_sha256].every(isHash);
 }
 
 // engine/dist/log/canonical.js
@@ -596,8 +598,23 @@ function hmacOfText(key, text) {
 
 // engine/dist/log/record.js
 const emptyRoot = hash("sha256", "");
+function commitment(field, value, salt) {
+	return commitmentOfText(field, canonical(value), salt);
+}
 function commitmentOfText(field, text, salt) {
 	return hmacOfText(salt, `svc.payload/1\0${field}\0${text}`);
+}
+function firstUnopened(committed, salts, values) {
+	const all = [
+		committed,
+		salts,
+		values
+	];
+	for (const field of new Set(all.flatMap((members) => Object.keys(members)))) {
+		const salt = salts[field];
+		if (!(all.every((members) => Object.hasOwn(members, field)) && isHash(salt) && commitment(field, values[field], Buffer.from(salt, "hex")) === committed[field])) return field;
+	}
+	return null;
 }
 function leafHash(record_text) {
 	return hash("sha256", `\0${record_text}`);
@@ -607,7 +624,6 @@ function leafHash(record_text) {
 const isText = (value) => typeof value === "string";
 const isBoolean = (value) => typeof value === "boolean";
 const isOrdinal = (value) => Number.isSafeInteger(value) && value >= 1;
-const isMap = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const envelope = {
 	v: (value) => value === "svc.log/1",
 	type: isText,
@@ -673,18 +689,8 @@ function openPayload(text, record) {
 		...record.data,
 		evaluation: record.evaluation
 	} : record.data;
-	for (const field of /* @__PURE__ */ new Set([
-		...Object.keys(committed),
-		...Object.keys(salts),
-		...Object.keys(values)
-	])) {
-		const salt = salts[field];
-		if (!([
-			committed,
-			salts,
-			values
-		].every((members) => Object.hasOwn(members, field)) && isHash(salt) && commitmentOfText(field, canonical(values[field]), Buffer.from(salt, "hex")) === committed[field])) return no(`: \`${field.slice(0, 80)}\` is not the value that was committed to`);
-	}
+	const field = firstUnopened(committed, salts, values);
+	if (field !== null) return no(`: \`${field.slice(0, 80)}\` is not the value that was committed to`);
 	return {
 		value: values,
 		problem: null
@@ -1700,14 +1706,13 @@ async function judged(path, policy, since, report) {
 		await checkFiles(archive, manifest);
 		const checkpoint = await trustedCheckpoint(archive, manifest, policy, report);
 		const { checkpoints, unsigned_logs } = await soundCheckpoints(archive, manifest, policy, report);
-		const broken = since === null ? null : checkSince(since, manifest, checkpoints, policy);
-		if (broken !== null) report(broken[0], "since", broken[1]);
-		const kept = since === null || broken !== null ? null : readCheckpoint(since)?.checkpoint.size ?? null;
+		const grew = since === null ? null : checkSince(since, manifest, checkpoints, policy);
+		if (Array.isArray(grew)) report(grew[0], "since", grew[1]);
 		const walked = await walk(archive, manifest, checkpoints, report);
 		const { origin: log, period } = manifest;
 		return {
 			log,
-			since: kept,
+			since: typeof grew === "number" ? grew : null,
 			period,
 			checkpoint,
 			...walked,
@@ -1748,7 +1753,7 @@ function checkSince(text, { origin, checkpoint }, checkpoints, policy) {
 	if (size > checkpoint.size) return ["log_shrank", `the log had ${size} entries when it was kept`];
 	const known = size === checkpoint.size ? checkpoint : checkpoints.find((one) => one.size === size);
 	if (known === void 0) return ["since_unproven", `the bundle does not reach back: ask for one with since=${size}`];
-	if (known.root === Buffer.from(root).toString("hex")) return null;
+	if (known.root === Buffer.from(root).toString("hex")) return size;
 	return ["fork", `the log of ${size} entries was another when it was kept: two pasts have been signed for`];
 }
 async function walk(archive, manifest, checkpoints, report) {

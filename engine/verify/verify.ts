@@ -74,12 +74,11 @@ async function judged(path: string, policy: TrustPolicy, since: string | null, r
     await checkFiles(archive, manifest)
     const checkpoint = await trustedCheckpoint(archive, manifest, policy, report)
     const { checkpoints, unsigned_logs } = await soundCheckpoints(archive, manifest, policy, report)
-    const broken = since === null ? null : checkSince(since, manifest, checkpoints, policy)
-    if (broken !== null) report(broken[0], 'since', broken[1])
-    const kept = since === null || broken !== null ? null : (readCheckpoint(since)?.checkpoint.size ?? null)
+    const grew = since === null ? null : checkSince(since, manifest, checkpoints, policy)
+    if (Array.isArray(grew)) report(grew[0], 'since', grew[1])
     const walked = await walk(archive, manifest, checkpoints, report)
     const { origin: log, period } = manifest
-    return { log, since: kept, period, checkpoint, ...walked, unsigned_logs }
+    return { log, since: typeof grew === 'number' ? grew : null, period, checkpoint, ...walked, unsigned_logs }
   } finally {
     await archive.close()
   }
@@ -109,13 +108,13 @@ async function trustedCheckpoint(archive: Archive, manifest: BundleManifest, pol
   return { ...checkpoint, key: formatVerifier(key), witnesses, quorum: quorum?.name ?? null }
 }
 
-/** Whether the log grew out of a checkpoint that was kept. */
+/** How large the log was when a checkpoint was kept that it grew out of; else what is wrong with saying so. */
 function checkSince(
   text: string,
   { origin, checkpoint }: BundleManifest,
   checkpoints: readonly BundledCheckpoint[],
   policy: TrustPolicy,
-): readonly [code: string, message: string] | null {
+): number | [code: string, message: string] {
   const kept = readCheckpoint(text)
   if (kept === null || signedByLog(kept.note, kept.checkpoint.origin, policy) === null)
     return ['since_untrusted', 'the checkpoint that was kept is not signed by a key that is trusted for its log']
@@ -124,7 +123,7 @@ function checkSince(
   if (size > checkpoint.size) return ['log_shrank', `the log had ${size} entries when it was kept`]
   const known = size === checkpoint.size ? checkpoint : checkpoints.find((one) => one.size === size)
   if (known === undefined) return ['since_unproven', `the bundle does not reach back: ask for one with since=${size}`]
-  if (known.root === Buffer.from(root).toString('hex')) return null
+  if (known.root === Buffer.from(root).toString('hex')) return size
   return ['fork', `the log of ${size} entries was another when it was kept: two pasts have been signed for`]
 }
 
