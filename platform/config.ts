@@ -66,11 +66,13 @@ export interface ConfigReading {
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
+const publicAddress = { test: (text: string) => /^https?:\/\/[^/\s]+\/?$/i.test(text) && URL.canParse(text) }
+
 /** Reads the configuration from environment variables; never throws. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigReading {
   const errors: string[] = []
   const said = (name: string) => (env[name] === undefined || env[name] === '' ? null : env[name])
-  const checked = (name: string, pattern: RegExp, wanted: string) => {
+  const checked = (name: string, pattern: Pick<RegExp, 'test'>, wanted: string) => {
     const value = said(name)
     if (value === null || pattern.test(value)) return value
     errors.push(`${name} is not ${wanted}`)
@@ -84,13 +86,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     errors.push(`${name} is not a whole number from 0 to ${max}`)
     return fallback
   }
-  /** As browsers write it: in lower case, without the port that goes without saying. */
-  const origin = (name: string) => {
-    const value = checked(name, /^https?:\/\/[^/\s]+\/?$/i, 'an address without a path')
-    if (value === null || URL.canParse(value)) return value === null ? null : new URL(value).origin
-    errors.push(`${name} is not an address without a path`)
-    return null
-  }
   const words = (name: string) => (said(name) ?? '').split(/\s+/).filter((text) => text !== '')
   const networks = (name: string) =>
     words(name).filter((text) => {
@@ -101,6 +96,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const log_level = said('SVC_LOG_LEVEL') ?? 'info'
   if (!logLevels.includes(log_level)) errors.push(`SVC_LOG_LEVEL is not one of ${logLevels.join(', ')}`)
   const data_dir = resolve(said('SVC_DATA_DIR') ?? 'data')
+  const public_url = checked('SVC_PUBLIC_URL', publicAddress, 'an address without a path')
   const value: Config = {
     data_dir,
     database_url: checked('SVC_DATABASE_URL', /^postgres(ql)?:\/\//, 'a postgres:// URL'),
@@ -115,7 +111,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
     policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),
     encryption_key: said('SVC_ENCRYPTION_KEY'),
-    public_url: origin('SVC_PUBLIC_URL'),
+    // As browsers write it: in lower case, without the port that goes without saying.
+    public_url: public_url === null ? null : new URL(public_url).origin,
     trusted_proxies: networks('SVC_TRUSTED_PROXIES'),
     private_targets: said('SVC_ALLOW_PRIVATE_TARGETS') === '1' ? 'all' : networks('SVC_ALLOW_PRIVATE_TARGETS'),
     smtp_url: checked('SVC_SMTP_URL', /^smtps?:\/\/\S+$/, 'an smtp:// or smtps:// URL'),

@@ -8,6 +8,7 @@ import type { Config, RateLimits } from './config.js'
 import { type Credentials, localCredentials } from './credentials.js'
 import { PlatformError } from './errors.js'
 import { createApp } from './http/app.js'
+import { isOver } from './http/auth.js'
 import { createLimit } from './http/limits.js'
 import type { CommitParts } from './ingest/commit.js'
 import { createHistories } from './ingest/histories.js'
@@ -43,8 +44,7 @@ export interface RunningPlatform {
   readonly listener: Server
   readonly credentials: Credentials
   readonly database: 'pglite' | 'postgresql'
-  /** Signs the owner of the first workspace in, once, within 15 minutes; the listener must be listening. */
-  /** A sign-in link for whoever is to own the first workspace; null once they are not in it any more. */
+  /** A sign-in link for whoever is to own the first workspace, once it listens; null when they are not in it any more. */
   readonly ownerLink: () => Promise<string | null>
   /** Whether the key that was made at the first start still opens anything. */
   readonly isFirstKeyGood: () => Promise<boolean>
@@ -146,7 +146,7 @@ export async function createPlatform(
     }
     const isFirstKeyGood = async () => {
       const found = await withUnscopedTransaction(db, (tx) => findKeyUnscoped(tx, keyHash(credentials.api_key)))
-      return found !== null && found.revoked_at === null
+      return found !== null && !isOver(found, clock())
     }
     return { listener, credentials, database: db.kind, ownerLink, isFirstKeyGood, close }
   } catch (error) {

@@ -53,7 +53,7 @@ export async function download({ url, access_token }: SavedSession, path: string
   if (!response.ok || response.body === null) throw refusal(response.status, parsed(url, await response.text()))
   const draft = `${file}.part`
   try {
-    // Opened before anything is fetched, so that whatever ends it finds the file there to be removed.
+    // Opened before the content is read, so that whatever ends it finds the file there to be removed.
     const opened = await open(draft, 'w', 0o600)
     await pipeline(response.body, opened.createWriteStream()).finally(() => opened.close().catch(() => undefined))
     renameSync(draft, file)

@@ -11,6 +11,7 @@ import {
   lockMembership,
   lockOffer,
   lockOwner,
+  type Membership,
   revokeOffersTo,
   setRole,
   workspaceKind,
@@ -37,12 +38,12 @@ export async function decideOffer(
   const scope = scopeOf(known.org_id, { kind: 'person', id: person.person_id })
   return withTransaction(db, scope, async (tx) => {
     await workspaceKind(scope, tx)
-    if ((await lockMembership(scope, tx, person.person_id))?.is_suspended)
-      throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
+    const member = await lockMembership(scope, tx, person.person_id)
+    if (member?.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
     const offer = await moveOffer(scope, tx, now, id, move)
     if (move === 'accept') {
       await refuseStale(scope, tx, offer)
-      await fulfil(scope, tx, now, offer, person)
+      await fulfil(scope, tx, now, offer, person, member)
     }
     return (await lockOffer(scope, tx, id)) as Offer
   })
@@ -61,15 +62,14 @@ async function fulfil(
   now: number,
   { kind, role }: Offer,
   { person_id, email }: Addressee,
+  member: Membership | null,
 ): Promise<void> {
-  const member = await lockMembership(scope, tx, person_id)
   if (kind === 'invitation') {
     if (member !== null) throw new PlatformError('CONFLICT', 'you are a member already')
     await insertMember(scope, tx, now, person_id, role)
     return joined(scope, tx, now, person_id, role)
   }
-  if (member === null || member.is_suspended)
-    throw new PlatformError('CONFLICT', 'whoever accepts this must be a member')
+  if (member === null) throw new PlatformError('CONFLICT', 'whoever accepts this must be a member')
   if (member.role === 'owner') throw new PlatformError('CONFLICT', 'the owner stays the owner until somebody else is')
   if (kind === 'successor') return
   if (kind === 'handover') await handOver(scope, tx, now, { person_id, email })

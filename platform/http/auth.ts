@@ -131,7 +131,8 @@ export function createAuthentication(platform: Platform): Authentication {
   return { authenticate }
 }
 
-function isOver({ revoked_at, expires_at }: KeyRow, now: number): boolean {
+/** Whether a key opens nothing any more; `now` is ms since 1970. */
+export function isOver({ revoked_at, expires_at }: KeyRow, now: number): boolean {
   return revoked_at !== null || (expires_at !== null && Date.parse(expires_at) <= now)
 }
 

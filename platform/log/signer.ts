@@ -62,6 +62,11 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
     const along = retiring.filter(({ until }) => until > clock()).map((key) => Buffer.from(key.seed, 'hex'))
     return [seed, ...along].map((own) => signerOf(origin, 'note', own))
   }
+  /** Of every key that is or was the log's. */
+  const everySeed = () => {
+    const { seed, retiring } = signingKeysIn(folder)
+    return [seed, ...retiring.map((key) => Buffer.from(key.seed, 'hex'))]
+  }
   const signed = (origin: string, text: string) =>
     formatNote({ text, signatures: signers(origin).map((signer) => signText(text, signer)) })
   const statePath = (origin: string) => join(folder, 'signed', `${encodeURIComponent(origin)}.json`)
@@ -69,17 +74,9 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
   const incarnationPath = (org_id: string) => join(folder, 'incarnations', org_id)
   return {
     public_key: publicKeyOf(signingKeysIn(folder).seed),
-    knows: (public_key) => {
-      const { seed, retiring } = signingKeysIn(folder)
-      const seeds = [seed, ...retiring.map((key) => Buffer.from(key.seed, 'hex'))]
-      return seeds.some((own) => publicKeyOf(own) === public_key)
-    },
+    knows: (public_key) => everySeed().some((own) => publicKeyOf(own) === public_key),
     verifierOf: (origin) => formatVerifier(signerOf(origin, 'note', signingKeysIn(folder).seed).verifier),
-    everyVerifierOf: (origin) => {
-      const { seed, retiring } = signingKeysIn(folder)
-      const seeds = [seed, ...retiring.map((key) => Buffer.from(key.seed, 'hex'))]
-      return seeds.map((own) => formatVerifier(signerOf(origin, 'note', own).verifier))
-    },
+    everyVerifierOf: (origin) => everySeed().map((own) => formatVerifier(signerOf(origin, 'note', own).verifier)),
     last,
     incarnationOf: (org_id) => incarnationIn(incarnationPath(org_id)),
     begin: (org_id, incarnation) => replaceFile(incarnationPath(org_id), `${incarnation}\n`),

@@ -229,11 +229,12 @@ function transactionOn(connection: pg.Client): Transaction {
 /** How long one may wait for another of the same organization before it is told to come back, ms. */
 const longestLock = 20_000
 
-const unscoped = `begin; set local lock_timeout = '${longestLock}ms'`
+const patient = `set local lock_timeout = '${longestLock}ms'`
+const unscoped = `begin; ${patient}`
 
 /** INVARIANT (isolation): until the transaction ends, the database shows and takes rows of this organization only. */
 function asTenant({ org_id }: Scope): string {
-  return `set local role svc_app; set local lock_timeout = '${longestLock}ms'; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`
+  return `set local role svc_app; ${patient}; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`
 }
 
 function checkedOrg(org_id: string): string {
