@@ -138,8 +138,7 @@ describe('the platform', () => {
     const doors: Readonly<Record<string, readonly string[]>> = {
       knex: ['platform/store', 'platform/migrations'],
       pg: ['platform/store'],
-      '@electric-sql/pglite': ['platform/store/db.ts'],
-      '@electric-sql/pglite-socket': ['platform/store/db.ts'],
+      '@electric-sql/pglite': ['platform/store/embedded.ts'],
       express: ['platform/http', 'platform/routes'],
       helmet: ['platform/http/app.ts'],
       undici: ['platform/outgoing/outgoing.ts'],

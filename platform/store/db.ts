@@ -1,12 +1,11 @@
 // The database: a PostgreSQL server, or the same dialect embedded in this process. The driver is the same for both.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { LockTaken, takeLock } from '@svc/engine'
+import { setTimeout } from 'node:timers/promises'
 import knexModule, { type Knex } from 'knex'
 import pg from 'pg'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
+import { startEmbedded } from './embedded.js'
+import { newDatabasePath } from './new-database.js'
 import type { Scope } from './scope.js'
 import { createTurns, type Turns } from './turns.js'
 
@@ -28,50 +27,50 @@ export interface Transaction {
   readonly query: <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<Row[]>
 }
 
-/** Opens the database the configuration names. Throws CONFLICT when the data directory is in use. */
-export async function openDatabase(config: Config, remark?: Remark): Promise<Database> {
+/**
+ * Opens the database the configuration names. An embedded one that is not there yet begins as a copy of `new_database`;
+ * null makes it from nothing. Throws CONFLICT when the data directory is in use.
+ */
+export async function openDatabase(
+  config: Config,
+  remark?: Remark,
+  new_database: string | null = newDatabasePath(),
+): Promise<Database> {
   if (config.database_url !== null) {
     const knex = connect({ connectionString: config.database_url }, serverConnections, remark)
     const turns = turnsOn(serverConnections)
     return { knex, kind: 'postgresql', exclusively: exclusion(knex, true), turns, close: () => knex.destroy() }
   }
-  return openEmbedded(config.data_dir, remark)
+  return openEmbedded(config.data_dir, new_database, remark)
 }
 
-/** PGlite behind a private unix socket: only this user's processes can reach the directory it stands in. */
-async function openEmbedded(data_dir: string, remark?: Remark): Promise<Database> {
-  const unlock = lockedBy(data_dir)
-  try {
-    const { PGlite } = await import('@electric-sql/pglite')
-    const { PGLiteSocketServer } = await import('@electric-sql/pglite-socket')
-    const pglite = await PGlite.create({ dataDir: join(data_dir, 'pg') })
-    const place = socketPlace(data_dir)
-    const server = new PGLiteSocketServer({ db: pglite, maxConnections: embeddedConnections, ...place.server })
-    await server.start()
-    const port = 'port' in place.client ? place.client.port : Number(String(server.getServerConn()).split(':').at(-1))
-    const knex = connect({ ...place.client, port, user: 'postgres', database: 'postgres' }, embeddedConnections, remark)
-    const close = async () => {
-      await knex.destroy()
-      await server.stop()
-      await pglite.close()
-      place.remove()
-      unlock()
-    }
-    const turns = turnsOn(embeddedConnections)
-    return { knex, kind: 'pglite', exclusively: exclusion(knex, false), turns, close }
-  } catch (error) {
-    unlock()
-    throw error
+/** The same driver on a database in this process. */
+async function openEmbedded(
+  data_dir: string,
+  new_database: string | null,
+  remark: Remark = nothing,
+): Promise<Database> {
+  const embedded = await startEmbedded(data_dir, new_database, remark)
+  const connection = {
+    stream: embedded.connect,
+    query_timeout: answerTimeoutMs,
+    user: 'postgres',
+    database: 'postgres',
   }
+  const knex = connect(connection as Knex.PgConnectionConfig, embeddedConnections, remark)
+  const close = async () => {
+    // A connection that is not given back does not keep the process alive.
+    await settledWithin(knex.destroy(), closeTimeoutMs)
+    await embedded.close()
+  }
+  const turns = turnsOn(embeddedConnections)
+  return { knex, kind: 'pglite', exclusively: exclusion(knex, false), turns, close }
 }
 
-/** The embedded database would let a second process in silently, and be corrupted. */
-function lockedBy(data_dir: string): () => void {
-  try {
-    return takeLock(data_dir, 'set SVC_DATA_DIR')
-  } catch (error) {
-    throw error instanceof LockTaken ? new PlatformError('CONFLICT', `data directory ${error.message}`) : error
-  }
+async function settledWithin(work: Promise<void>, ms: number): Promise<void> {
+  const timer = new AbortController()
+  await Promise.race([work, setTimeout(ms, undefined, { signal: timer.signal, ref: false })])
+  timer.abort()
 }
 
 /** Some connections are left for whoever has no organization yet, however many organizations wait for their locks. */
@@ -80,35 +79,13 @@ function turnsOn(connections: number): Turns {
   return (name, work) => each(name, () => (name === '' ? work() : together('all', work)))
 }
 
-// Connections take turns on the one backend; more than a few only queue inside the socket server.
+// More than a few connections only wait for the one session.
 const embeddedConnections = 4
 const serverConnections = 10
 
-/**
- * A unix socket in a directory that only this user can enter: beside the data, or in the temporary folder where that
- * path would be too long for a socket (107 bytes). Windows has neither, so there it is a loopback port.
- */
-function socketPlace(data_dir: string) {
-  const loopback = { server: { host: '127.0.0.1', port: 0 }, client: { host: '127.0.0.1' }, remove: nothing }
-  if (process.platform === 'win32') return loopback
-  const directory = socketDirectory(join(data_dir, 'socket'))
-  const server = { path: join(directory, socketName) }
-  return {
-    server,
-    client: { host: directory, port: 5432 },
-    remove: () => rmSync(directory, { recursive: true, force: true }),
-  }
-}
-
-const socketName = '.s.PGSQL.5432'
-
-function socketDirectory(wanted: string): string {
-  if (Buffer.byteLength(join(wanted, socketName)) > 100) return mkdtempSync(join(tmpdir(), 'svc-'))
-  rmSync(wanted, { recursive: true, force: true })
-  mkdirSync(wanted, { recursive: true, mode: 0o700 })
-  chmodSync(wanted, 0o700)
-  return wanted
-}
+/** Longer than a connection waits for the session: an answer that takes more is lost, and so is the connection. */
+const answerTimeoutMs = 60_000
+const closeTimeoutMs = 3000
 
 function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number, remark: Remark = nothing): Knex {
   const types = new pg.TypeOverrides()
@@ -196,11 +173,9 @@ export function withUnscopedTransactionOf<T>(
 }
 
 async function inTransaction<T>(db: Database, begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const { client } = db.knex
-  const connection = (await client.acquireConnection().catch(throwAway)) as pg.Client
+  const connection = await begun(db, begin)
   let broken = false
   try {
-    await connection.query(begin)
     const result = await work(transactionOn(connection))
     const { command } = await connection.query('commit')
     // PostgreSQL answers a commit after a failed statement with a rollback, and calls neither an error.
@@ -214,9 +189,31 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
       })
     throw broken ? away(error) : error
   } finally {
-    if (broken) Object.assign(connection, { __knex__disposed: 'connection lost' })
-    await client.releaseConnection(connection)
+    await giveBack(db, connection, broken)
   }
+}
+
+/**
+ * A connection with its transaction begun. Connections that were lost while they waited in the pool are let go and the
+ * next one is tried: nothing has been done on them. A new one that fails means that the database is away.
+ */
+async function begun(db: Database, begin: string): Promise<pg.Client> {
+  for (let attempt = 0; ; attempt++) {
+    const connection = (await db.knex.client.acquireConnection().catch(throwAway)) as pg.Client
+    try {
+      await connection.query(begin)
+      return connection
+    } catch (error) {
+      const isLost = isAway(error)
+      await giveBack(db, connection, isLost)
+      if (!isLost || attempt >= serverConnections) throw isLost ? away(error) : error
+    }
+  }
+}
+
+async function giveBack({ knex }: Database, connection: pg.Client, broken: boolean): Promise<void> {
+  if (broken) Object.assign(connection, { __knex__disposed: 'connection lost' })
+  await knex.client.releaseConnection(connection)
 }
 
 function transactionOn(connection: pg.Client): Transaction {
@@ -255,5 +252,7 @@ function isAway(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string }
   if (/^(08|53|57P0|55P03|40P01|40001)/.test(code ?? '')) return true
   if (/^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(code ?? '')) return true
-  return /Connection terminated|connection error|not queryable|timeout acquiring a connection/i.test(message ?? '')
+  return /Connection terminated|connection error|not queryable|timeout acquiring a connection|query read timeout/i.test(
+    message ?? '',
+  )
 }
