@@ -1,5 +1,7 @@
 // Starting the platform for a person: what to do next is on the screen.
+import { existsSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import {
   type Config,
@@ -10,6 +12,7 @@ import {
   type RunningPlatform,
   readConfig,
 } from './index.js'
+import { version } from './version.js'
 
 /** Runs until told to stop; returns the exit code. */
 export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable): Promise<number> {
@@ -18,6 +21,7 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
     err.write(`svc-platform cannot start:\n${errors.map((line) => `  ${line}\n`).join('')}`)
     return 1
   }
+  out.write(`svc platform ${version}: ${opening(config)}\n`)
   try {
     const platform = await createPlatform(config, Date.now, (text) => out.write(`${text}\n`))
     await listen(platform, config).catch(async (error) => {
@@ -34,6 +38,13 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
     err.write(`svc-platform cannot start: ${explain(error, config)}\n`)
     return 1
   }
+}
+
+/** What takes the first seconds of a start. */
+function opening({ database_url, data_dir }: Config): string {
+  if (database_url !== null) return `connecting to the database at ${new URL(database_url).host}`
+  const folder = join(data_dir, 'pg')
+  return existsSync(folder) ? `opening the database in ${folder}` : `first start: making a database in ${folder}`
 }
 
 function listen({ listener }: RunningPlatform, config: Config): Promise<void> {

@@ -1,4 +1,5 @@
-// Builds after `npm ci`; an install without dev dependencies has no compiler and needs none: packages ship dist.
+// Builds after `npm ci` and before each start; an install without dev dependencies has no compiler and needs none:
+// packages ship dist.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -6,4 +7,8 @@ import { fileURLToPath } from 'node:url'
 const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
 if (existsSync(tsc)) {
   process.exitCode = spawnSync(process.execPath, [tsc, '--build'], { stdio: 'inherit' }).status ?? 1
+  if (process.exitCode === 0) {
+    const { makeNewDatabase } = await import('./new-database.js')
+    await makeNewDatabase()
+  }
 }

@@ -1,0 +1,41 @@
+// The embedded database that a first start copies: its tables made by the migrations of this build.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const dist = fileURLToPath(new URL('../platform/dist/', import.meta.url))
+const made = `${dist}new-database`
+
+/** Makes it when it is missing, or was made by other migrations or another database engine. */
+export async function makeNewDatabase() {
+  const contents = contentsOf()
+  const stamp = `${made}.sha256`
+  if (existsSync(made) && existsSync(stamp) && readFileSync(stamp, 'utf8') === contents) return
+  console.log('svc: making the embedded database that first starts copy (once a build, about ten seconds)')
+  const { openDatabase } = await import('../platform/dist/store/db.js')
+  const { migrate } = await import('../platform/dist/migrations/index.js')
+  const { readConfig } = await import('../platform/dist/config.js')
+  const draft = mkdtempSync(`${dist}draft-`)
+  try {
+    const db = await openDatabase(readConfig({ SVC_DATA_DIR: draft }).value, undefined, null)
+    await migrate(db)
+    await db.knex.raw('checkpoint')
+    await db.close()
+    rmSync(made, { recursive: true, force: true })
+    renameSync(`${draft}/pg`, made)
+    writeFileSync(stamp, contents)
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+function contentsOf() {
+  const hash = createHash('sha256')
+  const pglite = new URL('../package.json', import.meta.resolve('@electric-sql/pglite'))
+  hash.update(readFileSync(fileURLToPath(pglite)))
+  for (const name of readdirSync(`${dist}migrations`)
+    .filter((name) => name.endsWith('.js'))
+    .sort())
+    hash.update(readFileSync(`${dist}migrations/${name}`))
+  return hash.digest('hex')
+}
