@@ -16,6 +16,7 @@ export default defineConfig({
           name: 'fast',
           // No module keeps a state that changes, so that files can share what they have loaded.
           isolate: false,
+          globalSetup: 'test/support/global-setup.ts',
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.full.test.ts'],
           testTimeout: 30_000,
@@ -26,6 +27,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'full',
+          globalSetup: 'test/support/global-setup.ts',
           include: ['test/**/*.full.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 120_000,

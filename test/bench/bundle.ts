@@ -21,7 +21,7 @@ export async function benchBundle(): Promise<Row[]> {
   if (postgres === null) return []
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-bundle-'))
   const { platform, stop } = await startBench({
-    ...{ SVC_DATABASE_URL: postgres.freshDatabase(), SVC_CHECKPOINT_SECONDS: '1' },
+    ...{ SVC_DATABASE_URL: postgres.emptyDatabase(), SVC_CHECKPOINT_SECONDS: '1' },
   })
   try {
     for (let task = 0; task < entries / perTask; task++) {
@@ -65,7 +65,7 @@ export async function benchBundle(): Promise<Row[]> {
     ]
   } finally {
     await stop()
-    postgres.remove()
+    await postgres.remove()
     rmSync(folder, { recursive: true, force: true })
   }
 }

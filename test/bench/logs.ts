@@ -21,10 +21,10 @@ export async function benchLogs(): Promise<Row[]> {
   const postgres = await startPostgres()
   const rows = await benchOn('PGlite', {}, bare, null)
   if (postgres === null) return rows
-  const url = postgres.freshDatabase()
+  const url = postgres.emptyDatabase()
   rows.push(...(await benchOn('PostgreSQL', { SVC_DATABASE_URL: url }, bare, await unnestRate(url))))
-  rows.push(await benchCheckpoints(() => ({ SVC_DATABASE_URL: postgres.freshDatabase() })))
-  postgres.remove()
+  rows.push(await benchCheckpoints(() => ({ SVC_DATABASE_URL: postgres.emptyDatabase() })))
+  await postgres.remove()
   return rows
 }
 

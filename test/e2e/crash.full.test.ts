@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseCheckpoint, parseNote, verifyConsistency } from '@svc/engine'
 import type { BatchAnswer, ConsistencyProof, LogCheckpoint, LoggedStep, TaskChain, Verification } from '@svc/schemas'
-import { afterAll, describe, expect, it, vi } from 'vitest'
-import { freePort, startPostgres } from '../support/postgres.js'
+import { describe, expect, it, vi } from 'vitest'
+import { freePort, sharedPostgres } from '../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 const cycles = Number(process.env.SVC_CRASH_CYCLES ?? 10)
 const writers = 8

@@ -1,12 +1,11 @@
 // The recorded runs, when they are here: every task verifies, nothing honest is blocked, importing twice adds nothing.
-import { afterAll, describe, expect, it } from 'vitest'
-import { startPostgres } from '../support/postgres.js'
+import { describe, expect, it } from 'vitest'
+import { sharedPostgres } from '../support/postgres.js'
 import { sharedData } from '../support/shared.js'
 import { importRuns } from './runs.js'
 
 const file = sharedData('agent-runs/airline-service.jsonl')
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 describe
   .skipIf(file === null)

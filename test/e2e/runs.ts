@@ -97,13 +97,13 @@ async function main(file: string): Promise<void> {
   const postgres = await startPostgres()
   const databases = {
     PGlite: {},
-    ...(postgres !== null && { PostgreSQL: { SVC_DATABASE_URL: postgres.freshDatabase() } }),
+    ...(postgres !== null && { PostgreSQL: { SVC_DATABASE_URL: postgres.emptyDatabase() } }),
   }
   for (const [kind, database] of Object.entries(databases)) {
     const held = report(kind, await importRuns(resolve(file), database as Record<string, string>))
     if (!held) process.exitCode = 1
   }
-  postgres?.remove()
+  await postgres?.remove()
 }
 
 const [, program, file] = process.argv

@@ -6,10 +6,9 @@ import { verifyBundle } from '../../engine/verify/verify.js'
 import { bothOn, downloadBundle, openDesk, secondOpinion } from '../support/bundle.js'
 import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 const desk = openDesk()
 afterAll(() => desk.clear())
 

@@ -6,11 +6,10 @@ import { zipLayout } from '../../engine/log/zip.js'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 import { runSvc } from '../support/svc.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 const desk = openDesk()
 afterAll(() => desk.clear())
 

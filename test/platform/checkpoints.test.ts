@@ -13,7 +13,7 @@ import type { ConsistencyProof, InclusionProof, LogCheckpoint, LogDetail } from 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
 const bytes = (hex: string) => Buffer.from(hex, 'hex')
 
@@ -26,8 +26,7 @@ function signed({ note, key }: LogCheckpoint) {
   return parseCheckpoint(read.text)
 }
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 describe.each(['pglite', 'postgresql'] as const)('the log on %s', (kind) => {
   if (kind === 'postgresql' && postgres === null) return it.skip('has no server here', () => undefined)

@@ -5,10 +5,9 @@ import { soon } from '../support/log.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { join, type SignedIn, signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 describe.skipIf(postgres === null)('a workspace on a server', () => {
   if (postgres === null) return

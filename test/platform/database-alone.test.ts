@@ -8,11 +8,10 @@ import { seal } from '../../platform/log/seal.js'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 import { runPlatform } from '../support/process.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 const desk = openDesk()
 afterAll(() => desk.clear())
 const day = 86_400_000

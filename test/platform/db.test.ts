@@ -1,6 +1,6 @@
 // The database layer on both databases: migrations, transactions, partitions, the lock, and a server that goes away.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { takeLock } from '@svc/engine'
@@ -15,7 +15,7 @@ import {
   withUnscopedTransaction,
 } from '../../platform/store/db.js'
 import { scopeOf } from '../../platform/store/scope.js'
-import { forEachDatabase, startPostgres } from '../support/postgres.js'
+import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
 import { startProcess } from '../support/process.js'
 
 const scope = scopeOf('org_1a', { kind: 'system', id: 'test' })
@@ -74,7 +74,7 @@ const shape = (db: Database) =>
     await tx.query('select id, name from svc_migrations order by 1'),
   ])
 
-await forEachDatabase('the database', ({ kind, fresh }) => {
+await forEachDatabase('the database', ({ kind, fresh, empty }) => {
   const config = fresh()
   let db: Database
   beforeAll(async () => {
@@ -96,7 +96,7 @@ await forEachDatabase('the database', ({ kind, fresh }) => {
   })
 
   it('is migrated once by starts that come together', async () => {
-    const other = fresh()
+    const other = empty()
     const first = await openDatabase(other)
     // The embedded database admits one process, so there the two starts share it.
     const second = kind === 'pglite' ? first : await openDatabase(other)
@@ -266,42 +266,28 @@ describe('a data directory', () => {
       expect(answers.sort()).toEqual(['refused', 'refused', 'refused', 'refused', 'taken'])
     }
   })
-
-  it('keeps its socket from other users', async () => {
-    const config = readConfig({ SVC_DATA_DIR: folder() }).value
-    const db = await openDatabase(config)
-    expect(statSync(join(config.data_dir, 'socket')).mode & 0o777).toBe(0o700)
-    await db.close()
-  })
-
-  it('serves from a loopback port where its path is too long for a socket', async () => {
-    const config = readConfig({ SVC_DATA_DIR: join(folder(), 'x'.repeat(120)) }).value
-    const db = await openDatabase(config)
-    await migrate(db)
-    expect(existsSync(join(config.data_dir, 'socket'))).toBe(false)
-    await db.close()
-  })
 })
 
-const server = await startPostgres()
-describe.skipIf(server === null)('a server that goes away', () => {
+describe.skipIf(!hasPostgres())('a server that goes away', () => {
+  let server: Postgres
   let db: Database
   beforeAll(async () => {
-    db = await openDatabase(readConfig({ SVC_DATABASE_URL: server?.freshDatabase() ?? '' }).value)
+    server = (await startPostgres('-c fsync=off')) as Postgres
+    db = await openDatabase(readConfig({ SVC_DATABASE_URL: server.emptyDatabase() }).value)
     await migrate(db)
   })
   afterAll(async () => {
     await db.close()
-    server?.remove()
+    await server.remove()
   })
 
   it('is UNAVAILABLE while it is stopped, with a time to retry, and serves again after', async () => {
     await raise(db, 'policy', 1)
-    server?.stop('fast')
+    server.stop('fast')
     const refused = { code: 'UNAVAILABLE', headers: { 'retry-after': '1' } }
     await expect(counters(db)).rejects.toMatchObject(refused)
     await expect(counters(db)).rejects.toMatchObject(refused)
-    server?.start()
+    server.start()
     expect(await counters(db)).toEqual([{ kind: 'policy', value: 1 }])
   })
 
@@ -337,9 +323,9 @@ describe.skipIf(server === null)('a server that goes away', () => {
 
   it('keeps what it acknowledged when it is killed', async () => {
     await raise(db, 'assignment', 3)
-    server?.stop('immediate')
+    server.stop('immediate')
     await expect(counters(db)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    server?.start()
+    server.start()
     expect(await counters(db)).toContainEqual({ kind: 'assignment', value: 3 })
   })
 })

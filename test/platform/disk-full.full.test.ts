@@ -7,10 +7,9 @@ import type { LoggedStep, Problem, TaskChain, Verification } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fast, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 /** A small disk of its own; null where none can be mounted. */
 function smallDisk(megabytes: number): { readonly folder: string; readonly remove: () => void } | null {

@@ -3,10 +3,9 @@ import type { ErasureResult, InclusionProof, LogDetail, LoggedStep, Verification
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 const secret = 'mia_li_3668'
 const request = { task_id: 'private', legal_basis: 'GDPR Art. 17(1)(b)' }

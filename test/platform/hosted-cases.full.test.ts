@@ -5,9 +5,9 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres()
 const check = createChecker(Object.values(documents))
 const cases = ruleCases().map(({ rule, case: one }, index) => ({ rule, one, index }))
 
@@ -72,7 +72,6 @@ describe.skipIf(postgres === null)('the rule cases through the platform', () => 
   }, 300_000)
   afterAll(async () => {
     if (postgres !== null) await discard(platform)
-    postgres?.remove()
   })
 
   it('cover every rule that judges steps', () => {

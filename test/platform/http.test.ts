@@ -8,10 +8,9 @@ import { fileURLToPath } from 'node:url'
 import type { BatchAnswer, LogList, Problem, RegisteredAgent, TaskList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { freePort, startPostgres } from '../support/postgres.js'
+import { freePort, sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 5, 9, 0, second)).toISOString()
 /** The time the platform believes it is; tests move it forward only. */

@@ -7,10 +7,9 @@ import { openDatabase, withSnapshot, withTransaction, withUnscopedTransaction } 
 import { scopeOf } from '../../platform/store/scope.js'
 import { fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 const other = 'org_00000000000000000000000000000000'
 
 describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (kind) => {
@@ -104,7 +103,7 @@ describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (
 
 describe.skipIf(postgres === null)('a database user who is no superuser', () => {
   if (postgres === null) return
-  const admin = postgres.freshDatabase()
+  const admin = postgres.emptyDatabase()
   const name = admin.split('/').at(-1) ?? ''
   const url = admin.replace('svc@', 'plain@')
 

@@ -2,14 +2,13 @@
 import type { Verification } from '@svc/schemas'
 import fc from 'fast-check'
 import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
 const mutations = Number(process.env.SVC_MUTATIONS ?? 1500)
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 interface Column {
   readonly table: string

@@ -2,12 +2,10 @@
 import type { Problem, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-
-describe.skipIf(postgres === null)('while the database is away', () => {
-  if (postgres === null) return
+describe.skipIf(!hasPostgres())('while the database is away', () => {
+  let postgres: Postgres
   let platform: TestPlatform
   let step = 0
   const log = (number: number) =>
@@ -21,13 +19,14 @@ describe.skipIf(postgres === null)('while the database is away', () => {
       },
     })
   beforeAll(async () => {
-    platform = await startPlatform({ database_url: postgres.freshDatabase() })
+    postgres = (await startPostgres('-c fsync=off')) as Postgres
+    platform = await startPlatform({ database_url: postgres.emptyDatabase() })
     await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
     for (; step < 3; step++) await log(step + 1)
   })
   afterAll(async () => {
     await discard(platform)
-    postgres.remove()
+    await postgres.remove()
   })
 
   it.each(['fast', 'immediate'] as const)(

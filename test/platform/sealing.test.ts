@@ -1,14 +1,13 @@
 // Secrets that must be read again are of no use to whoever has the database alone, and outlive a change of the key.
 import { createHash } from 'node:crypto'
 import type { ErasureResult } from '@svc/schemas'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createSealer } from '../../platform/secrets/seal.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 import { runPlatform } from '../support/process.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const secret = createHash('sha256').update('a secret').digest()

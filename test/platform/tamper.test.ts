@@ -2,9 +2,9 @@
 import type { Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres()
 
 describe.skipIf(postgres === null)('tampering', () => {
   if (postgres === null) return
@@ -41,7 +41,6 @@ describe.skipIf(postgres === null)('tampering', () => {
   })
   afterAll(async () => {
     await discard(platform)
-    postgres.remove()
   })
 
   const restore = () =>

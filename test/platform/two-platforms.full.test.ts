@@ -2,9 +2,9 @@
 import type { LoggedStep, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres()
 
 describe.skipIf(postgres === null)('two platforms on one server', () => {
   if (postgres === null) return
@@ -18,7 +18,6 @@ describe.skipIf(postgres === null)('two platforms on one server', () => {
   })
   afterAll(async () => {
     await Promise.all(platforms.map(discard))
-    postgres.remove()
   })
   const send = (which: number, path: string, body: unknown) => {
     const platform = platforms[which % 2]

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { createChecker } from '@svc/engine'
 import { createPlatform, readConfig } from '@svc/platform'
 import { documents } from '@svc/schemas'
-import { copyTemplate } from './template.js'
 
 export interface Answer<T = Record<string, unknown>> {
   readonly status: number
@@ -46,7 +45,6 @@ export interface Start {
 
 export async function startPlatform(start: Start = {}): Promise<TestPlatform> {
   const data_dir = start.data_dir ?? mkdtempSync(join(tmpdir(), 'svc-test-'))
-  if (start.data_dir === undefined && !start.database_url) await copyTemplate(data_dir)
   const env = {
     SVC_DATA_DIR: data_dir,
     SVC_LOG_LEVEL: 'error',

@@ -1,74 +1,128 @@
-// A throw-away PostgreSQL server from the machine's own binaries; null with a message where there are none.
-import { execFileSync, spawnSync } from 'node:child_process'
+// PostgreSQL servers from the machine's own binaries: one that a run shares, and ones that a test may stop.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, readConfig } from '@svc/platform'
 
-export interface Postgres {
-  /** Connection URL of a fresh database. */
+/** The server that all files of a run share. */
+export interface SharedPostgres {
+  /** Connection URL of a new database with the tables of this build. */
   readonly freshDatabase: () => string
+  /** Connection URL of a new database with nothing in it. */
+  readonly emptyDatabase: () => string
   readonly psql: (url: string, sql: string) => string
-  readonly start: () => void
-  readonly stop: (mode: 'fast' | 'immediate') => void
-  readonly remove: () => void
   /** Where it lives; it belongs to the user it runs as. */
   readonly folder: string
 }
 
-let databases = 0
+/** A server of one's own. */
+export interface Postgres extends Omit<SharedPostgres, 'freshDatabase'> {
+  readonly url: string
+  readonly start: () => void
+  readonly stop: (mode: 'fast' | 'immediate') => void
+  readonly remove: () => Promise<void>
+}
 
-/** Makes and starts a cluster as an unprivileged user, which PostgreSQL insists on. */
-export async function startPostgres(): Promise<Postgres | null> {
+declare module 'vitest' {
+  export interface ProvidedContext {
+    postgres: { readonly url: string; readonly folder: string } | null
+  }
+}
+
+/** The database in the shared server that the others are copies of. */
+export const templateName = 'svc_template'
+
+function binaries(): string | null {
   const found = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' })
-  if (found.status !== 0) {
+  return found.status === 0 ? found.stdout.trim() : null
+}
+
+/** Whether this machine has the binaries of a server. */
+export function hasPostgres(): boolean {
+  return binaries() !== null
+}
+
+/**
+ * Makes and starts a cluster as an unprivileged user, which PostgreSQL insists on; null with a message where there are no
+ * binaries. It ends with the process that started it, however that ends. `settings` are options of the server.
+ */
+export async function startPostgres(settings = ''): Promise<Postgres | null> {
+  const bindir = binaries()
+  if (bindir === null) {
     console.log('skipped: no PostgreSQL server on this machine (pg_config not found)')
     return null
   }
-  const bin = (name: string) => join(found.stdout.trim(), name)
+  const bin = (name: string) => join(bindir, name)
   const user = unprivileged()
   const folder = mkdtempSync(join(tmpdir(), 'svc-pg-'))
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
   const run = (name: string, args: readonly string[]) =>
-    execFileSync(bin(name), args, { ...user, cwd: folder, encoding: 'utf8', stdio: 'pipe' })
+    execFileSync(bin(name), args, { ...user, cwd: folder, stdio: 'ignore' })
   run('initdb', ['-D', data, '-U', 'svc', '-A', 'trust', '-E', 'UTF8', '--no-sync'])
   const port = await freePort()
-  const start = () => {
-    const options = `-p ${port} -k ${folder} -h 127.0.0.1 -c max_connections=60 -c listen_addresses=127.0.0.1`
-    execFileSync(bin('pg_ctl'), ['-D', data, '-w', '-l', join(folder, 'log'), '-o', options, 'start'], {
-      ...user,
-      cwd: folder,
-      stdio: 'ignore',
-    })
-  }
-  const stop = (mode: string) => run('pg_ctl', ['-D', data, '-m', mode, '-w', 'stop'])
-  const url = (name: string) => `postgres://svc@127.0.0.1:${port}/${name}`
-  const psql = (at: string, sql: string) =>
-    execFileSync(bin('psql'), ['-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', at, '-c', sql], { encoding: 'utf8' }).trim()
-  const remove = () => {
-    spawnSync(bin('pg_ctl'), ['-D', data, '-m', 'immediate', '-w', 'stop'], { ...user, cwd: folder })
-    rmSync(folder, { recursive: true, force: true })
-  }
-  // A run that is cut short calls no clean-up of its own.
-  process.once('exit', remove)
+  const options = `-p ${port} -k ${folder} -h 127.0.0.1 -c max_connections=200 ${settings}`
+  const start = () => run('pg_ctl', ['-D', data, '-w', '-l', join(folder, 'log'), '-o', options, 'start'])
+  const guard = watch([bin('pg_ctl'), data, folder], user)
   start()
+  const url = `postgres://svc@127.0.0.1:${port}/postgres`
   return {
-    freshDatabase: () => {
-      const name = `svc_${process.pid}_${databases++}`
-      psql(url('postgres'), `create database ${name}`)
-      return url(name)
-    },
+    url,
+    emptyDatabase: () => createDatabase(url, ''),
     psql,
     folder,
     start,
-    stop,
-    remove: () => {
-      process.removeListener('exit', remove)
-      remove()
+    stop: (mode) => run('pg_ctl', ['-D', data, '-m', mode, '-w', 'stop']),
+    remove: async () => {
+      guard.stdin.end()
+      await once(guard, 'exit')
     },
   }
+}
+
+/** Stops the server and removes its folder as soon as its standard input ends, which it does with this process. */
+function watch(places: readonly string[], user: { uid?: number; gid?: number }) {
+  const script = 'cat; "$1" -D "$2" -m immediate -w stop; rm -rf "$3"'
+  const guard = spawn('sh', ['-c', script, 'sh', ...places], {
+    ...user,
+    cwd: '/',
+    // Apart from the terminal's own process group, so that Ctrl+C does not end it first.
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  guard.unref()
+  ;(guard.stdin as unknown as { unref: () => void }).unref()
+  return guard
+}
+
+/** The server that the global set-up has started; null where there is none. */
+export async function sharedPostgres(): Promise<SharedPostgres | null> {
+  const { inject } = await import('vitest')
+  const shared = inject('postgres')
+  if (!shared) return null
+  return {
+    freshDatabase: () => createDatabase(shared.url, `template ${templateName}`),
+    emptyDatabase: () => createDatabase(shared.url, ''),
+    psql,
+    folder: shared.folder,
+  }
+}
+
+function createDatabase(server: string, template: string): string {
+  const name = `svc_${randomUUID().replaceAll('-', '')}`
+  psql(server, `create database ${name} ${template}`)
+  return server.replace(/[^/]+$/, name)
+}
+
+function psql(url: string, sql: string): string {
+  const bindir = binaries() ?? ''
+  return execFileSync(join(bindir, 'psql'), ['-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', url, '-c', sql], {
+    encoding: 'utf8',
+  }).trim()
 }
 
 /** PostgreSQL refuses to run as root: its own user then, else nobody. */
@@ -94,15 +148,16 @@ export function freePort(): Promise<number> {
 
 export interface FreshDatabase {
   readonly kind: 'pglite' | 'postgresql'
-  /** Where a database nobody has used lives: a new folder, or a new name in the one cluster of the test file. */
+  /** Where a database with the tables of this build lives that is not used yet: a new folder, or a new name. */
   readonly fresh: () => Config
+  /** The same on a server, without tables. */
+  readonly empty: () => Config
 }
 
 /** Describes the same behaviour on the embedded database and, where there are binaries, on a server. */
 export async function forEachDatabase(name: string, tests: (database: FreshDatabase) => void): Promise<void> {
-  // Benchmarks use this file too, and outside of a test run vitest cannot be loaded.
   const { afterAll, describe } = await import('vitest')
-  const postgres = await startPostgres()
+  const postgres = await sharedPostgres()
   const folders: string[] = []
   const config = (env: Record<string, string>) => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-db-'))
@@ -110,11 +165,15 @@ export async function forEachDatabase(name: string, tests: (database: FreshDatab
     return readConfig({ SVC_DATA_DIR: folder, ...env }).value
   }
   afterAll(() => {
-    postgres?.remove()
     for (const folder of folders) rmSync(folder, { recursive: true, force: true })
   })
-  describe(`${name} on pglite`, () => tests({ kind: 'pglite', fresh: () => config({}) }))
+  const embedded = () => config({})
+  describe(`${name} on pglite`, () => tests({ kind: 'pglite', fresh: embedded, empty: embedded }))
   describe.skipIf(postgres === null)(`${name} on postgresql`, () =>
-    tests({ kind: 'postgresql', fresh: () => config({ SVC_DATABASE_URL: postgres?.freshDatabase() ?? '' }) }),
+    tests({
+      kind: 'postgresql',
+      fresh: () => config({ SVC_DATABASE_URL: postgres?.freshDatabase() ?? '' }),
+      empty: () => config({ SVC_DATABASE_URL: postgres?.emptyDatabase() ?? '' }),
+    }),
   )
 }

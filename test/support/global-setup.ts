@@ -1,0 +1,21 @@
+// Once a run: the PostgreSQL server that its files share, with a database in it that theirs are copies of.
+import { readConfig } from '@svc/platform'
+import type { TestProject } from 'vitest/node'
+import { migrate } from '../../platform/migrations/index.js'
+import { openDatabase } from '../../platform/store/db.js'
+import { startPostgres, templateName } from './postgres.js'
+
+export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const server = await startPostgres('-c fsync=off')
+  if (server === null) {
+    project.provide('postgres', null)
+    return undefined
+  }
+  server.psql(server.url, `create database ${templateName}`)
+  const { value: config } = readConfig({ SVC_DATABASE_URL: server.url.replace(/[^/]+$/, templateName) })
+  const db = await openDatabase(config)
+  await migrate(db)
+  await db.close()
+  project.provide('postgres', { url: server.url, folder: server.folder })
+  return server.remove
+}
