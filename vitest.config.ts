@@ -19,8 +19,9 @@ export default defineConfig({
           globalSetup: 'test/support/global-setup.ts',
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.full.test.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          // Against hanging only: slow machines, and busy ones, take their time.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {

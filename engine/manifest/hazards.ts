@@ -1,5 +1,6 @@
 // What YAML allows and two readers could understand differently, or what costs more to read than it looks.
-import { type Document, isAlias, isMap, isScalar, type Node, type Scalar, visit, type YAMLMap } from 'yaml'
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, visit, type YAMLMap } from 'yaml'
+import { maxAliases } from './bounded-yaml.js'
 
 export interface Hazard {
   readonly message: string
@@ -13,8 +14,9 @@ const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
 const plainTag = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/
 /** Deep enough for a hundred conditions inside each other, far from what exhausts a stack. */
 const deepest = 500
-/** Resolving an alias costs a look at every anchor before it; 2,000 of both were measured to add less than 0.1 s. */
-const mostAliases = 2000
+/** Each unknown key, and each item, can have an error of its own, which must be found in the text again. */
+const maxKeys = 1000
+const maxItems = 10_000
 /** More than this nobody reads, and a hostile file could hold one per character. */
 const mostHazards = 100
 
@@ -33,10 +35,12 @@ export function hazards(document: Document.Parsed): Hazard[] {
         note(node, `no anchor \`${node.source.slice(0, 80)}\` before this alias`)
       if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor)
       if (isAlias(node) || node.anchor !== undefined) named++
-      if (named > mostAliases) note(node, `more than ${mostAliases} anchors and aliases: write the repeated parts out`)
-      if (path.length > deepest || named > mostAliases || found.length >= mostHazards) return visit.BREAK
+      if (named > maxAliases) note(node, `more than ${maxAliases} anchors and aliases: write the repeated parts out`)
+      if (path.length > deepest || named > maxAliases || found.length >= mostHazards) return visit.BREAK
       if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag)) note(node, 'tags are not allowed')
-      if (isMap(node)) noteKeys(node, note)
+      if (isMap(node) && node.items.length > maxKeys) note(node, `more than ${maxKeys} keys in one map`)
+      else if (isMap(node)) noteKeys(node, note)
+      if (isSeq(node) && node.items.length > maxItems) note(node, `more than ${maxItems} items in one list`)
       if (isScalar(node)) noteScalar(node, note)
       return undefined
     },

@@ -1,5 +1,6 @@
 // Reading untrusted YAML: one document, plain data, nothing that expands, and a position for everything.
-import { type Document, LineCounter, parseAllDocuments } from 'yaml'
+import { type Document, LineCounter } from 'yaml'
+import { documentsOf, TooMuch } from './bounded-yaml.js'
 import { hazards } from './hazards.js'
 import { offsetOf } from './locate.js'
 
@@ -42,16 +43,8 @@ export function readYaml(text: string): YamlReading {
   const unreadable = problemOfText(text)
   if (unreadable !== null) return refuse(unreadable.message, unreadable)
   try {
-    // The reader's own search for duplicate keys is quadratic; hazards() has a linear one.
-    const strictly = {
-      version: '1.2',
-      schema: 'core',
-      merge: false,
-      uniqueKeys: false,
-      resolveKnownTags: false,
-    } as const
-    const documents = parseAllDocuments(text, { ...strictly, lineCounter: lines, prettyErrors: false })
-    const [document, second] = 'empty' in documents ? [] : documents
+    // Two are enough to know that there is more than one.
+    const [document, second] = documentsOf(text, lines)
     if (document === undefined || document.contents === null) return refuse('the file is empty')
     if (second !== undefined) {
       return refuse('the file holds more than one document: use one file each', place(second.range[0]))
@@ -69,6 +62,7 @@ export function readYaml(text: string): YamlReading {
     if (!isSmall(value)) return refuse('aliases expand too far: write the repeated parts out')
     return { value, problems, positionOf }
   } catch (error) {
+    if (error instanceof TooMuch) return refuse(error.message, place(error.offset))
     if (error instanceof RangeError) return refuse('the file is nested too deeply')
     return refuse(`not valid YAML: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -10,6 +10,7 @@ import { depthOf, keepsNumbers } from '../../engine/import/exact.js'
 import { taskIdOf } from '../../engine/import/task-id.js'
 import { meaningOf, type ToolMap } from '../../engine/import/tools.js'
 import { readTranscript } from '../../engine/import/transcript.js'
+import { hangMs } from '../support/hang.js'
 
 interface TranscriptCase {
   readonly name: string
@@ -133,17 +134,17 @@ describe('hostile transcripts', () => {
     expect(JSON.stringify(steps).split(kept)).toHaveLength(1 + 1 + 6 + 12 + 1)
   })
 
-  it('match the calls and answers of a very long run in little time', () => {
-    const calls = Array.from({ length: 20_000 }, (_, index) => ({
+  it('match the calls and answers of a very long run', () => {
+    const calls = Array.from({ length: 40_000 }, (_, index) => ({
       role: 'assistant',
       tool_calls: [{ id: `c${index}`, function: { name: 'get_x', arguments: '{}' } }],
     }))
     const answers = calls.map((_, index) => ({ role: 'tool', tool_call_id: `c${index}`, name: 'get_x', content: '' }))
     const before = performance.now()
     const steps = convert(JSON.stringify({ run_id: 'r', messages: [...calls, ...answers] }))
-    expect(steps.filter(({ output }) => output?.content === '')).toHaveLength(20_000)
-    // Linear takes about 0.2 s; trying every answer for every call takes half a minute.
-    expect(performance.now() - before).toBeLessThan(5000)
+    expect(steps.filter(({ output }) => output?.content === '')).toHaveLength(40_000)
+    // Trying every answer for every call would take minutes.
+    expect(performance.now() - before).toBeLessThan(hangMs)
   })
 
   const check = createChecker(Object.values(documents))

