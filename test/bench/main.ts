@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { benchBundle } from './bundle.js'
 import { benchEvaluate } from './evaluate.js'
+import { benchFirstStart } from './first-start.js'
 import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
 import { benchPeers } from './peers.js'
@@ -24,6 +25,7 @@ const rows: Row[] = [
   ...benchVerify(),
   ...(await benchServe()),
   ...(await benchMemory()),
+  ...(await benchFirstStart()),
   ...(await benchLogs()),
   ...(await benchBundle()),
 ]
