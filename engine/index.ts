@@ -12,6 +12,7 @@ export {
   payloadLine,
 } from './log/bundle.js'
 export { canonical } from './log/canonical.js'
+export { maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './log/depth.js'
 export { afterSizeIn, type PublishedRoots } from './log/integrity.js'
 export { openedLeaf, type StoredRecord } from './log/leaf.js'
 export {

@@ -1,8 +1,9 @@
 // Values from a transcript on their way into a step: nothing in them may change, and every reader must accept them.
-import { maxDepth, parseStrictJson } from '../log/strict-json.js'
+import { maxRequestDepth } from '../log/depth.js'
+import { parseStrictJson } from '../log/strict-json.js'
 
 /** What a value may hold inside itself: a batch of steps puts up to 7 levels around it, and depth is limited. */
-export const deepest = maxDepth - 8
+export const deepest = maxRequestDepth - 8
 
 /** JSON text as its value, when every reader would understand it the same; anything else as it is. */
 export function readable(given: unknown): unknown {

@@ -1,7 +1,7 @@
 // What a proof bundle is made of (log.md §6): names, the manifest, and the two texts that are signed for it.
 import type { BundleManifest } from '@svc/schemas'
 import { isHash, isMap, isTime } from './checks.js'
-import { parseStrictJson } from './strict-json.js'
+import { parseStoredJson } from './strict-json.js'
 
 /** Files of a bundle, in the order they stand in it. */
 export const bundleFiles = {
@@ -53,7 +53,7 @@ export function payloadLine(salts: string | null, body: string | null): string {
 
 /** Reads manifest.json as far as it can be relied on; null when it is none. */
 export function parseBundleManifest(text: string): BundleManifest | null {
-  const reading = parseStrictJson(text)
+  const reading = parseStoredJson(text)
   const value = reading.problem === null ? reading.value : null
   if (!isMap(value) || value.v !== 'svc.bundle/1') return null
   const { origin, org_id, made_at, period, entries, records, checkpoint, keys, files } = value

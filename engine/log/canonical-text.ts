@@ -1,7 +1,8 @@
 // Reading texts that were written in canonical form (RFC 8785): records and payloads as they are stored and handed on.
 import { canonical } from './canonical.js'
 import { isMap } from './checks.js'
-import { maxDepth, parseStrictJson } from './strict-json.js'
+import { maxRequestDepth } from './depth.js'
+import { parseStoredJson } from './strict-json.js'
 
 export type CanonicalReading<T = unknown> =
   | { readonly value: T; readonly problem: null }
@@ -11,7 +12,7 @@ export type CanonicalReading<T = unknown> =
 export function readCanonical(text: string): CanonicalReading {
   const plain = plainValue(text)
   if (plain !== undefined) return { value: plain, problem: null }
-  const reading = parseStrictJson(text)
+  const reading = parseStoredJson(text)
   if (reading.problem !== null) return { value: null, problem: `cannot be read: ${reading.problem.message}` }
   if (canonical(reading.value) !== text) return { value: null, problem: 'is not in canonical form' }
   return { value: reading.value, problem: null }
@@ -38,11 +39,10 @@ function plainValue(text: string): unknown {
   }
 }
 
-/** Whether members stand in the order of UTF-16 code units everywhere, integers are exact and nothing is nested too deep. */
+/** Whether members are in the order of UTF-16 code units everywhere; false as well for what is deeper than any request. */
 function isOrdered(value: unknown, depth: number): boolean {
-  if (typeof value === 'number') return Number.isSafeInteger(value) || !Number.isInteger(value)
   if (typeof value !== 'object' || value === null) return true
-  if (depth >= maxDepth) return false
+  if (depth >= maxRequestDepth) return false
   if (Array.isArray(value)) return value.every((item) => isOrdered(item, depth + 1))
   const members = value as Readonly<Record<string, unknown>>
   let previous = ''

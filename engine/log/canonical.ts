@@ -1,10 +1,57 @@
 // RFC 8785 (JCS): one text for one JSON value, so that everybody hashes the same bytes.
+import { maxStoredDepth } from './depth.js'
+
+/** A list or an object being written; the names of a list are null. */
+interface Open {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly names: readonly string[] | null
+  readonly count: number
+  at: number
+}
 
 /**
  * Canonical JSON of a value: members sorted by UTF-16 code units, ECMAScript numbers, no white space. A member that is
- * undefined is absent. Throws TypeError for what JSON cannot say: non-finite numbers, lone surrogates, functions.
+ * undefined is absent. Throws TypeError for what JSON cannot express (non-finite numbers, lone surrogates, functions)
+ * and for a value with more levels than any reader accepts.
  */
 export function canonical(value: unknown): string {
+  const whole = scalar(value)
+  if (whole !== null) return whole
+  // A stack of its own: the depth of a value must not exhaust the one of the runtime.
+  const outer: Open[] = []
+  let inner = opened(value as object)
+  let text = inner.names === null ? '[' : '{'
+  let separator = ''
+  for (;;) {
+    if (inner.at === inner.count) {
+      text += inner.names === null ? ']' : '}'
+      const parent = outer.pop()
+      if (parent === undefined) return text
+      inner = parent
+      separator = ','
+      continue
+    }
+    const name = inner.names === null ? inner.at : (inner.names[inner.at] as string)
+    const member = inner.value[name]
+    inner.at += 1
+    if (member === undefined && inner.names !== null) continue
+    text += inner.names === null ? separator : `${separator}${quote(name as string)}:`
+    const simple = scalar(member)
+    if (simple !== null) {
+      text += simple
+      separator = ','
+      continue
+    }
+    outer.push(inner)
+    if (outer.length >= maxStoredDepth) throw new TypeError(`a value with more than ${maxStoredDepth} levels`)
+    inner = opened(member as object)
+    text += inner.names === null ? '[' : '{'
+    separator = ''
+  }
+}
+
+/** The text of a value that has no members; null for a list or an object. */
+function scalar(value: unknown): string | null {
   switch (typeof value) {
     case 'string':
       return quote(value)
@@ -14,25 +61,17 @@ export function canonical(value: unknown): string {
     case 'boolean':
       return value ? 'true' : 'false'
     case 'object':
-      if (value === null) return 'null'
-      return Array.isArray(value) ? list(value) : object(value as Record<string, unknown>)
+      return value === null ? 'null' : null
     default:
       throw new TypeError(`a ${typeof value} has no canonical form`)
   }
 }
 
-function list(items: readonly unknown[]): string {
-  return `[${items.map(canonical).join(',')}]`
-}
-
-function object(value: Readonly<Record<string, unknown>>): string {
-  let text = ''
-  for (const key of Object.keys(value).sort()) {
-    const member = value[key]
-    if (member === undefined) continue
-    text += `${text === '' ? '' : ','}${quote(key)}:${canonical(member)}`
-  }
-  return `{${text}}`
+function opened(value: object): Open {
+  const members = value as Open['value']
+  if (Array.isArray(value)) return { value: members, names: null, count: value.length, at: 0 }
+  const names = Object.keys(value).sort()
+  return { value: members, names, count: names.length, at: 0 }
 }
 
 /** Says what it is between quotes: ASCII without quotes, backslashes and controls. */

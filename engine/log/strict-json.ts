@@ -1,5 +1,5 @@
 // Reading JSON the way evidence must be read (log.md §1): what two readers could understand differently is refused.
-
+import { maxRequestDepth, maxStoredDepth } from './depth.js'
 import { jsonFault } from './json-fault.js'
 
 export interface JsonProblem {
@@ -10,16 +10,47 @@ export interface JsonProblem {
 
 export type JsonReading = { readonly value: unknown; readonly problem: null } | { readonly problem: JsonProblem }
 
-export const maxDepth = 64
+/** What separates a text that is sent from one that is stored. */
+interface Grammar {
+  readonly maxDepth: number
+  /** Whether an integer literal is read as the number it is; a literal with a point or an exponent is the nearest double. */
+  readonly isExact: (literal: string) => boolean
+  readonly inexact: string
+}
+
+const sent: Grammar = {
+  maxDepth: maxRequestDepth,
+  isExact: (literal) => Number.isSafeInteger(Number(literal)),
+  inexact: 'an integer beyond 2^53-1; send it as a string',
+}
+
+/** RFC 8785 writes a double up to 10^21 as an integer literal, whichever way it was sent. */
+const stored: Grammar = {
+  maxDepth: maxStoredDepth,
+  isExact: (literal) => Number.isSafeInteger(Number(literal)) || String(Number(literal)) === literal,
+  inexact: 'an integer beyond 2^53-1 that is not the shortest form of a double',
+}
 
 /**
- * Parses JSON text; never throws. Refused besides malformed text: duplicate member names, lone surrogates, integers
- * beyond 2^53-1, numbers too large for a double, nesting deeper than 64.
+ * Parses JSON text as it is sent; never throws. Rejected besides malformed text: duplicate member names, lone surrogates,
+ * integer literals beyond 2^53-1, numbers too large for a double, nesting deeper than 64.
  */
 export function parseStrictJson(text: string): JsonReading {
+  return parsed(text, sent)
+}
+
+/**
+ * Parses JSON text that this project's own writers made from what parseStrictJson accepts: as strict, but with the
+ * integers that JSON writes for large doubles, and with the levels that a line adds around a request or a policy.
+ */
+export function parseStoredJson(text: string): JsonReading {
+  return parsed(text, stored)
+}
+
+function parsed(text: string, grammar: Grammar): JsonReading {
   const value = plainValue(text)
   if (value !== undefined) return { value, problem: null }
-  const problem = scan(text)
+  const problem = scan(text, grammar)
   if (problem !== null) return { problem }
   try {
     return { value: JSON.parse(text), problem: null }
@@ -59,10 +90,10 @@ function namesIn(text: string): number {
   return names
 }
 
-/** Members of all objects in the value; NaN, which equals nothing, when it is nested too deep. */
+/** Members of all objects in the value; NaN, which equals nothing, when it is nested deeper than any request. */
 function membersOf(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0
-  if (depth >= maxDepth) return Number.NaN
+  if (depth >= maxRequestDepth) return Number.NaN
   const list = Array.isArray(value)
   const items = list ? value : Object.values(value)
   let count = list ? 0 : items.length
@@ -83,7 +114,7 @@ const backslash = 0x5c
  * One pass for what JSON.parse lets through. It trusts nothing about the grammar beyond strings and brackets, because
  * JSON.parse checks that next.
  */
-function scan(text: string): JsonProblem | null {
+function scan(text: string, grammar: Grammar): JsonProblem | null {
   if (!text.isWellFormed()) return { message: 'a lone surrogate', offset: null }
   const names: (Set<string> | null)[] = []
   for (let index = 0; index < text.length; index++) {
@@ -96,12 +127,13 @@ function scan(text: string): JsonProblem | null {
       index = end
     } else if (code === 0x7b || code === 0x5b) {
       names.push(code === 0x7b ? new Set() : null)
-      if (names.length > maxDepth) return { message: `nested deeper than ${maxDepth}`, offset: index }
+      if (names.length > grammar.maxDepth)
+        return { message: `nested deeper than ${grammar.maxDepth} levels`, offset: index }
     } else if (code === 0x7d || code === 0x5d) {
       names.pop()
     } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
       const end = endOfNumber(text, index)
-      const problem = checkNumber(text.slice(index, end), index)
+      const problem = checkNumber(text.slice(index, end), index, grammar)
       if (problem !== null) return problem
       index = end - 1
     }
@@ -109,7 +141,8 @@ function scan(text: string): JsonProblem | null {
   return null
 }
 
-function endOfString(text: string, start: number): number {
+/** Where the string that begins here has its closing quote; -1 when it has none. */
+export function endOfString(text: string, start: number): number {
   for (let index = start + 1; index < text.length; index++) {
     const code = text.charCodeAt(index)
     if (code === quoteMark) return index
@@ -147,18 +180,19 @@ function isName(text: string, from: number): boolean {
   return false
 }
 
-function endOfNumber(text: string, start: number): number {
+/** Where what may be a number ends. */
+export function endOfNumber(text: string, start: number): number {
   let index = start + 1
   while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++
   return index
 }
 
-function checkNumber(literal: string, offset: number): JsonProblem | null {
+function checkNumber(literal: string, offset: number, grammar: Grammar): JsonProblem | null {
   if (literal.length < 16 && !/[eE]/.test(literal)) return null
   const value = Number(literal)
+  // What is not a number at all is found by JSON.parse.
+  if (Number.isNaN(value)) return null
   if (!Number.isFinite(value)) return { message: 'a number too large to be kept exactly', offset }
-  if (/^-?\d+$/.test(literal) && !Number.isSafeInteger(value)) {
-    return { message: 'an integer beyond 2^53-1; send it as a string', offset }
-  }
+  if (/^-?\d+$/.test(literal) && !grammar.isExact(literal)) return { message: grammar.inexact, offset }
   return null
 }

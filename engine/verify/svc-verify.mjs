@@ -225,12 +225,15 @@ function isMap(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+// engine/dist/log/depth.js
+const maxStoredDepth = 4e3;
+
 // engine/dist/log/json-fault.js
 const space = /[ \t\n\r]*/y;
 const letters = /[^"\\\u0000-\u001f]+/y;
 const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const quote$1 = /"/y;
-const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const scalar$1 = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 function jsonFault(text) {
 	const open = [];
 	let expected = "value";
@@ -259,7 +262,7 @@ function jsonFault(text) {
 		} else if (expected.startsWith("value") && (here === "[" || here === "{")) {
 			open.push(here);
 			expected = here === "[" ? "value or ]" : "name or }";
-		} else if (expected.startsWith("value") && (takeString() || take(scalar))) {
+		} else if (expected.startsWith("value") && (takeString() || take(scalar$1))) {
 			expected = after();
 			continue;
 		} else if (expected.startsWith("name") && takeString()) {
@@ -276,14 +279,21 @@ function jsonFault(text) {
 }
 
 // engine/dist/log/strict-json.js
-const maxDepth = 64;
-function parseStrictJson(text) {
+const stored = {
+	maxDepth: maxStoredDepth,
+	isExact: (literal) => Number.isSafeInteger(Number(literal)) || String(Number(literal)) === literal,
+	inexact: "an integer beyond 2^53-1 that is not the shortest form of a double"
+};
+function parseStoredJson(text) {
+	return parsed$1(text, stored);
+}
+function parsed$1(text, grammar) {
 	const value = plainValue$1(text);
 	if (value !== void 0) return {
 		value,
 		problem: null
 	};
-	const problem = scan(text);
+	const problem = scan(text, grammar);
 	if (problem !== null) return { problem };
 	try {
 		return {
@@ -328,7 +338,7 @@ function membersOf(value, depth) {
 }
 const quoteMark = 34;
 const backslash = 92;
-function scan(text) {
+function scan(text, grammar) {
 	if (!text.isWellFormed()) return {
 		message: "a lone surrogate",
 		offset: null
@@ -347,14 +357,14 @@ function scan(text) {
 			index = end;
 		} else if (code === 123 || code === 91) {
 			names.push(code === 123 ? /* @__PURE__ */ new Set() : null);
-			if (names.length > 64) return {
-				message: `nested deeper than ${64}`,
+			if (names.length > grammar.maxDepth) return {
+				message: `nested deeper than ${grammar.maxDepth} levels`,
 				offset: index
 			};
 		} else if (code === 125 || code === 93) names.pop();
 		else if (code === 45 || code >= 48 && code <= 57) {
 			const end = endOfNumber(text, index);
-			const problem = checkNumber(text.slice(index, end), index);
+			const problem = checkNumber(text.slice(index, end), index, grammar);
 			if (problem !== null) return problem;
 			index = end - 1;
 		}
@@ -408,15 +418,16 @@ function endOfNumber(text, start) {
 	while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++;
 	return index;
 }
-function checkNumber(literal, offset) {
+function checkNumber(literal, offset, grammar) {
 	if (literal.length < 16 && !/[eE]/.test(literal)) return null;
 	const value = Number(literal);
+	if (Number.isNaN(value)) return null;
 	if (!Number.isFinite(value)) return {
 		message: "a number too large to be kept exactly",
 		offset
 	};
-	if (/^-?\d+$/.test(literal) && !Number.isSafeInteger(value)) return {
-		message: "an integer beyond 2^53-1; send it as a string",
+	if (/^-?\d+$/.test(literal) && !grammar.isExact(literal)) return {
+		message: grammar.inexact,
 		offset
 	};
 	return null;
@@ -441,7 +452,7 @@ function manifestStatement(origin, manifest_sha256) {
 	return `svc.bundle/1\n${origin}\nsha256 ${manifest_sha256}\n`;
 }
 function parseBundleManifest(text) {
-	const reading = parseStrictJson(text);
+	const reading = parseStoredJson(text);
 	const value = reading.problem === null ? reading.value : null;
 	if (!isMap(value) || value.v !== "svc.bundle/1") return null;
 	const { origin, org_id, made_at, period, entries, records, checkpoint, keys, files } = value;
@@ -474,29 +485,65 @@ function isFile(value) {
 
 // engine/dist/log/canonical.js
 function canonical(value) {
+	const whole = scalar(value);
+	if (whole !== null) return whole;
+	const outer = [];
+	let inner = opened(value);
+	let text = inner.names === null ? "[" : "{";
+	let separator = "";
+	for (;;) {
+		if (inner.at === inner.count) {
+			text += inner.names === null ? "]" : "}";
+			const parent = outer.pop();
+			if (parent === void 0) return text;
+			inner = parent;
+			separator = ",";
+			continue;
+		}
+		const name = inner.names === null ? inner.at : inner.names[inner.at];
+		const member = inner.value[name];
+		inner.at += 1;
+		if (member === void 0 && inner.names !== null) continue;
+		text += inner.names === null ? separator : `${separator}${quote(name)}:`;
+		const simple = scalar(member);
+		if (simple !== null) {
+			text += simple;
+			separator = ",";
+			continue;
+		}
+		outer.push(inner);
+		if (outer.length >= 4e3) throw new TypeError(`a value with more than ${maxStoredDepth} levels`);
+		inner = opened(member);
+		text += inner.names === null ? "[" : "{";
+		separator = "";
+	}
+}
+function scalar(value) {
 	switch (typeof value) {
 		case "string": return quote(value);
 		case "number":
 			if (!Number.isFinite(value)) throw new TypeError("a number that is not finite has no canonical form");
 			return JSON.stringify(value);
 		case "boolean": return value ? "true" : "false";
-		case "object":
-			if (value === null) return "null";
-			return Array.isArray(value) ? list(value) : object(value);
+		case "object": return value === null ? "null" : null;
 		default: throw new TypeError(`a ${typeof value} has no canonical form`);
 	}
 }
-function list(items) {
-	return `[${items.map(canonical).join(",")}]`;
-}
-function object(value) {
-	let text = "";
-	for (const key of Object.keys(value).sort()) {
-		const member = value[key];
-		if (member === void 0) continue;
-		text += `${text === "" ? "" : ","}${quote(key)}:${canonical(member)}`;
-	}
-	return `{${text}}`;
+function opened(value) {
+	const members = value;
+	if (Array.isArray(value)) return {
+		value: members,
+		names: null,
+		count: value.length,
+		at: 0
+	};
+	const names = Object.keys(value).sort();
+	return {
+		value: members,
+		names,
+		count: names.length,
+		at: 0
+	};
 }
 const plain = /^[ !#-[\]-~]*$/;
 function quote(text) {
@@ -512,7 +559,7 @@ function readCanonical(text) {
 		value: plain,
 		problem: null
 	};
-	const reading = parseStrictJson(text);
+	const reading = parseStoredJson(text);
 	if (reading.problem !== null) return {
 		value: null,
 		problem: `cannot be read: ${reading.problem.message}`
@@ -536,7 +583,6 @@ function plainValue(text) {
 	}
 }
 function isOrdered(value, depth) {
-	if (typeof value === "number") return Number.isSafeInteger(value) || !Number.isInteger(value);
 	if (typeof value !== "object" || value === null) return true;
 	if (depth >= 64) return false;
 	if (Array.isArray(value)) return value.every((item) => isOrdered(item, depth + 1));

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RFC 8785: reading JSON that could have been written in one way only, and writing it that way."""
-import json
+"""RFC 8785: reading JSON that could have been written in one way only, and writing it that way.
+
+Nothing here is recursive: how deep a text is nested must not exhaust a stack.
+"""
 import re
+from json.decoder import scanstring
+
+DEEPEST = 4000
+SPACE = re.compile(r"[ \t\n\r]*")
+NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+WORDS = {"true": True, "false": False, "null": None}
 
 
 class NotJson(ValueError):
@@ -9,48 +17,104 @@ class NotJson(ValueError):
 
 
 def parse(text):
-    """The value of a text of JSON without duplicate names, lone surrogates or numbers that lose digits."""
-
-    def members(pairs):
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise NotJson("duplicate member name")
-        return found
-
-    def integer(digits):
-        value = int(digits)
-        if abs(value) > 2**53 - 1:
-            raise NotJson("an integer beyond 2^53-1")
-        return value
-
-    def double(literal):
-        value = float(literal)
-        return int(value) if value.is_integer() and abs(value) < 2**53 else value
-
-    def refuse(word):
-        raise NotJson(word)
-
+    """The value of a text of JSON without duplicate names, lone surrogates or integers that lose digits."""
     try:
-        value = json.loads(
-            text, object_pairs_hook=members, parse_int=integer, parse_float=double, parse_constant=refuse)
-        check(value, 0)
-        return value
-    except (ValueError, RecursionError) as error:
+        text.encode("utf-8")
+        return parsed(text)
+    except (IndexError, ValueError) as error:
         raise NotJson(str(error)) from None
 
 
-def check(value, depth):
-    if isinstance(value, str):
-        value.encode("utf-8")
-    elif isinstance(value, (dict, list)):
-        if depth >= 64:
-            raise NotJson("nested deeper than 64")
-        for name in value if isinstance(value, dict) else ():
-            name.encode("utf-8")
-        for item in value.values() if isinstance(value, dict) else value:
-            check(item, depth + 1)
-    elif isinstance(value, float) and value in (float("inf"), float("-inf")):
+def parsed(text):
+    outer, inner, name, value, at = [], None, None, None, skip(text, 0)
+    while True:
+        # A value begins here; an empty list or object is one already.
+        if text[at] in "[{":
+            if len(outer) == DEEPEST:
+                raise NotJson("nested too deeply")
+            outer.append((inner, name))
+            inner = [] if text[at] == "[" else {}
+            at = skip(text, at + 1)
+            if text[at] != closing(inner):
+                name, at = member(text, at, inner)
+                continue
+        else:
+            value, at = scalar(text, at)
+            at = skip(text, at)
+            if inner is None:
+                break
+            put(inner, name, value)
+        # What follows a value: the end of what is open, as often as it comes, or the next member.
+        while inner is not None and at < len(text) and text[at] == closing(inner):
+            value = inner
+            inner, name = outer.pop()
+            at = skip(text, at + 1)
+            if inner is not None:
+                put(inner, name, value)
+        if inner is None:
+            break
+        if text[at] != ",":
+            raise NotJson("expected a comma")
+        name, at = member(text, skip(text, at + 1), inner)
+    if at != len(text):
+        raise NotJson("more than one value")
+    return value
+
+
+def skip(text, at):
+    return SPACE.match(text, at).end()
+
+
+def closing(inner):
+    return "]" if isinstance(inner, list) else "}"
+
+
+def member(text, at, inner):
+    """The name of the next member, None in a list, and where its value begins."""
+    if isinstance(inner, list):
+        return None, at
+    if text[at] != '"':
+        raise NotJson("expected a name")
+    name, at = string(text, at)
+    at = skip(text, at)
+    if text[at] != ":":
+        raise NotJson("expected a colon")
+    return name, skip(text, at + 1)
+
+
+def put(inner, name, value):
+    if isinstance(inner, list):
+        inner.append(value)
+    elif name in inner:
+        raise NotJson("duplicate member name")
+    else:
+        inner[name] = value
+
+
+def string(text, at):
+    value, end = scanstring(text, at + 1, True)
+    # An escape may hide a lone surrogate.
+    value.encode("utf-8")
+    return value, end
+
+
+def scalar(text, at):
+    if text[at] == '"':
+        return string(text, at)
+    for word, value in WORDS.items():
+        if text.startswith(word, at):
+            return value, at + len(word)
+    found = NUMBER.match(text, at)
+    if not found:
+        raise NotJson("expected a value")
+    value = float(found[0])
+    if value in (float("inf"), float("-inf")):
         raise NotJson("a number too large")
+    if value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    elif not (found[2] or found[3]) and number(value) != found[0]:
+        raise NotJson("an integer that is not how its double is written")
+    return value, found.end()
 
 
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -87,15 +151,34 @@ def number(value):
 
 
 def canonical(value):
+    """The one text of a value; what is still to be written waits on a list, closing brackets as the texts they are."""
+    pieces, waiting = [], [(None, value)]
+    while waiting:
+        text, value = waiting.pop()
+        if text is not None:
+            pieces.append(text)
+        elif isinstance(value, list):
+            pieces.append("[")
+            waiting.append(("]", None))
+            for index in range(len(value) - 1, -1, -1):
+                waiting.append((None, value[index]))
+                if index > 0:
+                    waiting.append((",", None))
+        elif isinstance(value, dict):
+            pieces.append("{")
+            waiting.append(("}", None))
+            names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+            for index in range(len(names) - 1, -1, -1):
+                waiting.append((None, value[names[index]]))
+                waiting.append((("," if index > 0 else "") + quoted(names[index]) + ":", None))
+        else:
+            pieces.append(simple(value))
+    return "".join(pieces)
+
+
+def simple(value):
     if value is None:
         return "null"
     if value is True or value is False:
         return "true" if value else "false"
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, (int, float)):
-        return number(value)
-    if isinstance(value, list):
-        return "[" + ",".join(map(canonical, value)) + "]"
-    names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-    return "{" + ",".join(quoted(name) + ":" + canonical(value[name]) for name in names) + "}"
+    return quoted(value) if isinstance(value, str) else number(value)
