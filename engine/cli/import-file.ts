@@ -1,5 +1,6 @@
 // Steps into a file, one a line.
 import { type FileHandle, open } from 'node:fs/promises'
+import { requestJson } from '../log/request-json.js'
 import type { ImportTarget } from './import-target.js'
 
 /** The file is opened when the first run is ready, so that an import that cannot begin leaves it as it was. */
@@ -12,7 +13,7 @@ export function createFileTarget(path: string): ImportTarget {
     },
     has: () => false,
     put: async (_, run) => {
-      await file?.appendFile(run.map((step) => `${JSON.stringify(step)}\n`).join(''))
+      await file?.appendFile(run.map((step) => `${requestJson(step)}\n`).join(''))
       steps += run.length
     },
     finish: async () => {

@@ -1,5 +1,6 @@
 // Posting to a platform, patiently: what is sent is safe to send again.
 import type { Problem } from '@svc/schemas'
+import { requestJson } from '../log/request-json.js'
 import { printable } from './printable.js'
 
 export interface Refusal {
@@ -27,7 +28,7 @@ export async function postJson<T>(
   accept: (answer: T) => boolean = () => true,
 ): Promise<Posted<T>> {
   const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
-  const request = { method: 'POST', headers, body: JSON.stringify(body), redirect: 'manual' } as const
+  const request = { method: 'POST', headers, body: requestJson(body), redirect: 'manual' } as const
   let since = Date.now()
   for (let attempt = 0; ; attempt++) {
     const { status, text, retry_after } = await tryOnce(url, request)

@@ -1,5 +1,6 @@
 // One task out of a trace.
-import { parseStrictJson } from '../log/strict-json.js'
+import { isDeeperThan, maxRequestDepth } from '../log/depth.js'
+import { parseStoredJson } from '../log/strict-json.js'
 import type { Step } from '../steps.js'
 import { readLines } from '../trace/read-lines.js'
 
@@ -39,11 +40,14 @@ export async function recordedTask(path: string, wanted: string | undefined): Pr
 
 /** Null for a line of the engine's trace that is about something else. */
 function stepIn(text: string, where: string): Step | null {
-  const reading = parseStrictJson(text)
+  const reading = parseStoredJson(text)
   if (reading.problem !== null) throw new CannotUse(`${where}: ${reading.problem.message}`)
   const { kind, recorded_at: _at, ...step } = (reading.value ?? {}) as Step & { kind?: unknown; recorded_at?: unknown }
   if (kind !== undefined && kind !== 'step') return null
   if (typeof step.step_type !== 'string') throw new CannotUse(`${where}: a step needs a \`step_type\``)
+  // Only an incident may be deeper, because it quotes the parameters of its policy.
+  if (isDeeperThan(step, maxRequestDepth))
+    throw new CannotUse(`${where}: a step is nested deeper than ${maxRequestDepth} levels`)
   return step
 }
 

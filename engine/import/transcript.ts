@@ -2,7 +2,6 @@
 import { parseStrictJson } from '../log/strict-json.js'
 import { lazyCheck } from '../schema-check.js'
 import type { JsonMap } from '../steps.js'
-import { keepsNumbers } from './exact.js'
 
 export interface ToolCall {
   readonly id: string | null
@@ -35,14 +34,13 @@ export type TranscriptReading =
   | { readonly transcript: Transcript; readonly problem: null }
   | { readonly problem: string }
 
-/** Reads one line; never throws. Nothing in it may be ambiguous or change by being read (log.md §1). */
+/** Reads one line by the grammar of every edge (log.md §1); never throws. */
 export function readTranscript(text: string): TranscriptReading {
   const reading = parseStrictJson(text)
   if (reading.problem !== null) {
     const { message, offset } = reading.problem
     return { problem: offset === null ? message : `${message} at column ${offset + 1}` }
   }
-  if (!keepsNumbers(text)) return { problem: 'a number with more digits than can be kept exactly; send it as a string' }
   const [first, ...more] = check(reading.value)
   if (first !== undefined) {
     const where = first.path.length === 0 ? '' : `\`${first.path.join('.')}\`: `

@@ -1,6 +1,7 @@
 // The trace as a file, a JSON object a line.
 import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { requestJson } from '../log/request-json.js'
 import { createRecall } from './recall.js'
 import type { Sink, TraceLine } from './sink.js'
 
@@ -50,7 +51,7 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
   }
   const recall = durable ? createRecall(path, drainOrReport) : null
   const keep = (line: TraceLine) => {
-    const text = `${JSON.stringify(line)}\n`
+    const text = `${requestJson(line)}\n`
     if (size + text.length > mostWaiting) {
       lost += 1
       return

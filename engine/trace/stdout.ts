@@ -1,5 +1,6 @@
 // The trace on standard output.
 import type { Writable } from 'node:stream'
+import { requestJson } from '../log/request-json.js'
 import type { Sink } from './sink.js'
 
 export function stdoutSink(out: Writable): Sink {
@@ -7,7 +8,7 @@ export function stdoutSink(out: Writable): Sink {
   return {
     on_stdout: true,
     write: (line) => {
-      out.write(`${JSON.stringify(line)}\n`)
+      out.write(`${requestJson(line)}\n`)
     },
     settled: drained,
     recall: null,

@@ -77,6 +77,19 @@ describe('sending', () => {
     expect(summary(await importTo(endpoint, path).finished)).toMatchObject({ steps: 9, created: 0, replayed: 9 })
   })
 
+  it('sends numbers as every edge accepts them', async () => {
+    const endpoint = await start()
+    const args = JSON.stringify('{"at": 1.7322624e+18, "far": -100000000000000000000.0}')
+    const call = `{"role": "assistant", "tool_calls": [{"function": {"name": "get_x", "arguments": ${args}}}]}`
+    const path = write(
+      `{"run_id": "n", "reward": 1E20, "messages": [{"role": "user", "content": {"n": 9007199254740993.0}}, ${call}]}`,
+    )
+    expect(summary(await importTo(endpoint, path).finished)).toMatchObject({ failed_runs: 0, failures: [] })
+    const sent = JSON.stringify([...endpoint.stored.values()])
+    for (const number of ['1732262400000000000', '-100000000000000000000', '9007199254740992', '100000000000000000000'])
+      expect(sent).toMatch(new RegExp(`:${number}[,}]`))
+  })
+
   it('splits long runs into batches of 200, one after the other', async () => {
     const endpoint = await start()
     expect(summary(await importTo(endpoint, write(run('long', 450))).finished)).toMatchObject({ created: 450 })

@@ -1,0 +1,28 @@
+// JSON text that an edge accepts. JSON.stringify writes a large double as an integer, which no edge takes for exact.
+import { endOfNumber, endOfString } from './strict-json.js'
+
+/** Integers beyond 2^53-1 have 16 digits or more; most texts hold none, and a look at them costs little. */
+const longDigits = /\d{16}/
+
+/** The JSON text of a value, with `.0` after each integer beyond 2^53-1: the same number to every reader. */
+export function requestJson(value: unknown): string {
+  const text = JSON.stringify(value)
+  if (!longDigits.test(text)) return text
+  const pieces: string[] = []
+  let written = 0
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === 0x22) {
+      index = endOfString(text, index)
+    } else if (code >= 0x30 && code <= 0x39) {
+      const end = endOfNumber(text, index)
+      const literal = text.slice(index, end)
+      if (/^\d+$/.test(literal) && !Number.isSafeInteger(Number(literal))) {
+        pieces.push(text.slice(written, end), '.0')
+        written = end
+      }
+      index = end - 1
+    }
+  }
+  return pieces.join('') + text.slice(written)
+}
