@@ -1,0 +1,95 @@
+// A platform with long policies, honest entries on it, and the verdict of every reader.
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { expect } from 'vitest'
+import { bothOn, downloadBundle, openDesk } from './bundle.js'
+import { alteredTasks, honestEntries, sendHonestEntries, signedNow } from './honest-entries.js'
+import { fast, register } from './log.js'
+import { discard, startPlatform, type TestPlatform } from './platform.js'
+import type { Postgres } from './postgres.js'
+
+interface LongPolicy {
+  readonly name: string
+  readonly rule_type: string
+  readonly params: unknown
+}
+
+/** A node that is violated by each step, so many compound rules deep; each takes three levels of JSON. */
+function nestedNode(levels: number): LongPolicy {
+  let node: Omit<LongPolicy, 'name'> = {
+    rule_type: 'field_in_list',
+    params: {
+      field: 'step_type',
+      values: [1e20, 1.5, -1e21, 5e-324, '\u{10ffff}', 'e\u0301', '"\\', 'x'.repeat(10_000)],
+    },
+  }
+  for (let level = 0; level < levels; level++) node = { rule_type: 'all_of', params: { conditions: [node] } }
+  return { name: `${levels} deep`, ...node }
+}
+
+/** Policies that each step violates, whose params enter incidents: as deep as a manifest can be, and as odd. */
+export const longPolicies = [nestedNode(0), nestedNode(20), nestedNode(80)]
+
+async function putPolicies(database_url: string): Promise<void> {
+  const client = new Client({ connectionString: database_url })
+  await client.connect()
+  for (const [at, { name, rule_type, params }] of longPolicies.entries())
+    await client.query(
+      `insert into policies (org_id, id, name, rule_type, params, scope, severity, agent_id, enabled, mode, controls,
+         version, created_at, updated_at)
+       select org_id, $1, $2, $3, $4, 'step_execution', 'low', agent_id, true, 'enforce', '{}', 1, now(), now() from agents`,
+      [1_000_000 + at, name, rule_type, JSON.stringify(params)],
+    )
+  await client.end()
+}
+
+/** Starts a platform whose one agent has the long policies; without a server, where they cannot be put in, none of them. */
+export async function startWithLongPolicies(postgres: Postgres | null): Promise<TestPlatform> {
+  if (postgres === null) {
+    const embedded = await startPlatform({ env: fast })
+    await register(embedded)
+    return embedded
+  }
+  const database_url = postgres.freshDatabase()
+  const platform = await startPlatform({ database_url, env: fast })
+  await register(platform)
+  await putPolicies(database_url)
+  return platform
+}
+
+/** The verifier that an auditor has as one file. */
+const oneFile = fileURLToPath(new URL('../../engine/verify/svc-verify.mjs', import.meta.url))
+
+/** Sends so many honest entries and asks every reader; a failure names the seed that makes the same entries. */
+export async function expectHonest(
+  platform: TestPlatform,
+  count: number,
+  seed: number,
+  policies: number,
+): Promise<string> {
+  const desk = openDesk()
+  try {
+    const { accepted, rejected, tasks } = await sendHonestEntries(platform, honestEntries(count, seed))
+    expect(await alteredTasks(platform, tasks)).toEqual([])
+    const key = await signedNow(platform)
+    const path = desk.put('bundle.zip', await downloadBundle(platform))
+    const verdict = await bothOn(path, `log ${key}\n`, desk)
+    expect(verdict.findings).toEqual([])
+    const alone = spawnSync(process.execPath, [oneFile, path, '--trust', join(desk.folder, 'trust.policy')])
+    expect([alone.status, String(alone.stderr)]).toEqual([0, ''])
+    expect(verdict.entries.step).toBe(accepted + 1)
+    expect(verdict.entries.incident ?? 0).toBeGreaterThanOrEqual(tasks.length * policies)
+    return `${accepted} accepted and ${rejected} rejected entries in ${tasks.length} tasks, ${verdict.entries.incident} incidents: 0 called altered (seed ${seed})`
+  } catch (error) {
+    throw new Error(`SVC_HONEST_SEED=${seed} makes these ${count} entries again`, { cause: error })
+  } finally {
+    desk.clear()
+  }
+}
+
+export async function stop(platform: TestPlatform | undefined, postgres: Postgres | null): Promise<void> {
+  if (platform !== undefined) await discard(platform)
+  postgres?.remove()
+}
