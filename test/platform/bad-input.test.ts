@@ -107,6 +107,21 @@ const cases: readonly Case[] = [
     path: 'task_id',
   },
   {
+    what: 'a previous hash that no text column can hold',
+    send: json({ prev_hash: 'a\u0000b' }),
+    status: 422,
+    code: 'INVALID',
+    path: 'prev_hash',
+    says: /without the character NUL/,
+  },
+  {
+    what: 'a number that is infinite',
+    send: { raw: deep(1).replace(':1}', ':1E400}') },
+    status: 400,
+    code: 'MALFORMED',
+    says: /too large/,
+  },
+  {
     what: 'a task name that is too long',
     send: json({ task_id: 'x'.repeat(201) }),
     status: 422,

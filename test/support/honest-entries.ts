@@ -24,18 +24,29 @@ const fields = ['input', 'output', 'properties', 'meta'] as const
 const field = fc.constantFrom(...fields)
 
 const ordinary = fc
-  .tuple(fc.dictionary(field, oddObject, { noNullPrototype: true }), fc.option(oddString))
-  .map(([payload, name]) => {
+  .tuple(
+    fc.dictionary(field, oddObject, { noNullPrototype: true }),
+    fc.option(oddString),
+    fc.option(oddString, { freq: 1 }),
+  )
+  .map(([payload, name, prev_hash]) => {
     const members = Object.entries(payload).map(([own, text]) => `,"${own}":${text}`)
     const named = name === null || (JSON.parse(name) as string).length > 1000 ? '' : `,"step_name":${name}`
-    return `${members.join('')}${named}`
+    const link = prev_hash === null || !isLink(JSON.parse(prev_hash) as string) ? '' : `,"prev_hash":${prev_hash}`
+    return `${members.join('')}${named}${link}`
   })
+const isLink = (text: string) => text.length <= 128 && !text.includes('\0')
 const nestedBy = (way: Way) =>
   fc
     .tuple(field, fc.oneof(fc.constant(levelsIn[way]), fc.integer({ min: 1, max: levelsIn[way] })), oddString)
     .map(([own, levels, name]) => `,"${own}":${deepObject(levels, name)}`)
-/** What no edge accepts: too deep, or with a value that readers would disagree about. */
+/** What no edge accepts: too deep, with a value that readers would disagree about, or with one that cannot be stored. */
 const rejectedBy = (way: Way) =>
+  fc.oneof(
+    { weight: 1, arbitrary: fc.constant(',"prev_hash":"\\u0000"') },
+    { weight: 19, arbitrary: unreadableBy(way) },
+  )
+const unreadableBy = (way: Way) =>
   fc.tuple(field, fc.constantFrom(null, ...rejectedValues)).map(([own, value]) => {
     const text = value === null ? deepObject(levelsIn[way] + 1) : `{"a":[${value}]}`
     return `,"${own}":${text}`
@@ -171,7 +182,9 @@ export async function alteredTasks(platform: TestPlatform, tasks: readonly strin
       `/api/v1/tasks/${encodeURIComponent(task_id)}/verify`,
     )
     expect([task_id, status]).toEqual([task_id, 200])
-    if (!body.integrity.ok || !body.sequence.ok) found.push([task_id, body.integrity.first_bad, body.sequence.issues])
+    // A sender may claim any previous entry, which is a finding about the sender.
+    const issues = body.sequence.issues.filter(({ code }) => code !== 'client_prev_mismatch')
+    if (!body.integrity.ok || issues.length > 0) found.push([task_id, body.integrity.first_bad, issues])
   }
   return found
 }
