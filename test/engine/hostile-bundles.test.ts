@@ -1,7 +1,9 @@
 // Files that claim to be bundles: whatever is in them, a verdict comes of it, soon, and it is the same from both verifiers.
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
 import { crc32, deflateRawSync } from 'node:zlib'
-import { formatNote, formatVerifier, parseNote, signerOf, signText } from '@svc/engine'
+import { formatNote, formatVerifier, maxPolicyDepth, maxRequestDepth, parseNote, signerOf, signText } from '@svc/engine'
 import type { BundleManifest } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { packBundle } from '../../engine/attacks/pack.js'
@@ -9,8 +11,10 @@ import { World } from '../../engine/attacks/world.js'
 import { bundleFiles, manifestStatement } from '../../engine/log/bundle.js'
 import { zipLayout } from '../../engine/log/zip.js'
 import { type BundlePart, bothOn, contentsOf, openDesk, partsOf } from '../support/bundle.js'
+import { deepObject } from '../support/odd-json.js'
 
 const desk = openDesk()
+const oneFile = fileURLToPath(new URL('../../engine/verify/svc-verify.mjs', import.meta.url))
 afterAll(() => desk.clear())
 
 function worldWith(value: string): World {
@@ -53,6 +57,25 @@ describe('a bundle in which nothing was changed', () => {
   it('holds', async () => {
     const world = worldWith('\ufffd')
     expect(await codesOf(world, world.bundle())).toEqual([])
+  })
+})
+
+describe('a bundle with the deepest values that are written', () => {
+  const world = new World()
+  const nested = (levels: number) => deepObject(levels, '"conditions"', '1e20')
+  const params = (levels: number) => JSON.parse(nested(levels)) as Record<string, unknown>
+  world.step('task', 'step.tool', { input: params(maxRequestDepth - 1) })
+  world.leaf('incident', 'inc_1', { incident: { violation_details: { params: params(maxPolicyDepth) } } })
+  world.publish()
+
+  it('holds for both verifiers', async () => {
+    expect(await codesOf(world, world.bundle())).toEqual([])
+  })
+
+  it('holds for the verifier in one file', () => {
+    const args = [oneFile, desk.put('deep.zip', world.bundle()), '--trust', desk.put('deep.policy', world.trust(false))]
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([0, ''])
   })
 })
 
