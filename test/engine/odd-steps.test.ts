@@ -1,5 +1,5 @@
 // Steps with odd numbers, names, strings and depths at the local engine: what its edges accept, every reader reads back.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { canonical, parseStrictJson } from '@svc/engine'
 import type { RecordedStep } from '@svc/schemas'
@@ -119,6 +119,19 @@ describe(`steps that are odd (SVC_HONEST_SEED=${seed})`, () => {
       expect([step, code, err]).toEqual([step, 0, ''])
       expect(payloadText((JSON.parse(out) as { judged: Record<string, unknown> }).judged)).toBe(recorded[step - 1])
       expect((await runSvc(args)).code).toBe(0)
+    }
+  })
+
+  it('are explained from a file of steps as deep as a request can be, and no deeper', async () => {
+    for (const [levels, code] of [
+      [63, 0],
+      [64, 1],
+    ] as const) {
+      const file = join(serve.folder, `${levels}.jsonl`)
+      writeFileSync(file, `{"task_id":"t","step_type":"step.resource","input":${deepObject(levels)}}\n`)
+      const ran = await runSvc(['explain', join(serve.folder, 'deep.yaml'), '--trace', file, '--step', '1'])
+      expect([levels, ran.code]).toEqual([levels, code])
+      expect(ran.err).toBe(code === 0 ? '' : `svc explain: ${file}:1: a step is nested deeper than 64 levels\n`)
     }
   })
 })
