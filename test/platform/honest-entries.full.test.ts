@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectHonest, longPolicies, startWithLongPolicies, stop } from '../support/honest-log.js'
 import type { TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres()
 const count = Number(process.env.SVC_HONEST_ENTRIES ?? 10_000)
 const seed = Number(process.env.SVC_HONEST_SEED ?? Date.now() % 2 ** 31)
 
@@ -13,7 +13,7 @@ describe('honest entries', () => {
   beforeAll(async () => {
     platform = await startWithLongPolicies(postgres)
   })
-  afterAll(() => stop(platform, postgres))
+  afterAll(() => stop(platform))
 
   it(`are never called altered, ${count} of them`, async () => {
     const report = await expectHonest(platform, count, seed, postgres === null ? 0 : longPolicies.length)

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectHonest, longPolicies, startWithLongPolicies, stop } from '../support/honest-log.js'
 import { deepObject, oddObject } from '../support/odd-json.js'
 import type { TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres()
 const seed = Number(process.env.SVC_HONEST_SEED ?? Date.now() % 2 ** 31)
 
 describe('honest entries', () => {
@@ -16,7 +16,7 @@ describe('honest entries', () => {
   beforeAll(async () => {
     platform = await startWithLongPolicies(postgres)
   })
-  afterAll(() => stop(platform, postgres))
+  afterAll(() => stop(platform))
 
   it('are never called altered', async () => {
     const report = await expectHonest(platform, 400, seed, postgres === null ? 0 : longPolicies.length)

@@ -8,7 +8,7 @@ import { bothOn, downloadBundle, openDesk } from './bundle.js'
 import { alteredTasks, honestEntries, sendHonestEntries, signedNow } from './honest-entries.js'
 import { fast, register } from './log.js'
 import { discard, startPlatform, type TestPlatform } from './platform.js'
-import type { Postgres } from './postgres.js'
+import type { SharedPostgres } from './postgres.js'
 
 interface LongPolicy {
   readonly name: string
@@ -46,7 +46,7 @@ async function putPolicies(database_url: string): Promise<void> {
 }
 
 /** Starts a platform whose one agent has the long policies; without a server, where they cannot be put in, none of them. */
-export async function startWithLongPolicies(postgres: Postgres | null): Promise<TestPlatform> {
+export async function startWithLongPolicies(postgres: SharedPostgres | null): Promise<TestPlatform> {
   if (postgres === null) {
     const embedded = await startPlatform({ env: fast })
     await register(embedded)
@@ -89,7 +89,6 @@ export async function expectHonest(
   }
 }
 
-export async function stop(platform: TestPlatform | undefined, postgres: Postgres | null): Promise<void> {
+export async function stop(platform: TestPlatform | undefined): Promise<void> {
   if (platform !== undefined) await discard(platform)
-  postgres?.remove()
 }
