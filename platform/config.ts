@@ -1,7 +1,7 @@
 // What a platform can be told from outside. The only reader of the environment.
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
-import { addressOf } from './mail/address.js'
+import { parseAddress } from './mail/address.js'
 
 export interface Config {
   /** Where the embedded database, its lock and the local credentials live. */
@@ -68,6 +68,8 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 const publicAddress = { test: (text: string) => /^https?:\/\/[^/\s]+\/?$/i.test(text) && URL.canParse(text) }
 
+const mailAddress = { test: (text: string) => parseAddress(text) !== null }
+
 /** Reads the configuration from environment variables; never throws. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigReading {
   const errors: string[] = []
@@ -117,7 +119,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     private_targets: said('SVC_ALLOW_PRIVATE_TARGETS') === '1' ? 'all' : networks('SVC_ALLOW_PRIVATE_TARGETS'),
     smtp_url: checked('SVC_SMTP_URL', /^smtps?:\/\/\S+$/, 'an smtp:// or smtps:// URL'),
     mail_from: said('SVC_MAIL_FROM') ?? 'svc <svc@localhost>',
-    owner_email: addressOf(checked('SVC_OWNER_EMAIL', /^[^\s@]+@[^\s@]+$/, 'an address') ?? 'owner@localhost'),
+    owner_email: parseAddress(checked('SVC_OWNER_EMAIL', mailAddress, 'an address') ?? '') ?? 'owner@localhost',
     rate_limits: {
       key: whole('SVC_RATE_LIMIT_KEY', 0, 1_000_000),
       address: whole('SVC_RATE_LIMIT_ADDRESS', 60, 1_000_000),

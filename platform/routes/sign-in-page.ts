@@ -10,7 +10,7 @@ import { formOf } from '../http/browser.js'
 import { isSecure, networkOf, refuseStrangers } from '../http/client.js'
 import { pageOf, show } from '../http/pages.js'
 import { isValid } from '../http/validate.js'
-import { mailboxOf } from '../mail/address.js'
+import { mailboxOf, parseAddress } from '../mail/address.js'
 import type { Platform } from '../platform.js'
 import { browserLifetime, type Holder } from '../secrets/access-tokens.js'
 import { withUnscopedTransaction } from '../store/db.js'
@@ -93,7 +93,7 @@ function wayOf({ config }: Platform): string {
 
 /** What a program may send, a person may type. */
 function isAddress(email: string): boolean {
-  return isValid('magic-link-request', { email })
+  return isValid('magic-link-request', { email }) && parseAddress(email) !== null
 }
 
 function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
