@@ -8,6 +8,7 @@ import { findKeyUnscoped, type KeyRow, keyHash, touchKeyUnscoped } from '../stor
 import type { Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
 import { liveSessionUnscoped } from '../store/sessions.js'
+import { isSecure } from './client.js'
 
 export type Principal =
   | { readonly kind: 'key'; readonly scope: Scope; readonly key: KeyIdentity }
@@ -51,7 +52,14 @@ export interface Authentication {
   readonly authenticate: (sender: Sender, access: Access) => Promise<Principal>
 }
 
-export const cookies = { access: 'svc_access', csrf: 'svc_csrf' } as const
+/**
+ * Names of a browser's cookies. Where they travel over HTTPS, the prefix makes browsers reject a cookie of this name that
+ * another host of the domain has set (RFC 6265bis §4.1.3.2).
+ */
+export function cookieNames(platform: Pick<Platform, 'url'>): { readonly access: string; readonly csrf: string } {
+  const prefix = isSecure(platform) ? '__Host-' : ''
+  return { access: `${prefix}svc_access`, csrf: `${prefix}svc_csrf` }
+}
 
 /** How long a key that was found is believed, ms; a revoked one is refused after that at the latest. */
 const believed = 5000
@@ -98,11 +106,12 @@ export function createAuthentication(platform: Platform): Authentication {
   }
 
   const byCookie = async ({ cookie, csrf, changes }: Sender): Promise<PersonPrincipal | null> => {
-    const token = cookieIn(cookie, cookies.access)
+    const names = cookieNames(platform)
+    const token = cookieIn(cookie, names.access)
     const principal = token === null ? null : await person(token)
     if (principal === null || !changes) return principal
     if (csrf !== undefined && access_tokens.isCsrf(principal.session_id, csrf)) return principal
-    throw new PlatformError('FORBIDDEN', `a browser must send the value of the cookie ${cookies.csrf} as X-CSRF-Token`)
+    throw new PlatformError('FORBIDDEN', `a browser must send the value of the cookie ${names.csrf} as X-CSRF-Token`)
   }
 
   const known = async (token: string): Promise<Principal | null> => {

@@ -20,7 +20,7 @@ export function refuseStrangers({ config }: Platform, { headers: { origin, host 
 }
 
 /** Whether cookies must go over HTTPS only: everywhere but where a person tries it on their own machine. */
-export function isSecure({ url }: Platform): boolean {
+export function isSecure({ url }: Pick<Platform, 'url'>): boolean {
   const { protocol, hostname } = new URL(url())
   return protocol === 'https:' || !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
 }

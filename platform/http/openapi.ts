@@ -22,12 +22,15 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
       securitySchemes: {
         api_key: { type: 'http', scheme: 'bearer', description: 'An API key, `SvcKey-…`' },
         person: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Of somebody who has signed in' },
-        browser: { type: 'apiKey', in: 'cookie', name: 'svc_access', description: 'With X-CSRF-Token for changes' },
+        browser: { type: 'apiKey', in: 'cookie', name: 'svc_access', description: cookieText },
         operator: { type: 'http', scheme: 'bearer', description: 'The token of a local install' },
       },
     },
   }
 }
+
+const cookieText =
+  'Set by signing in with a browser; named `__Host-svc_access` where the platform is reached over HTTPS. With X-CSRF-Token for changes'
 
 const schemesOf: Readonly<Record<Principal['kind'], readonly string[]>> = {
   key: ['api_key'],

@@ -4,9 +4,10 @@ import { type Request, type Response, Router } from 'express'
 import { decideOffer } from '../commands/decide-offer.js'
 import { signOut } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
-import { type Authentication, cookies } from '../http/auth.js'
+import type { Authentication } from '../http/auth.js'
 import { formOf, type Visitor, visitorOf } from '../http/browser.js'
 import { refuseStrangers } from '../http/client.js'
+import { clearCookies } from '../http/cookies.js'
 import { pageOf, show } from '../http/pages.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
@@ -63,7 +64,7 @@ export function accountPage(platform: Platform, authentication: Authentication):
     if (visitor === null) return response.redirect(303, '/sign-in')
     try {
       if (Object.hasOwn(acts, act)) await acts[act]?.(platform, visitor, id)
-      if (act === 'logout') for (const name of Object.values(cookies)) response.clearCookie(name)
+      if (act === 'logout') clearCookies(platform, response)
       response.redirect(303, '/account')
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error

@@ -5,14 +5,14 @@ import express, { type Request, type Response, Router } from 'express'
 import { sendLink } from '../commands/send-link.js'
 import { signIn } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
-import { cookies } from '../http/auth.js'
 import { formOf } from '../http/browser.js'
-import { isSecure, networkOf, refuseStrangers } from '../http/client.js'
+import { networkOf, refuseStrangers } from '../http/client.js'
+import { setCookies } from '../http/cookies.js'
 import { pageOf, show } from '../http/pages.js'
 import { isValid } from '../http/validate.js'
 import { mailboxOf, parseAddress } from '../mail/address.js'
 import type { Platform } from '../platform.js'
-import { browserLifetime, type Holder } from '../secrets/access-tokens.js'
+import type { Holder } from '../secrets/access-tokens.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { readPersonUnscoped } from '../store/people.js'
 import { addressOfLinkUnscoped } from '../store/sessions.js'
@@ -108,11 +108,4 @@ async function holderOf({ access_tokens }: Platform, { access_token }: SessionTo
 
 async function emailOf({ db }: Platform, { person_id }: Holder): Promise<string> {
   return (await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person_id)))?.email ?? ''
-}
-
-async function setCookies(platform: Platform, response: Response, holder: Holder): Promise<void> {
-  const { issue, csrfOf } = platform.access_tokens
-  const shared = { sameSite: 'lax', secure: isSecure(platform), path: '/', maxAge: browserLifetime * 1000 } as const
-  response.cookie(cookies.access, await issue(holder, browserLifetime), { ...shared, httpOnly: true })
-  response.cookie(cookies.csrf, csrfOf(holder.session_id), shared)
 }

@@ -56,18 +56,46 @@ describe('behind a proxy that is trusted', () => {
     expect(found).toEqual(answers)
   })
 
-  it('cookies are for HTTPS, and forms come from the public address', async () => {
-    const send = async (headers: Record<string, string>) => {
-      const email = `${crypto.randomUUID()}@example.org`
-      expect(await ask(platform, `192.0.2.${Math.floor(Math.random() * 250)}`, email)).toBe(202)
-      const body = new URLSearchParams({ token: await mails.tokenFor(email) })
-      const sent = { ...headers, 'x-forwarded-for': email.length.toString() }
-      return fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body, headers: sent })
-    }
+  const send = async (headers: Record<string, string>) => {
+    const email = `${crypto.randomUUID()}@example.org`
+    expect(await ask(platform, `192.0.2.${Math.floor(Math.random() * 250)}`, email)).toBe(202)
+    const body = new URLSearchParams({ token: await mails.tokenFor(email) })
+    const sent = { ...headers, 'x-forwarded-for': email.length.toString() }
+    return fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body, headers: sent })
+  }
+
+  it('forms come from the public address', async () => {
     expect((await send({ origin: platform.url })).status).toBe(403)
-    const { status, headers } = await send({ origin: 'https://svc.example.org' })
-    expect(status).toBe(200)
-    for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; Secure/)
+    expect((await send({ origin: 'https://svc.example.org' })).status).toBe(200)
+  })
+
+  it('cookies belong to the host alone, and are read, guarded and cleared by that name', async () => {
+    const origin = 'https://svc.example.org'
+    const set = (await send({ origin })).headers.getSetCookie()
+    expect(set.map((cookie) => cookie.replace(/=[^;]+; Max-Age=\d+/, '').replace(/; Expires=[^;]+/, ''))).toEqual([
+      '__Host-svc_access; Path=/; HttpOnly; Secure; SameSite=Lax',
+      '__Host-svc_csrf; Path=/; Secure; SameSite=Lax',
+    ])
+    const [cookie = '', plain = ''] = [set, set.map((one) => one.replace('__Host-', ''))].map((all) =>
+      all.map((one) => one.split(';')[0]).join('; '),
+    )
+    const me = (sent: string) => platform.call('GET', '/auth/me', { as: null, headers: { cookie: sent } })
+    expect([(await me(cookie)).status, (await me(plain)).status]).toEqual([200, 401])
+    const page = await (await fetch(`${platform.url}/account`, { headers: { cookie } })).text()
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+    expect(cookie).toContain(`__Host-svc_csrf=${csrf}`)
+    const press = (sent: string) => {
+      const body = new URLSearchParams({ act: 'logout', csrf: sent })
+      return fetch(`${platform.url}/account`, { method: 'POST', body, headers: { cookie, origin }, redirect: 'manual' })
+    }
+    await press('other')
+    expect((await me(cookie)).status).toBe(200)
+    const cleared = (await press(csrf)).headers.getSetCookie()
+    expect(cleared.map((one) => one.replace(/Expires=[^;]+/, 'Expires=…'))).toEqual([
+      '__Host-svc_access=; Path=/; Expires=…; Secure; SameSite=Lax',
+      '__Host-svc_csrf=; Path=/; Expires=…; Secure; SameSite=Lax',
+    ])
+    expect((await me(cookie)).status).toBe(401)
   })
 })
 
