@@ -81,6 +81,8 @@ async function openDesk(): Promise<Desk> {
   if (session === null) throw new Error('nobody is logged in: run svc login')
   const account = await accountOf(session)
   if (account === null) throw new Error('the session has ended: run svc login')
+  if ((account as Partial<Account>).workspaces === undefined)
+    throw new Error(`${session.url} does not publish the workspaces of an account: it is an older platform`)
   const call = async <T>(path: string, body: unknown) => {
     const { status, body: answer, code } = await ask(session.url, path, body, session.access_token)
     if (code !== null) throw refusal(status, answer)

@@ -88,12 +88,20 @@ export function whoamiCommand(): Command {
     )
 }
 
-/** Who somebody is, and where they work. */
-function whoText({ email, workspaces, current_workspace, is_capped, is_suspended }: Account, url: string): string {
-  const here = workspaces.find(({ org_id }) => org_id === current_workspace)
-  const state = is_capped ? ', on the waiting list' : is_suspended ? ', suspended' : ''
-  const nowhere = is_capped ? 'on the waiting list' : 'in no workspace any more: choose one with svc workspace use'
-  return `${email} at ${url}: ${here === undefined ? nowhere : `${here.name} (${here.org_id}), ${here.role}${state}`}`
+/** Who has signed in and where they work. An older platform leaves fields out: a missing one is unknown, not false. */
+function whoText(account: Partial<Account>, url: string): string {
+  const { email = 'unknown', workspaces, current_workspace, is_capped, is_suspended } = account
+  const here = workspaces?.find(({ org_id }) => org_id === current_workspace)
+  const nowhere = is_capped ? 'in no workspace' : 'in no workspace any more: choose one with svc workspace use'
+  const isKnown = workspaces !== undefined && current_workspace !== undefined
+  const place =
+    here === undefined ? (isKnown ? nowhere : 'workspace unknown') : `${here.name} (${here.org_id}), ${here.role}`
+  return `${email} at ${url}: ${place}${stateText('on the waiting list', is_capped)}${stateText('suspended', is_suspended)}`
+}
+
+function stateText(what: string, is_so: boolean | undefined): string {
+  if (is_so === undefined) return `, ${what}: unknown`
+  return is_so ? `, ${what}` : ''
 }
 
 /** Whether others can read what is sent there. */
