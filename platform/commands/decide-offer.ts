@@ -2,7 +2,7 @@
 import type { Offer } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
-import { type Transaction, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import {
   expireOffersUnscoped,
@@ -18,6 +18,7 @@ import {
 } from '../store/members.js'
 import type { Person, Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
+import { placeWaitlistedUnscoped } from '../store/sessions.js'
 import { endOffersOf, moveOffer, offerKinds } from './offer-moves.js'
 
 export type Addressee = Pick<Person, 'person_id' | 'email'>
@@ -36,7 +37,8 @@ export async function decideOffer(
   })
   if (known === null || known.email !== person.email) throw new PlatformError('NOT_FOUND', 'no such offer')
   const scope = scopeOf(known.org_id, { kind: 'person', id: person.person_id })
-  return withTransaction(db, scope, async (tx) => {
+  // An account and its sessions belong to no organization.
+  return withUnscopedTransactionOf(db, scope, async (tx) => {
     await workspaceKind(scope, tx)
     const member = await lockMembership(scope, tx, person.person_id)
     if (member?.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
@@ -67,6 +69,7 @@ async function fulfil(
   if (kind === 'invitation') {
     if (member !== null) throw new PlatformError('CONFLICT', 'you are a member already')
     await insertMember(scope, tx, now, person_id, role)
+    await placeWaitlistedUnscoped(tx, person_id, scope.org_id)
     return joined(scope, tx, now, person_id, role)
   }
   if (member === null) throw new PlatformError('CONFLICT', 'whoever accepts this must be a member')

@@ -10,6 +10,7 @@ import {
   countPeopleUnscoped,
   findPersonUnscoped,
   insertPersonUnscoped,
+  isWaitlisted,
   type Person,
   workspacesOfUnscoped,
 } from '../store/people.js'
@@ -40,8 +41,13 @@ export async function signIn(platform: Platform, secret: string): Promise<Sessio
   return tokensOf(platform, session)
 }
 
-/** Somebody new, with a workspace of their own; beyond the cap they wait, and get it when they are released. */
-async function signUp({ config }: Platform, tx: Transaction, now: number, email: string): Promise<Person> {
+/** A new account with a personal workspace. Beyond the registration cap it is waitlisted, and that workspace is closed. */
+export async function signUp(
+  { config }: Pick<Platform, 'config'>,
+  tx: Transaction,
+  now: number,
+  email: string,
+): Promise<Person> {
   const count = await countPeopleUnscoped(tx)
   // Somebody may have come in by another link while this one waited.
   const known = await findPersonUnscoped(tx, email)
@@ -49,7 +55,7 @@ async function signUp({ config }: Platform, tx: Transaction, now: number, email:
   const is_capped = config.registration_cap !== null && count >= config.registration_cap
   const person = { person_id: newId('usr', now), email, name: email.split('@')[0] ?? email, is_capped }
   await insertPersonUnscoped(tx, now, person)
-  if (!is_capped) await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
+  await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
   return person
 }
 
@@ -59,12 +65,19 @@ export interface Session {
   readonly refresh_token: string
 }
 
-/** Begins a session where the person worked last, or in the first workspace that is open to them. */
-export async function beginSession(tx: Transaction, now: number, { person_id }: Person): Promise<Session> {
+/** Begins a session in `wanted`, else where the person worked last, else in the first workspace that is open to them. */
+export async function beginSession(
+  tx: Transaction,
+  now: number,
+  { person_id, is_capped }: Person,
+  wanted: string | null = null,
+): Promise<Session> {
   const session_id = newId('ses', now)
-  const workspaces = await workspacesOfUnscoped(tx, person_id)
-  const open = workspaces.find(({ is_suspended }) => !is_suspended)
-  const org_id = (await lastWorkspaceUnscoped(tx, person_id)) ?? open?.org_id ?? null
+  const member = (await workspacesOfUnscoped(tx, person_id)).filter(({ is_suspended }) => !is_suspended)
+  const open = member.filter(({ kind }) => !isWaitlisted(is_capped, kind))
+  const last = await lastWorkspaceUnscoped(tx, person_id)
+  const chosen = [wanted, last].find((id) => open.some(({ org_id }) => org_id === id))
+  const org_id = chosen ?? (open[0] ?? member[0])?.org_id ?? null
   await insertSessionUnscoped(tx, now, { session_id, person_id, org_id })
   return { person_id, session_id, refresh_token: await newRefresh(tx, now, session_id) }
 }

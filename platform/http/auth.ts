@@ -5,7 +5,7 @@ import type { KeyIdentity } from '../ingest/batch.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { findKeyUnscoped, type KeyRow, keyHash, touchKeyUnscoped } from '../store/organizations.js'
-import type { Role } from '../store/people.js'
+import { isWaitlisted, type Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
 import { liveSessionUnscoped } from '../store/sessions.js'
 import { isSecure } from './client.js'
@@ -26,6 +26,8 @@ export interface PersonPrincipal {
   /** Null in a workspace they have left. */
   readonly role: Role | null
   readonly is_capped: boolean
+  /** Waitlisted, and in no workspace that is open to them. */
+  readonly is_waitlisted: boolean
   readonly is_suspended: boolean
 }
 
@@ -99,10 +101,11 @@ export function createAuthentication(platform: Platform): Authentication {
     const { person_id, session_id } = (await access_tokens.read(token)) ?? nobodyHolds
     const live = await withUnscopedTransaction(db, (tx) => liveSessionUnscoped(tx, session_id, person_id))
     if (live === null) return null
-    const { org_id } = live
-    const works = org_id !== null && live.role !== null && !live.is_suspended && !live.is_capped
+    const { org_id, kind: workspace_kind, ...state } = live
+    const is_waitlisted = isWaitlisted(live.is_capped, workspace_kind)
+    const works = org_id !== null && live.role !== null && !live.is_suspended && !is_waitlisted
     const scope = works ? scopeOf(org_id, { kind: 'person', id: person_id }) : noScope
-    return { kind: 'person', scope, person_id, session_id, ...live }
+    return { kind: 'person', scope, person_id, session_id, org_id, is_waitlisted, ...state }
   }
 
   const byCookie = async ({ cookie, csrf, changes }: Sender): Promise<PersonPrincipal | null> => {
@@ -156,8 +159,12 @@ function allow(principal: Principal, { kinds, key_scope, roles }: Access): Princ
   return principal
 }
 
-function refusePerson({ is_capped, is_suspended, role }: PersonPrincipal, roles: readonly Role[]): void {
-  if (is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
+/** What a waitlisted account is answered where it may not work. */
+export const waitlisted =
+  'this account is on the waiting list: its own workspace opens when the operator releases it; a workspace it is invited to is open'
+
+function refusePerson({ is_waitlisted, is_suspended, role }: PersonPrincipal, roles: readonly Role[]): void {
+  if (is_waitlisted) throw new PlatformError('FORBIDDEN', waitlisted)
   if (is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
   if (role === null)
     throw new PlatformError('FORBIDDEN', 'this account is no member of the workspace: switch to another')

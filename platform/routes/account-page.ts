@@ -12,7 +12,7 @@ import { pageOf, show } from '../http/pages.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { expireOffersUnscoped, readOffersToUnscoped } from '../store/members.js'
-import { workspacesOfUnscoped } from '../store/people.js'
+import { isWaitlisted, workspacesOfUnscoped } from '../store/people.js'
 import { setSessionOrgUnscoped } from '../store/sessions.js'
 import { readForm } from './sign-in-page.js'
 
@@ -31,7 +31,7 @@ const page = pageOf(
 {{#each workspaces}}<form method="post" action="/account" class="row">
 <input type="hidden" name="csrf" value="{{../csrf}}"><input type="hidden" name="id" value="{{org_id}}">
 <p><strong>{{name}}</strong> {{role}}</p>
-{{#if here}}<p>you work here</p>{{else}}<button name="act" value="use" class="quiet">Work here</button>{{/if}}
+{{#if note}}<p>{{note}}</p>{{else}}<button name="act" value="use" class="quiet">Work here</button>{{/if}}
 </form>
 {{/each}}<form method="post" action="/account">
 <input type="hidden" name="csrf" value="{{csrf}}"><button name="act" value="logout" class="quiet">Sign out</button>
@@ -45,10 +45,10 @@ export function accountPage(platform: Platform, authentication: Authentication):
     const { person, email } = visitor
     const { offers, workspaces } = await withUnscopedTransaction(platform.db, async (tx) => {
       await expireOffersUnscoped(tx, platform.clock())
-      const offered = person.is_capped ? [] : await readOffersToUnscoped(tx, email)
+      const offered = await readOffersToUnscoped(tx, email)
       return { offers: offered.filter(isOpen), workspaces: await workspacesOfUnscoped(tx, person.person_id) }
     })
-    const rows = workspaces.map((one) => workspaceView(one, person.org_id))
+    const rows = workspaces.map((one) => workspaceView(one, person))
     const csrf = platform.access_tokens.csrfOf(person.session_id)
     show(response, status, page({ email, said, csrf, offers: offers.map(offerView), workspaces: rows }))
   }
@@ -81,13 +81,13 @@ const acts: Readonly<Record<string, (platform: Platform, visitor: Visitor, id: s
   use: ({ db }, { person }, id) =>
     withUnscopedTransaction(db, async (tx) => {
       const found = (await workspacesOfUnscoped(tx, person.person_id)).find(({ org_id }) => org_id === id)
-      if (found === undefined || found.is_suspended) throw new PlatformError('NOT_FOUND', 'you cannot work there')
+      const isOpen = found !== undefined && !found.is_suspended && !isWaitlisted(person.is_capped, found.kind)
+      if (!isOpen) throw new PlatformError('NOT_FOUND', 'you cannot work there')
       await setSessionOrgUnscoped(tx, person.session_id, id)
     }),
 }
 
 function decided(platform: Platform, { person, email }: Visitor, id: string, move: 'accept' | 'decline') {
-  if (person.is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
   return decideOffer(platform, { person_id: person.person_id, email }, id, move)
 }
 
@@ -99,6 +99,12 @@ function offerView({ id, workspace, role, kind }: Offer) {
   return { id, workspace, role: role === 'owner' ? 'its owner' : `its ${role}`, later: kind === 'successor' }
 }
 
-function workspaceView({ org_id, name, role, is_suspended }: Workspace, current: string | null) {
-  return { org_id, name, role: is_suspended ? `${role}, suspended` : role, here: org_id === current }
+function workspaceView(
+  { org_id, name, kind, role, is_suspended }: Workspace,
+  { org_id: current, is_capped }: Visitor['person'],
+) {
+  const isClosed = isWaitlisted(is_capped, kind)
+  const state = is_suspended ? ', suspended' : isClosed ? ', opens when your account is released' : ''
+  const note = org_id === current && !isClosed ? 'you work here' : isClosed ? 'on the waiting list' : ''
+  return { org_id, name, role: `${role}${state}`, note }
 }

@@ -46,8 +46,7 @@ export function devicePage(platform: Platform, authentication: Authentication): 
     const { user_code = '', decision, csrf = '' } = formOf(request)
     const visitor = await visitorOf(platform, authentication, request, csrf)
     if (visitor === null) return show(response, 403, again({ words: 'Open the page again, and decide there.' }))
-    const { person_id, is_capped } = visitor.person
-    if (is_capped) return show(response, 403, words({ words: 'This account is on the waiting list.' }))
+    const { person_id } = visitor.person
     platform.limits.by_person.take(person_id)
     try {
       const approve = decision === 'approve'

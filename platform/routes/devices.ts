@@ -1,6 +1,5 @@
 import type { DeviceDecision, DeviceTokenRequest } from '@svc/schemas'
 import { askDevice, beginDevice, decideDevice } from '../commands/device.js'
-import { PlatformError } from '../errors.js'
 import { byNobody, byPerson, type Route } from '../http/route.js'
 import { personOf } from './auth.js'
 
@@ -34,8 +33,7 @@ export const deviceRoutes: readonly Route[] = [
     ...{ tag, access: byPerson, body: 'device-decision' },
     responses: { 204: null },
     handle: async (call) => {
-      const { person_id, is_capped } = personOf(call)
-      if (is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
+      const { person_id } = personOf(call)
       const { user_code, decision } = call.body as DeviceDecision
       call.platform.limits.by_person.take(person_id)
       await decideDevice(call.platform, person_id, user_code, decision === 'approve')

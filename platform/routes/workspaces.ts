@@ -5,10 +5,17 @@ import { changeRole, suspend } from '../commands/members.js'
 import { makeOffer, revokeOffer } from '../commands/offers.js'
 import { promote } from '../commands/promote-workspace.js'
 import { onlyFor, PlatformError } from '../errors.js'
+import { waitlisted } from '../http/auth.js'
 import { byPerson, type Call, type Reply, type Route } from '../http/route.js'
 import { withSnapshot, withUnscopedTransaction } from '../store/db.js'
 import { expireOffersUnscoped, readOffers, readOffersToUnscoped } from '../store/members.js'
-import { type Role, readMembersUnscoped, readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
+import {
+  isWaitlisted,
+  type Role,
+  readMembersUnscoped,
+  readPersonUnscoped,
+  workspacesOfUnscoped,
+} from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
 import { setSessionOrgUnscoped } from '../store/sessions.js'
 import { personOf } from './auth.js'
@@ -143,7 +150,7 @@ async function within(call: Call, roles: readonly Role[]): Promise<Scope> {
   const { person_id, is_capped } = personOf(call)
   const found = (await workspacesOf(call)).find(({ org_id }) => org_id === call.params.org_id)
   if (found === undefined) throw new PlatformError('NOT_FOUND', 'no such workspace')
-  if (is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
+  if (isWaitlisted(is_capped, found.kind)) throw new PlatformError('FORBIDDEN', waitlisted)
   if (found.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
   if (!roles.includes(found.role)) throw onlyFor(roles, found.role)
   return scopeOf(found.org_id, { kind: 'person', id: person_id })
@@ -158,10 +165,9 @@ function expire({ platform }: Call): Promise<void> {
   return withUnscopedTransaction(platform.db, (tx) => expireOffersUnscoped(tx, platform.clock()))
 }
 
-/** Whom offers are made to. Throws FORBIDDEN while they wait to be admitted. */
+/** Whom offers are made to; a waitlisted account may accept invitations. */
 async function addressee(call: Call): Promise<{ readonly person_id: string; readonly email: string }> {
-  const { person_id, is_capped } = personOf(call)
-  if (is_capped) throw new PlatformError('FORBIDDEN', 'this account is on the waiting list')
+  const { person_id } = personOf(call)
   const person = await withUnscopedTransaction(call.platform.db, (tx) => readPersonUnscoped(tx, person_id))
   if (person === null) throw new PlatformError('NOT_FOUND', 'no such account')
   return person

@@ -13,6 +13,11 @@ export interface Person {
   readonly is_capped: boolean
 }
 
+/** A waitlisted account's own workspace is closed until the account is released; those it was invited to are open. */
+export function isWaitlisted(is_capped: boolean, kind: Workspace['kind'] | null): boolean {
+  return is_capped && kind !== 'shared'
+}
+
 const columns = 'person_id, email, name, is_capped'
 
 export async function findPersonUnscoped(tx: Transaction, email: string): Promise<Person | null> {

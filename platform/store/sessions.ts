@@ -1,6 +1,7 @@
 // How people get in and stay in: links that work once, sessions, and refresh tokens that are each good for one use. Secrets
 // are stored as their SHA-256 only.
 import { createHash } from 'node:crypto'
+import type { Workspace } from '@svc/schemas'
 import type { Transaction } from './db.js'
 import type { Role } from './people.js'
 
@@ -117,8 +118,20 @@ export async function placeSessionsUnscoped(tx: Transaction, person_id: string, 
   ])
 }
 
+/** Sessions of a waitlisted account that are in no open workspace continue in this one. */
+export async function placeWaitlistedUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
+  await tx.query(
+    `update sessions s set current_org = $2 from people p
+     where s.person_id = $1 and p.person_id = s.person_id and p.is_capped and s.revoked_at is null
+       and not exists (select 1 from organizations o where o.org_id = s.current_org and o.kind = 'shared')`,
+    [person_id, org_id],
+  )
+}
+
 export interface LiveSession {
   readonly org_id: string | null
+  /** Of that workspace; null where there is none. */
+  readonly kind: Workspace['kind'] | null
   readonly is_capped: boolean
   /** Null where the person is no member of that workspace. */
   readonly role: Role | null
@@ -132,8 +145,9 @@ export async function liveSessionUnscoped(
   person_id: string,
 ): Promise<LiveSession | null> {
   const [row] = await tx.query<LiveSession>(
-    `select s.current_org as org_id, p.is_capped, m.role, m.suspended_at is not null as is_suspended
+    `select s.current_org as org_id, o.kind, p.is_capped, m.role, m.suspended_at is not null as is_suspended
      from sessions s join people p on p.person_id = s.person_id
+     left join organizations o on o.org_id = s.current_org
      left join memberships m on m.org_id = s.current_org and m.person_id = s.person_id
      where s.session_id = $1 and s.person_id = $2 and s.revoked_at is null`,
     [session_id, person_id],
