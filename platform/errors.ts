@@ -10,6 +10,8 @@ export const errorTable = {
   SLOW_DOWN: { status: 400, title: 'Asked too often' },
   EXPIRED_TOKEN: { status: 400, title: 'Over' },
   ACCESS_DENIED: { status: 400, title: 'Refused' },
+  INVALID_GRANT: { status: 400, title: 'The grant is not valid' },
+  UNSUPPORTED_GRANT_TYPE: { status: 400, title: 'Unsupported grant type' },
   UNAUTHENTICATED: { status: 401, title: 'No valid credential' },
   FORBIDDEN: { status: 403, title: 'Not allowed' },
   AGENT_DEACTIVATED: { status: 403, title: 'The agent is deactivated' },

@@ -507,15 +507,38 @@ export interface DeviceDecision {
 }
 
 /**
- * Nothing needs to be said of a device.
+ * Starts a device authorization (RFC 8628 §3.1), as a form or as JSON. No field is needed; unknown ones are ignored.
  */
-export interface DeviceRequest {}
+export interface DeviceRequest {
+  /**
+   * Ignored
+   */
+  client_id?: string
+  /**
+   * Ignored
+   */
+  scope?: string
+  [k: string]: unknown
+}
 
 /**
- * Whether the person has decided.
+ * Asks for the tokens of a device authorization (RFC 8628 §3.4), as a form or as JSON. `device_code` is required; so is `grant_type` in a form. Unknown fields are ignored.
  */
 export interface DeviceTokenRequest {
-  device_code: string
+  /**
+   * `urn:ietf:params:oauth:grant-type:device_code`
+   */
+  grant_type?: string
+  device_code?: string
+  /**
+   * Ignored
+   */
+  client_id?: string
+  /**
+   * Ignored
+   */
+  scope?: string
+  [k: string]: unknown
 }
 
 /**
@@ -1721,6 +1744,21 @@ export interface Member {
   role: 'owner' | 'admin' | 'member' | 'auditor'
   joined_at: string
   suspended_at: string | null
+}
+
+/**
+ * An error of an OAuth endpoint (RFC 6749 §5.2, RFC 8628 §3.5).
+ */
+export interface OauthError {
+  error:
+    | 'invalid_request'
+    | 'invalid_grant'
+    | 'unsupported_grant_type'
+    | 'authorization_pending'
+    | 'slow_down'
+    | 'access_denied'
+    | 'expired_token'
+  error_description: string
 }
 
 /**

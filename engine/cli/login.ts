@@ -16,7 +16,8 @@ export function loginCommand(): Command {
     )
     .action(({ url }: LoginOptions) =>
       act(async ({ path, now }) => {
-        const { beginLogin, awaitDecision, accountOf } = await import('./session.js')
+        const { beginLogin, awaitDecision } = await import('./device-flow.js')
+        const { accountOf } = await import('./session.js')
         const { saveSession } = await import('./session-file.js')
         const { printable } = await import('./printable.js')
         if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {

@@ -2,7 +2,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import type { Account, DeviceCode, Problem, SessionTokens } from '@svc/schemas'
+import type { Account, Problem, SessionTokens } from '@svc/schemas'
 import { forgetSession, readSession, renewing, type SavedSession, saveSession } from './session-file.js'
 
 /** What a platform answered; `code` is its problem's, null where it is content. */
@@ -12,7 +12,8 @@ interface Answer {
   readonly code: string | null
 }
 
-const patience = 15_000
+/** How long an answer may take, ms. */
+export const patience = 15_000
 
 /** Rejects when the platform cannot be reached. */
 export async function ask(url: string, path: string, body: unknown, token: string | null): Promise<Answer> {
@@ -31,14 +32,14 @@ export async function ask(url: string, path: string, body: unknown, token: strin
   return { status: response.status, body: answer, code }
 }
 
-function silent(url: string) {
+export function silent(url: string) {
   return (error: unknown): never => {
     const { cause, message } = error as { cause?: { code?: string }; message: string }
     throw new Error(`${url} does not answer: ${cause?.code ?? message}`)
   }
 }
 
-function parsed(url: string, text: string): unknown {
+export function parsed(url: string, text: string): unknown {
   try {
     return text === '' ? null : JSON.parse(text)
   } catch {
@@ -67,27 +68,6 @@ export async function download({ url, access_token }: SavedSession, path: string
 function whatEnded(error: unknown): string {
   const { code, cause, message } = error as { code?: string; cause?: { message?: string }; message: string }
   return code === undefined ? `the download broke off (${cause?.message ?? message})` : message
-}
-
-/** Begins to log in. */
-export async function beginLogin(url: string): Promise<DeviceCode> {
-  const { status, body, code } = await ask(url, '/auth/device/code', {}, null)
-  if (status === 404) throw new Error(`${url} is no svc platform: give the address that its start prints`)
-  if (code !== null) throw refusal(status, body)
-  return body as DeviceCode
-}
-
-/** Waits until a person has decided. Rejects when they refuse, or let the time pass. */
-export async function awaitDecision(url: string, { device_code, interval }: DeviceCode): Promise<SessionTokens> {
-  let wait = interval
-  for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, wait * 1000))
-    const { status, body, code } = await ask(url, '/auth/device/token', { device_code }, null)
-    if (code === null) return body as SessionTokens
-    if (code === 'ACCESS_DENIED') throw new Error('refused in the browser')
-    if (code === 'SLOW_DOWN') wait += interval
-    else if (code !== 'AUTHORIZATION_PENDING') throw refusal(status, body)
-  }
 }
 
 /** The session of this user, with a token that is still good for a while; null when nobody has logged in, or it is over. */

@@ -52,18 +52,18 @@ export async function askDevice(platform: Platform, secret: string): Promise<Ses
   const { db, clock } = platform
   const now = clock()
   const session = await withUnscopedTransaction(db, async (tx): Promise<Session | ErrorCode> => {
-    const polled = await pollDeviceUnscoped(tx, now, secret, interval * 1000)
+    const polled = await pollDeviceUnscoped(tx, now, secret)
     const reason = reasonOf(polled)
     if (reason !== null) return reason
     const person = await readPersonUnscoped(tx, polled?.person_id ?? '')
     return person === null ? 'ACCESS_DENIED' : beginSession(tx, now, person)
   })
-  if (typeof session === 'string') throw new PlatformError(session, words[session] ?? 'not now')
+  if (typeof session === 'string') throw new PlatformError(session, words[session] ?? 'not possible now')
   return tokensOf(platform, session)
 }
 
 function reasonOf(polled: Polled | null): ErrorCode | null {
-  if (polled === null || polled.state === 'used') return 'EXPIRED_TOKEN'
+  if (polled === null || polled.state === 'used') return 'INVALID_GRANT'
   if (polled.is_over) return 'EXPIRED_TOKEN'
   if (polled.too_soon) return 'SLOW_DOWN'
   if (polled.state === 'denied') return 'ACCESS_DENIED'
@@ -71,8 +71,9 @@ function reasonOf(polled: Polled | null): ErrorCode | null {
 }
 
 const words: Partial<Readonly<Record<ErrorCode, string>>> = {
-  AUTHORIZATION_PENDING: 'nobody has decided yet: ask again in a while',
-  SLOW_DOWN: `asked again too soon: wait ${interval} seconds`,
+  AUTHORIZATION_PENDING: 'the person has not decided yet: ask again after the interval',
+  SLOW_DOWN: 'the interval is 5 seconds longer from now on',
   ACCESS_DENIED: 'the person has refused',
-  EXPIRED_TOKEN: 'the code is over or was used: start anew',
+  EXPIRED_TOKEN: 'the code has expired: start again at /auth/device/code',
+  INVALID_GRANT: 'the `device_code` is unknown or was already used: start again at /auth/device/code',
 }

@@ -6,14 +6,7 @@ import { newId } from '../ids.js'
 import type { Platform } from '../platform.js'
 import { accessLifetime } from '../secrets/access-tokens.js'
 import { type Transaction, withUnscopedTransaction } from '../store/db.js'
-import {
-  countPeopleUnscoped,
-  findPersonUnscoped,
-  insertPersonUnscoped,
-  isWaitlisted,
-  type Person,
-  workspacesOfUnscoped,
-} from '../store/people.js'
+import { findPersonUnscoped, isWaitlisted, type Person, workspacesOfUnscoped } from '../store/people.js'
 import {
   insertRefreshUnscoped,
   insertSessionUnscoped,
@@ -22,7 +15,7 @@ import {
   spendLinkUnscoped,
   useRefreshUnscoped,
 } from '../store/sessions.js'
-import { makeWorkspace } from './make-workspace.js'
+import { signUp } from './sign-up.js'
 
 /** A session that is not used for so long is over, ms. */
 const refreshLifetime = 30 * 86_400_000
@@ -39,24 +32,6 @@ export async function signIn(platform: Platform, secret: string): Promise<Sessio
   })
   if (session === null) throw refused('the link was used already, or is over: ask for a new one')
   return tokensOf(platform, session)
-}
-
-/** A new account with a personal workspace. Beyond the registration cap it is waitlisted, and that workspace is closed. */
-export async function signUp(
-  { config }: Pick<Platform, 'config'>,
-  tx: Transaction,
-  now: number,
-  email: string,
-): Promise<Person> {
-  const count = await countPeopleUnscoped(tx)
-  // Somebody may have come in by another link while this one waited.
-  const known = await findPersonUnscoped(tx, email)
-  if (known !== null) return known
-  const is_capped = config.registration_cap !== null && count >= config.registration_cap
-  const person = { person_id: newId('usr', now), email, name: email.split('@')[0] ?? email, is_capped }
-  await insertPersonUnscoped(tx, now, person)
-  await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
-  return person
 }
 
 export interface Session {

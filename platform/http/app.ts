@@ -15,6 +15,7 @@ import { signInPage } from '../routes/sign-in-page.js'
 import { routes } from '../routes/table.js'
 import { type Authentication, createAuthentication, type Principal } from './auth.js'
 import { networkOf, refuseStrangers } from './client.js'
+import { isForm, mediaTypeOf, oauthErrorOf, readForm } from './oauth.js'
 import { pageStyle } from './page-style.js'
 import { isAtBrowser, refusalPage, show } from './pages.js'
 import { asPlatformError, problemOf } from './problem.js'
@@ -96,6 +97,7 @@ function serve(app: Express, platform: Platform, authenticate: Authentication['a
   }
   const isOpen = route.access.kinds.includes('nobody')
   const admit = async (request: Request, response: Response, next: NextFunction) => {
+    response.locals.is_oauth = route.oauth === true
     refuseUnprintable(request)
     if (isOpen) {
       // Before anything of it is read, so that what is refused counts as well.
@@ -113,7 +115,9 @@ function serve(app: Express, platform: Platform, authenticate: Authentication['a
     const isLate = platform.clock() - Number(response.locals.known_at) > longestKnown
     const principal = isLate ? await known(request) : (response.locals.principal as Principal)
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const body = route.body === undefined || route.lines ? null : validated(route.body, readJson(raw))
+    const isSentAsForm = route.oauth === true && isForm(request.headers['content-type'])
+    const parse = isSentAsForm ? readForm : readJson
+    const body = route.body === undefined || route.lines ? null : validated(route.body, parse(raw))
     const reply = await route.handle({
       ...{ platform, principal, scope: principal.scope, raw, body },
       params: request.params as Record<string, string>,
@@ -135,8 +139,9 @@ function refuseUnprintable({ params }: Request): void {
 
 function mediaType(route: Route) {
   return (request: Request, _response: Response, next: NextFunction) => {
-    const type = (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim().toLowerCase()
-    const accepted = type === 'application/json' || (route.lines && type === 'application/x-ndjson')
+    const type = mediaTypeOf(request.headers['content-type'])
+    const isOther = (route.lines && type === 'application/x-ndjson') || (route.oauth && isForm(type))
+    const accepted = type === 'application/json' || isOther
     if (accepted) next()
     else next(new PlatformError('UNSUPPORTED_MEDIA_TYPE', 'send the body as `application/json`'))
   }
@@ -197,7 +202,9 @@ function answerError({ logger }: Platform) {
     const problem = problemOf(error, request_id)
     response.setHeader('cache-control', 'no-store')
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
-    if (isAtBrowser(request)) show(response, problem.status, refusalPage(problem, request))
+    const oauth = response.locals.is_oauth === true ? oauthErrorOf(error) : null
+    if (oauth !== null) response.status(400).type('application/json').send(JSON.stringify(oauth))
+    else if (isAtBrowser(request)) show(response, problem.status, refusalPage(problem, request))
     else response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem))
   }
 }

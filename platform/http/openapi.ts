@@ -85,7 +85,8 @@ function published({ pattern, ...schema }: JsonMap): JsonMap {
 
 function requestContent(route: Route, body: SchemaName): JsonMap {
   const lines = { 'application/x-ndjson': { schema: { type: 'string', description: 'One entry a line' } } }
-  return { ...json(body), ...(route.lines && lines) }
+  const form = { 'application/x-www-form-urlencoded': { schema: reference(body) } }
+  return { ...(route.oauth && form), ...json(body), ...(route.lines && lines) }
 }
 
 /** Served apart from the routes, because it needs no credential and must answer while the database is away. */

@@ -45,6 +45,8 @@ export interface Route {
   readonly body?: SchemaName
   /** Bodies up to 8 MiB, JSON or a JSON value a line; the handler reads `raw`. */
   readonly lines?: true
+  /** An OAuth endpoint: takes forms as well as JSON, and answers errors as RFC 6749 §5.2 has them. */
+  readonly oauth?: true
   /** Query parameters: schemas of strings; any other is refused. */
   readonly query?: Readonly<Record<string, JsonMap>>
   /** Query parameters that must be there. */

@@ -29,7 +29,8 @@ function readLine(line: string, index: number): unknown {
   }
 }
 
-function decode(bytes: Uint8Array): string {
+/** Throws MALFORMED for bytes that are not UTF-8. */
+export function decode(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch {

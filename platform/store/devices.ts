@@ -23,27 +23,29 @@ export interface Polled {
   readonly state: DeviceState
   readonly person_id: string | null
   readonly is_over: boolean
-  /** Asked again before the time it was told to wait. */
+  /** Asked again before the interval was over. */
   readonly too_soon: boolean
 }
 
-/** What has become of the request; an approved one is used up. Null when there is none. */
-export async function pollDeviceUnscoped(
-  tx: Transaction,
-  now: number,
-  secret: string,
-  interval: number,
-): Promise<Polled | null> {
+/** What each `slow_down` adds to the interval, seconds (RFC 8628 §3.5). */
+const slower = 5
+
+/**
+ * What has become of the request; an approved one is used up, and one that is asked for too soon waits longer from then on.
+ * Null when there is none.
+ */
+export async function pollDeviceUnscoped(tx: Transaction, now: number, secret: string): Promise<Polled | null> {
   const [row] = await tx.query<Polled>(
-    `select state, person_id, expires_at <= $2 as is_over, coalesce(polled_at > $3, false) as too_soon
+    `select state, person_id, expires_at <= $2 as is_over,
+       coalesce(polled_at > $2::timestamptz - make_interval(secs => interval_seconds), false) as too_soon
      from device_codes where device_hash = $1 for update`,
-    [secretHash(secret), iso(now), iso(now - interval)],
+    [secretHash(secret), iso(now)],
   )
   if (row === undefined) return null
+  const isHandedOut = row.state === 'approved' && !row.is_over && !row.too_soon
   await tx.query(
-    `update device_codes set polled_at = $2, state = case when state = 'approved' and not $3 then 'used' else state end
-     where device_hash = $1`,
-    [secretHash(secret), iso(now), row.is_over || row.too_soon],
+    `update device_codes set polled_at = $2, state = $3, interval_seconds = interval_seconds + $4 where device_hash = $1`,
+    [secretHash(secret), iso(now), isHandedOut ? 'used' : row.state, row.too_soon ? slower : 0],
   )
   return row
 }

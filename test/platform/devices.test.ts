@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Account, DeviceCode, Problem, SessionTokens } from '@svc/schemas'
+import type { Account, DeviceCode, OauthError, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { type SignedIn, signedIn } from '../support/people.js'
@@ -17,7 +17,7 @@ const post = <T = Problem>(path: string, body: unknown) => platform.call<T>('POS
 const begin = async () => (await post<DeviceCode>('/auth/device/code', {})).body
 const poll = async (device_code: string) => {
   offset += 5_001
-  return post<SessionTokens & Problem>('/auth/device/token', { device_code })
+  return post<SessionTokens & OauthError>('/auth/device/token', { device_code })
 }
 const decide = (user_code: string, decision: 'approve' | 'deny', by = person) =>
   by.call<Problem>('POST', '/auth/device/decision', { user_code, decision })
@@ -37,13 +37,13 @@ describe('a program', () => {
     const { device_code, user_code, verification_uri, verification_uri_complete, interval } = await begin()
     expect([verification_uri, interval]).toEqual([`${platform.url}/device`, 5])
     expect(verification_uri_complete).toContain(user_code)
-    expect((await poll(device_code)).body.code).toBe('AUTHORIZATION_PENDING')
+    expect((await poll(device_code)).body.error).toBe('authorization_pending')
     expect((await decide(user_code.toLowerCase().replace('-', ' '), 'approve')).status).toBe(204)
     const { status, body } = await poll(device_code)
     expect(status).toBe(200)
     const me = await platform.call<Account>('GET', '/auth/me', { as: body.access_token })
     expect(me.body.email).toBe(person.email)
-    expect((await poll(device_code)).body.code).toBe('EXPIRED_TOKEN')
+    expect((await poll(device_code)).body.error).toBe('invalid_grant')
     expect((await decide(user_code, 'approve')).status).toBe(404)
   })
 
@@ -54,25 +54,35 @@ describe('a program', () => {
     expect((await decide(user_code, 'deny', other)).status).toBe(404)
     expect((await decide(user_code, 'deny')).status).toBe(204)
     expect((await decide(user_code, 'approve')).status).toBe(404)
-    expect((await poll(device_code)).body.code).toBe('ACCESS_DENIED')
+    expect((await poll(device_code)).body.error).toBe('access_denied')
   })
 
   it('is refused, or forgotten after ten minutes', async () => {
     const [refused, late] = [await begin(), await begin()]
     await decide(refused.user_code, 'deny')
-    expect((await poll(refused.device_code)).body.code).toBe('ACCESS_DENIED')
+    expect((await poll(refused.device_code)).body.error).toBe('access_denied')
     offset += 600_000
-    expect((await poll(late.device_code)).body.code).toBe('EXPIRED_TOKEN')
+    expect((await poll(late.device_code)).body.error).toBe('expired_token')
     expect((await decide(late.user_code, 'approve', await signedIn(platform, mails, 'late@example.org'))).status).toBe(
       404,
     )
   })
 
-  it('is told to slow down', async () => {
-    const { device_code } = await begin()
-    await poll(device_code)
-    const { body } = await post<Problem>('/auth/device/token', { device_code })
-    expect(body.code).toBe('SLOW_DOWN')
+  it('is told to slow down, and waits five seconds longer each time', async () => {
+    const { device_code, user_code } = await begin()
+    const after = async (ms: number) => {
+      offset += ms
+      return (await post<OauthError>('/auth/device/token', { device_code })).body.error
+    }
+    // The clock of the test is the clock of the machine, so that a second is left on each side.
+    expect(await after(0)).toBe('authorization_pending')
+    expect(await after(1_000)).toBe('slow_down')
+    expect(await after(6_000)).toBe('slow_down')
+    expect(await after(13_000)).toBe('slow_down')
+    expect(await after(21_000)).toBe('authorization_pending')
+    await decide(user_code, 'approve')
+    expect(await after(18_000)).toBe('slow_down')
+    expect(await after(26_000)).toBeUndefined()
   })
 
   it('cannot be let in by guessing', async () => {
@@ -80,6 +90,112 @@ describe('a program', () => {
     const answers = []
     for (let tries = 0; tries < 12; tries++) answers.push((await decide('BBBB-BBBB', 'approve', guesser)).status)
     expect(answers).toEqual([...Array(10).fill(404), 429, 429])
+  })
+})
+
+const grant = 'urn:ietf:params:oauth:grant-type:device_code'
+const form = 'application/x-www-form-urlencoded'
+
+/** Requests of an OAuth client that are not answered with tokens; `CODE` is a fresh device code. */
+const rejected: readonly { what: string; type?: string; body: string; error: OauthError['error']; names?: string }[] = [
+  { what: 'an undecided code', body: `grant_type=${grant}&device_code=CODE`, error: 'authorization_pending' },
+  {
+    ...{ what: 'a client, a scope and more', error: 'authorization_pending' },
+    body: `grant_type=${encodeURIComponent(grant)}&device_code=CODE&client_id=x&scope=a+b&other=1`,
+  },
+  { what: 'an unknown code', body: `grant_type=${grant}&device_code=none`, error: 'invalid_grant' },
+  {
+    what: 'another grant',
+    body: 'grant_type=password&username=mia',
+    error: 'unsupported_grant_type',
+    names: 'grant_type',
+  },
+  { what: 'no grant', body: 'device_code=CODE', error: 'invalid_request', names: 'grant_type' },
+  { what: 'no code', body: `grant_type=${grant}`, error: 'invalid_request', names: 'device_code' },
+  { what: 'an empty code', body: `grant_type=${grant}&device_code=`, error: 'invalid_request', names: 'device_code' },
+  {
+    ...{ what: 'a code sent twice', error: 'invalid_request', names: 'device_code' },
+    body: `grant_type=${grant}&device_code=CODE&device_code=CODE`,
+  },
+  { what: 'nothing', body: '', error: 'invalid_request', names: 'grant_type' },
+  {
+    what: 'a charset',
+    type: `${form}; charset=UTF-8`,
+    body: `grant_type=${grant}&device_code=CODE`,
+    error: 'authorization_pending',
+  },
+  {
+    what: 'JSON',
+    type: 'application/json',
+    body: `{"grant_type":"${grant}","device_code":"CODE"}`,
+    error: 'authorization_pending',
+  },
+  {
+    what: 'JSON without a grant',
+    type: 'application/json',
+    body: '{"device_code":"CODE"}',
+    error: 'authorization_pending',
+  },
+  {
+    what: 'JSON of another grant',
+    type: 'application/json',
+    body: '{"grant_type":"x"}',
+    error: 'unsupported_grant_type',
+  },
+  { what: 'JSON without a code', type: 'application/json', body: '{}', error: 'invalid_request', names: 'device_code' },
+  {
+    what: 'JSON with a number',
+    type: 'application/json',
+    body: '{"device_code":1}',
+    error: 'invalid_request',
+    names: 'device_code',
+  },
+  { what: 'broken JSON', type: 'application/json', body: '{', error: 'invalid_request' },
+]
+
+describe('an OAuth client (RFC 8628)', () => {
+  const send = async (path: string, body: string, type = form) => {
+    const response = await fetch(platform.url + path, { method: 'POST', body, headers: { 'content-type': type } })
+    return { response, body: (await response.json()) as Record<string, unknown> }
+  }
+
+  it.each(rejected)('is answered $error for $what', async ({ type, body, error, names = '' }) => {
+    const { device_code } = await begin()
+    const answer = await send('/auth/device/token', body.replaceAll('CODE', device_code), type)
+    expect([answer.response.status, answer.response.headers.get('cache-control')]).toEqual([400, 'no-store'])
+    expect(answer.response.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(answer.body).toEqual({ error, error_description: expect.stringContaining(names) })
+  })
+
+  it.each(['client_id=x&scope=openid', ''])('starts with the form %j and ends with tokens', async (body) => {
+    const { response, body: code } = await send('/auth/device/code', body)
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    expect(code).toEqual({
+      device_code: expect.any(String),
+      user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
+      verification_uri: `${platform.url}/device`,
+      verification_uri_complete: `${platform.url}/device?user_code=${code.user_code}`,
+      expires_in: 600,
+      interval: 5,
+    })
+    expect((await decide(String(code.user_code), 'approve')).status).toBe(204)
+    const asked = new URLSearchParams({ grant_type: grant, device_code: String(code.device_code) }).toString()
+    const tokens = await send('/auth/device/token', asked)
+    expect([tokens.response.status, tokens.response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    const given = { access_token: expect.any(String), refresh_token: expect.any(String) }
+    expect(tokens.body).toEqual({ ...given, token_type: 'Bearer', expires_in: 900 })
+    offset += 5_001
+    expect((await send('/auth/device/token', asked)).body.error).toBe('invalid_grant')
+  })
+
+  it('is refused as every caller is by another media type', async () => {
+    const { response, body } = await send('/auth/device/token', 'x', 'text/plain')
+    expect([response.status, body.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
+  })
+
+  it('sends forms to no other endpoint', async () => {
+    const { response, body } = await send('/auth/refresh', 'refresh_token=x')
+    expect([response.status, body.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
   })
 })
 
@@ -116,7 +232,7 @@ describe('the page', () => {
     expect((await send(cookie, form)).status).toBe(403)
     expect((await send(cookie, { ...form, csrf: 'x' })).status).toBe(403)
     expect((await send(cookie, { ...form, csrf }, { origin: 'https://evil.example' })).status).toBe(403)
-    expect((await poll(device_code)).body.code).toBe('AUTHORIZATION_PENDING')
+    expect((await poll(device_code)).body.error).toBe('authorization_pending')
     expect((await send(cookie, { ...form, csrf })).status).toBe(200)
     expect((await poll(device_code)).status).toBe(200)
     expect((await send(cookie, { ...form, csrf })).status).toBe(404)
