@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import { hostname } from 'node:os'
 import { pino } from 'pino'
+import { openAdminSocket } from './admin/socket.js'
 import { seedWorkspace } from './commands/seed-workspace.js'
 import { makeLink } from './commands/send-link.js'
 import type { Config, RateLimits } from './config.js'
@@ -75,6 +76,8 @@ export async function createPlatform(
   const keys = encryptionKeys(config)
   const access_tokens = createAccessTokens(keys, clock)
   const sealer = createSealer(keys)
+  if (config.smtp_url === null && !isLoopback(config))
+    warn('no mail is sent: set SVC_SMTP_URL, or make sign-in links with `svc-platform admin sign-in-link EMAIL`')
   const db = await openDatabase(config, warn)
   try {
     await migrate(db)
@@ -131,8 +134,10 @@ export async function createPlatform(
       log: { host: log_host, verifierOf, refused: checkpoints.refused },
     }
     listener.on('request', createApp(platform))
+    const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url: platform.url }) : null
     const close = async () => {
       await closeServer(listener)
+      await admin?.close()
       await ingest.close()
       await retention.close()
       await checkpoints.close()

@@ -1,5 +1,6 @@
 // The command `svc-platform`.
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { adminOperations } from './admin/operations.js'
 import { version } from './version.js'
 
 const program = new Command('svc-platform')
@@ -79,19 +80,22 @@ Exit codes: 0 done, 1 not possible, 2 usage`,
     process.exitCode = await rotateKey(options, process.env, process.stdout, process.stderr)
   })
 
-const admin = program.command('admin').description('what only whoever runs the installation may do')
+const admin = program
+  .command('admin')
+  .description('accounts, for the operator of the installation; works while the platform runs')
 
-admin
-  .command('release <email>')
-  .description('admit somebody who waits because of SVC_REGISTRATION_CAP')
-  .addHelpText(
-    'after',
-    '\nExample:\n  svc-platform admin release mia@example.org\n\nExit codes: 0 done, 1 not possible, 2 usage',
-  )
-  .action(async (email: string) => {
-    const { release } = await import('./release.js')
-    process.exitCode = await release(email, process.env, process.stdout, process.stderr)
-  })
+for (const operation of adminOperations)
+  admin
+    .command(`${operation.name} <email>`)
+    .description(operation.summary)
+    .addHelpText(
+      'after',
+      `\nExample:\n  svc-platform admin ${operation.name} mia@example.org\n\nExit codes: 0 done, 1 not possible, 2 usage`,
+    )
+    .action(async (email: string) => {
+      const { runAdmin } = await import('./admin/command.js')
+      process.exitCode = await runAdmin(operation, email, process.env, process.stdout, process.stderr)
+    })
 
 try {
   await program.parseAsync()

@@ -11,11 +11,15 @@ export interface Opened {
   readonly db: Database
 }
 
-/** Opens the database of this configuration, and returns the exit code: 1 when something is not possible. */
+/**
+ * Opens the database of this configuration, and returns the exit code: 1 when something is not possible. `explain` may put
+ * another error in the place of the one that is printed.
+ */
 export async function onDatabase(
   env: NodeJS.ProcessEnv,
   err: Writable,
   work: (opened: Opened) => Promise<void>,
+  explain: (error: unknown) => unknown = (error) => error,
 ): Promise<0 | 1> {
   try {
     const { value: config, errors } = readConfig(env)
@@ -28,7 +32,8 @@ export async function onDatabase(
     } finally {
       await db.close()
     }
-  } catch (error) {
+  } catch (thrown) {
+    const error = explain(thrown)
     err.write(`svc-platform: ${error instanceof Error ? error.message : String(error)}\n`)
     return 1
   }

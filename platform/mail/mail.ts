@@ -27,12 +27,14 @@ export interface MailParts {
 }
 
 const patience = 10_000
+const noServer =
+  'no mail is sent here: ask the operator for a link (svc-platform admin sign-in-link EMAIL), or to set SVC_SMTP_URL'
 
 export function createMailer({ smtp_url, from, print, remark }: MailParts): Mailer {
   if (smtp_url === null) {
     return {
       send: async (mail) => {
-        if (print === null) throw new PlatformError('UNAVAILABLE', 'there is no mail server here: set SVC_SMTP_URL')
+        if (print === null) throw new PlatformError('UNAVAILABLE', noServer)
         const { subject, text } = written(mail)
         const said = `mail to ${mail.to}: ${subject}\n\n${text}\n`
         print(said.replaceAll(/[^\P{Cc}\n]|\p{Bidi_Control}/gu, '�'))

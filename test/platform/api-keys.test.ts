@@ -167,7 +167,7 @@ describe.skipIf(postgres === null)('the waiting list', () => {
     expect((await late.call('POST', '/auth/api-keys', { name: 'x' })).status).toBe(403)
     const given = { SVC_DATABASE_URL: database_url, SVC_DATA_DIR: capped.data_dir }
     const done = await runPlatform(['admin', 'release', 'Late@example.org'], given)
-    expect([done.code, done.stdout]).toEqual([0, 'Late@example.org: may come in\n'])
+    expect([done.code, done.stdout]).toEqual([0, 'Late@example.org: released\n'])
     expect((await runPlatform(['admin', 'release', 'late@example.org'], given)).code).toBe(1)
     expect((await late.call('GET', '/api/v1/agents')).status).toBe(200)
     await discard(capped)

@@ -1,0 +1,54 @@
+// `svc-platform admin …`: through the admin socket of a platform that runs on the embedded database, else in the database.
+import type { Writable } from 'node:stream'
+import { type Config, readConfig } from '../config.js'
+import { PlatformError } from '../errors.js'
+import { onDatabase } from '../operator.js'
+import type { AdminOperation } from './operations.js'
+import { askAdminSocket } from './socket.js'
+
+/** Returns the exit code. */
+export async function runAdmin(
+  operation: AdminOperation,
+  email: string,
+  env: NodeJS.ProcessEnv,
+  out: Writable,
+  err: Writable,
+): Promise<0 | 1> {
+  const { value: config, errors } = readConfig(env)
+  const isEmbedded = config.database_url === null && errors.length === 0
+  const answer = isEmbedded ? await askAdminSocket(config.data_dir, { operation: operation.name, email }) : null
+  if (answer !== null && 'message' in answer) {
+    err.write(`svc-platform: ${answer.message}\n`)
+    return 1
+  }
+  if (answer !== null) return printed(answer.lines, out)
+  return onDatabase(
+    env,
+    err,
+    async ({ db }) => {
+      printed(await operation.run({ db, clock: Date.now, url: () => addressOf(config) }, email), out)
+    },
+    (error) => (isEmbedded ? unreachable(error) : error),
+  )
+}
+
+function printed(lines: readonly string[], out: Writable): 0 {
+  out.write(lines.map((line) => `${line}\n`).join(''))
+  return 0
+}
+
+/** What is locked is in use by a process whose admin socket did not answer. */
+function unreachable(error: unknown): unknown {
+  if (!(error instanceof PlatformError) || error.code !== 'CONFLICT') return error
+  const why =
+    process.platform === 'win32'
+      ? 'on Windows the platform must be stopped for this command'
+      : 'it does not answer at its admin socket, so stop it, or wait until its command has finished, and run this again'
+  return new PlatformError('CONFLICT', `${error.message}; ${why}`, { cause: error })
+}
+
+/** Where a platform of this configuration is reached while it runs. */
+function addressOf({ public_url, host, port }: Config): string {
+  const reached = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
+  return public_url ?? `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
+}

@@ -1,0 +1,38 @@
+// What the operator of an installation may do to accounts. One list: the command line, the socket and the help follow it.
+// The work is loaded when it is asked for, because every start of the command reads the list.
+import type { Database } from '../store/db.js'
+
+export interface AdminParts {
+  readonly db: Database
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
+  /** Where people reach the platform. */
+  readonly url: () => string
+}
+
+export interface AdminOperation {
+  readonly name: string
+  readonly summary: string
+  /** Does it; the lines to print. Rejects with a PlatformError where it is not possible. */
+  readonly run: (parts: AdminParts, email: string) => Promise<readonly string[]>
+}
+
+export const adminOperations: readonly AdminOperation[] = [
+  {
+    name: 'release',
+    summary: 'release an account from the waiting list (SVC_REGISTRATION_CAP)',
+    run: async ({ db, clock }, email) => {
+      const { releaseAccount } = await import('../commands/release-account.js')
+      await releaseAccount(db, email, clock())
+      return [`${email}: released`]
+    },
+  },
+  {
+    name: 'sign-in-link',
+    summary: 'print a sign-in link for an address, valid once and for 15 minutes',
+    run: async ({ db, clock, url }, email) => {
+      const { makeLink } = await import('../commands/send-link.js')
+      return [await makeLink(db, clock(), url(), email)]
+    },
+  },
+]
