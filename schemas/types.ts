@@ -1476,7 +1476,7 @@ export interface MagicLinkRequest {
 }
 
 /**
- * The secret of a sign-in link.
+ * The secret of a sign-in link, or of an invitation's link.
  */
 export interface MagicLink {
   token: string

@@ -16,7 +16,7 @@ import {
   setRole,
   workspaceKind,
 } from '../store/members.js'
-import type { Person, Role } from '../store/people.js'
+import { lockPersonUnscoped, type Person, type Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
 import { placeWaitlistedUnscoped } from '../store/sessions.js'
 import { endOffersOf, moveOffer, offerKinds } from './offer-moves.js'
@@ -39,16 +39,30 @@ export async function decideOffer(
   const scope = scopeOf(known.org_id, { kind: 'person', id: person.person_id })
   // An account and its sessions belong to no organization.
   return withUnscopedTransactionOf(db, scope, async (tx) => {
-    await workspaceKind(scope, tx)
-    const member = await lockMembership(scope, tx, person.person_id)
-    if (member?.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
-    const offer = await moveOffer(scope, tx, now, id, move)
-    if (move === 'accept') {
-      await refuseStale(scope, tx, offer)
-      await fulfil(scope, tx, now, offer, person, member)
-    }
-    return (await lockOffer(scope, tx, id)) as Offer
+    if ((await lockPersonUnscoped(tx, person.person_id)) === null)
+      throw new PlatformError('NOT_FOUND', 'no such account')
+    return decideLocked(scope, tx, now, person, id, move)
   })
+}
+
+/** The same for an account that is locked, in its transaction: accounts are locked before workspaces. */
+export async function decideLocked(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  person: Addressee,
+  id: string,
+  move: 'accept' | 'decline',
+): Promise<Offer> {
+  await workspaceKind(scope, tx)
+  const member = await lockMembership(scope, tx, person.person_id)
+  if (member?.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
+  const offer = await moveOffer(scope, tx, now, id, move)
+  if (move === 'accept') {
+    await refuseStale(scope, tx, offer)
+    await fulfil(scope, tx, now, offer, person, member)
+  }
+  return (await lockOffer(scope, tx, id)) as Offer
 }
 
 /** INVARIANT (an offer is worth what its maker may): who has lost the right to make it cannot give anything by it any more. */

@@ -1,10 +1,12 @@
 // Offering something in a workspace, and taking it back: an invitation, the role of an admin, ownership now or later.
+import { randomBytes } from 'node:crypto'
 import type { Offer, OfferRequest } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { newId } from '../ids.js'
 import { addressOf, mailboxOf } from '../mail/address.js'
 import type { Platform } from '../platform.js'
 import { withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { setInvitationLink } from '../store/invitations.js'
 import { insertOffer, lockMembership, lockOffer, workspaceKind } from '../store/members.js'
 import { findPersonUnscoped, readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
@@ -18,6 +20,7 @@ export async function makeOffer(platform: Platform, scope: Scope, request: Offer
   const now = platform.clock()
   const kind = offerKinds[request.kind]
   const email = addressOf(request.email)
+  const secret = randomBytes(32).toString('base64url')
   const [person, maker] = await withUnscopedTransaction(platform.db, async (tx) => [
     await findPersonUnscoped(tx, email),
     await readPersonUnscoped(tx, scope.actor.id),
@@ -42,18 +45,16 @@ export async function makeOffer(platform: Platform, scope: Scope, request: Offer
     platform.limits.by_offered.take(`${scope.org_id} ${mailboxOf(email)}`)
     if (!(await insertOffer(scope, tx, made)))
       throw new PlatformError('CONFLICT', 'this is offered to that address already')
+    if (made.kind === 'invitation') await setInvitationLink(scope, tx, made.id, secret)
     await noteOffer(scope, tx, now, 'offer.made', made)
     return (await lockOffer(scope, tx, made.id)) as Offer
   })
   // Beyond what one mailbox is sent by everybody together, it is told of nothing more: the offer stands all the same.
   if (!platform.limits.by_mailbox_offers.has(mailboxOf(email))) return offer
-  const values = {
-    workspace: offer.workspace,
-    what: kind.words,
-    made_by: maker?.email ?? 'A member',
-    link: platform.url(),
-  }
-  await platform.mailer.send({ to: email, name: 'offer', values }).catch((error: unknown) => {
+  const link = offer.kind === 'invitation' ? `${platform.url()}/auth/invitation?token=${secret}` : platform.url()
+  const values = { workspace: offer.workspace, what: kind.words, made_by: maker?.email ?? 'A member', link }
+  const name = offer.kind === 'invitation' ? 'invitation' : 'offer'
+  await platform.mailer.send({ to: email, name, values }).catch((error: unknown) => {
     platform.logger.warn({ err: error, offer: offer.id }, 'the mail about an offer could not be sent')
   })
   return offer

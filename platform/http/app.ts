@@ -11,6 +11,7 @@ import { accountPage } from '../routes/account-page.js'
 import { devicePage } from '../routes/device-page.js'
 import { docsRouter } from '../routes/docs.js'
 import { healthRouter } from '../routes/health.js'
+import { invitationPage } from '../routes/invitation-page.js'
 import { signInPage } from '../routes/sign-in-page.js'
 import { routes } from '../routes/table.js'
 import { type Authentication, createAuthentication, type Principal } from './auth.js'
@@ -37,6 +38,7 @@ export function createApp(platform: Platform): Express {
   const authentication = createAuthentication(platform)
   app.use(pageStyle())
   app.use(signInPage(platform))
+  app.use(invitationPage(platform, authentication))
   app.use(devicePage(platform, authentication))
   app.use(accountPage(platform, authentication))
   const { authenticate } = authentication

@@ -1,6 +1,6 @@
 // What mails say, as text and as HTML.
 
-export type MailName = 'sign_in' | 'offer'
+export type MailName = 'sign_in' | 'invitation' | 'offer'
 
 interface Template {
   readonly subject: string
@@ -20,6 +20,21 @@ If you did not ask for it, nothing happens unless you open it.`,
 <p>If you did not ask for it, nothing happens unless you open it.</p>`,
 }
 
+const invitation: Template = {
+  subject: 'svc: you are invited to {{what}}',
+  text: `{{made_by}} invites you to {{what}}: "{{workspace}}".
+
+Open this link, and press its button to sign in and accept. It works once, within seven days, for this address:
+
+{{link}}
+
+If you do not expect this, do nothing.`,
+  html: `<p>{{made_by}} invites you to {{what}}: “{{workspace}}”.</p>
+<p>Open this link, and press its button to sign in and accept. It works once, within seven days, for this address:</p>
+<p><a href="{{link}}">{{link}}</a></p>
+<p>If you do not expect this, do nothing.</p>`,
+}
+
 const offer: Template = {
   subject: 'svc: you are invited to {{what}}',
   text: `{{made_by}} invites you to {{what}}: "{{workspace}}".
@@ -34,4 +49,4 @@ In a terminal: svc login --url {{link}}, then svc workspace accept.`,
 <p>In a terminal: <code>svc login --url {{link}}</code>, then <code>svc workspace accept</code>.</p>`,
 }
 
-export const templates: Readonly<Record<MailName, Template>> = { sign_in: signIn, offer }
+export const templates: Readonly<Record<MailName, Template>> = { sign_in: signIn, invitation, offer }

@@ -1,4 +1,5 @@
 import type { Account, MagicLink, MagicLinkRequest, RefreshRequest } from '@svc/schemas'
+import { acceptInvitation } from '../commands/accept-invitation.js'
 import { sendLink } from '../commands/send-link.js'
 import { refresh, signIn, signOut } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
@@ -36,6 +37,18 @@ export const authRoutes: readonly Route[] = [
     responses: { 200: 'session-tokens' },
     handle: async ({ platform, body }) => {
       return { status: 200, body: await signIn(platform, (body as MagicLink).token) }
+    },
+  },
+  {
+    method: 'post',
+    path: '/auth/invitation/accept',
+    summary: 'Accept an invitation by its link, and sign in; an address without an account gets one',
+    tag,
+    access: byNobody,
+    body: 'magic-link',
+    responses: { 200: 'session-tokens' },
+    handle: async ({ platform, body }) => {
+      return { status: 200, body: await acceptInvitation(platform, (body as MagicLink).token) }
     },
   },
   {

@@ -96,11 +96,12 @@ function isAddress(email: string): boolean {
   return isValid('magic-link-request', { email }) && parseAddress(email) !== null
 }
 
-function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
+/** The secret of a link; null where it is missing or incomplete. */
+export function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
   return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null
 }
 
-async function holderOf({ access_tokens }: Platform, { access_token }: SessionTokens): Promise<Holder> {
+export async function holderOf({ access_tokens }: Platform, { access_token }: SessionTokens): Promise<Holder> {
   const holder = await access_tokens.read(access_token)
   if (holder === null) throw new Error('a token that was just issued cannot be read')
   return holder

@@ -56,7 +56,7 @@ export async function deleteMember(scope: Scope, tx: Transaction, person_id: str
 
 export const offerColumns = `f.id, f.org_id, o.name as workspace, f.kind, f.email, f.role, f.state, f.made_by,
   ${utc('f.made_at')}, ${utc('f.expires_at')}, ${utc('f.decided_at')}`
-const fromOffers = 'from offers f join organizations o on o.org_id = f.org_id'
+export const fromOffers = 'from offers f join organizations o on o.org_id = f.org_id'
 
 /** Marks what is past its time, so that nobody is offered it any more. */
 export async function expireOffersUnscoped(tx: Transaction, now: number): Promise<void> {

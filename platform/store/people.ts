@@ -30,10 +30,21 @@ export async function readPersonUnscoped(tx: Transaction, person_id: string): Pr
   return person ?? null
 }
 
+/** The account, which is not ended before the transaction is; null when there is none, or it was ended. */
+export async function lockPersonUnscoped(tx: Transaction, person_id: string): Promise<Person | null> {
+  const [person] = await tx.query<Person>(
+    `select ${columns} from people where person_id = $1 and ended_at is null for share`,
+    [person_id],
+  )
+  return person ?? null
+}
+
 /** How many accounts there are that are not on the waiting list. The table is locked against new ones until the end. */
 export async function countPeopleUnscoped(tx: Transaction): Promise<number> {
   await tx.query('lock table people in share row exclusive mode')
-  const [row] = await tx.query<{ count: number }>('select count(*)::int as count from people where not is_capped')
+  const [row] = await tx.query<{ count: number }>(
+    'select count(*)::int as count from people where not is_capped and ended_at is null',
+  )
   return row?.count ?? 0
 }
 

@@ -83,6 +83,7 @@ const open = [
   '/auth/device/token',
   '/auth/magic-link',
   '/auth/magic-link/verify',
+  '/auth/invitation/accept',
   '/auth/refresh',
 ]
 
