@@ -10,6 +10,9 @@ export interface Desk {
   readonly here: () => Workspace
   readonly get: <T>(path: string) => Promise<T>
   readonly post: <T>(path: string, body?: object) => Promise<T>
+  readonly remove: (path: string, body: object) => Promise<void>
+  /** Forgets the session, which has ended. */
+  readonly forget: () => void
   /** Downloads into a file. */
   readonly save: (path: string, file: string) => Promise<void>
   /** The id of the member with this address. Rejects where there is none. */
@@ -76,15 +79,16 @@ async function told(work: () => Promise<Told>, isJson: boolean): Promise<void> {
 
 async function openDesk(): Promise<Desk> {
   const { accountOf, ask, download, liveSession, refusal } = await import('./session.js')
-  const { sessionPath } = await import('./session-file.js')
-  const session = await liveSession(sessionPath(process.env, process.platform), Date.now)
+  const { forgetSession, sessionPath } = await import('./session-file.js')
+  const file = sessionPath(process.env, process.platform)
+  const session = await liveSession(file, Date.now)
   if (session === null) throw new Error('nobody is logged in: run svc login')
   const account = await accountOf(session)
   if (account === null) throw new Error('the session has ended: run svc login')
   if ((account as Partial<Account>).workspaces === undefined)
     throw new Error(`${session.url} does not publish the workspaces of an account: it is an older platform`)
-  const call = async <T>(path: string, body: unknown) => {
-    const { status, body: answer, code } = await ask(session.url, path, body, session.access_token)
+  const call = async <T>(path: string, body: unknown, method?: string) => {
+    const { status, body: answer, code } = await ask(session.url, path, body, session.access_token, method)
     if (code !== null) throw refusal(status, answer)
     return answer as T
   }
@@ -101,7 +105,16 @@ async function openDesk(): Promise<Desk> {
     return member.person_id
   }
   const save = (path: string, file: string) => download(session, path, file)
-  return { account, here, memberOf, save, get: (path) => call(path, null), post: (path, body = {}) => call(path, body) }
+  return {
+    account,
+    here,
+    memberOf,
+    save,
+    get: (path) => call(path, null),
+    post: (path, body = {}) => call(path, body),
+    remove: (path, body) => call(path, body, 'DELETE'),
+    forget: () => forgetSession(file),
+  }
 }
 
 /** What an option says of a time; a day is its first moment in UTC. */

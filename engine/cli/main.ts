@@ -1,6 +1,7 @@
 // The command `svc`. Each command's work is loaded when it is asked for, so that none pays for the others.
 import { Command, CommanderError } from 'commander'
 import { version } from '../version.js'
+import { accountCommand } from './account.js'
 import { attackDemoCommand } from './attack-demo.js'
 import { bundleCommand, checkpointCommand } from './bundle.js'
 import { explainCommand } from './explain.js'
@@ -24,7 +25,7 @@ const program = new Command('svc')
 const commands = [
   ...[serveCommand(), explainCommand(), importCommand(), rulesCommand()],
   ...[verifyCommand(), witnessCommand(), attackDemoCommand()],
-  ...[loginCommand(), logoutCommand(), whoamiCommand(), workspaceCommand(), keyCommand()],
+  ...[loginCommand(), logoutCommand(), whoamiCommand(), accountCommand(), workspaceCommand(), keyCommand()],
   ...[checkpointCommand(), bundleCommand()],
 ]
 for (const command of commands) program.addCommand(command.exitOverride())

@@ -16,9 +16,15 @@ interface Answer {
 export const patience = 15_000
 
 /** Rejects when the platform cannot be reached. */
-export async function ask(url: string, path: string, body: unknown, token: string | null): Promise<Answer> {
+export async function ask(
+  url: string,
+  path: string,
+  body: unknown,
+  token: string | null,
+  method = body === null ? 'GET' : 'POST',
+): Promise<Answer> {
   const response = await fetch(`${url}${path}`, {
-    method: body === null ? 'GET' : 'POST',
+    method,
     redirect: 'manual',
     headers: {
       ...(token !== null && { authorization: `Bearer ${token}` }),

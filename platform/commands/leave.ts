@@ -5,7 +5,7 @@ import { type Transaction, withUnscopedTransactionOf } from '../store/db.js'
 import { acceptedSuccessors, deleteMember, lockMembership, revokeOffersTo } from '../store/members.js'
 import { findPersonUnscoped, type Role, readPersonUnscoped } from '../store/people.js'
 import type { Scope } from '../store/scope.js'
-import { handOver } from './decide-offer.js'
+import { type Addressee, handOver } from './decide-offer.js'
 import { actAs, admins, noteMember, other } from './members.js'
 import { endOffersOf } from './offer-moves.js'
 
@@ -35,22 +35,33 @@ export async function leave({ db, clock }: Platform, scope: Scope, person_id: st
   })
 }
 
-/** Takes somebody out, with what was offered to them and by them. */
 async function goes(scope: Scope, tx: Transaction, now: number, person_id: string): Promise<void> {
   const person = await readPersonUnscoped(tx, person_id)
+  await removeFrom(scope, tx, now, { person_id, email: person?.email ?? '' })
+}
+
+/** Removes a member, with what was offered to them and by them. */
+export async function removeFrom(scope: Scope, tx: Transaction, now: number, { person_id, email }: Addressee) {
   await deleteMember(scope, tx, person_id)
-  await revokeOffersTo(scope, tx, person?.email ?? '', new Date(now).toISOString())
+  await revokeOffersTo(scope, tx, email, new Date(now).toISOString())
   await endOffersOf(scope, tx, now, person_id, null)
 }
 
-/** Rejects with CONFLICT where nobody has agreed to follow. */
+/** Rejects with CONFLICT where no successor has accepted. */
 async function giveToSuccessor(scope: Scope, tx: Transaction, now: number, owner: string): Promise<void> {
+  const successor = await successorOf(scope, tx, owner)
+  if (successor === null)
+    throw new PlatformError('CONFLICT', 'hand the workspace over first, or name a successor who accepts')
+  await handOver(scope, tx, now, successor)
+  await noteMember(scope, tx, now, 'member.became', successor.person_id, { role: 'owner' })
+}
+
+/** The successor who accepted last and can take over now; null where there is none. */
+export async function successorOf(scope: Scope, tx: Transaction, owner: string): Promise<Addressee | null> {
   for (const email of await acceptedSuccessors(scope, tx, owner)) {
     const successor = await findPersonUnscoped(tx, email)
-    const next = successor === null ? null : await lockMembership(scope, tx, successor.person_id)
-    if (successor === null || next === null || next.is_suspended) continue
-    await handOver(scope, tx, now, successor)
-    return noteMember(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
+    const member = successor === null ? null : await lockMembership(scope, tx, successor.person_id)
+    if (successor !== null && member !== null && !member.is_suspended) return successor
   }
-  throw new PlatformError('CONFLICT', 'hand the workspace over first, or name a successor who accepts')
+  return null
 }

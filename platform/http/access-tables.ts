@@ -16,8 +16,8 @@ but for what concerns a person alone. An API key sees the agents and tasks that 
 
 ## Offers
 
-Nobody is made anything without agreeing to it. An offer is for one address and for seven days, and is void once its maker may
-not make it any more.
+An offer takes effect when it is accepted. It is for one address and for seven days, and is void once its maker can no longer
+make it. The mail of an invitation carries a link that signs its address in and accepts, once.
 
 ${table(['offer', 'made by', 'made to', 'whoever accepts becomes'], Object.entries(offerKinds).map(offerRow))}
 
@@ -27,8 +27,9 @@ ${table(
 )}
 
 A pending offer that is not decided in time is \`expired\`. An \`accepted\` successor can still be revoked; other accepted offers have
-been fulfilled. The owner cannot be demoted, suspended or removed by anybody: ownership is handed over, or goes to the successor
-when the owner leaves.
+been fulfilled. The owner cannot be demoted, suspended or removed by another member: ownership is handed over, or goes to the
+successor when the owner leaves or ends their account. An account that owns a workspace with other members and no successor
+cannot be ended.
 
 ## Endpoints
 

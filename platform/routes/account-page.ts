@@ -2,6 +2,7 @@
 import type { Offer, Workspace } from '@svc/schemas'
 import { type Request, type Response, Router } from 'express'
 import { decideOffer } from '../commands/decide-offer.js'
+import { endAccount } from '../commands/end-account.js'
 import { signOut } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
 import type { Authentication } from '../http/auth.js'
@@ -35,7 +36,20 @@ const page = pageOf(
 </form>
 {{/each}}<form method="post" action="/account">
 <input type="hidden" name="csrf" value="{{csrf}}"><button name="act" value="logout" class="quiet">Sign out</button>
+</form>
+<h2>End your account</h2>
+<p>You leave every workspace. Your personal workspace is closed and its API keys are revoked; the logs stay until their retention
+ends. Your address is erased. This cannot be undone.</p>
+<form method="post" action="/account">
+<input type="hidden" name="csrf" value="{{csrf}}">
+<label>Your address, to confirm <input name="email" type="email" autocomplete="off" required></label>
+<button name="act" value="end" class="quiet">End my account</button>
 </form>`,
+)
+
+const ended = pageOf(
+  'Your account has ended',
+  '<p class="said">You are signed out everywhere, and your address is erased.</p>\n<p><a href="/sign-in">Sign in with a new account</a></p>',
 )
 
 /** GET and POST /account. */
@@ -59,10 +73,16 @@ export function accountPage(platform: Platform, authentication: Authentication):
   })
   router.post('/account', readForm, async (request: Request, response: Response) => {
     refuseStrangers(platform, request)
-    const { act = '', id = '', csrf = '' } = formOf(request)
+    const { act = '', id = '', csrf = '', email = '' } = formOf(request)
     const visitor = await visitorOf(platform, authentication, request, csrf)
     if (visitor === null) return response.redirect(303, '/sign-in')
     try {
+      if (act === 'end') {
+        platform.limits.by_person.take(visitor.person.person_id)
+        await endAccount(platform, visitor.person.person_id, email)
+        clearCookies(platform, response)
+        return show(response, 200, ended({}))
+      }
       if (Object.hasOwn(acts, act)) await acts[act]?.(platform, visitor, id)
       if (act === 'logout') clearCookies(platform, response)
       response.redirect(303, '/account')

@@ -1,5 +1,6 @@
-import type { Account, MagicLink, MagicLinkRequest, RefreshRequest } from '@svc/schemas'
+import type { Account, AccountEnd, MagicLink, MagicLinkRequest, RefreshRequest } from '@svc/schemas'
 import { acceptInvitation } from '../commands/accept-invitation.js'
+import { endAccount } from '../commands/end-account.js'
 import { sendLink } from '../commands/send-link.js'
 import { refresh, signIn, signOut } from '../commands/sign-in.js'
 import { PlatformError } from '../errors.js'
@@ -85,6 +86,21 @@ export const authRoutes: readonly Route[] = [
     access: byPerson,
     responses: { 200: 'account' },
     handle: async (call) => ({ status: 200, body: await accountOf(call) }),
+  },
+  {
+    method: 'delete',
+    path: '/auth/me',
+    summary: 'End the account: its sessions and its own keys end, and its address is erased',
+    tag,
+    access: byPerson,
+    body: 'account-end',
+    responses: { 204: null },
+    handle: async (call) => {
+      const { person_id } = personOf(call)
+      call.platform.limits.by_person.take(person_id)
+      await endAccount(call.platform, person_id, (call.body as AccountEnd).email)
+      return { status: 204 }
+    },
   },
 ]
 

@@ -29,6 +29,14 @@ export async function lockOwner(scope: Scope, tx: Transaction): Promise<string |
   return row?.person_id ?? null
 }
 
+/** How many members the workspace has, suspended ones included. */
+export async function countMembers(scope: Scope, tx: Transaction): Promise<number> {
+  const [row] = await tx.query<{ count: number }>('select count(*)::int as count from memberships where org_id = $1', [
+    scope.org_id,
+  ])
+  return row?.count ?? 0
+}
+
 export async function insertMember(scope: Scope, tx: Transaction, now: number, person_id: string, role: Role) {
   await tx.query('insert into memberships (org_id, person_id, role, joined_at) values ($1, $2, $3, $4)', [
     ...[scope.org_id, person_id, role, new Date(now).toISOString()],

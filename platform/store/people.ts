@@ -25,8 +25,10 @@ export async function findPersonUnscoped(tx: Transaction, email: string): Promis
   return person ?? null
 }
 
+/** Null for an account that was ended. */
 export async function readPersonUnscoped(tx: Transaction, person_id: string): Promise<Person | null> {
-  const [person] = await tx.query<Person>(`select ${columns} from people where person_id = $1`, [person_id])
+  const live = `select ${columns} from people where person_id = $1 and ended_at is null`
+  const [person] = await tx.query<Person>(live, [person_id])
   return person ?? null
 }
 

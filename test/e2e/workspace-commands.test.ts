@@ -156,3 +156,12 @@ describe('svc workspace', () => {
     expect(workspaces.map(({ name, role }) => [name, role])).toContainEqual(['Acme', 'owner'])
   })
 })
+
+describe('svc account', () => {
+  it('ends the account whose address confirms it, and forgets the session', async () => {
+    expect(await ben?.('account', 'end', 'ben@example.org')).toBe('your account has ended\n')
+    expect(await ben?.('whoami')).toMatch(/^1 nobody is logged in/)
+    expect(await cleo?.('account', 'end', 'ben@example.org')).toMatch(/^1 svc: `email`: must be the address/)
+    expect(await cleo?.('whoami')).toMatch(/^cleo@example\.org at /)
+  })
+})
