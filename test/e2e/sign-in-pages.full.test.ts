@@ -92,6 +92,31 @@ describe.skipIf(browser === null)('in a browser', () => {
     expect(members.map(({ email, role }) => [email, role])).toContainEqual(['mia@example.org', 'auditor'])
   })
 
+  it('the link of an invitation is for its own address, and leads in by its button', async () => {
+    const owner = await signedIn(platform, mails, 'other-owner@example.org')
+    const at = `/auth/workspaces/${owner.org_id}`
+    await owner.call('POST', `${at}/promote`, { name: 'Beta' })
+    const invite = async (email: string) => {
+      await owner.call('POST', `${at}/offers`, { kind: 'invitation', email })
+      return `${platform.url}/auth/invitation?token=${await mails.tokenFor(email)}`
+    }
+    await page.goto(await invite('someone-else@example.org'))
+    await picture('invitation-other')
+    expect(await page.textContent('main')).toContain('this invitation is for someone-else@example.org')
+    const link = await invite('mia@example.org')
+    await page.goto(link)
+    await picture('invitation')
+    await page.click('button')
+    expect(await heading()).toBe('You are in')
+    await picture('invitation-accepted')
+    await page.goto(link)
+    expect(await page.textContent('main')).toContain('was already accepted')
+    await picture('invitation-used')
+    await page.goto(`${platform.url}/account`)
+    expect(await page.textContent('form.row:has(p:text("you work here"))')).toContain('Beta')
+    await picture('account-end')
+  })
+
   it('whoever signs out is out', async () => {
     await page.click('button[value=logout]')
     await page.waitForURL(`${platform.url}/sign-in`)
@@ -112,8 +137,17 @@ describe.skipIf(browser === null)('in a browser', () => {
     expect(await heading()).toBe('You are signed in')
   })
 
+  it('an account is ended by its address and a button', async () => {
+    await page.goto(`${platform.url}/account`)
+    await page.fill('input[name=email]', 'noah@example.org')
+    await page.click('button[value=end]')
+    expect(await heading()).toBe('Your account has ended')
+    await picture('account-ended')
+    expect(await context.cookies()).toEqual([])
+  })
+
   it('nothing is refused by the policy of the pages, and nothing is missing', () => {
-    // A link that was used is answered with 401, which a browser notes.
-    expect(wrong.filter((text) => !text.includes('401'))).toEqual([])
+    // A browser notes the status of a link that was used or is for another address.
+    expect(wrong.filter((text) => !/ (401|409|410) /.test(text))).toEqual([])
   })
 })
