@@ -14,7 +14,7 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 /** Addresses that were stored before every comparison was made in NFKC. One that another account has by now stays. */
-async function normaliseAddresses(knex: Knex): Promise<void> {
+export async function normaliseAddresses(knex: Knex): Promise<void> {
   const { rows } = await knex.raw<{ rows: { email: string }[] }>(
     'select email from people union select email from offers',
   )

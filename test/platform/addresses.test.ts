@@ -1,12 +1,18 @@
 // Addresses: two spellings of one address are one account, and a text that shows as another address is rejected.
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '@svc/platform'
 import type { Offer, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { parseAddress } from '../../platform/mail/address.js'
+import { normaliseAddresses } from '../../platform/migrations/0015-accounts.js'
+import { openDatabase } from '../../platform/store/db.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { type SignedIn, signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { copyTemplate } from '../support/template.js'
 
 interface Cases {
   readonly same: readonly { readonly what: string; readonly spellings: readonly string[]; readonly is: string }[]
@@ -64,5 +70,30 @@ describe('an account', () => {
     expect(offer.email).toBe('guest@example.org')
     const guest = await signedIn(platform, mails, 'guest@example.org')
     expect((await guest.call('POST', `/auth/offers/${offer.id}/accept`)).status).toBe(200)
+  })
+})
+
+describe('addresses that an earlier version stored', () => {
+  it('are normalised, but for those that another account has', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'svc-addresses-'))
+    await copyTemplate(data_dir)
+    const db = await openDatabase(readConfig({ SVC_DATA_DIR: data_dir }).value)
+    const emails = [
+      '\uFF4Dia@example.org',
+      'taken@example.org',
+      't\uFF41ken@example.org',
+      'n o address',
+      'noah@example.org',
+    ]
+    for (const [index, email] of emails.entries())
+      await db.knex.raw('insert into people (person_id, email, name, created_at) values (?, ?, ?, now())', [
+        ...[`usr_${index}`, email, ''],
+      ])
+    await normaliseAddresses(db.knex)
+    const { rows } = await db.knex.raw<{ rows: { email: string }[] }>('select email from people order by person_id')
+    await db.close()
+    rmSync(data_dir, { recursive: true })
+    const kept = ['taken@example.org', 't\uFF41ken@example.org', 'n o address', 'noah@example.org']
+    expect(rows.map(({ email }) => email)).toEqual(['mia@example.org', ...kept])
   })
 })
