@@ -72,7 +72,7 @@ function socketIn(folder: string): string {
   return join(folder, 'admin.sock')
 }
 
-/** The socket itself where a link stands for one with a shorter path. */
+/** The path to connect to; the target of the symbolic link where the path in the data directory is too long. */
 function knownPath(folder: string): string | null {
   try {
     const link = socketIn(folder)

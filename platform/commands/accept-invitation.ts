@@ -1,4 +1,4 @@
-// Accepting an invitation by the link in its mail: whoever has the mail has the address, so the link signs in as well.
+// Accepting an invitation by the link in its mail: the mail proves the address, so the link signs in as well.
 import type { Offer, SessionTokens } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'

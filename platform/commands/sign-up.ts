@@ -13,7 +13,7 @@ export async function signUp(
   email: string,
 ): Promise<Person> {
   const count = await countPeopleUnscoped(tx)
-  // Somebody may have come in by another link while this one waited.
+  // Another link of the same address may have made the account while this one waited for the lock.
   const known = await findPersonUnscoped(tx, email)
   if (known !== null) return known
   const is_capped = config.registration_cap !== null && count >= config.registration_cap

@@ -1,4 +1,4 @@
-// Accounts that can be ended, invitations that sign in, devices that are told to poll less often, and addresses in one form.
+// Accounts that can be ended, invitations that sign in, devices that must poll less often, and addresses in one form.
 import type { Knex } from 'knex'
 import { parseAddress } from '../mail/address.js'
 

@@ -11,9 +11,9 @@ let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer
 let platform: TestPlatform
 let count = 0
-const somebody = (): Promise<SignedIn> => signedIn(platform, mails, `person${count++}@example.org`)
+const newPerson = (): Promise<SignedIn> => signedIn(platform, mails, `person${count++}@example.org`)
 async function shared(name = 'Acme') {
-  const owner = await somebody()
+  const owner = await newPerson()
   const path = `/auth/workspaces/${owner.org_id}`
   await owner.call('POST', `${path}/promote`, { name })
   return { owner, path, org_id: owner.org_id }
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 describe('an account', () => {
   it('is ended by its person: sessions and own keys end, and the address makes a new account', async () => {
-    const person = await somebody()
+    const person = await newPerson()
     const other = await signedIn(platform, mails, person.email)
     const key = await keyOf(person)
     expect(await register(key)).toBe(201)
@@ -54,7 +54,7 @@ describe('an account', () => {
   })
 
   it.each(['', 'x', 'other@example.org'])('is not ended by the address %j', async (email) => {
-    const person = await somebody()
+    const person = await newPerson()
     const { status, body } = await end(person, email)
     expect([status, body.code, body.errors[0]?.path]).toEqual([422, 'INVALID', 'email'])
     expect((await person.call('DELETE', '/auth/me', {})).status).toBe(422)
@@ -62,12 +62,12 @@ describe('an account', () => {
   })
 
   it('is confirmed by any spelling of its address', async () => {
-    const person = await somebody()
+    const person = await newPerson()
     expect((await end(person, ` ${person.email.toUpperCase()} `)).status).toBe(204)
   })
 
   it('is ended once', async () => {
-    const person = await somebody()
+    const person = await newPerson()
     const answers = await Promise.all([end(person), end(person), end(person)])
     const statuses = answers.map(({ status }) => status).sort()
     expect(statuses[0]).toBe(204)
@@ -76,7 +76,7 @@ describe('an account', () => {
 
   it('leaves the workspaces and keys of other owners as they are', async () => {
     const { owner, path, org_id } = await shared()
-    const admin = await somebody()
+    const admin = await newPerson()
     await join(owner, admin, org_id, 'admin')
     const key = await keyOf(admin)
     const invited = (await admin.call<Offer>('POST', `${path}/offers`, { kind: 'invitation', email: 'g@example.org' }))
@@ -96,7 +96,7 @@ describe('an account', () => {
     const { owner, path, org_id } = await shared('Acme')
     const personal = (await owner.me()).workspaces.find(({ kind }) => kind === 'personal')?.org_id ?? ''
     await owner.call('POST', `/auth/workspaces/${personal}/promote`, { name: 'Beta' })
-    const member = await somebody()
+    const member = await newPerson()
     await join(owner, member, org_id, 'member')
     await join(owner, member, personal, 'member')
     const { status, body } = await end(owner)
@@ -116,7 +116,7 @@ describe('an account', () => {
 
   it('hands what it owns to the successor who accepted in advance', async () => {
     const { owner, path, org_id } = await shared()
-    const heir = await somebody()
+    const heir = await newPerson()
     await join(owner, heir, org_id, 'member')
     await owner.call('POST', `/auth/workspaces/${org_id}/switch`)
     const key = await keyOf(owner)
@@ -130,7 +130,7 @@ describe('an account', () => {
 
   it('that is suspended somewhere can be ended', async () => {
     const { owner, path, org_id } = await shared()
-    const member = await somebody()
+    const member = await newPerson()
     await join(owner, member, org_id, 'member')
     await owner.call('POST', `${path}/members/${member.id}/suspend`)
     expect((await end(member)).status).toBe(204)
@@ -139,7 +139,7 @@ describe('an account', () => {
 
   it('is no longer invited, nor let in by what waited for it', async () => {
     const { owner, path } = await shared()
-    const person = await somebody()
+    const person = await newPerson()
     const offer = (await owner.call<Offer>('POST', `${path}/offers`, { kind: 'invitation', email: person.email })).body
     const link = await mails.tokenFor(person.email)
     await platform.call('POST', '/auth/magic-link', { as: null, body: { email: person.email } })

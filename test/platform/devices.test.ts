@@ -68,7 +68,7 @@ describe('a program', () => {
     )
   })
 
-  it('is told to slow down, and waits five seconds longer each time', async () => {
+  it('is answered slow_down, and waits five seconds longer each time', async () => {
     const { device_code, user_code } = await begin()
     const after = async (ms: number) => {
       offset += ms

@@ -108,23 +108,26 @@ describe('the link of an invitation', () => {
     expect((await roles())[email]).toBe('auditor')
   })
 
-  it.each(['declined', 'withdrawn', 'expired'])('says that the invitation was %s, and signs nobody in', async (end) => {
-    const email = `guest${count++}@example.org`
-    const guest = end === 'declined' ? await signedIn(platform, mails, email) : null
-    const { offer, token } = await invite(email)
-    if (guest !== null) await guest.call('POST', `/auth/offers/${offer.id}/decline`)
-    if (end === 'withdrawn') await owner.call('POST', `${path}/offers/${offer.id}/revoke`)
-    if (end === 'expired') {
-      now += 7 * 86_400_000
-      owner = await signedIn(platform, mails, owner.email)
-      await owner.call('POST', `${path}/switch`)
-    }
-    const answers = [await page(token), await press(token)]
-    for (const { status, text } of answers) expect([status, text]).toEqual([410, expect.stringContaining(end)])
-    expect(answers[0]?.text).toContain('Ask an administrator of Acme')
-    expect([(await accept(token)).status, (await press(token)).cookie]).toEqual([409, ''])
-    expect(await roles()).not.toHaveProperty(email)
-  })
+  it.each(['declined', 'withdrawn', 'expired'])(
+    'says that the invitation was %s, and does not sign in',
+    async (end) => {
+      const email = `guest${count++}@example.org`
+      const guest = end === 'declined' ? await signedIn(platform, mails, email) : null
+      const { offer, token } = await invite(email)
+      if (guest !== null) await guest.call('POST', `/auth/offers/${offer.id}/decline`)
+      if (end === 'withdrawn') await owner.call('POST', `${path}/offers/${offer.id}/revoke`)
+      if (end === 'expired') {
+        now += 7 * 86_400_000
+        owner = await signedIn(platform, mails, owner.email)
+        await owner.call('POST', `${path}/switch`)
+      }
+      const answers = [await page(token), await press(token)]
+      for (const { status, text } of answers) expect([status, text]).toEqual([410, expect.stringContaining(end)])
+      expect(answers[0]?.text).toContain('Ask an administrator of Acme')
+      expect([(await accept(token)).status, (await press(token)).cookie]).toEqual([409, ''])
+      expect(await roles()).not.toHaveProperty(email)
+    },
+  )
 
   it('is not accepted in a browser where another address is signed in', async () => {
     const [one, other] = [await invite(), await invite()]
@@ -186,7 +189,7 @@ describe('the link of an invitation', () => {
     expect((await accept(await mails.tokenFor(email))).status).toBe(401)
   })
 
-  it('is not pressed by the page of somebody else', async () => {
+  it('is not pressed by a page of another site', async () => {
     const { email, token } = await invite()
     for (const origin of ['https://evil.example', 'null']) expect((await press(token, { origin })).status).toBe(403)
     expect(await roles()).not.toHaveProperty(email)
