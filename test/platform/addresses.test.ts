@@ -12,7 +12,6 @@ import { openDatabase } from '../../platform/store/db.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { type SignedIn, signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { copyTemplate } from '../support/template.js'
 
 interface Cases {
   readonly same: readonly { readonly what: string; readonly spellings: readonly string[]; readonly is: string }[]
@@ -76,7 +75,6 @@ describe('an account', () => {
 describe('addresses that an earlier version stored', () => {
   it('are normalised, but for those that another account has', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'svc-addresses-'))
-    await copyTemplate(data_dir)
     const db = await openDatabase(readConfig({ SVC_DATA_DIR: data_dir }).value)
     const emails = [
       '\uFF4Dia@example.org',

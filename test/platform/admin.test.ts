@@ -5,24 +5,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account, SessionTokens } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 import { type PlatformProcess, runPlatform, startProcess } from '../support/process.js'
-import { copyTemplate } from '../support/template.js'
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres()
 const folders: string[] = []
 afterAll(() => {
-  postgres?.remove()
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A data directory with tables; `name` is a folder within it. */
-async function dataDir(name = ''): Promise<string> {
+/** A data directory; `name` is a folder within it. */
+function dataDir(name = ''): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-admin-test-'))
   folders.push(folder)
-  const data_dir = join(folder, name)
-  await copyTemplate(data_dir)
-  return data_dir
+  return join(folder, name)
 }
 
 /** Signs in with a link that was printed. */
@@ -63,7 +59,7 @@ async function worksWhileRunning(platform: PlatformProcess, env: Record<string, 
 
 describe('svc-platform admin, with the embedded database', () => {
   it('works while the platform runs, and while it is stopped', { timeout: 90_000 }, async () => {
-    const env = { ...common, SVC_DATA_DIR: await dataDir() }
+    const env = { ...common, SVC_DATA_DIR: dataDir() }
     const platform = await startProcess(env)
     const folder = join(env.SVC_DATA_DIR, 'admin')
     if (process.platform !== 'win32')
@@ -84,14 +80,14 @@ describe('svc-platform admin, with the embedded database', () => {
   })
 
   it('works where the path of the data directory is too long for a socket', async () => {
-    const env = { ...common, SVC_DATA_DIR: await dataDir('d'.repeat(120)) }
+    const env = { ...common, SVC_DATA_DIR: dataDir('d'.repeat(120)) }
     const platform = await startProcess(env)
     await worksWhileRunning(platform, env)
     expect(await platform.terminate()).toBe(0)
   })
 
   it('names the process that has the data directory where no socket answers', async () => {
-    const env = { ...common, SVC_DATA_DIR: await dataDir() }
+    const env = { ...common, SVC_DATA_DIR: dataDir() }
     const platform = await startProcess(env)
     rmSync(join(env.SVC_DATA_DIR, 'admin'), { recursive: true })
     const { code, stderr } = await admin(env, 'release', 'mia@example.org')
@@ -101,7 +97,7 @@ describe('svc-platform admin, with the embedded database', () => {
   })
 
   it('is not stopped or held up by what else connects to the socket', async () => {
-    const env = { ...common, SVC_DATA_DIR: await dataDir() }
+    const env = { ...common, SVC_DATA_DIR: dataDir() }
     const platform = await startProcess(env)
     const path = join(env.SVC_DATA_DIR, 'admin', 'admin.sock')
     const answered = (text: string) =>
@@ -127,7 +123,7 @@ describe('svc-platform admin, with the embedded database', () => {
 describe.skipIf(postgres === null)('svc-platform admin, with a server', () => {
   it('works in the database while the platform runs', async () => {
     if (postgres === null) return
-    const env = { ...common, SVC_DATA_DIR: await dataDir(), SVC_DATABASE_URL: postgres.freshDatabase() }
+    const env = { ...common, SVC_DATA_DIR: dataDir(), SVC_DATABASE_URL: postgres.freshDatabase() }
     const platform = await startProcess(env)
     expect(statSync(join(env.SVC_DATA_DIR, 'admin'), { throwIfNoEntry: false })).toBeUndefined()
     const port = new URL(platform.url).port
