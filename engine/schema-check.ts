@@ -83,7 +83,7 @@ function explain(error: ErrorObject): SchemaProblem {
     case 'maxLength':
       return problem(`must have ${String(params.limit)} characters at most`)
     case 'format':
-      return problem('must be an RFC 3339 time with a zone, such as 2026-01-31T08:00:00Z')
+      return problem('must be an RFC 3339 time, such as 2026-01-31T08:00:00Z')
     default:
       return problem(error.message ?? 'does not fit')
   }

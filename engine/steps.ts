@@ -93,13 +93,13 @@ export function taskStatus(has_error: boolean, has_end: boolean): TaskStatus {
   return has_end ? 'completed' : 'running'
 }
 
-const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
+const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))?$/
 
 // Years 1 to 9999 in UTC: what RFC 3339 can write and every database can hold.
 const firstTime = Date.parse('0001-01-01T00:00:00Z')
 const lastTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** Milliseconds since 1970 of an RFC 3339 time with zone, or null when it is none. A leap second counts as the next. */
+/** Milliseconds since 1970 of an RFC 3339 time, null for other text. Without a zone it is UTC; a leap second counts as the next. */
 export function parseTimestamp(text: string): number | null {
   const match = rfc3339.exec(text)
   if (match === null) return null

@@ -1400,7 +1400,7 @@ export interface LogRequest {
   step_number?: number
   step_type: string
   /**
-   * RFC 3339 time at which the step occurred
+   * RFC 3339 time at which the step occurred; UTC when it has no zone
    */
   timestamp: string
   /**
@@ -2170,7 +2170,13 @@ export interface TaskSummary {
   agent_name: string
   environment: string
   step_count: number
+  /**
+   * RFC 3339 time of the step with the lowest number
+   */
   first_ts: string
+  /**
+   * RFC 3339 time of the step with the highest number
+   */
   last_ts: string
   status: 'error' | 'completed' | 'running'
   /**

@@ -49,7 +49,9 @@ export interface StoredHead {
   readonly hash: string
   readonly first_log_index: number
   readonly last_log_index: number
+  readonly min_step: number
   readonly max_step: number
+  /** Times of the steps with the lowest and the highest number; of two with the same number, the first to arrive. */
   readonly first_ts: string
   readonly last_ts: string
   readonly first_received_at: string
@@ -69,9 +71,10 @@ export function advance(head: StoredHead | null, entry: Omit<StoredEntry, 'recor
     hash: entry.hash,
     first_log_index: head?.first_log_index ?? entry.log_index,
     last_log_index: entry.log_index,
-    max_step: Math.max(head?.max_step ?? 0, entry.step),
-    first_ts: head?.first_ts ?? entry.timestamp,
-    last_ts: entry.timestamp,
+    min_step: Math.min(head?.min_step ?? entry.step, entry.step),
+    max_step: Math.max(head?.max_step ?? entry.step, entry.step),
+    first_ts: head === null || entry.step < head.min_step ? entry.timestamp : head.first_ts,
+    last_ts: head === null || entry.step > head.max_step ? entry.timestamp : head.last_ts,
     first_received_at: head?.first_received_at ?? entry.received_at,
     last_received_at: entry.received_at,
     has_end: (head?.has_end ?? false) || type === 'task.end',

@@ -606,7 +606,7 @@ function canonicalType(step_type) {
 	if (step_type.charCodeAt(0) > 90) return step_type;
 	return aliases.get(step_type) ?? step_type;
 }
-const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))?$/;
 const firstTime = Date.parse("0001-01-01T00:00:00Z");
 const lastTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 function parseTimestamp(text) {

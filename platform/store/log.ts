@@ -57,7 +57,7 @@ export const entrySelect = [
 const headTimes = ['first_received_at', 'last_received_at'] as const
 const headColumns = {
   ...{ org_id: 'text', task_id: 'text', agent_id: 'text', seq: 'bigint', hash: 'text', first_log_index: 'bigint' },
-  ...{ last_log_index: 'bigint', max_step: 'bigint', first_ts: 'text', last_ts: 'text' },
+  ...{ last_log_index: 'bigint', min_step: 'bigint', max_step: 'bigint', first_ts: 'text', last_ts: 'text' },
   ...{ first_received_at: 'timestamptz', last_received_at: 'timestamptz', has_end: 'boolean', has_error: 'boolean' },
 } satisfies Record<keyof StoredHead, string>
 export const headSelect = (Object.keys(headColumns) as (keyof StoredHead)[])

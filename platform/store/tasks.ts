@@ -66,7 +66,13 @@ const unfinished = 'not t.has_end and t.last_received_at < $2::timestamptz'
 type Row = Omit<TaskSummary, 'status'> & { readonly has_end: boolean; readonly has_error: boolean }
 
 function summary({ has_end, has_error, ...task }: Row): TaskSummary {
-  return { ...task, status: taskStatus(has_error, has_end) }
+  const { first_ts, last_ts } = task
+  return { ...task, first_ts: withZone(first_ts), last_ts: withZone(last_ts), status: taskStatus(has_error, has_end) }
+}
+
+/** A time that was logged without a zone is UTC; a reader would take it for its own zone. */
+function withZone(time: string): string {
+  return /([Zz]|[+-]\d{2}:\d{2})$/.test(time) ? time : `${time}Z`
 }
 
 export async function readHead(scope: Scope, tx: Transaction, task_id: string): Promise<StoredHead | null> {

@@ -73,7 +73,7 @@ describe('a body that does not fit', () => {
       at: 'intended.input',
       says: /must be object/,
     },
-    { name: 'a time without a zone', body: asking({ timestamp: '2026-01-01T00:00:00' }), at: 'intended.timestamp' },
+    { name: 'a time without seconds', body: asking({ timestamp: '2026-01-01T00:00' }), at: 'intended.timestamp' },
     {
       name: 'another task than the context',
       body: asking({ task_id: 'other' }),
