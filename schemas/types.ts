@@ -160,6 +160,10 @@ export interface ApiKey {
  */
 export interface AuditEvent {
   id: string
+  /**
+   * Place in the log of the leaf that records it; lists are in this order
+   */
+  log_index: number
   at: string
   /**
    * Such as incident.resolved
@@ -1007,6 +1011,10 @@ export interface IncidentReason {
  */
 export interface Incident {
   id: string
+  /**
+   * Place in the log of the leaf that records it; lists are in this order
+   */
+  log_index: number
   agent_id: string
   /**
    * null for a registration

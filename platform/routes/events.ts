@@ -1,7 +1,7 @@
 import { byReader, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
 import { listEvents } from '../store/lists.js'
-import { listReply, pageOf } from './page.js'
+import { listReply, pageByIndex } from './page.js'
 
 export const eventRoutes: readonly Route[] = [
   {
@@ -17,9 +17,9 @@ export const eventRoutes: readonly Route[] = [
     },
     responses: { 200: 'event-list' },
     handle: async ({ platform, scope, query }) => {
-      const page = pageOf(query)
+      const page = pageByIndex(query)
       const listed = await withSnapshot(platform.db, scope, (tx) => listEvents(scope, tx, query, page))
-      return listReply('events', listed, page, ({ id }) => id)
+      return listReply('events', listed, page, ({ log_index }) => log_index)
     },
   },
 ]

@@ -3,7 +3,7 @@ import { type IncidentMove, moveIncident } from '../commands/move-incident.js'
 import { byMember, byReader, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
 import { listIncidents } from '../store/lists.js'
-import { listReply, pageOf } from './page.js'
+import { listReply, pageByIndex } from './page.js'
 
 /** A move of an incident, with the body it takes. */
 function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason', summary: string): Route {
@@ -41,9 +41,9 @@ export const incidentRoutes: readonly Route[] = [
     },
     responses: { 200: 'incident-list' },
     handle: async ({ platform, scope, query }) => {
-      const page = pageOf(query)
+      const page = pageByIndex(query)
       const listed = await withSnapshot(platform.db, scope, (tx) => listIncidents(scope, tx, query, page))
-      return listReply('incidents', listed, page, (incident) => incident.id)
+      return listReply('incidents', listed, page, ({ log_index }) => log_index)
     },
   },
   moveRoute('review', 'incident-note', 'Take an open incident on'),

@@ -11,6 +11,12 @@ export function pageOf(query: Query, fallback = 50): Page {
   }
 }
 
+/** The same for a list that is in the order of log indexes. */
+export function pageByIndex(query: Query, fallback = 50): Page {
+  const page = pageOf(query, fallback)
+  return { limit: page.limit, after: numberAfter(page) }
+}
+
 /** The list under its name, its total, and where the next page begins. */
 export function listReply<T>(
   name: string,
@@ -30,16 +36,16 @@ export function nextCursor<T>(rows: readonly T[], limit: number, keyOf: (row: T)
 function decode(cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString()
   if (/^[A-Za-z0-9_-]+$/.test(text)) return text
-  throw new PlatformError('INVALID', '`cursor` is not one that a page here returned', {
-    errors: [{ path: 'cursor', message: 'take `next_cursor` of the page before' }],
+  throw new PlatformError('INVALID', '`cursor` is invalid', {
+    errors: [{ path: 'cursor', message: 'use `next_cursor` of a previous page' }],
   })
 }
 
 /** A cursor over whole numbers. */
 export function numberAfter({ after }: Page): number | null {
   if (after === null) return null
-  if (/^\d{1,16}$/.test(after)) return Number(after)
-  throw new PlatformError('INVALID', '`cursor` is not one that a page here returned', {
-    errors: [{ path: 'cursor', message: 'not a cursor' }],
+  if (/^\d{1,15}$/.test(String(after))) return Number(after)
+  throw new PlatformError('INVALID', '`cursor` is invalid', {
+    errors: [{ path: 'cursor', message: 'use `next_cursor` of a previous page' }],
   })
 }

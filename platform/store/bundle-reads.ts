@@ -5,22 +5,6 @@ import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { utc } from './sql.js'
 
-/** The first of the first `size` places that was received at or after the time; `size` when none was. */
-export async function placeOfTime(scope: Scope, tx: Transaction, time: string, size: number): Promise<number> {
-  // Times never decrease with places, so that a few look-ups find it without an index on time.
-  let [from, to] = [0, size]
-  while (from < to) {
-    const middle = Math.floor((from + to) / 2)
-    const [row] = await tx.query<{ later: boolean }>(
-      'select received_at >= $3 as later from log_leaves where org_id = $1 and log_index = $2',
-      [scope.org_id, middle, time],
-    )
-    if (row?.later ?? false) to = middle
-    else from = middle + 1
-  }
-  return from
-}
-
 export interface StoredLeafWhole {
   readonly log_index: number
   readonly leaf_hash: string

@@ -1,7 +1,7 @@
 // The audit trail: one row for every change, written in the change's own transaction, never altered, and a leaf of the log.
 import { newId } from '../ids.js'
 import type { Transaction } from './db.js'
-import { appendLeaves } from './leaves.js'
+import { appendLeavesAt } from './leaves.js'
 import type { Scope } from './scope.js'
 
 export interface NewEvent {
@@ -11,7 +11,10 @@ export interface NewEvent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Writes what happened, by the scope's actor, at `now` (ms since 1970). */
+/**
+ * Writes what happened, by the scope's actor, at `now` (ms since 1970) or the log's last time if that is later: the times
+ * of events never decrease in the order of their log indexes, in which they are listed.
+ */
 export async function recordEvents(
   scope: Scope,
   tx: Transaction,
@@ -20,14 +23,20 @@ export async function recordEvents(
 ): Promise<void> {
   if (events.length === 0) return
   const { org_id, actor } = scope
-  const at = new Date(now).toISOString()
   const rows = events.map((event) => ({ id: newId('evt', now), ...event }))
+  let at = ''
+  const first = await appendLeavesAt(scope, tx, now, (received_at) => {
+    at = received_at
+    return rows.map((row) => ({ type: 'event', subject_id: row.id, data: { event: { at, actor, ...row } } }))
+  })
   await tx.query(
-    `insert into events (org_id, id, at, actor_kind, actor_id, kind, subject_kind, subject_id, data)
-     select $1, u.id, $2, $3, $4, u.kind, u.subject_kind, u.subject_id, u.data
-     from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::jsonb[]) as u(id, kind, subject_kind, subject_id, data)`,
+    `insert into events (org_id, at, actor_kind, actor_id, log_index, id, kind, subject_kind, subject_id, data)
+     select $1, $2, $3, $4, u.log_index, u.id, u.kind, u.subject_kind, u.subject_id, u.data
+     from unnest($5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::jsonb[])
+       as u(log_index, id, kind, subject_kind, subject_id, data)`,
     [
       ...[org_id, at, actor.kind, actor.id],
+      rows.map((_, index) => first + index),
       rows.map((event) => event.id),
       rows.map((event) => event.kind),
       rows.map((event) => event.subject_kind),
@@ -35,8 +44,4 @@ export async function recordEvents(
       rows.map((event) => JSON.stringify(event.data)),
     ],
   )
-  const leaves = rows.map(
-    (row) => ({ type: 'event', subject_id: row.id, data: { event: { at, actor, ...row } } }) as const,
-  )
-  await appendLeaves(scope, tx, now, leaves)
 }

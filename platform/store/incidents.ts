@@ -49,11 +49,12 @@ export async function countOccurrences(
   )
 }
 
-export type NewIncident = Omit<Incident, 'reviewed_by' | 'note' | 'history' | 'state'>
+export type NewIncident = Omit<Incident, 'log_index' | 'reviewed_by' | 'note' | 'history' | 'state'>
 
 const types = {
   ...{
     org_id: 'text',
+    log_index: 'bigint',
     id: 'text',
     agent_id: 'text',
     task_id: 'text',
@@ -74,10 +75,13 @@ export async function insertIncidents(
   incidents: readonly NewIncident[],
 ): Promise<void> {
   if (incidents.length === 0) return
+  const leaves = incidents.map((incident) => leafOf(incident.id, { ...incident, state: 'open' }))
+  const first = await appendLeaves(scope, tx, now, leaves)
   const rows = incidents.map(
-    (incident): Record<keyof typeof types, unknown> => ({
+    (incident, index): Record<keyof typeof types, unknown> => ({
       ...incident,
       org_id: scope.org_id,
+      log_index: first + index,
       state: 'open',
       violation_details: JSON.stringify(incident.violation_details),
     }),
@@ -87,15 +91,13 @@ export async function insertIncidents(
     insertRows('incidents', types),
     columns.map((column) => rows.map((row) => row[column])),
   )
-  const leaves = incidents.map((incident) => leafOf(incident.id, { ...incident, state: 'open' }))
-  await appendLeaves(scope, tx, now, leaves)
 }
 
 function leafOf(id: string, incident: unknown): NewLeaf {
   return { type: 'incident', subject_id: id, data: { incident } }
 }
 
-export const incidentColumns = `id, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
+export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
   scope, state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
 

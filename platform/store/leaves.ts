@@ -14,18 +14,27 @@ export interface NewLeaf {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Adds leaves at the end of the log, in order, at `now` (ms since 1970) or when the log has come to. */
-export async function appendLeaves(
+/**
+ * Adds leaves at the end of the log, in order, at `now` (ms since 1970) or the log's last time if that is later. Returns
+ * the log index of the first.
+ */
+export function appendLeaves(scope: Scope, tx: Transaction, now: number, leaves: readonly NewLeaf[]): Promise<number> {
+  return appendLeavesAt(scope, tx, now, () => leaves)
+}
+
+/** The same for leaves whose content names the time at which they are added. */
+export async function appendLeavesAt(
   scope: Scope,
   tx: Transaction,
   now: number,
-  leaves: readonly NewLeaf[],
-): Promise<void> {
-  if (leaves.length === 0) return
+  leavesAt: (received_at: string) => readonly NewLeaf[],
+): Promise<number> {
   const { org_id } = scope
   // INVARIANT (order): as for steps, only the holder of the log row's lock gives out places.
   const { size, last_received_at, after } = await lockLog(scope, tx)
   const received_at = new Date(Math.max(now, last_received_at ?? 0)).toISOString()
+  const leaves = leavesAt(received_at)
+  if (leaves.length === 0) return size
   const made = leaves.map(({ type, subject_id, data }) => {
     const sealed = seal(data)
     const record = recordText({ v: 'svc.log/1', type, org_id, received_at, subject_id, data: sealed.data, after })
@@ -37,6 +46,7 @@ export async function appendLeaves(
     ...[made.map(({ record }) => leafHash(record)), made.map(({ record }) => record)],
     ...[made.map(({ salts }) => salts), made.map(({ body }) => body)],
   ])
+  return size
 }
 
 const append = `with added as (

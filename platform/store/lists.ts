@@ -5,14 +5,15 @@ import type { Transaction } from './db.js'
 import { erasureColumns } from './erasures.js'
 import { holdColumns } from './holds.js'
 import { incidentColumns } from './incidents.js'
+import { rangeOf } from './log-range.js'
 import { policyColumns } from './policies.js'
 import type { Scope } from './scope.js'
-import { filters, utc } from './sql.js'
+import { type Filters, filters, utc } from './sql.js'
 
 export interface Page {
   readonly limit: number
-  /** What the page before ended at. */
-  readonly after: string | null
+  /** The key of the last row of the page before. */
+  readonly after: string | number | null
 }
 
 export interface Listed<T> {
@@ -33,7 +34,7 @@ interface Listing {
 async function page<T>(
   tx: Transaction,
   { table, columns, key, newest_first }: Listing,
-  where: ReturnType<typeof filters>,
+  where: Filters,
   { limit, after }: Page,
 ): Promise<Listed<T>> {
   const [count] = await tx.query<{ total: number }>(
@@ -80,8 +81,8 @@ export async function listIncidents(
     .add('agent_id = ?', filter.agent_id)
     .add('task_id = ?', filter.task_id)
     .add('policy_id = ?::bigint', filter.policy_id)
-  // Identifiers carry their time, so the newest come first.
-  return page<Incident>(tx, { table: 'incidents', columns: incidentColumns, key: 'id', newest_first: true }, where, at)
+  const listing = { table: 'incidents', columns: incidentColumns, key: 'log_index', newest_first: true }
+  return page<Incident>(tx, listing, where, at)
 }
 
 export async function listErasures(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Erasure>> {
@@ -96,14 +97,14 @@ export async function listHolds(scope: Scope, tx: Transaction, filter: Filter, a
   return page<Hold>(tx, { table: 'holds', columns: holdColumns, key: 'id', newest_first: true }, where, at)
 }
 
-const eventColumns = `id, ${utc('at')}, kind, actor_kind, actor_id, subject_kind, subject_id, data`
+const eventColumns = `id, log_index, ${utc('at')}, kind, actor_kind, actor_id, subject_kind, subject_id, data`
 
 export async function listEvents(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<AuditEvent>> {
   const where = filters([scope.org_id], 'org_id = $1')
     .add('kind = ?', filter.kind)
     .add('actor_id = ?', filter.actor)
     .add('subject_id = ?', filter.subject)
-    .add('events.at >= ?::timestamptz', filter.from)
-    .add('events.at <= ?::timestamptz', filter.to)
-  return page<AuditEvent>(tx, { table: 'events', columns: eventColumns, key: 'id', newest_first: true }, where, at)
+    .addRange('log_index', await rangeOf(scope, tx, filter))
+  const listing = { table: 'events', columns: eventColumns, key: 'log_index', newest_first: true }
+  return page<AuditEvent>(tx, listing, where, at)
 }

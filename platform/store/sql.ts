@@ -17,18 +17,31 @@ export function insertRows(table: string, columns: Readonly<Record<string, strin
   return `insert into ${table} (${names.join(', ')}) select * from unnest(${arrays.join(', ')})`
 }
 
+export interface Filters {
+  text: string
+  readonly values: unknown[]
+  readonly add: (condition: string, value: unknown) => Filters
+  /** The column from `first` to before `end`, each where it is given. */
+  readonly addRange: (
+    column: string,
+    range: { readonly first?: number | undefined; readonly end?: number | undefined },
+  ) => Filters
+  readonly addText: (condition: string | null) => Filters
+}
+
 /** Conditions that are left out when there is nothing to compare with; `?` stands for the value. */
-export function filters(values: unknown[], text: string) {
-  const chain = {
+export function filters(values: unknown[], text: string): Filters {
+  const chain: Filters = {
     text,
     values,
-    add: (condition: string, value: unknown) => {
+    add: (condition, value) => {
       if (value === undefined) return chain
       values.push(value)
       chain.text += ` and ${condition.replaceAll('?', `$${values.length}`)}`
       return chain
     },
-    addText: (condition: string | null) => {
+    addRange: (column, { first, end }) => chain.add(`${column} >= ?`, first).add(`${column} < ?`, end),
+    addText: (condition) => {
       if (condition !== null) chain.text += ` and ${condition}`
       return chain
     },

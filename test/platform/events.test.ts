@@ -1,5 +1,5 @@
 // The audit trail as people read it.
-import type { EventList, Incident } from '@svc/schemas'
+import type { EventList, Incident, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
@@ -23,7 +23,33 @@ describe('the audit trail', () => {
     )
     const made = events.find(({ kind }) => kind === 'workspace.created')
     expect(made).toMatchObject({ actor_kind: 'system', at: '2026-06-01T00:00:00.000Z' })
-    expect(events.map(({ id }) => id)).toEqual([...events.map(({ id }) => id)].sort().reverse())
+  })
+
+  it('is in the order of the log, also within one moment', async () => {
+    for (let agent = 0; agent < 20; agent++) {
+      const body = { agent_key: `ordered-${agent}` }
+      const { body: made } = await platform.call<RegisteredAgent>('POST', '/api/v1/agents', { as: 'key', body })
+      const newest = await read('?limit=3')
+      expect(newest.events.map(({ kind }) => kind)).toEqual([
+        'incident.opened',
+        'agent.registered',
+        'assignment.created',
+      ])
+      expect(newest.events[1]?.subject_id).toBe(made.agent_id)
+    }
+    const { events } = await read('?limit=200')
+    const indexes = events.map(({ log_index }) => log_index)
+    expect(indexes).toEqual([...new Set(indexes)].sort((a, b) => b - a))
+    const times = events.map(({ at }) => at)
+    expect(times).toEqual([...times].sort().reverse())
+  })
+
+  it('keeps its pages while more is written', async () => {
+    const before = (await read('?limit=200')).events.map(({ id }) => id)
+    const first = await read('?limit=10')
+    await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'between two pages' } })
+    const second = await read(`?limit=200&cursor=${first.next_cursor}`)
+    expect([...first.events, ...second.events].map(({ id }) => id)).toEqual(before)
   })
 
   it('is filtered by kind, actor, subject and time', async () => {
@@ -39,7 +65,7 @@ describe('the audit trail', () => {
   })
 
   it('comes in pages', async () => {
-    const whole = await kinds()
+    const whole = await kinds('?limit=200')
     const first = await read('?limit=2')
     const rest = await kinds(`?limit=200&cursor=${first.next_cursor}`)
     expect([...first.events.map(({ kind }) => kind), ...rest]).toEqual(whole)
