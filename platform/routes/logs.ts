@@ -1,7 +1,8 @@
-import type { BatchResult, LogRequest } from '@svc/schemas'
+import type { BatchResult, LogEntry, LogRequest } from '@svc/schemas'
 import { withIdempotencyKey } from '../commands/remember-answer.js'
 import { errorTable, invalid, PlatformError } from '../errors.js'
 import { problemOf } from '../http/problem.js'
+import type { Query } from '../http/query.js'
 import { byKey, byReader, type Call, parameters, type Reply, type Route } from '../http/route.js'
 import { readJson, readJsonLines, validated } from '../http/validate.js'
 import type { KeyIdentity, Outcome } from '../ingest/batch.js'
@@ -14,7 +15,7 @@ const tag = 'Log'
 const span = {
   from: parameters.time('not before'),
   to: parameters.time('not after'),
-  q: parameters.text('part of the task_id'),
+  q: parameters.text('the beginning of the task_id'),
 }
 
 export const logRoutes: readonly Route[] = [
@@ -70,7 +71,7 @@ export const logRoutes: readonly Route[] = [
       const logs = await withSnapshot(platform.db, scope, (tx) =>
         readLogs(scope, tx, query, page.limit, numberAfter(page)),
       )
-      return { status: 200, body: { logs, next_cursor: nextCursor(logs, page.limit, (entry) => entry.log_index) } }
+      return { status: 200, body: { logs, next_cursor: nextCursor(logs, page.limit, keyIn(query)) } }
     },
   },
   {
@@ -111,6 +112,11 @@ export const logRoutes: readonly Route[] = [
     },
   },
 ]
+
+/** What a page ends at: a task is read in the order of its own entries. */
+function keyIn({ task_id }: Query): (entry: LogEntry) => number {
+  return (entry) => (task_id === undefined ? entry.log_index : entry.seq)
+}
 
 /** Runs the call once for an Idempotency-Key. */
 function remembered(call: Call, run: () => Promise<Reply>): Promise<Reply> {

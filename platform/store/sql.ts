@@ -24,7 +24,7 @@ export interface Filters {
   /** The column from `first` to before `end`, each where it is given. */
   readonly addRange: (
     column: string,
-    range: { readonly first?: number | undefined; readonly end?: number | undefined },
+    range: { readonly first?: string | number | undefined; readonly end?: string | number | undefined },
   ) => Filters
   readonly addText: (condition: string | null) => Filters
 }
@@ -47,4 +47,9 @@ export function filters(values: unknown[], text: string): Filters {
     },
   }
   return chain
+}
+
+/** The range of names, compared byte by byte, that begin with `text`: names are printable ASCII, which is below DEL. */
+export function namesFrom(text: string): { readonly first: string; readonly end: string } {
+  return { first: text, end: `${text}\x7f` }
 }

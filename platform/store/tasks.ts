@@ -12,8 +12,9 @@ import type { TaskSummary } from '@svc/schemas'
 import { publishedRoots } from './checkpoints.js'
 import type { Transaction } from './db.js'
 import { entrySelect, headSelect } from './log.js'
+import { rangeOf } from './log-range.js'
 import type { Scope } from './scope.js'
-import { filters, utc } from './sql.js'
+import { type Filters, filters, namesFrom, utc } from './sql.js'
 
 export interface TaskFilter {
   readonly agent_id?: string
@@ -39,29 +40,72 @@ export async function listTasks(
   page: { skip: number; limit: number },
   overdue: string,
 ) {
-  const where = filters([scope.org_id, overdue], 't.org_id = $1')
-    .add('t.agent_id = ?', filter.agent_id)
-    .add('a.environment = ?', filter.environment)
-    .add('t.last_received_at >= ?', filter.from)
-    .add('t.first_received_at <= ?', filter.to)
-    .add('position(lower(?) in lower(t.task_id)) > 0', filter.q)
-    .addText(filter.status === undefined ? null : (statusSql[filter.status] ?? null))
-    .addText(filter.unfinished === undefined ? null : `(${unfinished}) = ${filter.unfinished === 'true'}`)
-  const from = `from task_heads t join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id where ${where.text}`
+  const total = await countTasks(scope, tx, filter, overdue)
+  if (page.skip >= total) return { tasks: [], total }
+  const where = await conditions(scope, tx, filter, overdue)
+  const last = where.values.push(overdue)
+  // What is passed over is read in the index alone; only the tasks of the page are fetched.
   const rows = await tx.query<Row>(
     `select t.task_id, t.agent_id, a.name as agent_name, a.environment, t.seq as step_count, t.first_ts, t.last_ts,
-       t.has_end, t.has_error, (${unfinished}) as unfinished
-     ${from} order by t.last_log_index desc limit ${page.limit} offset ${page.skip}`,
+       t.has_end, t.has_error, (not t.has_end and t.last_received_at < $${last}::timestamptz) as unfinished
+     from (
+       select t.org_id, t.last_log_index from task_heads t where ${where.text}
+       order by t.last_log_index desc limit ${page.limit} offset ${page.skip}
+     ) p
+     join task_heads t on t.org_id = p.org_id and t.last_log_index = p.last_log_index
+     join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id order by t.last_log_index desc`,
     where.values,
   )
-  const [count] = await tx.query<{ total: number }>(
-    `select count(*)::int as total ${from} and $2::timestamptz is not null`,
-    where.values,
-  )
-  return { tasks: rows.map(summary), total: count?.total ?? 0 }
+  return { tasks: rows.map(summary), total }
 }
 
-const unfinished = 'not t.has_end and t.last_received_at < $2::timestamptz'
+/** Times are asked for as places in the log, which one index on the last place of each task answers in order. */
+async function conditions(scope: Scope, tx: Transaction, filter: TaskFilter, overdue: string): Promise<Filters> {
+  const { first, end } = await rangeOf(scope, tx, filter)
+  const where = filters([scope.org_id], 't.org_id = $1')
+    .add('t.agent_id = ?', filter.agent_id)
+    .add(
+      't.agent_id in (select a.agent_id from agents a where a.org_id = $1 and a.environment = ?)',
+      filter.environment,
+    )
+    .add('t.last_log_index >= ?', first)
+    .add('t.first_log_index < ?', end)
+    .addRange('t.task_id collate "C"', filter.q === undefined ? {} : namesFrom(filter.q))
+    .addText(filter.status === undefined ? null : (statusSql[filter.status] ?? null))
+  if (filter.unfinished === undefined) return where
+  const { first: since } = await rangeOf(scope, tx, { from: overdue })
+  return filter.unfinished === 'true'
+    ? where.addText('not t.has_end').add('t.last_log_index < ?', since)
+    : where.add('(t.has_end or t.last_log_index >= ?)', since)
+}
+
+const countSql: Readonly<Record<string, string>> = {
+  all: 'c.running + c.completed + c.failed',
+  error: 'c.failed',
+  completed: 'c.completed',
+  running: 'c.running',
+}
+
+/** Counters per agent and status answer what concerns these alone; anything else is counted by an index. */
+async function countTasks(scope: Scope, tx: Transaction, filter: TaskFilter, overdue: string): Promise<number> {
+  const { agent_id, environment, status, ...others } = filter
+  if (Object.values(others).every((value) => value === undefined)) {
+    const where = filters([scope.org_id], 'c.org_id = $1')
+      .add('c.agent_id = ?', agent_id)
+      .add('c.agent_id in (select a.agent_id from agents a where a.org_id = $1 and a.environment = ?)', environment)
+    const [row] = await tx.query<{ total: number }>(
+      `select coalesce(sum(${countSql[status ?? 'all']}), 0)::float8 as total from task_counts c where ${where.text}`,
+      where.values,
+    )
+    return row?.total ?? 0
+  }
+  const where = await conditions(scope, tx, filter, overdue)
+  const [row] = await tx.query<{ total: number }>(
+    `select count(*)::int as total from task_heads t where ${where.text}`,
+    where.values,
+  )
+  return row?.total ?? 0
+}
 
 type Row = Omit<TaskSummary, 'status'> & { readonly has_end: boolean; readonly has_error: boolean }
 
