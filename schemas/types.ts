@@ -30,6 +30,42 @@ export interface Account {
 }
 
 /**
+ * Body of PATCH /api/v1/agents/{agent_id}: fields that an operator sets over what the agent sends; null takes what the agent sends again.
+ */
+export interface AgentChange {
+  name?: string | null
+  purpose?: string | null
+  owner_id?: string | null
+  risk_classification?: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified' | null
+  environment?: 'development' | 'test' | 'staging' | 'production' | null
+  /**
+   * Tools the agent declares: names, or objects with a name
+   */
+  declared_tools?:
+    | (
+        | string
+        | {
+            name: string
+            description?: string
+            version?: string
+            source?: string
+            digest?: string
+          }
+      )[]
+    | null
+}
+
+/**
+ * Body of POST /api/v1/agents/{agent_id}/confirm.
+ */
+export interface AgentConfirmation {
+  /**
+   * The level to confirm; refused when the agent has declared another one meanwhile
+   */
+  risk_classification?: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified'
+}
+
+/**
  * A page of agents.
  */
 export interface AgentList {
@@ -85,11 +121,14 @@ export interface Agent {
    * Who owns it
    */
   owner_id: string | null
+  /**
+   * The level that the agent declares, or that an operator set
+   */
   risk_classification: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified'
   /**
-   * A lower level asked for, waiting for an operator
+   * The level that policies use: a lower one is in effect once an operator confirms it
    */
-  pending_risk_classification: string | null
+  effective_risk_classification: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified'
   environment: 'development' | 'test' | 'staging' | 'production'
   /**
    * Names or objects with a name; null when the agent never declared any

@@ -21,7 +21,8 @@ export async function effectivePoliciesOf(
     if (rules === undefined) throw new PlatformError('NOT_FOUND', 'no such agent for this key: register it first')
     const policies = [...rules.policies.values()]
     const body = {
-      agent: agentView(rules.agent),
+      // The engine evaluates with the level that is in effect, as the platform does.
+      agent: { ...agentView(rules.agent), risk_classification: rules.agent.effective_risk_classification },
       policies,
       policies_offered: policies.length,
       manifests: await manifestsOf(scope, tx, rules.agent.agent_id),

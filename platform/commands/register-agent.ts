@@ -6,13 +6,13 @@ import type { KeyIdentity } from '../ingest/batch.js'
 import { loadRules } from '../ingest/rulebook.js'
 import { stepViolation } from '../ingest/violations.js'
 import type { Platform } from '../platform.js'
-import { type AgentRow, type AgentValues, agentIdOf, findAgents, putAgent } from '../store/agents.js'
+import { type AgentValues, agentIdOf, findAgents, putAgent } from '../store/agents.js'
 import { type Transaction, withTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { bumpConfig, lockLog } from '../store/log.js'
 import type { Scope } from '../store/scope.js'
 import { applyBaseline } from './apply-baseline.js'
-import { agentValues } from './merge-registration.js'
+import { agentValues, keptSettings } from './merge-registration.js'
 import { raiseIncidents } from './raise-incidents.js'
 
 export interface Registration {
@@ -39,12 +39,14 @@ export async function registerAgent(
       )
     }
     const sent: JsonMap = { ...known?.sent, ...body }
-    const values = agentValues({ agent_id, api_key_id: key.key_id, known: known ?? null, sent })
-    const changed = known === undefined || canonical(known.sent) !== canonical(sent)
+    const operator_set = keptSettings(known ?? null, sent)
+    const values = agentValues({ agent_id, api_key_id: key.key_id, known: known ?? null, sent, operator_set })
+    const changed =
+      known === undefined || canonical([known.sent, known.operator_set]) !== canonical([sent, operator_set])
     if (changed) await putAgent(scope, tx, now, values)
     if (known === undefined) await applyBaseline(scope, tx, now, values)
-    if (changed) await noteRegistration(scope, tx, now, values, known ?? null)
-    const violations = await judge(scope, tx, now, values)
+    if (changed) await noteAgent(scope, tx, now, known === undefined ? 'agent.registered' : 'agent.updated', values)
+    const violations = await evaluateRegistration(scope, tx, now, values)
     return {
       created: known === undefined,
       answer: { agent_id, registration_status: known === undefined ? 'created' : 'updated', violations },
@@ -52,25 +54,19 @@ export async function registerAgent(
   })
 }
 
-async function noteRegistration(
-  scope: Scope,
-  tx: Transaction,
-  now: number,
-  agent: AgentValues,
-  known: AgentRow | null,
-) {
-  const { agent_id, agent_key, risk_classification, pending_risk_classification } = agent
-  const data = { agent_key, risk_classification, pending_risk_classification }
-  const kind = known === null ? 'agent.registered' : 'agent.updated'
+/** Records the change, and makes every process load the agent again. */
+export async function noteAgent(scope: Scope, tx: Transaction, now: number, kind: string, agent: AgentValues) {
+  const { agent_id, agent_key, risk_classification, effective_risk_classification } = agent
+  const data = { agent_key, risk_classification, effective_risk_classification }
   await recordEvents(scope, tx, now, [{ kind, subject_kind: 'agent', subject_id: agent_id, data }])
   await bumpConfig(scope, tx)
 }
 
-/** Policies see the fields as they were sent, before any default. */
-async function judge(scope: Scope, tx: Transaction, now: number, agent: AgentValues) {
+/** Policies see the fields as they were sent or set, before any default. Violations make incidents. */
+export async function evaluateRegistration(scope: Scope, tx: Transaction, now: number, agent: AgentValues) {
   const [rules] = await loadRules(scope, tx, [agent.agent_id])
   if (rules === undefined) return []
-  const facts = registrationFacts(agent.sent, agent.agent_id)
+  const facts = registrationFacts({ ...agent.sent, ...agent.operator_set }, agent.agent_id)
   const situation = { step: null, agent: facts, context: {}, history: newHistory(rules.set), now }
   const decision = evaluate(rules.set, 'registration', situation)
   const violations = decision.policies.flatMap(stepViolation)

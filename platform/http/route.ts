@@ -36,7 +36,7 @@ export interface Reply {
 }
 
 export interface Route {
-  readonly method: 'get' | 'post' | 'delete'
+  readonly method: 'get' | 'post' | 'patch' | 'delete'
   /** OpenAPI spelling: `/api/v1/logs/{log_id}`. */
   readonly path: string
   readonly summary: string

@@ -1,7 +1,8 @@
-import type { AgentRegistration } from '@svc/schemas'
+import type { AgentChange, AgentConfirmation, AgentRegistration } from '@svc/schemas'
+import { activate, confirmLevel, setFields } from '../commands/change-agent.js'
 import { registerAgent } from '../commands/register-agent.js'
 import { invalid, PlatformError } from '../errors.js'
-import { byKey, byReader, type Call, parameters, type Route } from '../http/route.js'
+import { byKey, byMember, byReader, type Call, parameters, type Route } from '../http/route.js'
 import { agentView, findAgents } from '../store/agents.js'
 import { withSnapshot } from '../store/db.js'
 import { listAgents } from '../store/lists.js'
@@ -62,10 +63,60 @@ export const agentRoutes: readonly Route[] = [
       return { status: 200, body: agentView(agent) }
     },
   },
+  {
+    method: 'patch',
+    path: '/api/v1/agents/{agent_id}',
+    summary: 'Set fields of an agent over what it sends; null takes what it sends again',
+    tag,
+    access: byMember,
+    body: 'agent-change',
+    responses: { 200: 'agent' },
+    handle: async ({ platform, scope, params, body }) => {
+      refuseNul(body as AgentChange)
+      return { status: 200, body: await setFields(platform, scope, params.agent_id ?? '', body as AgentChange) }
+    },
+  },
+  {
+    method: 'delete',
+    path: '/api/v1/agents/{agent_id}',
+    summary: 'Deactivate an agent: its steps are refused until it is reactivated, and its records stay',
+    tag,
+    access: byMember,
+    responses: { 200: 'agent' },
+    handle: async ({ platform, scope, params }) => ({
+      status: 200,
+      body: await activate(platform, scope, params.agent_id ?? '', false),
+    }),
+  },
+  {
+    method: 'post',
+    path: '/api/v1/agents/{agent_id}/reactivate',
+    summary: 'Reactivate a deactivated agent',
+    tag,
+    access: byMember,
+    responses: { 200: 'agent' },
+    handle: async ({ platform, scope, params }) => ({
+      status: 200,
+      body: await activate(platform, scope, params.agent_id ?? '', true),
+    }),
+  },
+  {
+    method: 'post',
+    path: '/api/v1/agents/{agent_id}/confirm',
+    summary: 'Confirm the lower risk level that an agent declares',
+    tag,
+    access: byMember,
+    body: 'agent-confirmation',
+    responses: { 200: 'agent' },
+    handle: async ({ platform, scope, params, body }) => ({
+      status: 200,
+      body: await confirmLevel(platform, scope, params.agent_id ?? '', body as AgentConfirmation),
+    }),
+  },
 ]
 
 /** The database cannot hold the character NUL in text. */
-function refuseNul(body: AgentRegistration): void {
+function refuseNul(body: AgentRegistration | AgentChange): void {
   const fields = Object.entries(body).filter(holdsNul)
   if (fields.length > 0)
     throw invalid(

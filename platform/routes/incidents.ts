@@ -1,7 +1,9 @@
 import type { IncidentNote, IncidentReason } from '@svc/schemas'
 import { type IncidentMove, moveIncident } from '../commands/move-incident.js'
+import { PlatformError } from '../errors.js'
 import { byMember, byReader, parameters, type Route } from '../http/route.js'
 import { withSnapshot } from '../store/db.js'
+import { findIncident } from '../store/incidents.js'
 import { listIncidents } from '../store/lists.js'
 import { listReply, pageByIndex } from './page.js'
 
@@ -44,6 +46,19 @@ export const incidentRoutes: readonly Route[] = [
       const page = pageByIndex(query)
       const listed = await withSnapshot(platform.db, scope, (tx) => listIncidents(scope, tx, query, page))
       return listReply('incidents', listed, page, ({ log_index }) => log_index)
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/v1/incidents/{id}',
+    summary: 'One incident, with its history',
+    tag: 'Incidents',
+    access: byReader,
+    responses: { 200: 'incident' },
+    handle: async ({ platform, scope, params }) => {
+      const incident = await withSnapshot(platform.db, scope, (tx) => findIncident(scope, tx, params.id ?? ''))
+      if (incident === null) throw new PlatformError('NOT_FOUND', 'no such incident')
+      return { status: 200, body: incident }
     },
   },
   moveRoute('review', 'incident-note', 'Take an open incident on'),

@@ -101,6 +101,13 @@ export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, 
   scope, state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
 
+/** The incident; null when there is none. */
+export async function findIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
+  const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2`
+  const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
+  return incident ?? null
+}
+
 /** The incident, locked until the transaction ends; null when there is none. */
 export async function lockIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
   const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2 for update`

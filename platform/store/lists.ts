@@ -1,6 +1,6 @@
 // Pages of agents, policies, incidents, erasures, holds and events, with how many there are in all.
 import type { Agent, AuditEvent, Erasure, Hold, Incident, Policy } from '@svc/schemas'
-import { type AgentRow, agentColumns, agentView } from './agents.js'
+import { type AgentRow, agentColumns, agentView, declaredLevel } from './agents.js'
 import type { Transaction } from './db.js'
 import { erasureColumns } from './erasures.js'
 import { holdColumns } from './holds.js'
@@ -52,7 +52,7 @@ async function page<T>(
 
 export async function listAgents(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Agent>> {
   const where = filters([scope.org_id], 'org_id = $1')
-    .add('risk_classification = ?', filter.risk_classification)
+    .add(`${declaredLevel} = ?`, filter.risk_classification)
     .add('environment = ?', filter.environment)
     .add('active = ?::boolean', filter.active)
     .add('(position(lower(?) in lower(name)) > 0 or position(lower(?) in lower(agent_key)) > 0)', filter.q)

@@ -28,7 +28,7 @@ export async function effectivePolicies(
   const applies = (policy: Policy, agent: AgentRow) =>
     policy.agent_id === agent.agent_id ||
     (policy.agent_id === null &&
-      (policy.risk_classification === null || policy.risk_classification === agent.risk_classification))
+      (policy.risk_classification === null || policy.risk_classification === agent.effective_risk_classification))
   return new Map(agents.map((agent) => [agent.agent_id, rows.filter((policy) => applies(policy, agent))]))
 }
 

@@ -46,7 +46,7 @@ const named = policy('steps have names', 'field_not_empty', { field: 'step_name'
 const wrong = policy('steps have names', 'field_not_emptied', { field: 'step_name' })
 const agent = {
   ...{ agent_id: 'ag_1', agent_key: 'desk', name: 'desk', purpose: null, owner_id: null },
-  ...{ risk_classification: 'limited', pending_risk_classification: null, environment: 'production' },
+  ...{ risk_classification: 'limited', effective_risk_classification: 'limited', environment: 'production' },
   ...{ declared_tools: ['search', 'book'], attributes: {}, active: true },
   ...{ created_at: '2026-01-05T09:00:00.000Z', updated_at: '2026-01-05T09:00:00.000Z' },
 }

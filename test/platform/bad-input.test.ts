@@ -313,13 +313,13 @@ describe('an agent', () => {
     await register({ agent_key: 'level', risk_classification: 'high' })
     const { body } = await register({ agent_key: 'level', risk_classification: 'minimal' })
     expect((await platform.call('GET', `/api/v1/agents/${body.agent_id}`)).body).toMatchObject({
-      risk_classification: 'high',
-      pending_risk_classification: 'minimal',
+      risk_classification: 'minimal',
+      effective_risk_classification: 'high',
     })
     await register({ agent_key: 'level', risk_classification: 'unacceptable' })
     expect((await platform.call('GET', `/api/v1/agents/${body.agent_id}`)).body).toMatchObject({
       risk_classification: 'unacceptable',
-      pending_risk_classification: null,
+      effective_risk_classification: 'unacceptable',
     })
   })
 })

@@ -80,6 +80,20 @@ describe('an incident', () => {
     expect(await list()).toMatchObject([{ id, state: 'ignored', occurrences: 2, note: 'known' }])
   })
 
+  it('is read by its id, with everything that was done about it', async () => {
+    const { id } = await violated()
+    await move(id, 'review')
+    await move(id, 'resolve')
+    const { status, body } = await platform.call<Incident>('GET', `/api/v1/incidents/${id}`)
+    expect([status, body.id, body.state, body.reviewed_by]).toEqual([200, id, 'resolved', 'operator:local'])
+    expect(body.history).toMatchObject([
+      { from: 'open', to: 'active', by: 'operator:local', note: 'seen' },
+      { from: 'active', to: 'resolved', by: 'operator:local', note: 'seen' },
+    ])
+    const none = await platform.call<Problem>('GET', '/api/v1/incidents/inc_nothing')
+    expect([none.status, none.body.code]).toEqual([404, 'NOT_FOUND'])
+  })
+
   it('needs a reason to be ignored, and an operator', async () => {
     const { id } = await violated()
     expect((await move(id, 'ignore', {})).status).toBe(422)

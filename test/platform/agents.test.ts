@@ -1,0 +1,185 @@
+// What operators do with agents: set fields, deactivate and reactivate, confirm a lower risk level.
+import type { Agent, AgentList, EventList, Problem, RegisteredAgent, TaskList } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+let platform: TestPlatform
+/** A second process on the same database, with caches of its own. */
+let other: TestPlatform
+beforeAll(async () => {
+  const database_url = postgres?.freshDatabase() ?? null
+  platform = await startPlatform({ database_url })
+  other = database_url === null ? platform : await startPlatform({ database_url, data_dir: platform.data_dir })
+}, 120_000)
+afterAll(async () => {
+  if (other !== platform) await other.close()
+  await discard(platform)
+  postgres?.remove()
+})
+
+const register = async (body: Record<string, unknown>) => {
+  const answer = await platform.call<RegisteredAgent & Problem>('POST', '/api/v1/agents', { as: 'key', body })
+  return { ...answer.body, status: answer.status, at: `/api/v1/agents/${answer.body.agent_id}` }
+}
+const read = async (at: string) => (await platform.call<Agent>('GET', at)).body
+const change = (method: string, at: string, body?: unknown) =>
+  platform.call<Agent & Problem>(method, at, body === undefined ? {} : { body })
+const kindsOf = async (id: string) => {
+  const { body } = await platform.call<EventList>('GET', `/api/v1/events?subject=${id}`)
+  return body.events.map(({ kind }) => kind)
+}
+const log = (through: TestPlatform, agent_key: string | undefined, task_id: string, step = 1) =>
+  through.call<Problem>('POST', '/api/v1/logs', {
+    as: platform.api_key,
+    body: { agent_key, task_id, step, step_type: 'step.model', timestamp: '2026-01-05T09:00:00Z' },
+  })
+
+describe('fields that an operator sets', () => {
+  // What the agent sent first, what the operator sets, what the agent sends again, and what then holds.
+  const rows = [
+    { name: 'nothing sent again', sent: { name: 'A' }, set: { name: 'B' }, again: {}, holds: { name: 'B' } },
+    {
+      name: 'the same sent again',
+      sent: { name: 'A' },
+      set: { name: 'B' },
+      again: { name: 'A' },
+      holds: { name: 'B' },
+    },
+    { name: 'another sent', sent: { name: 'A' }, set: { name: 'B' }, again: { name: 'C' }, holds: { name: 'B' } },
+    {
+      name: "others stay the agent's",
+      sent: {},
+      set: { owner_id: 'ops' },
+      again: { purpose: 'p' },
+      holds: { owner_id: 'ops', purpose: 'p' },
+    },
+    { name: 'null gives back', sent: { name: 'A' }, set: { name: null }, again: {}, holds: { name: 'A' } },
+    {
+      name: 'tools and environment',
+      sent: {},
+      set: { declared_tools: ['t'], environment: 'production' },
+      again: { environment: 'test' },
+      holds: { declared_tools: ['t'], environment: 'production' },
+    },
+    {
+      name: 'a lower level at once',
+      sent: { risk_classification: 'high' },
+      set: { risk_classification: 'limited' },
+      again: { risk_classification: 'high' },
+      holds: { risk_classification: 'limited', effective_risk_classification: 'limited' },
+    },
+    {
+      name: 'a level the agent raises',
+      sent: { risk_classification: 'limited' },
+      set: { risk_classification: 'minimal' },
+      again: { risk_classification: 'high' },
+      holds: { risk_classification: 'high', effective_risk_classification: 'high' },
+    },
+  ]
+  it.each(rows)('$name', async ({ name, sent, set, again, holds }) => {
+    const agent_key = `set ${name}`
+    const { at, agent_id } = await register({ agent_key, ...sent })
+    expect((await change('PATCH', at, set)).status).toBe(200)
+    await register({ agent_key, ...again })
+    expect(await read(at)).toMatchObject(holds)
+    expect(await kindsOf(agent_id)).toContain('agent.updated')
+  })
+
+  it('are evaluated as a registration', async () => {
+    const { at, agent_id } = await register({ agent_key: 'evaluated', owner_id: 'o', purpose: 'p' })
+    await change('PATCH', at, { risk_classification: 'unacceptable' })
+    const { body } = await platform.call<{ incidents: object[] }>('GET', `/api/v1/incidents?agent_id=${agent_id}`)
+    expect(body.incidents).toMatchObject([{ scope: 'agent_registration', task_id: null }])
+  })
+
+  it.each([
+    ['nothing', {}, 422],
+    ['an unknown field', { agent_key: 'x' }, 422],
+    ['a level that does not exist', { risk_classification: 'low' }, 422],
+    ['the character NUL', { name: 'a\0' }, 422],
+  ])('are refused: %s', async (_, body, status) => {
+    const { at } = await register({ agent_key: 'refused' })
+    expect((await change('PATCH', at, body)).status).toBe(status)
+  })
+})
+
+describe('a deactivated agent', () => {
+  it('is refused in every process until it is reactivated', async () => {
+    const agent_key = 'stopped'
+    const { at, agent_id } = await register({ agent_key })
+    expect([(await log(platform, agent_key, 'before')).status, (await log(other, agent_key, 'there')).status]).toEqual([
+      201, 201,
+    ])
+    expect(await change('DELETE', at)).toMatchObject({ status: 200, body: { active: false } })
+    for (const through of [platform, other]) {
+      const { status, body } = await log(through, agent_key, 'after')
+      expect([status, body.code]).toEqual([403, 'AGENT_DEACTIVATED'])
+    }
+    const batch = await platform.call<{ results: { status: number }[] }>('POST', '/api/v1/logs/batch', {
+      as: 'key',
+      body: {
+        entries: [{ agent_key, task_id: 'b', step: 1, step_type: 'step.model', timestamp: '2026-01-05T09:00:00Z' }],
+      },
+    })
+    expect(batch.body.results.map(({ status }) => status)).toEqual([403])
+    const again = await register({ agent_key, name: 'new' })
+    expect([again.status, again.code]).toEqual([403, 'AGENT_DEACTIVATED'])
+    expect(await read(at)).toMatchObject({ active: false, name: agent_key })
+    expect(await change('POST', `${at}/reactivate`)).toMatchObject({ status: 200, body: { active: true } })
+    for (const [step, through] of [platform, other].entries())
+      expect((await log(through, agent_key, 'after', step + 1)).status).toBe(201)
+    expect((await kindsOf(agent_id)).slice(0, 2)).toEqual(['agent.reactivated', 'agent.deactivated'])
+  })
+
+  it('stays readable, and is listed as such', async () => {
+    const { at, agent_id } = await register({ agent_key: 'listed' })
+    await change('DELETE', at)
+    const ids = async (active: boolean) =>
+      (await platform.call<AgentList>('GET', `/api/v1/agents?limit=200&active=${active}`)).body.agents.map(
+        (one) => one.agent_id,
+      )
+    expect([(await ids(false)).includes(agent_id), (await ids(true)).includes(agent_id)]).toEqual([true, false])
+    expect((await platform.call<TaskList>('GET', '/api/v1/logs/tasks?q=before')).body.total).toBe(1)
+  })
+
+  it('is changed once: what is so already makes no event', async () => {
+    const { at, agent_id } = await register({ agent_key: 'twice' })
+    await change('POST', `${at}/reactivate`)
+    await change('DELETE', at)
+    await change('DELETE', at)
+    expect(await kindsOf(agent_id)).toEqual(['agent.deactivated', 'agent.registered'])
+  })
+})
+
+describe('a lower risk level', () => {
+  it('is shown at once, and is in effect once it is confirmed', async () => {
+    const agent_key = 'lower'
+    await register({ agent_key, risk_classification: 'high' })
+    const { at, agent_id } = await register({ agent_key, risk_classification: 'limited' })
+    expect(await read(at)).toMatchObject({ risk_classification: 'limited', effective_risk_classification: 'high' })
+    const effective = async () =>
+      (await platform.call<{ agent: Agent }>('GET', `/api/v1/policies/effective?agent_key=${agent_key}`, { as: 'key' }))
+        .body.agent
+    expect((await effective()).risk_classification).toBe('high')
+    const wrong = await change('POST', `${at}/confirm`, { risk_classification: 'minimal' })
+    expect([wrong.status, wrong.body.code]).toEqual([409, 'CONFLICT'])
+    const done = await change('POST', `${at}/confirm`, { risk_classification: 'limited' })
+    expect(done).toMatchObject({ status: 200, body: { effective_risk_classification: 'limited' } })
+    expect((await effective()).risk_classification).toBe('limited')
+    await register({ agent_key, risk_classification: 'limited' })
+    expect(await read(at)).toMatchObject({ risk_classification: 'limited', effective_risk_classification: 'limited' })
+    expect((await kindsOf(agent_id))[0]).toBe('agent.risk_confirmed')
+    const over = await change('POST', `${at}/confirm`, {})
+    expect([over.status, over.body.code]).toEqual([409, 'INVALID_TRANSITION'])
+  })
+
+  it('is found by the level that is shown', async () => {
+    const agent_key = 'found'
+    await register({ agent_key, risk_classification: 'high' })
+    const { agent_id } = await register({ agent_key, risk_classification: 'minimal' })
+    const { body } = await platform.call<AgentList>('GET', '/api/v1/agents?risk_classification=minimal&q=found')
+    expect(body.agents.map((one) => one.agent_id)).toEqual([agent_id])
+  })
+})
