@@ -8,7 +8,7 @@ import { incidentColumns } from './incidents.js'
 import { rangeOf } from './log-range.js'
 import { policyColumns } from './policies.js'
 import type { Scope } from './scope.js'
-import { type Filters, filters, utc } from './sql.js'
+import { type Filters, filters, readByIndex, utc } from './sql.js'
 
 export interface Page {
   readonly limit: number
@@ -37,6 +37,7 @@ async function page<T>(
   where: Filters,
   { limit, after }: Page,
 ): Promise<Listed<T>> {
+  await readByIndex(tx)
   const [count] = await tx.query<{ total: number }>(
     `select count(*)::int as total from ${table} where ${where.text}`,
     where.values,

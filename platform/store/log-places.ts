@@ -192,13 +192,18 @@ function namedTasks(scope: Scope, { q, agent_id }: LogFilter, { first }: IndexRa
 
 const taskColumns = `t.task_id, t.last_log_index, ${utc('t.first_received_at')}, ${utc('t.last_received_at')}`
 
+/** One by one, so that a few tasks of many are fetched by the index. */
+const taskAtPlace = `cross join lateral (
+  select h.* from task_heads h where h.org_id = $1 and h.last_log_index = p.last_log_index limit 1
+) t`
+
 /** Tasks with their last entry below the end of the range, the newest first. */
 function endedBefore(scope: Scope, tx: Transaction, filter: LogFilter, range: IndexRange, count: number) {
   const where = namedTasks(scope, filter, range).add('t.last_log_index < ?', range.end)
   return tx.query<NamedTask>(
     `select ${taskColumns} from (
        select t.last_log_index from task_heads t where ${where.text} order by t.last_log_index desc limit ${count}
-     ) p join task_heads t on t.org_id = $1 and t.last_log_index = p.last_log_index`,
+     ) p ${taskAtPlace}`,
     where.values,
   )
 }
@@ -210,8 +215,7 @@ async function activeAcross(scope: Scope, tx: Transaction, filter: LogFilter, ra
     .add('t.last_log_index >= ?', range.end)
     .add('t.first_log_index < ?', range.end)
   return tx.query<NamedTask>(
-    `select ${taskColumns} from (select t.last_log_index from task_heads t where ${where.text}) p
-     join task_heads t on t.org_id = $1 and t.last_log_index = p.last_log_index`,
+    `select ${taskColumns} from (select t.last_log_index from task_heads t where ${where.text}) p ${taskAtPlace}`,
     where.values,
   )
 }

@@ -14,7 +14,7 @@ import type { Transaction } from './db.js'
 import { entrySelect, headSelect } from './log.js'
 import { rangeOf } from './log-range.js'
 import type { Scope } from './scope.js'
-import { type Filters, filters, namesFrom, utc } from './sql.js'
+import { type Filters, filters, namesFrom, readByIndex, utc } from './sql.js'
 
 export interface TaskFilter {
   readonly agent_id?: string
@@ -40,6 +40,7 @@ export async function listTasks(
   page: { skip: number; limit: number },
   overdue: string,
 ) {
+  await readByIndex(tx)
   const total = await countTasks(scope, tx, filter, overdue)
   if (page.skip >= total) return { tasks: [], total }
   const where = await conditions(scope, tx, filter, overdue)
@@ -52,7 +53,9 @@ export async function listTasks(
        select t.org_id, t.last_log_index from task_heads t where ${where.text}
        order by t.last_log_index desc limit ${page.limit} offset ${page.skip}
      ) p
-     join task_heads t on t.org_id = p.org_id and t.last_log_index = p.last_log_index
+     cross join lateral (
+       select h.* from task_heads h where h.org_id = p.org_id and h.last_log_index = p.last_log_index limit 1
+     ) t
      join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id order by t.last_log_index desc`,
     where.values,
   )
