@@ -13,8 +13,8 @@ import * as access from './0008-access.js'
 import * as devices from './0009-devices.js'
 import * as lastWorkspace from './0010-last-workspace.js'
 import * as sealed from './0011-sealed.js'
-import * as accounts from './0015-accounts.js'
 import * as lists from './0014-lists.js'
+import * as accounts from './0015-accounts.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -28,8 +28,8 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0009-devices', migration: devices },
   { name: '0010-last-workspace', migration: lastWorkspace },
   { name: '0011-sealed', migration: sealed },
-  { name: '0015-accounts', migration: accounts },
   { name: '0014-lists', migration: lists },
+  { name: '0015-accounts', migration: accounts },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

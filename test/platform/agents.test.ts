@@ -2,9 +2,9 @@
 import type { Agent, AgentList, EventList, Problem, RegisteredAgent, TaskList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres()
 let platform: TestPlatform
 /** A second process on the same database, with caches of its own. */
 let other: TestPlatform
@@ -16,7 +16,6 @@ beforeAll(async () => {
 afterAll(async () => {
   if (other !== platform) await other.close()
   await discard(platform)
-  postgres?.remove()
 })
 
 const register = async (body: Record<string, unknown>) => {
