@@ -29,6 +29,7 @@ import { createTargets } from './outgoing/targets.js'
 import type { Platform } from './platform.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
+import { checkEncryptionKey } from './secrets/key-check.js'
 import { createSealer, type Sealer } from './secrets/seal.js'
 import { type Database, openDatabase, withUnscopedTransaction } from './store/db.js'
 import { findKeyUnscoped, keyHash } from './store/organizations.js'
@@ -82,6 +83,8 @@ export async function createPlatform(
   try {
     await migrate(db)
     const credentials = localCredentials(config)
+    // An embedded database has one process, whose key file may be replaced while nothing is sealed with it.
+    if (db.kind === 'postgresql') await withUnscopedTransaction(db, (tx) => checkEncryptionKey(tx, sealer))
     await refuseUnknownSeals(db, sealer)
     const operator_org = await seedWorkspace(db, config, credentials, clock())
     const parts: CommitParts = {

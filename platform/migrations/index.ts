@@ -15,6 +15,7 @@ import * as lastWorkspace from './0010-last-workspace.js'
 import * as sealed from './0011-sealed.js'
 import * as lists from './0014-lists.js'
 import * as accounts from './0015-accounts.js'
+import * as sharedGuards from './0016-shared-guards.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -30,6 +31,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0011-sealed', migration: sealed },
   { name: '0014-lists', migration: lists },
   { name: '0015-accounts', migration: accounts },
+  { name: '0016-shared-guards', migration: sharedGuards },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -32,3 +32,18 @@ export async function sealAgainUnscoped(tx: Transaction, sealer: Sealer): Promis
   }
   return changed
 }
+
+/** Stores the check value of the encryption key where the database has none, and returns the one it has. */
+export async function keyCheckUnscoped(tx: Transaction, proposed: string): Promise<string> {
+  await tx.query('insert into svc_encryption_check (sealed) values ($1) on conflict do nothing', [proposed])
+  const [row] = await tx.query<{ sealed: string }>('select sealed from svc_encryption_check')
+  return row?.sealed ?? proposed
+}
+
+/** Replaces the check value: from now on processes need the key that sealed this one. */
+export async function replaceKeyCheckUnscoped(tx: Transaction, sealed: string): Promise<void> {
+  await tx.query(
+    'insert into svc_encryption_check (sealed) values ($1) on conflict (only_row) do update set sealed = excluded.sealed',
+    [sealed],
+  )
+}

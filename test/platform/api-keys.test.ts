@@ -172,31 +172,4 @@ describe.skipIf(postgres === null)('the waiting list', () => {
     expect((await late.call('GET', '/api/v1/agents')).status).toBe(200)
     await discard(capped)
   })
-
-  it.each([
-    [undefined, 503],
-    ['too short', 503],
-  ])('and sign-in as a whole need a key to sign with: %s', async (key, status) => {
-    const url = postgres.freshDatabase()
-    const started = startPlatform({
-      database_url: url,
-      env: { SVC_SMTP_URL: mails.url, ...(key !== undefined && { SVC_ENCRYPTION_KEY: key }) },
-      clock: () => now,
-    })
-    if (key !== undefined) return expect(started).rejects.toThrow('openssl rand -base64 32')
-    const keyless = await started
-    await keyless.call('POST', '/auth/magic-link', { as: null, body: { email: 'keyless@example.org' } })
-    const token = await mails.tokenFor('keyless@example.org')
-    const { status: got, body } = await keyless.call<Problem>('POST', '/auth/magic-link/verify', {
-      as: null,
-      body: { token },
-    })
-    expect([got, body.code]).toEqual([status, 'ENCRYPTION_KEY_INVALID'])
-    // The link is not used up: it works once there is a key.
-    await keyless.close()
-    const env = { SVC_SMTP_URL: mails.url, SVC_ENCRYPTION_KEY: Buffer.alloc(32, 2).toString('base64') }
-    const keyed = await startPlatform({ database_url: url, data_dir: keyless.data_dir, env, clock: () => now })
-    expect((await keyed.call('POST', '/auth/magic-link/verify', { as: null, body: { token } })).status).toBe(200)
-    await discard(keyed)
-  })
 })

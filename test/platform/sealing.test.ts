@@ -1,4 +1,5 @@
 // Secrets that must be read again are of no use to whoever has the database alone, and outlive a change of the key.
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import type { ErasureResult } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
@@ -94,5 +95,58 @@ describe.skipIf(postgres === null)('the key that subjects are hashed with', () =
     const third = await start(next, first.data_dir)
     expect(await erased(third)).toBe(1)
     await discard(third)
+  })
+})
+
+describe.skipIf(postgres === null)('the encryption key of a server', () => {
+  if (postgres === null) return
+  const [old, next] = [one.toString('base64'), two.toString('hex')]
+  const start = (url: string, SVC_ENCRYPTION_KEY: string) =>
+    startPlatform({ database_url: url, env: { SVC_ENCRYPTION_KEY } })
+  const opens = async (url: string, key: string) => discard(await start(url, key))
+
+  it.each([
+    [
+      'is missing',
+      '',
+      /^SVC_ENCRYPTION_KEY is missing: with SVC_DATABASE_URL .*`openssl rand -base64 32` or `node -p /,
+    ],
+    ['is too short', 'dG9vIHNob3J0', /not 32 bytes in base64 or hex: make one with `openssl rand -base64 32`/],
+  ])('is refused at the start where it %s', async (_, key, message) => {
+    const started = start(postgres.freshDatabase(), key)
+    await expect(started).rejects.toMatchObject({
+      code: 'ENCRYPTION_KEY_INVALID',
+      message: expect.stringMatching(message),
+    })
+  })
+
+  it('can be made by the command that the refusal names', async () => {
+    const refusal = await runPlatform(['start'], { SVC_DATABASE_URL: postgres.freshDatabase() })
+    const [, command = ''] = /or `(node -p .*)`\n/.exec(refusal.stderr) ?? []
+    const made = execFileSync('sh', ['-c', command], { encoding: 'utf8' }).trim()
+    expect([refusal.code, Buffer.from(made, 'base64').length]).toEqual([1, 32])
+  })
+
+  it('is the same for every process, until it is rotated', async () => {
+    const url = postgres.freshDatabase()
+    const differs = {
+      code: 'ENCRYPTION_KEY_INVALID',
+      message: expect.stringContaining('this database is used with the key'),
+    }
+    await opens(url, old)
+    await expect(start(url, next)).rejects.toMatchObject(differs)
+    await opens(url, `${next} ${old}`)
+    await opens(url, old)
+    const env = { SVC_DATABASE_URL: url, SVC_ENCRYPTION_KEY: `${next} ${old}` }
+    expect((await runPlatform(['rotate-secrets'], env)).code).toBe(0)
+    await opens(url, next)
+    await expect(start(url, old)).rejects.toMatchObject(differs)
+  })
+
+  it('is stored by one of two processes that start at once with different keys', async () => {
+    const url = postgres.freshDatabase()
+    const started = await Promise.allSettled([start(url, old), start(url, next)])
+    expect(started.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    for (const one of started) if (one.status === 'fulfilled') await discard(one.value)
   })
 })

@@ -43,11 +43,15 @@ export interface Start {
   readonly clock?: () => number
 }
 
+/** The processes of a server need one key; a test that is about keys sets its own. */
+export const serverKey = Buffer.alloc(32, 7).toString('base64')
+
 export async function startPlatform(start: Start = {}): Promise<TestPlatform> {
   const data_dir = start.data_dir ?? mkdtempSync(join(tmpdir(), 'svc-test-'))
   const env = {
     SVC_DATA_DIR: data_dir,
     SVC_LOG_LEVEL: 'error',
+    ...(start.database_url ? { SVC_ENCRYPTION_KEY: serverKey } : {}),
     ...start.env,
     ...(start.database_url ? { SVC_DATABASE_URL: start.database_url } : {}),
   }

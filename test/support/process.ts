@@ -21,7 +21,7 @@ export interface PlatformProcess {
 /** Starts the built platform and waits until it says where it is. Rejects with what it printed when it ends instead. */
 export function startProcess(env: Readonly<Record<string, string>>): Promise<PlatformProcess> {
   const child = spawn(process.execPath, [program(root), 'start'], {
-    env: { PATH: process.env.PATH, SVC_LOG_LEVEL: 'error', ...env },
+    env: { PATH: process.env.PATH, SVC_LOG_LEVEL: 'error', ...keyFor(env), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
@@ -53,6 +53,11 @@ export function startProcess(env: Readonly<Record<string, string>>): Promise<Pla
     child.stderr.on('data', read)
     ended.then((code) => reject(new Error(`the platform ended with ${code}: ${printed}`)))
   })
+}
+
+/** The processes of a server need one key; a test that is about keys sets its own. */
+function keyFor({ SVC_DATABASE_URL }: Readonly<Record<string, string>>): Record<string, string> {
+  return SVC_DATABASE_URL === undefined ? {} : { SVC_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') }
 }
 
 function end(child: ChildProcess, signal: NodeJS.Signals, ended: Promise<number | null>): Promise<number | null> {

@@ -1,0 +1,29 @@
+// What all processes of one database share: which encryption key they use, and how often secrets were tried.
+import type { Knex } from 'knex'
+
+const tables = /* sql */ `
+create table svc_encryption_check (
+  only_row boolean primary key default true check (only_row),
+  sealed text not null
+);
+
+-- Unlogged: a crash of the server may forget the counts, and counting writes nothing to the write-ahead log. Who asked is a
+-- hash, so that no address is kept here.
+create unlogged table svc_attempts (
+  limit_name text not null,
+  asker bytea not null,
+  remaining double precision not null,
+  was_allowed boolean not null,
+  counted_at timestamptz(3) not null,
+  primary key (limit_name, asker)
+) with (fillfactor = 50);
+create index svc_attempts_age on svc_attempts using brin (counted_at);
+`
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(tables)
+}
+
+export async function down(): Promise<void> {
+  throw new Error('this migration is additive: restore a backup instead')
+}
