@@ -11,6 +11,7 @@ import { PlatformError } from './errors.js'
 import { createApp } from './http/app.js'
 import { isOver } from './http/auth.js'
 import { createLimit } from './http/limits.js'
+import { createSharedLimits } from './http/shared-limits.js'
 import type { CommitParts } from './ingest/commit.js'
 import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
@@ -32,6 +33,7 @@ import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
 import { checkEncryptionKey } from './secrets/key-check.js'
 import { createSealer, type Sealer } from './secrets/seal.js'
 import { type Database, openDatabase, withUnscopedTransaction } from './store/db.js'
+import { createNotices } from './store/notices.js'
 import { findKeyUnscoped, keyHash } from './store/organizations.js'
 import { isMemberUnscoped } from './store/people.js'
 import { sealingKeysUnscoped } from './store/secrets.js'
@@ -114,9 +116,11 @@ export async function createPlatform(
     const { archive_dir, archive_entries } = config
     const keeping = { db, clock, logger, bundles, log_host, everyVerifierOf, archive_dir, archive_entries }
     const retention = startRetention(keeping, checkpoints.own)
+    const notices = createNotices(config.database_url, warn)
     const platform: Platform = {
       config,
       db,
+      notices,
       ingest,
       logger,
       clock,
@@ -124,7 +128,7 @@ export async function createPlatform(
       version,
       operator_org,
       operator_token,
-      ...{ bundles, retention, limits: createLimits(config.rate_limits, clock) },
+      ...{ bundles, retention, limits: createLimits(db, config.rate_limits, clock) },
       access_tokens,
       sealer,
       mailer: createMailer({
@@ -145,6 +149,7 @@ export async function createPlatform(
       await retention.close()
       await checkpoints.close()
       await outgoing.close()
+      await notices.close()
       await db.close()
     }
     const ownerLink = async () => {
@@ -203,16 +208,18 @@ export function isLoopback({ host }: Config): boolean {
   return ['127.0.0.1', '::1', 'localhost'].includes(host)
 }
 
-function createLimits({ key, address, mailbox }: RateLimits, clock: () => number): Platform['limits'] {
+function createLimits(db: Database, { key, address, mailbox }: RateLimits, clock: () => number): Platform['limits'] {
   const quarter = 15 * 60
+  const shared = createSharedLimits(db, clock)
   return {
-    by_mailbox: createLimit(mailbox, quarter, clock),
-    by_address: createLimit(address, quarter, clock),
-    by_person: createLimit(10, quarter, clock),
+    by_mailbox: shared('mailbox', mailbox, quarter),
+    by_address: shared('address', address, quarter),
+    by_person: shared('person', 10, quarter),
     by_offered: createLimit(mailbox, quarter, clock),
     by_mailbox_offers: createLimit(mailbox * 2, quarter, clock),
     by_inviter: createLimit(mailbox * 10, quarter, clock),
-    by_poller: createLimit(address * 10, quarter, clock),
+    by_poller: shared('poller', address * 10, quarter),
+    by_wrong_credential: shared('wrong_credential', address, quarter),
     by_key: createLimit(key, 60, clock),
   }
 }

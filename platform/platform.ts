@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import type { Limit } from './http/limits.js'
+import type { SharedLimit } from './http/shared-limits.js'
 import type { Ingest } from './ingest/writer.js'
 import type { Bundles } from './log/bundles.js'
 import type { Retention } from './log/retention.js'
@@ -9,10 +10,12 @@ import type { Mailer } from './mail/mail.js'
 import type { AccessTokens } from './secrets/access-tokens.js'
 import type { Sealer } from './secrets/seal.js'
 import type { Database } from './store/db.js'
+import type { Notices } from './store/notices.js'
 
 export interface Platform {
   readonly config: Config
   readonly db: Database
+  readonly notices: Notices
   readonly ingest: Ingest
   readonly logger: Logger
   /** Milliseconds since 1970. */
@@ -34,12 +37,12 @@ export interface Platform {
   readonly retention: Retention
 }
 
-/** How often something may be asked for. */
+/** How often something may be asked for; those that guard secrets are shared by all processes of the database. */
 export interface Limits {
-  readonly by_mailbox: Limit
-  readonly by_address: Limit
+  readonly by_mailbox: SharedLimit
+  readonly by_address: SharedLimit
   /** Codes of devices that a person tries. */
-  readonly by_person: Limit
+  readonly by_person: SharedLimit
   /** Offers of one workspace to one mailbox. */
   readonly by_offered: Limit
   /** Mails about offers to one mailbox, which do not stop its sign-in links. */
@@ -47,7 +50,9 @@ export interface Limits {
   /** Offers that a person makes, each with a mail. */
   readonly by_inviter: Limit
   /** Programs at one address that ask whether they are let in. */
-  readonly by_poller: Limit
+  readonly by_poller: SharedLimit
+  /** API keys and operator tokens from one address that are not valid. */
+  readonly by_wrong_credential: SharedLimit
   readonly by_key: Limit
 }
 

@@ -32,25 +32,30 @@ export async function makeKey({ db, clock }: Platform, scope: Scope, request: Ap
   return { api_key, key }
 }
 
-/** Ends a key within seconds. Rejects with NOT_FOUND, or CONFLICT when it is revoked already. */
-export async function endKey({ db, clock }: Platform, scope: Scope, id: string): Promise<ApiKey> {
+/** Ends a key: here at once, in other processes within a second. Rejects with NOT_FOUND, or CONFLICT when it is revoked already. */
+export async function endKey({ db, clock, notices }: Platform, scope: Scope, id: string): Promise<ApiKey> {
   const now = clock()
-  return withTransaction(db, scope, async (tx) => {
+  const changed = { kind: 'api_key_changed', key_id: id } as const
+  const ended = await withTransaction(db, scope, async (tx) => {
     await stillMay(scope, tx, admins)
     const known = await readKey(scope, tx, id)
     if (known === null) throw new PlatformError('NOT_FOUND', 'no such key')
     if (!(await revokeKey(scope, tx, id, new Date(now).toISOString())))
       throw new PlatformError('CONFLICT', 'the key is revoked already')
     await note(scope, tx, now, 'api_key.revoked', id, {})
+    await notices.announce(tx, changed)
     return (await readKey(scope, tx, id)) ?? known
   })
+  notices.deliver(changed)
+  return ended
 }
 
 /** Gives a key another secret; the old one is good for nothing any more, and agents keep their ids. */
-export async function renewKey({ db, clock }: Platform, scope: Scope, id: string): Promise<MadeApiKey> {
+export async function renewKey({ db, clock, notices }: Platform, scope: Scope, id: string): Promise<MadeApiKey> {
   const now = clock()
   const key = newApiKey()
-  return withTransaction(db, scope, async (tx) => {
+  const changed = { kind: 'api_key_changed', key_id: id } as const
+  const made = await withTransaction(db, scope, async (tx) => {
     await stillMay(scope, tx, admins)
     const api_key = await readKey(scope, tx, id)
     if (api_key === null) throw new PlatformError('NOT_FOUND', 'no such key')
@@ -58,8 +63,11 @@ export async function renewKey({ db, clock }: Platform, scope: Scope, id: string
       throw new PlatformError('CONFLICT', 'the key has expired: create another')
     if (!(await rollKey(scope, tx, id, keyHash(key)))) throw new PlatformError('CONFLICT', 'the key is revoked')
     await note(scope, tx, now, 'api_key.rolled', id, {})
+    await notices.announce(tx, changed)
     return { api_key, key }
   })
+  notices.deliver(changed)
+  return made
 }
 
 async function note(

@@ -94,7 +94,8 @@ function serve(app: Express, platform: Platform, authenticate: Authentication['a
   const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
   const known = (request: Request) => {
     const { authorization, cookie } = request.headers
-    const sender = { authorization, cookie, csrf: request.get('x-csrf-token'), changes: route.method !== 'get' }
+    const csrf = request.get('x-csrf-token')
+    const sender = { authorization, cookie, csrf, changes: route.method !== 'get', network: networkOf(request) }
     return authenticate(sender, route.access)
   }
   const isOpen = route.access.kinds.includes('nobody')
@@ -103,7 +104,7 @@ function serve(app: Express, platform: Platform, authenticate: Authentication['a
     refuseUnprintable(request)
     if (isOpen) {
       // Before anything of it is read, so that what is refused counts as well.
-      platform.limits[route.limit ?? 'by_address'].take(networkOf(request))
+      await platform.limits[route.limit ?? 'by_address'].take(networkOf(request))
       refuseStrangers(platform, request)
     }
     response.locals.principal = await known(request)

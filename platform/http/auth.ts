@@ -4,11 +4,12 @@ import { onlyFor, PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
-import { findKeyUnscoped, type KeyRow, keyHash, touchKeyUnscoped } from '../store/organizations.js'
+import { type KeyRow, keyHash } from '../store/organizations.js'
 import { isWaitlisted, type Role } from '../store/people.js'
 import { type Scope, scopeOf } from '../store/scope.js'
 import { liveSessionUnscoped } from '../store/sessions.js'
 import { isSecure } from './client.js'
+import { createKnownKeys } from './known-keys.js'
 
 export type Principal =
   | { readonly kind: 'key'; readonly scope: Scope; readonly key: KeyIdentity }
@@ -48,10 +49,14 @@ export interface Sender {
   readonly csrf: string | undefined
   /** False for what changes nothing. */
   readonly changes: boolean
+  /** Where it comes from, as limits count. */
+  readonly network: string
 }
 
 export interface Authentication {
   readonly authenticate: (sender: Sender, access: Access) => Promise<Principal>
+  /** The caller, whatever they may do; null where there is no valid credential. Rejects with RATE_LIMITED. */
+  readonly identify: (sender: Sender) => Promise<Principal | null>
 }
 
 /**
@@ -63,11 +68,8 @@ export function cookieNames(platform: Pick<Platform, 'url'>): { readonly access:
   return { access: `${prefix}svc_access`, csrf: `${prefix}svc_csrf` }
 }
 
-/** How long a key that was found is believed, ms; a revoked one is refused after that at the latest. */
-const believed = 5000
-const mostRemembered = 10_000
-/** A key's last use is written down once in so long, ms. */
-const touchedEvery = 60_000
+/** Credentials that are remembered as valid from an address; a forgotten one is looked up like a new one. */
+const maxProven = 50_000
 
 const challenge = { 'www-authenticate': 'Bearer realm="svc"' }
 const nobodyHolds = { person_id: '', session_id: '' } as const
@@ -77,24 +79,13 @@ const noScope = scopeOf('org_0', { kind: 'system', id: 'nobody' })
 /** Rejects with UNAUTHENTICATED, or FORBIDDEN when the credential is sound and may not do this. */
 export function createAuthentication(platform: Platform): Authentication {
   const { db, clock, access_tokens } = platform
-  const keys = new Map<string, { row: KeyRow; until: number }>()
+  const { by_wrong_credential } = platform.limits
+  const operator = {
+    kind: 'operator',
+    scope: scopeOf(platform.operator_org, { kind: 'operator', id: 'local' }),
+  } as const
+  const findKey = createKnownKeys(platform)
   const operatorHash = keyHash(platform.operator_token)
-
-  const findKey = async (hash: Buffer): Promise<KeyRow | null> => {
-    const id = hash.toString('base64')
-    const known = keys.get(id)
-    if (known !== undefined && known.until > clock()) return known.row
-    const row = await withUnscopedTransaction(db, async (tx) => {
-      const found = await findKeyUnscoped(tx, hash)
-      const touched = Date.parse(found?.last_used_at ?? '')
-      if (found !== null && !(touched > clock() - touchedEvery)) await touchKeyUnscoped(tx, found, clock())
-      return found
-    })
-    keys.delete(id)
-    if (keys.size >= mostRemembered) keys.clear()
-    if (row !== null) keys.set(id, { row, until: clock() + believed })
-    return row
-  }
 
   const person = async (token: string): Promise<PersonPrincipal | null> => {
     // A token that is none is looked up as well, so that an answer takes as long.
@@ -117,30 +108,61 @@ export function createAuthentication(platform: Platform): Authentication {
     throw new PlatformError('FORBIDDEN', `a browser must send the value of the cookie ${names.csrf} as X-CSRF-Token`)
   }
 
-  const known = async (token: string): Promise<Principal | null> => {
-    const hash = keyHash(token)
-    if (timingSafeEqual(hash, operatorHash))
-      return { kind: 'operator', scope: scopeOf(platform.operator_org, { kind: 'operator', id: 'local' }) }
-    if (!token.startsWith('SvcKey-')) return person(token)
+  const byKey = async (hash: Buffer): Promise<Principal | null> => {
     const row = await findKey(hash)
     if (row === null || isOver(row, clock())) return null
     platform.limits.by_key.take(`${row.org_id} ${row.key_id}`)
     return { kind: 'key', scope: scopeOf(row.org_id, { kind: 'api_key', id: row.key_id }), key: row }
   }
 
+  const proven = new Set<string>()
+  /**
+   * An API key or the operator token. Wrong ones are counted by address. Where an address has sent too many, only what was
+   * valid from there before is looked at, so that guessing ends and the agents behind that address go on.
+   */
+  const bySecret = async (token: string, network: string): Promise<Principal | null> => {
+    const hash = keyHash(token)
+    const attempt = async () => {
+      if (timingSafeEqual(hash, operatorHash)) return operator
+      return token.startsWith('SvcKey-') ? byKey(hash) : null
+    }
+    const pair = `${network} ${hash.toString('base64')}`
+    if (proven.has(pair)) {
+      const principal = await attempt()
+      if (principal !== null) return principal
+      proven.delete(pair)
+    }
+    const principal = await by_wrong_credential.guard(network, attempt)
+    if (proven.size >= maxProven) proven.clear()
+    if (principal !== null) proven.add(pair)
+    return principal
+  }
+
+  // A signed token cannot be guessed, and one that has just expired is no attack: these are not counted.
+  const known = (token: string, network: string) =>
+    /^eyJ[^.]*\.[^.]+\.[^.]+$/.test(token) ? person(token) : bySecret(token, network)
+
+  const identify = async (sender: Sender): Promise<Principal | null> => {
+    const token = tokenOf(sender)
+    if (token !== undefined) return known(token, sender.network)
+    return sender.cookie === undefined ? null : byCookie(sender)
+  }
+
   const authenticate = async (sender: Sender, access: Access): Promise<Principal> => {
     if (access.kinds.includes('nobody')) return { kind: 'nobody', scope: noScope }
-    const token = /^Bearer ([!-~]{1,2000})$/i.exec(sender.authorization ?? '')?.[1]
-    const principal =
-      token !== undefined ? await known(token) : sender.cookie !== undefined ? await byCookie(sender) : null
+    const principal = await identify(sender)
     if (principal !== null) return allow(principal, access)
     const what =
-      token === undefined
+      tokenOf(sender) === undefined
         ? 'send `Authorization: Bearer …` with an API key or a token'
         : 'the credential is not valid here'
     throw new PlatformError('UNAUTHENTICATED', what, { headers: challenge })
   }
-  return { authenticate }
+  return { authenticate, identify }
+}
+
+function tokenOf({ authorization }: Sender): string | undefined {
+  return /^Bearer ([!-~]{1,2000})$/i.exec(authorization ?? '')?.[1]
 }
 
 /** Whether a key opens nothing any more; `now` is ms since 1970. */

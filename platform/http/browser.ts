@@ -5,6 +5,7 @@ import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../store/db.js'
 import { readPersonUnscoped } from '../store/people.js'
 import type { Authentication, PersonPrincipal } from './auth.js'
+import { networkOf } from './client.js'
 import { byPerson } from './route.js'
 
 export interface Visitor {
@@ -16,10 +17,12 @@ export interface Visitor {
 export async function visitorOf(
   { db }: Platform,
   { authenticate }: Authentication,
-  { headers: { cookie } }: Request,
+  request: Request,
   csrf: string | null,
 ): Promise<Visitor | null> {
-  const sender = { authorization: undefined, cookie, csrf: csrf ?? undefined, changes: csrf !== null }
+  const { cookie } = request.headers
+  const network = networkOf(request)
+  const sender = { authorization: undefined, cookie, csrf: csrf ?? undefined, changes: csrf !== null, network }
   const person = await authenticate(sender, byPerson).catch(nobody)
   if (person?.kind !== 'person') return null
   const known = await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person.person_id))

@@ -1,4 +1,5 @@
-// How often something may be asked for: a bucket for each asker that fills again with time.
+// How often something may be asked of one process: a bucket for each asker that fills again with time. Limits that guard secrets
+// are shared by all processes instead (shared-limits.ts).
 import { PlatformError } from '../errors.js'
 
 export interface Limit {
@@ -30,11 +31,16 @@ export function createLimit(count: number, seconds: number, clock: () => number)
   return {
     has: (asker) => taken(asker) === 0,
     take: (asker) => {
-      const wait = Math.ceil(taken(asker) / 1000)
-      if (wait === 0) return
-      throw new PlatformError('RATE_LIMITED', `too often: come back in ${wait} s`, {
-        headers: { 'retry-after': String(wait) },
-      })
+      const wait = taken(asker)
+      if (wait > 0) throw tooOften(wait)
     },
   }
+}
+
+/** RATE_LIMITED, for somebody who may come back after so many ms. */
+export function tooOften(wait: number): PlatformError {
+  const seconds = Math.ceil(wait / 1000)
+  return new PlatformError('RATE_LIMITED', `too often: come back in ${seconds} s`, {
+    headers: { 'retry-after': String(seconds) },
+  })
 }

@@ -17,7 +17,6 @@ create unlogged table svc_attempts (
   counted_at timestamptz(3) not null,
   primary key (limit_name, asker)
 ) with (fillfactor = 50);
-create index svc_attempts_age on svc_attempts using brin (counted_at);
 `
 
 export async function up(knex: Knex): Promise<void> {

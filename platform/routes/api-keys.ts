@@ -35,7 +35,7 @@ export const apiKeyRoutes: readonly Route[] = [
   {
     method: 'post',
     path: '/auth/api-keys/{key_id}/revoke',
-    summary: 'Revoke an API key; it is refused within seconds',
+    summary: 'Revoke an API key; it is refused at once, by other processes within a second',
     tag,
     access: byAdmin,
     responses: { 200: 'api-key' },

@@ -23,7 +23,7 @@ export const authRoutes: readonly Route[] = [
     responses: { 202: null },
     handle: async ({ platform, body }) => {
       const { email } = body as MagicLinkRequest
-      platform.limits.by_mailbox.take(mailboxOf(email))
+      await platform.limits.by_mailbox.take(mailboxOf(email))
       await sendLink(platform, email)
       return { status: 202 }
     },

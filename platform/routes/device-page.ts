@@ -47,7 +47,7 @@ export function devicePage(platform: Platform, authentication: Authentication): 
     const visitor = await visitorOf(platform, authentication, request, csrf)
     if (visitor === null) return show(response, 403, again({ words: 'Open the page again, and decide there.' }))
     const { person_id } = visitor.person
-    platform.limits.by_person.take(person_id)
+    await platform.limits.by_person.take(person_id)
     try {
       const approve = decision === 'approve'
       await decideDevice(platform, person_id, user_code, approve)

@@ -44,7 +44,7 @@ export const deviceRoutes: readonly Route[] = [
     handle: async (call) => {
       const { person_id } = personOf(call)
       const { user_code, decision } = call.body as DeviceDecision
-      call.platform.limits.by_person.take(person_id)
+      await call.platform.limits.by_person.take(person_id)
       await decideDevice(call.platform, person_id, user_code, decision === 'approve')
       return { status: 204 }
     },

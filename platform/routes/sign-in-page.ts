@@ -52,8 +52,8 @@ export function signInPage(platform: Platform): Router {
     const { email = '' } = formOf(request)
     if (!isAddress(email))
       return show(response, 422, refused({ words: 'This is no address that a link can be sent to.' }))
-    platform.limits.by_address.take(networkOf(request))
-    platform.limits.by_mailbox.take(mailboxOf(email))
+    await platform.limits.by_address.take(networkOf(request))
+    await platform.limits.by_mailbox.take(mailboxOf(email))
     await sendLink(platform, email)
     const said = `A link ${wayOf(platform)}, if the address is right. Open it in this browser.`
     show(response, 200, words({ words: said }))
@@ -68,7 +68,7 @@ export function signInPage(platform: Platform): Router {
   })
   router.post('/auth/magic-link', formOnly, readForm, async (request: Request, response: Response) => {
     refuseStrangers(platform, request)
-    platform.limits.by_address.take(networkOf(request))
+    await platform.limits.by_address.take(networkOf(request))
     try {
       const tokens = await signIn(platform, tokenIn((request.body ?? {}) as Record<string, unknown>) ?? '')
       const holder = await holderOf(platform, tokens)

@@ -42,7 +42,7 @@ export const workspaceRoutes: readonly Route[] = [
     ...{ method: 'post', path: '/promote', summary: 'Share a personal workspace; you get a fresh one' },
     ...{ body: 'workspace-name', responses: { 204: null } },
     handle: async (call, scope) => {
-      call.platform.limits.by_person.take(personOf(call).person_id)
+      await call.platform.limits.by_person.take(personOf(call).person_id)
       await promote(call.platform, scope, personOf(call).person_id, (call.body as WorkspaceName).name)
       return { status: 204 }
     },

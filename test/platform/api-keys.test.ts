@@ -72,11 +72,10 @@ describe('an API key', () => {
     expect((await register(key)).status).toBe(401)
   })
 
-  it('is refused within seconds of being revoked, and cannot come back', async () => {
+  it('is refused at once when it is revoked, and cannot come back', async () => {
     const { key, api_key } = await make({ name: 'lost' })
     expect((await register(key)).status).toBe(201)
     expect((await owner.call('POST', `/auth/api-keys/${api_key.id}/revoke`)).status).toBe(200)
-    now += 5_001
     expect((await register(key)).status).toBe(401)
     expect((await owner.call('POST', `/auth/api-keys/${api_key.id}/revoke`)).status).toBe(409)
     expect((await owner.call('POST', `/auth/api-keys/${api_key.id}/roll`)).status).toBe(409)
@@ -101,7 +100,6 @@ describe('an API key', () => {
     const { key, api_key } = await make({ name: 'rolled' })
     const before = await register(key)
     const rolled = (await owner.call<MadeApiKey>('POST', `/auth/api-keys/${api_key.id}/roll`)).body
-    now += 5_001
     expect((await register(key)).status).toBe(401)
     const after = await register(rolled.key)
     expect([after.status, after.body.agent_id]).toEqual([200, before.body.agent_id])
