@@ -24,6 +24,7 @@ import { startRetention } from './log/retention.js'
 import { openSigner } from './log/signer.js'
 import { createWitnesses, parseWitness, type WitnessAddress } from './log/witnesses.js'
 import { createMailer } from './mail/mail.js'
+import { createMeter } from './meter.js'
 import { migrate } from './migrations/index.js'
 import { createOutgoing, type Outgoing } from './outgoing/outgoing.js'
 import { createTargets } from './outgoing/targets.js'
@@ -89,9 +90,11 @@ export async function createPlatform(
     if (db.kind === 'postgresql') await withUnscopedTransaction(db, (tx) => checkEncryptionKey(tx, sealer))
     await refuseUnknownSeals(db, sealer)
     const operator_org = await seedWorkspace(db, config, credentials, clock())
+    const meter = createMeter()
     const parts: CommitParts = {
       db,
       clock,
+      committed: meter.committed,
       sealer,
       rulebook: createRulebook(agentsKept),
       histories: createHistories(historiesKept),
@@ -123,6 +126,7 @@ export async function createPlatform(
       notices,
       ingest,
       logger,
+      meter,
       clock,
       started_at: clock(),
       version,

@@ -7,6 +7,7 @@ import type { Ingest } from './ingest/writer.js'
 import type { Bundles } from './log/bundles.js'
 import type { Retention } from './log/retention.js'
 import type { Mailer } from './mail/mail.js'
+import type { Meter } from './meter.js'
 import type { AccessTokens } from './secrets/access-tokens.js'
 import type { Sealer } from './secrets/seal.js'
 import type { Database } from './store/db.js'
@@ -18,6 +19,7 @@ export interface Platform {
   readonly notices: Notices
   readonly ingest: Ingest
   readonly logger: Logger
+  readonly meter: Meter
   /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly started_at: number

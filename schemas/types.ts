@@ -1173,6 +1173,13 @@ export interface LeafRecord {
 }
 
 /**
+ * Answer of GET /livez of the platform.
+ */
+export interface Liveness {
+  status: 'ok'
+}
+
+/**
  * Answer of POST /register_agent: the evaluation of the fields as sent, and the agent.
  */
 export interface LocalRegistration {
@@ -1861,20 +1868,32 @@ export interface Offer {
 }
 
 /**
- * State of the platform.
+ * State of the platform. `version`, `node`, `kind` and `migration` are for callers with a valid credential.
  */
 export interface PlatformHealth {
   status: 'ok' | 'degraded'
-  version: string
+  version?: string
+  /**
+   * Seconds since the start
+   */
   uptime_seconds: number
   /**
    * The process
    */
   system: {
+    /**
+     * Resident memory, bytes
+     */
     rss: number
+    /**
+     * Used heap, bytes
+     */
     heap: number
+    /**
+     * Load average of the last minute
+     */
     load: number
-    node: string
+    node?: string
   }
   /**
    * The database
@@ -1882,12 +1901,23 @@ export interface PlatformHealth {
   database: {
     connected: boolean
     latency_ms: number | null
-    kind: 'pglite' | 'postgresql'
+    kind?: 'pglite' | 'postgresql'
     /**
      * Last migration
      */
-    migration: string | null
+    migration?: string | null
   }
+}
+
+/**
+ * Answer of GET /readyz of the platform.
+ */
+export interface PlatformReadiness {
+  status: 'ok' | 'degraded'
+  /**
+   * `refused` while a log is not signed for any more
+   */
+  checkpoints: 'ok' | 'refused'
 }
 
 /**

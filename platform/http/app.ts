@@ -33,9 +33,9 @@ export function createApp(platform: Platform): Express {
   app.set('trust proxy', [...platform.config.trusted_proxies])
   app.use(identify(platform))
   app.use(helmet(headers))
-  app.use(healthRouter(platform))
-  app.use(docsRouter(routes, platform.version))
   const authentication = createAuthentication(platform)
+  app.use(healthRouter(platform, authentication))
+  app.use(docsRouter(routes, platform.version))
   app.use(pageStyle())
   app.use(signInPage(platform))
   app.use(invitationPage(platform, authentication))
@@ -62,12 +62,13 @@ const headers = {
   },
 }
 
-/** Names the request, and writes one line when it is answered: no body, no query, no credential. */
-function identify({ logger, clock }: Platform) {
+/** Names the request; counts it and writes one line when it is answered: no body, no query, no credential. */
+function identify({ logger, clock, meter }: Platform) {
   return (request: Request, response: Response, next: NextFunction) => {
     const request_id = `req_${randomUUID()}`
     response.locals.request_id = request_id
     response.setHeader('x-request-id', request_id)
+    response.on('finish', () => meter.answered(response.statusCode))
     if (logger.isLevelEnabled('info')) {
       const started = clock()
       const { method, path } = request

@@ -7,7 +7,7 @@ import type { Route } from './route.js'
 
 /** The document for these routes. */
 export function openapiDocument(routes: readonly Route[], version: string): JsonMap {
-  const paths: Record<string, Record<string, JsonMap>> = { '/health': { get: health } }
+  const paths: Record<string, Record<string, JsonMap>> = { ...probes }
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operation(route) }
   return {
     openapi: '3.1.0',
@@ -89,15 +89,51 @@ function requestContent(route: Route, body: SchemaName): JsonMap {
   return { ...(route.oauth && form), ...json(body), ...(route.lines && lines) }
 }
 
-/** Served apart from the routes, because it needs no credential and must answer while the database is away. */
-const health: JsonMap = {
-  summary: 'Whether the platform works',
-  tags: ['Health'],
-  operationId: 'get_health',
-  security: [],
-  responses: {
-    200: { description: 'It does', content: json('platform-health') },
-    503: { description: 'The database is away', content: json('platform-health') },
+/** Served apart from the routes, because they need no credential and must answer while the database is unavailable. */
+const probes: Record<string, Record<string, JsonMap>> = {
+  '/health': {
+    get: {
+      summary: 'Whether the platform works; with a credential also what runs here',
+      tags: ['Health'],
+      operationId: 'get_health',
+      security: [{}, ...['api_key', 'person', 'operator'].map((scheme) => ({ [scheme]: [] }))],
+      responses: {
+        200: { description: 'It works', content: json('platform-health') },
+        503: { description: 'The database is unavailable', content: json('platform-health') },
+      },
+    },
+  },
+  '/livez': {
+    get: {
+      summary: 'Whether the process runs',
+      tags: ['Health'],
+      operationId: 'get_livez',
+      security: [],
+      responses: { 200: { description: 'It runs', content: json('liveness') } },
+    },
+  },
+  '/readyz': {
+    get: {
+      summary: 'Whether requests can be sent here',
+      tags: ['Health'],
+      operationId: 'get_readyz',
+      security: [],
+      responses: {
+        200: { description: 'They can', content: json('platform-readiness') },
+        503: { description: 'The database is unavailable', content: json('platform-readiness') },
+      },
+    },
+  },
+  '/metrics': {
+    get: {
+      summary: 'Counters of this process, for Prometheus',
+      tags: ['Health'],
+      operationId: 'get_metrics',
+      security: [],
+      responses: {
+        200: { description: 'Text exposition format 0.0.4', content: { 'text/plain': { schema: { type: 'string' } } } },
+      },
+    },
   },
 }
 

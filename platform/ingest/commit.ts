@@ -20,6 +20,8 @@ import { foundViolations } from './violations.js'
 export interface CommitParts {
   readonly db: Database
   readonly clock: () => number
+  /** Counts a commit with so many entries. */
+  readonly committed: (entries: number) => void
   /** Keeps the keys that subjects are hashed with. */
   readonly sealer: Sealer
   readonly rulebook: Rulebook
@@ -37,11 +39,13 @@ export async function commitBatch(
   meanwhile: () => void,
 ): Promise<Outcome[]> {
   try {
-    return await withTransaction(parts.db, scope, async (tx) => {
+    let entries = 0
+    const placed = await withTransaction(parts.db, scope, async (tx) => {
       const batch = await openBatch(parts, scope, tx, items)
       await catchUp(scope, tx, batch, items)
       const outcomes = items.map((item) => place(batch, item))
-      if (batch.placed.length > 0) {
+      entries = batch.placed.length
+      if (entries > 0) {
         await parts.partitions.ensure(tx, batch.received_at)
         const appended = appendEntries(scope, tx, batch)
         meanwhile()
@@ -52,6 +56,8 @@ export async function commitBatch(
       }
       return outcomes
     })
+    if (entries > 0) parts.committed(entries)
+    return placed
   } catch (error) {
     // What the caches learned from this batch did not happen, or cannot be relied on.
     parts.rulebook.forget(scope.org_id)

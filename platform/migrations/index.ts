@@ -1,7 +1,7 @@
 // The list of migrations, in order. They are part of the program: nothing is read from disk at run time.
 import type { Knex } from 'knex'
 import { PlatformError } from '../errors.js'
-import type { Database } from '../store/db.js'
+import { type Database, withUnscopedTransaction } from '../store/db.js'
 import * as spine from './0001-spine.js'
 import * as tree from './0002-tree.js'
 import * as engines from './0003-engines.js'
@@ -65,8 +65,10 @@ function plainly(error: unknown): never {
   })
 }
 
-/** The last migration that has run, null before the first. */
-export async function lastMigration({ knex }: Database): Promise<string | null> {
-  const row = await knex('svc_migrations').orderBy('id', 'desc').first<{ name: string } | undefined>('name')
+/** The last migration that has run, null before the first. Rejects with UNAVAILABLE when the database is away. */
+export async function lastMigration(db: Database): Promise<string | null> {
+  const [row] = await withUnscopedTransaction(db, (tx) =>
+    tx.query<{ name: string }>('select name from svc_migrations order by id desc limit 1'),
+  )
   return row?.name ?? null
 }

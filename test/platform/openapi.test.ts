@@ -35,6 +35,9 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 const parametersOf = (at: string) => operations.find((found) => found.at === at)?.operation.parameters ?? []
 const schemaOf = (at: string, name: string) => parametersOf(at).find((parameter) => parameter.name === name)?.schema
 
+/** Served apart from the routes. */
+const probes = ['/health', '/livez', '/readyz', '/metrics']
+
 /** Every reference anywhere in a value. */
 function references(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
@@ -67,7 +70,7 @@ describe('the document', () => {
   it('describes every route and nothing else', () => {
     const served = routes.map(({ method, path }) => `${method} ${path}`)
     expect(new Set(served).size).toBe(served.length)
-    expect(operations.map(({ at }) => at).sort()).toEqual([...served, 'get /health'].sort())
+    expect(operations.map(({ at }) => at).sort()).toEqual([...served, ...probes.map((path) => `get ${path}`)].sort())
   })
 
   it('gives each operation a name of its own', () => {
@@ -78,7 +81,7 @@ describe('the document', () => {
 
 /** What needs no credential, because it leads to one or must answer anyway. */
 const open = [
-  '/health',
+  ...probes,
   '/auth/device/code',
   '/auth/device/token',
   '/auth/magic-link',
@@ -98,7 +101,7 @@ describe.each(operations)('$at', ({ path, operation }) => {
     expect(successes.length).toBeGreaterThan(0)
     for (const [, { content }] of successes.filter(([status]) => !['202', '204'].includes(status)))
       expect(content?.['application/json']?.schema.$ref ?? Object.keys(content ?? {})).not.toEqual([])
-    if (path !== '/health') {
+    if (!probes.includes(path)) {
       const problem = { 'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } } }
       expect(operation.responses.default?.content).toEqual(problem)
     }

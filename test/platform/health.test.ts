@@ -1,0 +1,111 @@
+// What anybody may know of a running platform, and what a valid credential adds.
+import type { PlatformHealth } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { logSteps, register } from '../support/log.js'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.remove())
+
+let platform: TestPlatform
+let mails: MailServer
+beforeAll(async () => {
+  mails = await startMailServer()
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url, SVC_RATE_LIMIT_ADDRESS: '30' } })
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+})
+
+const shape = ({ status, uptime_seconds, system, database, ...more }: PlatformHealth) => [
+  ...[status, typeof uptime_seconds, Object.keys(system), Object.keys(database), Object.keys(more)],
+]
+const bare = ['ok', 'number', ['rss', 'heap', 'load'], ['connected', 'latency_ms'], []]
+const full = [
+  ...['ok', 'number', ['rss', 'heap', 'load', 'node'], ['connected', 'latency_ms', 'kind', 'migration'], ['version']],
+]
+
+describe('GET /health', () => {
+  const made = async (scopes: string[]) =>
+    (await platform.call<{ key: string }>('POST', '/auth/api-keys', { body: { name: 'k', scopes } })).body.key
+  const rows: readonly [string, () => Promise<string | null>, unknown][] = [
+    ['no credential', async () => null, bare],
+    ['a wrong key', async () => `SvcKey-${'w'.repeat(43)}`, bare],
+    ['a wrong operator token', async () => `SvcLocal-${'w'.repeat(43)}`, bare],
+    ['a token nobody signed', async () => 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ1c3JfMSJ9.AAAA', bare],
+    ['an API key that may only ingest', () => made(['ingest']), full],
+    ['an API key that may only read', () => made(['read']), full],
+    ['the operator token', async () => 'operator', full],
+    ['the token of a person', async () => (await signedIn(platform, mails, 'mia@example.org')).token, full],
+  ]
+  it.each(rows)('answers %s', async (_, credential, expected) => {
+    const { status, body } = await platform.call<PlatformHealth>('GET', '/health', { as: await credential() })
+    expect([status, shape(body)]).toEqual([200, expected])
+  })
+
+  it('answers after too many wrong credentials, without telling whether the next is valid', async () => {
+    const headers = { 'x-forwarded-for': '192.0.2.1' }
+    const behind = await startPlatform({ env: { SVC_RATE_LIMIT_ADDRESS: '2', SVC_TRUSTED_PROXIES: '127.0.0.1' } })
+    const ask = async (as: string) => {
+      const { status, body } = await behind.call<PlatformHealth>('GET', '/health', { as, headers })
+      return [status, shape(body)]
+    }
+    for (let turn = 0; turn < 4; turn++) expect(await ask('wrong')).toEqual([200, bare])
+    expect(await ask('operator')).toEqual([200, bare])
+    await discard(behind)
+  })
+})
+
+describe.skipIf(postgres === null)('the checks together', () => {
+  it('ask the database once, in a transaction', async () => {
+    const url = postgres?.freshDatabase() ?? ''
+    const now = Date.parse('2026-03-01T12:00:00Z')
+    // The clock stands still, so that no answer grows old.
+    const checked = await startPlatform({ database_url: url, clock: () => now })
+    const asked = await Promise.all(Array.from({ length: 40 }, () => checked.call('GET', '/health', { as: null })))
+    expect(asked.map(({ status }) => status)).toEqual(Array(40).fill(200))
+    postgres?.psql(url, 'alter table svc_migrations rename to elsewhere')
+    expect((await checked.call('GET', '/health', { as: null })).status).toBe(200)
+    expect((await checked.call('GET', '/readyz', { as: null })).body).toEqual({ status: 'ok', checkpoints: 'ok' })
+    postgres?.psql(url, 'alter table elsewhere rename to svc_migrations')
+    await discard(checked)
+  })
+})
+
+describe('GET /metrics', () => {
+  const numbers = async () => {
+    const { status, headers, body } = await platform.call<unknown>('GET', '/metrics', { as: null })
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
+    const text = String(body)
+    const rows = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    for (const line of rows) expect(line).toMatch(/^[a-z_]+(\{(status|le)="[0-9a-z+I]+[a-z]*"\})? [0-9.e+-]+$/)
+    return { text, values: new Map(rows.map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])])) }
+  }
+
+  it('counts requests by class, entries and commits, and names no tenant', async () => {
+    const before = (await numbers()).values
+    const agent_id = await register(platform)
+    await logSteps(platform, 'a-task-of-somebody', 3)
+    await platform.call('GET', '/api/v1/agents', { as: null })
+    const { text, values } = await numbers()
+    const grown = (name: string) => (values.get(name) ?? 0) - (before.get(name) ?? 0)
+    expect(grown('svc_log_entries_total')).toBe(3)
+    expect(grown('svc_log_commit_entries_sum')).toBe(3)
+    expect(grown('svc_log_commit_entries_count')).toBe(grown('svc_log_commit_entries_bucket{le="+Inf"}'))
+    expect(grown('svc_http_requests_total{status="4xx"}')).toBe(1)
+    expect(grown('svc_http_requests_total{status="2xx"}')).toBeGreaterThan(2)
+    expect(values.get('svc_uptime_seconds')).toBeGreaterThan(0)
+    expect(values.get('process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
+    for (const secret of ['a-task-of-somebody', String(agent_id), 'org_', 'SvcKey']) expect(text).not.toContain(secret)
+  })
+})
+
+describe('GET /livez', () => {
+  it('answers without the database', async () => {
+    expect((await platform.call('GET', '/livez', { as: null })).body).toEqual({ status: 'ok' })
+  })
+})
