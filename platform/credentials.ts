@@ -7,7 +7,8 @@ import type { Config } from './config.js'
 import { PlatformError } from './errors.js'
 
 export interface Credentials {
-  readonly api_key: string
+  /** The first key of the database; null where another process made it. */
+  readonly api_key: string | null
   readonly operator_token: string
 }
 
@@ -15,16 +16,13 @@ export function credentialsPath(config: Config): string {
   return join(config.data_dir, 'credentials.json')
 }
 
-/** Reads the credentials of this install, or makes them. Throws when the file is there and cannot be understood. */
-export function localCredentials(config: Config): Credentials {
-  const path = credentialsPath(config)
-  const known = read(path)
-  const credentials = known ?? {
-    api_key: newApiKey(),
-    operator_token: `SvcLocal-${randomBytes(32).toString('base64url')}`,
-  }
-  if (known === null) replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`)
-  return config.operator_token === null ? credentials : { ...credentials, operator_token: config.operator_token }
+/** Keeps the credentials of this install, readable by its owner only. */
+export function keepCredentials(config: Config, credentials: Credentials): void {
+  replaceFile(credentialsPath(config), `${JSON.stringify(credentials, null, 2)}\n`)
+}
+
+export function newOperatorToken(): string {
+  return `SvcLocal-${randomBytes(32).toString('base64url')}`
 }
 
 /** `SvcKey-` and 43 url-safe characters: 256 random bits. */
@@ -32,12 +30,15 @@ export function newApiKey(): string {
   return `SvcKey-${randomBytes(32).toString('base64url')}`
 }
 
-function read(path: string): Credentials | null {
+/** The credentials of this install, null before its first start. Throws CONFLICT for a file that is damaged. */
+export function readCredentials(config: Config): Credentials | null {
+  const path = credentialsPath(config)
   const text = readIfThere(path)
   if (text === null) return null
   try {
-    const { api_key, operator_token } = JSON.parse(text) as Partial<Credentials>
-    if (typeof api_key === 'string' && typeof operator_token === 'string') return { api_key, operator_token }
+    const { api_key = null, operator_token } = JSON.parse(text) as Partial<Credentials>
+    if ((api_key === null || typeof api_key === 'string') && typeof operator_token === 'string')
+      return { api_key, operator_token }
   } catch {
     // Answered below, like a file of another shape.
   }

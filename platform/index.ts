@@ -6,7 +6,7 @@ import { openAdminSocket } from './admin/socket.js'
 import { seedWorkspace } from './commands/seed-workspace.js'
 import { makeLink } from './commands/send-link.js'
 import type { Config, RateLimits } from './config.js'
-import { type Credentials, localCredentials } from './credentials.js'
+import type { Credentials } from './credentials.js'
 import { PlatformError } from './errors.js'
 import { createApp } from './http/app.js'
 import { isOver } from './http/auth.js'
@@ -85,11 +85,10 @@ export async function createPlatform(
   const db = await openDatabase(config, warn)
   try {
     await migrate(db)
-    const credentials = localCredentials(config)
     // An embedded database has one process, whose key file may be replaced while nothing is sealed with it.
     if (db.kind === 'postgresql') await withUnscopedTransaction(db, (tx) => checkEncryptionKey(tx, sealer))
     await refuseUnknownSeals(db, sealer)
-    const operator_org = await seedWorkspace(db, config, credentials, clock())
+    const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock())
     const meter = createMeter()
     const parts: CommitParts = {
       db,
@@ -162,7 +161,9 @@ export async function createPlatform(
       return isIn ? makeLink(db, clock(), platform.url(), owner_email) : null
     }
     const isFirstKeyGood = async () => {
-      const found = await withUnscopedTransaction(db, (tx) => findKeyUnscoped(tx, keyHash(credentials.api_key)))
+      const { api_key } = credentials
+      if (api_key === null) return false
+      const found = await withUnscopedTransaction(db, (tx) => findKeyUnscoped(tx, keyHash(api_key)))
       return found !== null && !isOver(found, clock())
     }
     return { listener, credentials, database: db.kind, ownerLink, isFirstKeyGood, close }

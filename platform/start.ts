@@ -1,17 +1,9 @@
 // Starting the platform for a person: what to do next is on the screen.
 import { existsSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import {
-  type Config,
-  createPlatform,
-  credentialsPath,
-  isLoopback,
-  PlatformError,
-  type RunningPlatform,
-  readConfig,
-} from './index.js'
+import { greeting } from './greeting.js'
+import { type Config, createPlatform, isLoopback, PlatformError, type RunningPlatform, readConfig } from './index.js'
 import { version } from './version.js'
 
 /** Runs until told to stop; returns the exit code. */
@@ -28,8 +20,11 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
       await platform.close()
       throw error
     })
-    const link = isLoopback(config) && config.smtp_url === null ? await platform.ownerLink() : null
-    out.write(greeting(platform, config, link, await platform.isFirstKeyGood()))
+    const isTerminal = (out as { isTTY?: boolean }).isTTY === true
+    const prints = isTerminal && isLoopback(config) && config.smtp_url === null
+    const link = prints ? await platform.ownerLink() : null
+    out.write(greeting(platform, config, { link, isTerminal, isKeyGood: await platform.isFirstKeyGood() }))
+    if (!isLoopback(config) && config.smtp_url === null) err.write(noMail(config))
     await untilToldToStop()
     out.write('stopping: answering what has been accepted\n')
     await platform.close()
@@ -68,50 +63,7 @@ function explain(error: unknown, config: Config): string {
   return message ?? String(error)
 }
 
-/**
- * The address, the key, and three commands that work as they are printed. Secrets are printed where only this machine is
- * reached: elsewhere what is printed is kept and read by others.
- */
-function greeting(
-  { listener, credentials, database }: RunningPlatform,
-  config: Config,
-  link: string | null,
-  is_key_good: boolean,
-): string {
-  const { address, port, family } = listener.address() as AddressInfo
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  const own = config.public_url ?? url
-  const head = `
-svc platform is running at ${url}  (${database}, data in ${config.data_dir})
-
-  sign in         ${link ?? `${own}/sign-in`}
-`
-  const foot = `\nAPI description: ${own}/docs      stop: Ctrl+C\n`
-  if (!isLoopback(config))
-    return `${head}  the first API key and the operator token are in ${credentialsPath(config)}\n${foot}`
-  const { api_key } = credentials
-  const operator_token = config.operator_token === null ? credentials.operator_token : '$SVC_OPERATOR_TOKEN'
-  const post = (path: string, body: string) =>
-    `curl -s ${url}${path} -H 'Authorization: Bearer ${api_key}' -H 'Content-Type: application/json' -d '${body}'`
-  const step = '{"task_id":"first-task","step":1,"step_type":"START_NODE","timestamp":"2026-01-05T09:00:00Z"}'
-  const once = `                  (once, within 15 minutes; ${url}/sign-in prints another)\n`
-  const known = `${head}${link === null ? '' : once}`
-  // A command that cannot work is worse than none.
-  if (!is_key_good)
-    return `${known}  API key         rolled or revoked: svc key create makes another\n  operator token  ${operator_token}\n${foot}`
-  return `${known}  API key         ${api_key}
-  operator token  ${operator_token}
-  both are kept in ${credentialsPath(config)}, readable by you only
-
-Try it:
-
-  1. register an agent
-     ${post('/api/v1/agents', '{"agent_key":"my-agent","owner_id":"me","purpose":"a first try"}')}
-
-  2. log its first step
-     ${post('/api/v1/logs', step)}
-
-  3. ask whether the log has been altered
-     curl -s ${url}/api/v1/tasks/first-task/verify -H "Authorization: Bearer ${operator_token}"
-${foot}`
+/** Off loopback a link is not printed where it is asked for, so that without mail only an operator can make one. */
+function noMail({ owner_email }: Config): string {
+  return `warning: SVC_SMTP_URL is not set, so no sign-in link can be mailed; \`svc-platform admin sign-in-link EMAIL\` prints one, first for ${owner_email}\n`
 }

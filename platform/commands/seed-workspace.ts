@@ -1,6 +1,6 @@
 // The first start: one workspace, one key, and what opens them on this machine.
 import type { Config } from '../config.js'
-import type { Credentials } from '../credentials.js'
+import { type Credentials, keepCredentials, newApiKey, newOperatorToken, readCredentials } from '../credentials.js'
 import { newId } from '../ids.js'
 import { type Database, type Transaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
@@ -14,25 +14,31 @@ import {
 import { scopeOf } from '../store/scope.js'
 import { makeWorkspace } from './make-workspace.js'
 
+export interface Seeded {
+  readonly org_id: string
+  readonly credentials: Credentials
+}
+
 /**
- * Sees to it that a workspace exists and that the local key and, when configured, the seed key open it. Starting again
- * changes nothing. Processes that start together on one server take turns.
+ * Makes the first workspace, its first key and the credentials of this install, and admits the seed key when it is configured.
+ * Starting again changes nothing. Of processes that start on one server, the one that makes the workspace makes the key.
  */
-export async function seedWorkspace(
-  db: Database,
-  config: Config,
-  credentials: Credentials,
-  now: number,
-): Promise<string> {
+export async function seedWorkspace(db: Database, config: Config, now: number): Promise<Seeded> {
+  const known = readCredentials(config)
   return withUnscopedTransaction(db, async (tx) => {
     await tx.query('lock table organizations in exclusive mode')
-    const org_id = (await firstOrganizationUnscoped(tx)) ?? (await makeWorkspace(tx, now, 'My workspace', null))
+    const first = await firstOrganizationUnscoped(tx)
+    const org_id = first ?? (await makeWorkspace(tx, now, 'My workspace', null))
     await giveOwner(tx, now, org_id, config.owner_email)
-    const keys = { 'first key': credentials.api_key, 'seed key': config.seed_api_key }
-    for (const [name, key] of Object.entries(keys)) {
-      if (key !== null) await admitKey(tx, now, org_id, name, key)
-    }
-    return org_id
+    // An embedded database is this install's alone: where its credentials are lost, a start makes others.
+    const makesKey = first === null || db.kind === 'pglite'
+    const api_key = known?.api_key ?? (makesKey ? newApiKey() : null)
+    if (makesKey && api_key !== null) await admitKey(tx, now, org_id, 'first key', api_key)
+    if (config.seed_api_key !== null) await admitKey(tx, now, org_id, 'seed key', config.seed_api_key)
+    const credentials = { api_key, operator_token: known?.operator_token ?? newOperatorToken() }
+    // Before the commit: nobody would know a key that was stored and not written down.
+    if (known === null || known.api_key !== api_key) keepCredentials(config, credentials)
+    return { org_id, credentials: { api_key, operator_token: config.operator_token ?? credentials.operator_token } }
   })
 }
 

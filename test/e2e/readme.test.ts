@@ -81,8 +81,14 @@ describe.skipIf(!hasCurl)('the platform that a start leaves running', () => {
 
   it('prints what works as it is printed', () => tryPrinted('created'))
 
-  it('signs its owner in by the link it prints', async () => {
-    const link = /sign in +(\S+)/.exec(platform.printed)?.[1] ?? ''
+  it('signs its owner in by the link it prints when one is asked for', async () => {
+    const address = /sign in +(\S+)/.exec(platform.printed)?.[1] ?? ''
+    await fetch(address, { method: 'POST', body: new URLSearchParams({ email: 'owner@localhost' }) })
+    const link = await vi.waitFor(() => {
+      const [found = ''] = /http\S+token=\S+/.exec(platform.printed) ?? []
+      expect(found).not.toBe('')
+      return found
+    }, 15_000)
     const token = new URL(link).searchParams.get('token') ?? ''
     const button = await fetch(link.split('?')[0] ?? '', { method: 'POST', body: new URLSearchParams({ token }) })
     expect([button.status, await button.text()]).toEqual([200, expect.stringContaining('You are signed in')])

@@ -1,5 +1,7 @@
 // The platform as its users run it: a process of its own, which can be killed.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const program = (levels: string) => fileURLToPath(new URL(`${levels}platform/bin/svc-platform.js`, import.meta.url))
@@ -10,7 +12,7 @@ export interface PlatformProcess {
   readonly pid: number
   readonly api_key: string
   readonly operator_token: string
-  /** What it said at its start. */
+  /** What it has printed so far. */
   readonly printed: string
   /** Ends it without warning, as a crash does. */
   readonly kill9: () => Promise<void>
@@ -30,21 +32,16 @@ export function startProcess(env: Readonly<Record<string, string>>): Promise<Pla
     const read = (chunk: Buffer) => {
       printed += chunk.toString()
       const url = /running at (http:\S+)/.exec(printed)?.[1]
-      const api_key = /API key +(\S+)/.exec(printed)?.[1]
-      const operator_token = /operator token +(\S+)/.exec(printed)?.[1]
-      if (
-        !printed.includes('API description') ||
-        url === undefined ||
-        api_key === undefined ||
-        operator_token === undefined
-      )
-        return
+      if (!printed.includes('API description') || url === undefined) return
+      const { api_key, operator_token } = credentialsIn(env.SVC_DATA_DIR ?? 'data')
       resolve({
         url,
         pid: child.pid ?? 0,
-        api_key,
-        operator_token,
-        printed,
+        api_key: api_key ?? '',
+        operator_token: env.SVC_OPERATOR_TOKEN ?? operator_token,
+        get printed() {
+          return printed
+        },
         kill9: () => end(child, 'SIGKILL', ended).then(() => undefined),
         terminate: () => end(child, 'SIGTERM', ended),
       })
@@ -53,6 +50,10 @@ export function startProcess(env: Readonly<Record<string, string>>): Promise<Pla
     child.stderr.on('data', read)
     ended.then((code) => reject(new Error(`the platform ended with ${code}: ${printed}`)))
   })
+}
+
+function credentialsIn(data_dir: string): { api_key: string | null; operator_token: string } {
+  return JSON.parse(readFileSync(join(data_dir, 'credentials.json'), 'utf8'))
 }
 
 /** The processes of a server need one key; a test that is about keys sets its own. */

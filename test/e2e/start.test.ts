@@ -1,0 +1,101 @@
+// What a start prints: secrets on a terminal only, and a warning where nobody could sign in.
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { soon } from '../support/log.js'
+import { startPostgres } from '../support/postgres.js'
+import { startProcess } from '../support/process.js'
+import { copyTemplate } from '../support/template.js'
+
+const postgres = await startPostgres()
+const folder = mkdtempSync(join(tmpdir(), 'svc-start-'))
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  postgres?.remove()
+})
+const credentialsIn = (name: string) => {
+  const path = join(folder, name, 'credentials.json')
+  return { mode: statSync(path).mode & 0o777, ...JSON.parse(readFileSync(path, 'utf8')) }
+}
+const start = async (name: string, env: Record<string, string> = {}) => {
+  const data_dir = join(folder, name)
+  if (env.SVC_DATABASE_URL === undefined && !existsSync(data_dir)) await copyTemplate(data_dir)
+  return startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0', ...env })
+}
+const secrets = /SvcKey-|SvcLocal-|token=/
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+describe('a start', () => {
+  it('prints no secret where nobody sits, and names the file that holds them', async () => {
+    const { printed, terminate } = await start('piped')
+    await terminate()
+    expect(printed).not.toMatch(secrets)
+    expect(printed).not.toContain('warning:')
+    expect(printed).toContain(`API key and operator token are in ${join(folder, 'piped', 'credentials.json')}`)
+    const { mode, api_key, operator_token } = credentialsIn('piped')
+    expect([mode, api_key, operator_token]).toEqual([
+      ...[0o600, expect.stringMatching(/^SvcKey-/), expect.stringMatching(/^SvcLocal-/)],
+    ])
+  })
+
+  it.skipIf(!hasScript)('prints them on a terminal', async () => {
+    const program = fileURLToPath(new URL('../../platform/bin/svc-platform.js', import.meta.url))
+    await copyTemplate(join(folder, 'terminal'))
+    const child = spawn('script', ['-qec', `${process.execPath} ${program} start`, '/dev/null'], {
+      env: { PATH: process.env.PATH, SVC_DATA_DIR: join(folder, 'terminal'), SVC_PORT: '0', SVC_LOG_LEVEL: 'error' },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    let printed = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk.toString()
+    })
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    await vi.waitFor(() => expect(printed).toContain('API description'), soon)
+    const { api_key, operator_token } = credentialsIn('terminal')
+    for (const secret of [api_key, operator_token, '/auth/magic-link?token=']) expect(printed).toContain(secret)
+    child.stdin.write('\u0003')
+    await ended
+  })
+
+  it.each([
+    ['off loopback without mail', { SVC_HOST: '0.0.0.0' }, true],
+    ['off loopback with mail', { SVC_HOST: '0.0.0.0', SVC_SMTP_URL: 'smtp://127.0.0.1:1' }, false],
+  ])('warns that nobody can sign in: %s', async (name, env, warns) => {
+    const platform = await start(name.replaceAll(' ', '-'), env)
+    const warning =
+      'warning: SVC_SMTP_URL is not set, so no sign-in link can be mailed; `svc-platform admin sign-in-link EMAIL`'
+    if (warns) await vi.waitFor(() => expect(platform.printed).toContain(warning), soon)
+    await platform.terminate()
+    expect(platform.printed.includes(warning)).toBe(warns)
+  })
+})
+
+describe.skipIf(postgres === null)('the first key of a database', () => {
+  if (postgres === null) return
+  it('is made once, however many installs start on it together', async () => {
+    const url = postgres.freshDatabase()
+    const names = ['one', 'two', 'three']
+    const platforms = await Promise.all(names.map((name) => start(name, { SVC_DATABASE_URL: url })))
+    const again = await start('four', { SVC_DATABASE_URL: url })
+    for (const { terminate } of [...platforms, again]) await terminate()
+    expect(postgres.psql(url, 'select count(*) from api_keys')).toBe('1')
+    const keys = [...names, 'four'].map((name) => credentialsIn(name).api_key)
+    expect(keys.filter((key) => key !== null)).toHaveLength(1)
+    const without = [...platforms, again].filter((_, index) => keys[index] === null)
+    for (const { printed } of without) expect(printed).toContain('svc key create makes another')
+  })
+
+  it('is made again on an embedded database whose credentials were moved away', async () => {
+    const first = await start('moved')
+    await first.terminate()
+    rmSync(join(folder, 'moved', 'credentials.json'))
+    const second = await start('moved')
+    const headers = { authorization: `Bearer ${second.api_key}` }
+    expect((await fetch(`${second.url}/api/v1/log/checkpoint`, { headers })).status).not.toBe(401)
+    await second.terminate()
+    expect(second.api_key).not.toBe(first.api_key)
+  })
+})
