@@ -1,6 +1,7 @@
 // What other packages may use of the engine.
 export { factsAsSaid, factsTightened, type SaidContext } from './context.js'
 export { readIfThere, replaceFile } from './durable-file.js'
+export { unknownVariables, variables } from './environment.js'
 export { LockTaken, takeLock } from './lock-file.js'
 export { type AddCheckpoint, formatAddCheckpoint, parseAddCheckpoint } from './log/add-checkpoint.js'
 export {

@@ -2,12 +2,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
+import { unknownVariables } from '@svc/engine'
 import { greeting } from './greeting.js'
 import { type Config, createPlatform, isLoopback, PlatformError, type RunningPlatform, readConfig } from './index.js'
 import { version } from './version.js'
 
 /** Runs until told to stop; returns the exit code. */
 export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable): Promise<number> {
+  for (const warning of unknownVariables(env)) err.write(`warning: ${warning}\n`)
   const { value: config, errors } = readConfig(env)
   if (errors.length > 0) {
     err.write(`svc-platform cannot start:\n${errors.map((line) => `  ${line}\n`).join('')}`)

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import { printable } from '../cli/printable.js'
 import type { ServeOptions } from '../cli/serve.js'
+import { unknownVariables } from '../environment.js'
 import { changeLines } from '../source/changes.js'
 import type { LoadedPolicies, PolicySource } from '../source/source.js'
 import { openSink } from '../trace/choose.js'
@@ -17,6 +18,7 @@ import { createLocalServer, type LocalServer } from './server.js'
 
 /** Runs until told to stop; returns the exit code. */
 export async function runServe(options: ServeOptions, env: Environment, out: Writable, err: Writable): Promise<number> {
+  for (const warning of unknownVariables(env)) err.write(`svc serve: warning: ${warning}\n`)
   const settings = settingsOf(options, env)
   const refusal = refusalOf(options, settings, env)
   if (refusal !== null) {

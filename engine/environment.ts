@@ -1,0 +1,53 @@
+// Every environment variable of svc, with its meaning: the engine, the command and the platform check names against this one list.
+import { didYouMean } from './nearest.js'
+
+/** Name to meaning. A variable that code reads stands here. */
+export const variables: Readonly<Record<string, string>> = {
+  SVC_AGENT_KEY: 'the agent whose policies `svc serve` fetches from the platform',
+  SVC_ALLOW_PRIVATE_TARGETS:
+    'private networks that may be called, such as `10.1.0.0/16`; `1` for all, also without TLS',
+  SVC_ANCHORS: 'where checkpoints are also kept: `file:FOLDER`, `git:FOLDER` or an address',
+  SVC_API_KEY: 'the API key for the platform',
+  SVC_API_URL: 'the address of the platform',
+  SVC_ARCHIVE_DIR: 'the folder for bundles of pruned entries',
+  SVC_ARCHIVE_ENTRIES: 'the maximum number of entries in one archive',
+  SVC_CACHE_DIR: 'the folder for the last valid policies, for an outage of the platform',
+  SVC_CHECKPOINT_SECONDS: 'seconds between checkpoints of a growing log; `0` publishes none',
+  SVC_CONFIG_DIR: 'the folder for the session of `svc login`',
+  SVC_DATABASE_URL: 'a PostgreSQL 14+ server instead of the embedded database',
+  SVC_DATA_DIR: 'the folder for the embedded database, its lock, the local credentials and traces',
+  SVC_ENCRYPTION_KEY: '32 bytes in base64 or hex that seal secrets; required with a server',
+  SVC_FAIL_CLOSED: '`1` blocks every step while no policy is in force',
+  SVC_HOST: 'the address that the platform listens on',
+  SVC_LOCAL_TOKEN: 'the token that callers of `svc serve` must send',
+  SVC_LOG_HOST: 'the name of this installation in checkpoints',
+  SVC_LOG_KEY_DIR: 'the folder for the key that signs checkpoints',
+  SVC_LOG_LEVEL: 'how much the platform logs, from `trace` to `silent`',
+  SVC_LOG_LOCATION: 'where `svc serve` writes traces: `file:PATH`, `stdout` or `none`',
+  SVC_LOG_PAYLOADS: '`metadata_only` leaves inputs and outputs out of traces',
+  SVC_MAIL_FROM: 'the sender of mails',
+  SVC_OPERATOR_TOKEN: 'the operator token, instead of a generated one',
+  SVC_OWNER_EMAIL: 'the owner of the first workspace',
+  SVC_POLICY_TTL_SECONDS: 'seconds for which a local engine may use fetched policies',
+  SVC_PORT: 'the port that the platform listens on',
+  SVC_PUBLIC_URL: 'the address of the platform in mails',
+  SVC_RATE_LIMIT_ADDRESS: 'attempts to sign in and wrong credentials per network address in 15 minutes',
+  SVC_RATE_LIMIT_KEY: 'requests per API key in a minute',
+  SVC_RATE_LIMIT_MAILBOX: 'sign-in links per mailbox in 15 minutes',
+  SVC_REGISTRATION_CAP: 'accounts beyond this number are waitlisted',
+  SVC_SEED_API_KEY: 'an API key to admit at the start',
+  SVC_SMTP_URL: 'the mail server',
+  SVC_TASK_TIMEOUT_SECONDS: 'seconds after which a task without an end counts as unfinished',
+  SVC_TRUSTED_PROXIES: 'addresses and networks of proxies whose `X-Forwarded-For` is trusted',
+  SVC_WITNESSES: 'the witnesses of checkpoints: `URL#KEY` each',
+}
+
+/** One warning for each variable that begins with `SVC_` and has no meaning: a misspelt one would change nothing, silently. */
+export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = Object.keys(variables)
+  const unknown = Object.keys(env).filter((name) => name.startsWith('SVC_') && !known.includes(name))
+  return unknown.sort().map((name) => {
+    const shown = name.slice(0, 100).replaceAll(/[^!-~]/g, '?')
+    return `the environment variable \`${shown}\` is unknown and has no effect${didYouMean(name, known)}`
+  })
+}
