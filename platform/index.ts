@@ -37,6 +37,7 @@ import { type Database, openDatabase, withUnscopedTransaction } from './store/db
 import { createNotices } from './store/notices.js'
 import { findKeyUnscoped, keyHash } from './store/organizations.js'
 import { isMemberUnscoped } from './store/people.js'
+import { assertRights } from './store/rights.js'
 import { sealingKeysUnscoped } from './store/secrets.js'
 import { version } from './version.js'
 
@@ -84,6 +85,7 @@ export async function createPlatform(
     warn('no mail is sent: set SVC_SMTP_URL, or make sign-in links with `svc-platform admin sign-in-link EMAIL`')
   const db = await openDatabase(config, warn)
   try {
+    await assertRights(db)
     await migrate(db)
     // An embedded database has one process, whose key file may be replaced while nothing is sealed with it.
     if (db.kind === 'postgresql') await withUnscopedTransaction(db, (tx) => checkEncryptionKey(tx, sealer))

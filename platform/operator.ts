@@ -5,6 +5,7 @@ import { type LogSigner, openSigner } from './log/signer.js'
 import { migrate } from './migrations/index.js'
 import { logIdentityUnscoped } from './store/checkpoints.js'
 import { type Database, openDatabase, withUnscopedTransaction } from './store/db.js'
+import { assertRights } from './store/rights.js'
 
 export interface Opened {
   readonly config: Config
@@ -26,6 +27,7 @@ export async function onDatabase(
     if (errors.length > 0) throw new Error(errors.join('; '))
     const db = await openDatabase(config)
     try {
+      await assertRights(db)
       await migrate(db)
       await work({ config, db })
       return 0

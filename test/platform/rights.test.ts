@@ -1,0 +1,63 @@
+// The first start as an ordinary user of a server: it prints the statements that are missing, and they suffice.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { fast, logSteps, register } from '../support/log.js'
+import { discard, serverKey, startPlatform } from '../support/platform.js'
+import { startPostgres } from '../support/postgres.js'
+import { runPlatform } from '../support/process.js'
+
+const postgres = await startPostgres()
+const folder = mkdtempSync(join(tmpdir(), 'svc-rights-'))
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  postgres?.remove()
+})
+
+const makeRole = 'create role svc_app nologin; grant svc_app to'
+const useSchema = 'grant usage, create on schema public to'
+
+describe.skipIf(postgres === null)('a database user', () => {
+  if (postgres === null) return
+  // The role belongs to the whole server: the first row finds none, the last ones find the one that was made.
+  const users: readonly [string, string, string, string[]][] = [
+    [
+      'without any right',
+      'create role "An App" login',
+      '"An App"',
+      [`${makeRole} "An App";`, `${useSchema} "An App";`],
+    ],
+    [
+      'on a server with the role',
+      'create role second login',
+      'second',
+      ['grant svc_app to second;', `${useSchema} second;`],
+    ],
+    [
+      'who owns the database',
+      'create role third login; alter database % owner to third',
+      'third',
+      ['grant svc_app to third;'],
+    ],
+    ['who may make roles', 'create role fourth login createrole', 'fourth', [`${useSchema} fourth;`]],
+  ]
+  it.each(users)('%s is told the statements to run, and then starts', async (_, made, user, statements) => {
+    const admin = postgres.freshDatabase()
+    const name = admin.split('/').at(-1) ?? ''
+    postgres.psql(admin, made.replace('%', name))
+    const url = admin.replace('svc@', `${encodeURIComponent(user.replaceAll('"', ''))}@`)
+    const env = { SVC_DATABASE_URL: url, SVC_ENCRYPTION_KEY: serverKey, SVC_DATA_DIR: join(folder, name) }
+    const { code, stdout, stderr } = await runPlatform(['start'], env)
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      '',
+      `svc-platform cannot start: the database user \`${user}\` lacks rights: run this as an administrator in the database \`${name}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`,
+    ])
+    postgres.psql(admin, stderr.split('\n').slice(1).join('\n'))
+    const platform = await startPlatform({ database_url: url, env: fast })
+    await register(platform)
+    await logSteps(platform, 'one', 2)
+    await discard(platform)
+  })
+})
