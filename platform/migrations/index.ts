@@ -16,6 +16,7 @@ import * as sealed from './0011-sealed.js'
 import * as lists from './0014-lists.js'
 import * as accounts from './0015-accounts.js'
 import * as sharedGuards from './0016-shared-guards.js'
+import * as functionRights from './0017-function-rights.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -32,6 +33,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0014-lists', migration: lists },
   { name: '0015-accounts', migration: accounts },
   { name: '0016-shared-guards', migration: sharedGuards },
+  { name: '0017-function-rights', migration: functionRights },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

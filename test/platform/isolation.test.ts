@@ -89,6 +89,22 @@ describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (
     await expect(withTransaction(db, scope, (tx) => tx.query(statement))).rejects.toBeInstanceOf(pg.DatabaseError)
   })
 
+  it('is reached by no function that everybody may call', async () => {
+    const functions = await withUnscopedTransaction(db, (tx) =>
+      tx.query<{ name: string; is_public: boolean; is_definer: boolean; settings: string[] | null }>(
+        `select p.proname as name, p.prosecdef as is_definer, p.proconfig as settings,
+           exists (select 1 from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+             where a.grantee = 0 and a.privilege_type = 'EXECUTE') as is_public
+         from pg_proc p where p.proname like 'svc\\_%'`,
+      ),
+    )
+    expect(functions.map(({ name }) => name)).toContain('svc_ensure_month')
+    expect(functions.filter(({ is_public }) => is_public)).toEqual([])
+    // What runs with the rights of its owner must not find a table of its caller's.
+    for (const { settings } of functions.filter(({ is_definer }) => is_definer))
+      expect(settings).toEqual(['search_path=public, pg_temp'])
+  })
+
   it('does not outlive its transaction', async () => {
     await withTransaction(db, scopeOf(org_id, { kind: 'system', id: 'test' }), async () => undefined)
     const [row] = await withUnscopedTransaction(db, (tx) =>
