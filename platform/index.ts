@@ -1,6 +1,7 @@
 // The composition root: the one place that puts the platform together.
 import { createServer, type Server } from 'node:http'
 import { hostname } from 'node:os'
+import { smallOrderProblem } from '@svc/engine'
 import { pino } from 'pino'
 import { openAdminSocket } from './admin/socket.js'
 import { seedWorkspace } from './commands/seed-workspace.js'
@@ -181,6 +182,8 @@ function witnessAt(text: string, { targets }: Outgoing): WitnessAddress {
   if (problem !== null)
     throw new PlatformError('INVALID', `SVC_WITNESSES holds an address that is not called: ${problem}`)
   if (witness !== null) return witness
+  const weak = smallOrderProblem(text.split(/#(.*)/s)[1] ?? '')
+  if (weak !== null) throw new PlatformError('INVALID', `SVC_WITNESSES: ${weak}`)
   throw new PlatformError(
     'INVALID',
     `SVC_WITNESSES holds \`${text}\`, which is not URL#KEY with the key that the witness prints`,

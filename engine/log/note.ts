@@ -1,6 +1,7 @@
 // Signed notes and checkpoints (C2SP signed-note, tlog-checkpoint and tlog-cosignature): a few lines of text that say how
 // large a log is and what its root is, with the signatures of whoever stands by that.
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { isSmallOrder } from './small-order.js'
 
 /** What a key signs: notes as they are (0x01), or that it saw a checkpoint at some time (0x04, a witness). */
 export type KeyKind = 'note' | 'witness'
@@ -57,12 +58,12 @@ export function formatVerifier({ name, kind, key_id, key }: Verifier): string {
   return `${name}+${Buffer.from(key_id).toString('hex')}+${bytes.toString('base64')}`
 }
 
-/** Reads a written key; null when it is none, or its id is not that of its bytes. */
+/** Reads a written key; null when it is none, its id is not that of its bytes, or anybody can sign for it. */
 export function parseVerifier(text: string): Verifier | null {
   const [, name = '', id = '', encoded = ''] = /^([^+\n]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? []
   const bytes = decoded(encoded)
   const kind = (Object.keys(kindBytes) as KeyKind[]).find((one) => kindBytes[one] === bytes?.[0])
-  if (!isName(name) || bytes?.length !== 33 || kind === undefined) return null
+  if (!isName(name) || bytes?.length !== 33 || kind === undefined || isSmallOrder(bytes.subarray(1))) return null
   const verifier = verifierOf(name, kind, bytes.subarray(1))
   return Buffer.from(verifier.key_id).toString('hex') === id ? verifier : null
 }

@@ -1,6 +1,7 @@
 // A trust policy: whose word a verifier takes for a log, written down by whoever verifies and never taken from what is verified
 // (the line format of C2SP tlog-policy).
 import { type Note, parseVerifier, type Verifier, verifySignature } from './note.js'
+import { smallOrderProblem } from './small-order.js'
 
 export interface TrustPolicy {
   readonly logs: readonly Verifier[]
@@ -56,14 +57,19 @@ const words: Readonly<Record<string, (rest: string[], draft: Draft) => string | 
   log: ([key = '', ...rest], { logs }) => {
     const verifier = parseVerifier(key)
     if (verifier?.kind !== 'note' || rest.length > 1)
-      return '`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint'
+      return (
+        smallOrderProblem(key) ??
+        '`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint'
+      )
     logs.push(verifier)
     return null
   },
   witness: ([name = '', text = '', ...rest], { witnesses, groups }) => {
     const key = parseVerifier(text)
     if (key?.kind !== 'witness' || rest.length > 1)
-      return '`witness` takes a name, the key that the witness prints, and perhaps its address'
+      return (
+        smallOrderProblem(text) ?? '`witness` takes a name, the key that the witness prints, and perhaps its address'
+      )
     if (isTaken(name, groups)) return `the name \`${name}\` is taken`
     witnesses.push({ name, key })
     groups.set(name, { name, met: (signed) => signed.has(name) })

@@ -34,6 +34,27 @@ function readText(path) {
 	}
 }
 
+// engine/dist/log/small-order.js
+const p = 2n ** 255n - 19n;
+const y8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
+const smallOrder = /* @__PURE__ */ new Set([
+	0n,
+	1n,
+	p - 1n,
+	y8,
+	p - y8
+]);
+function isSmallOrder(key) {
+	const bytes = Buffer.from(key).reverse();
+	const y = BigInt(`0x${bytes.toString("hex") || "0"}`) & 2n ** 255n - 1n;
+	return key.length === 32 && smallOrder.has(y % p);
+}
+function smallOrderProblem(written) {
+	const bytes = Buffer.from(written.split("+").slice(2).join("+"), "base64");
+	if (bytes.length !== 33 || !isSmallOrder(bytes.subarray(1))) return null;
+	return `the key \`${written.slice(0, 200)}\` is a point of small order, which anybody can sign for: ask its holder for another key`;
+}
+
 // engine/dist/log/note.js
 const kindBytes = {
 	note: 1,
@@ -63,7 +84,7 @@ function parseVerifier(text) {
 	const [, name = "", id = "", encoded = ""] = /^([^+\n]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? [];
 	const bytes = decoded$2(encoded);
 	const kind = Object.keys(kindBytes).find((one) => kindBytes[one] === bytes?.[0]);
-	if (!isName$1(name) || bytes?.length !== 33 || kind === void 0) return null;
+	if (!isName$1(name) || bytes?.length !== 33 || kind === void 0 || isSmallOrder(bytes.subarray(1))) return null;
 	const verifier = verifierOf(name, kind, bytes.subarray(1));
 	return Buffer.from(verifier.key_id).toString("hex") === id ? verifier : null;
 }
@@ -162,13 +183,13 @@ function parseTrustPolicy(text) {
 const words = {
 	log: ([key = "", ...rest], { logs }) => {
 		const verifier = parseVerifier(key);
-		if (verifier?.kind !== "note" || rest.length > 1) return "`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint";
+		if (verifier?.kind !== "note" || rest.length > 1) return smallOrderProblem(key) ?? "`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint";
 		logs.push(verifier);
 		return null;
 	},
 	witness: ([name = "", text = "", ...rest], { witnesses, groups }) => {
 		const key = parseVerifier(text);
-		if (key?.kind !== "witness" || rest.length > 1) return "`witness` takes a name, the key that the witness prints, and perhaps its address";
+		if (key?.kind !== "witness" || rest.length > 1) return smallOrderProblem(text) ?? "`witness` takes a name, the key that the witness prints, and perhaps its address";
 		if (isTaken(name, groups)) return `the name \`${name}\` is taken`;
 		witnesses.push({
 			name,

@@ -5,6 +5,7 @@ import type { Writable } from 'node:stream'
 import type { WitnessOptions } from '../cli/witness.js'
 import { takeLock } from '../lock-file.js'
 import { parseVerifier, type Verifier } from '../log/note.js'
+import { smallOrderProblem } from '../log/small-order.js'
 import { openWitness, type Witness } from './witness.js'
 
 /** Far more than a request with the longest proof. */
@@ -42,6 +43,8 @@ export async function runWitness(options: WitnessOptions, out: Writable, err: Wr
 function logKey(text: string): Verifier {
   const key = parseVerifier(text)
   if (key?.kind === 'note') return key
+  const problem = smallOrderProblem(text)
+  if (problem !== null) throw new Error(`--log: ${problem}`)
   throw new Error(`--log \`${text}\` is no key of a log: it is the \`key\` of its checkpoint, \`name+id+key\``)
 }
 

@@ -50,6 +50,16 @@ def point_of(data):
 BASE = point_of((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
 
 
+def small_order(data):
+    """Whether 32 bytes stand for a point of small order, also where y is not reduced or x = 0 has a sign."""
+    y = (int.from_bytes(data, "little") & (2**255 - 1)) % P
+    point = point_of(y.to_bytes(32, "little"))
+    if point is None:
+        return False
+    x, y, z, _ = times(8, point)
+    return x % P == 0 and (y - z) % P == 0
+
+
 def verify(key, message, signature):
     if len(key) != 32 or len(signature) != 64:
         return False

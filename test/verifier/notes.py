@@ -31,6 +31,8 @@ def parse_key(text):
     data = decode(encoded)
     if not NAME.fullmatch(name) or data is None or len(data) != 33 or data[0] not in KINDS:
         return None
+    if ed25519.small_order(data[1:]):
+        return None
     own = hashlib.sha256(name.encode() + b"\n" + data).digest()[:4]
     return Key(name, KINDS[data[0]], own, data[1:]) if own.hex() == key_id else None
 
@@ -103,7 +105,7 @@ class Trust:
             else:
                 raise SystemExit("the trust policy has a line that is none: %s" % line)
         if not self.logs or None in self.logs or None in self.witnesses.values():
-            raise SystemExit("the trust policy lacks a key, or has one that is none")
+            raise SystemExit("the trust policy lacks a key, or has one that is malformed or of small order")
 
     def log_signed(self, note, origin):
         return any(key.name == origin and signed(note, key) is not None for key in self.logs)
