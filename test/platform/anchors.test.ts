@@ -1,6 +1,6 @@
 // Checkpoints are kept where this installation cannot take them back, and go on when one such place fails.
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -58,6 +58,88 @@ describe('anchors', () => {
     await discard(platform)
     await new Promise((resolve) => hook.close(resolve))
     rmSync(clone, { recursive: true })
+  })
+
+  it('run no program that the configuration of a repository names', async () => {
+    const [clone, remote, marks] = ['hostile', 'hostile.git', 'marks'].map((name) => join(desk.folder, name)) as [
+      string,
+      string,
+      string,
+    ]
+    mkdirSync(marks)
+    execFileSync('git', ['init', '--quiet', '--bare', remote])
+    execFileSync('git', ['init', '--quiet', clone])
+    const leaves = (name: string) => {
+      const path = desk.put(`${name}.sh`, `#!/bin/sh\ntouch ${join(marks, name)}\ncat\n`)
+      execFileSync('chmod', ['+x', path])
+      return path
+    }
+    const programs: Record<string, string> = {
+      'core.fsmonitor': leaves('fsmonitor'),
+      'core.editor': leaves('editor'),
+      'core.pager': leaves('pager'),
+      'core.askPass': leaves('askpass'),
+      'core.sshCommand': leaves('ssh'),
+      'core.alternateRefsCommand': leaves('alternates'),
+      'credential.helper': `!${leaves('credential')}`,
+      'diff.external': leaves('external-diff'),
+      'diff.x.textconv': leaves('textconv'),
+      'diff.x.command': leaves('diff-command'),
+      'filter.x.clean': leaves('clean'),
+      'filter.x.smudge': leaves('smudge'),
+      'filter.y.process': leaves('process'),
+      'gpg.program': leaves('gpg'),
+      'gpg.ssh.program': leaves('gpg-ssh'),
+      'commit.gpgSign': 'true',
+      'push.gpgSign': 'if-asked',
+      'user.signingKey': 'x',
+      'merge.x.driver': leaves('merge'),
+      'remote.origin.receivepack': leaves('receive-pack'),
+      'gc.auto': '1',
+    }
+    git(clone, 'remote', 'add', 'origin', remote)
+    for (const [name, value] of Object.entries(programs)) git(clone, 'config', name, value)
+    git(clone, 'config', 'filter.x.required', 'true')
+    mkdirSync(join(clone, '.git', 'other-hooks'))
+    for (const hook of [
+      'pre-commit',
+      'commit-msg',
+      'post-commit',
+      'pre-push',
+      'reference-transaction',
+      'post-index-change',
+    ])
+      for (const folder of ['hooks', 'other-hooks']) {
+        mkdirSync(join(clone, '.git', folder), { recursive: true })
+        copyFileSync(leaves(hook), join(clone, '.git', folder, hook))
+      }
+    git(clone, 'config', 'core.hooksPath', '.git/other-hooks')
+    desk.put('hostile/.gitattributes', '*.note filter=x diff=x merge=x\n* filter=y\n')
+    desk.put('hostile/.git/info/attributes', '*.note filter=x diff=x\n')
+    // These settings do run programs where git is used as usual.
+    desk.put('hostile/other.note', 'x')
+    spawnSync('git', ['-C', clone, 'add', 'other.note'])
+    expect(readdirSync(marks)).toEqual(expect.arrayContaining(['clean', 'fsmonitor', 'post-index-change']))
+    rmSync(marks, { recursive: true })
+    mkdirSync(marks)
+
+    const env = { ...fast, SVC_ANCHORS: `git:${clone}`, PATH: process.env.PATH ?? '' }
+    const platform = await startPlatform({ env })
+    await register(platform)
+    await logSteps(platform, 'one', 3)
+    await checkpointOf(platform, 3)
+    await logSteps(platform, 'two', 3)
+    const last = await checkpointOf(platform, 6)
+    await vi.waitFor(
+      () => expect(git(remote, 'log', '--all', '--format=%s')).toContain(`checkpoint ${last.size} of`),
+      soon,
+    )
+    await discard(platform)
+    expect(readdirSync(marks)).toEqual([])
+    const [file = ''] = git(remote, 'ls-tree', '--name-only', '-r', 'HEAD').split('\n')
+    expect(`${git(remote, 'show', `HEAD:${file}`)}\n`).toBe(last.note)
+    // What a person had staged is not committed with it.
+    expect(git(remote, 'ls-tree', '--name-only', '-r', 'HEAD')).not.toContain('other.note')
   })
 
   it.each(['ftp://example.org', 'folder', 'file:', 'http://'])('are not %s', async (text) => {
