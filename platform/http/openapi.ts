@@ -86,7 +86,18 @@ function published({ pattern, ...schema }: JsonMap): JsonMap {
 function requestContent(route: Route, body: SchemaName): JsonMap {
   const lines = { 'application/x-ndjson': { schema: { type: 'string', description: 'One entry a line' } } }
   const form = { 'application/x-www-form-urlencoded': { schema: reference(body) } }
-  return { ...(route.oauth && form), ...json(body), ...(route.lines && lines) }
+  const examples = examplesOf(documents[body].examples)
+  return {
+    ...(route.oauth && form),
+    'application/json': { schema: reference(body), ...examples },
+    ...(route.lines && lines),
+  }
+}
+
+/** The examples of a schema as those of a body: pages show the first, and invent one where there is none. */
+function examplesOf(examples: unknown): JsonMap {
+  if (!Array.isArray(examples)) return {}
+  return { examples: Object.fromEntries(examples.map((value, index) => [`example_${index + 1}`, { value }])) }
 }
 
 /** Served apart from the routes, because they need no credential and must answer while the database is unavailable. */

@@ -138,3 +138,25 @@ describe('what a client is made from', () => {
       ])
   })
 })
+
+describe('the example of a request', () => {
+  const bodies = operations.flatMap(({ at, operation }) => {
+    const content = operation.requestBody?.content['application/json']
+    return content === undefined ? [] : [{ at, content }]
+  })
+
+  it.each(bodies)('is there, and valid: $at', ({ content }) => {
+    const { schema, examples = {} } = content as { schema: JsonMap; examples?: Record<string, { value: unknown }> }
+    const check = lazyCheck({ ...schema, components: document.components })
+    const shown = Object.values(examples).map(({ value }) => value)
+    expect(shown.length).toBeGreaterThan(0)
+    for (const value of shown) expect([value, check(value)]).toEqual([value, []])
+  })
+
+  it('of a batch holds valid entries', () => {
+    const check = lazyCheck({ $ref: '#/components/schemas/log-request', components: document.components })
+    const [batch] = (documents['batch-request'] as { examples?: { entries: unknown[] }[] }).examples ?? []
+    expect(batch?.entries.length).toBeGreaterThan(1)
+    for (const entry of batch?.entries ?? []) expect([entry, check(entry)]).toEqual([entry, []])
+  })
+})
