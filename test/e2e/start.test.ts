@@ -1,20 +1,18 @@
 // What a start prints: secrets on a terminal only, and a warning where nobody could sign in.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { soon } from '../support/log.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 import { startProcess } from '../support/process.js'
-import { copyTemplate } from '../support/template.js'
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres()
 const folder = mkdtempSync(join(tmpdir(), 'svc-start-'))
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
-  postgres?.remove()
 })
 const credentialsIn = (name: string) => {
   const path = join(folder, name, 'credentials.json')
@@ -22,7 +20,6 @@ const credentialsIn = (name: string) => {
 }
 const start = async (name: string, env: Record<string, string> = {}) => {
   const data_dir = join(folder, name)
-  if (env.SVC_DATABASE_URL === undefined && !existsSync(data_dir)) await copyTemplate(data_dir)
   return startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0', ...env })
 }
 const secrets = /SvcKey-|SvcLocal-|token=/
@@ -43,7 +40,6 @@ describe('a start', () => {
 
   it.skipIf(!hasScript)('prints them on a terminal', async () => {
     const program = fileURLToPath(new URL('../../platform/bin/svc-platform.js', import.meta.url))
-    await copyTemplate(join(folder, 'terminal'))
     const child = spawn('script', ['-qec', `${process.execPath} ${program} start`, '/dev/null'], {
       env: { PATH: process.env.PATH, SVC_DATA_DIR: join(folder, 'terminal'), SVC_PORT: '0', SVC_LOG_LEVEL: 'error' },
       stdio: ['pipe', 'pipe', 'pipe'],

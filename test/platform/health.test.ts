@@ -5,10 +5,9 @@ import { logSteps, register } from '../support/log.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 let platform: TestPlatform
 let mails: MailServer

@@ -2,24 +2,25 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fast, logSteps, register } from '../support/log.js'
 import { discard, serverKey, startPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
 import { runPlatform } from '../support/process.js'
 
-const postgres = await startPostgres()
 const folder = mkdtempSync(join(tmpdir(), 'svc-rights-'))
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true })
-  postgres?.remove()
-})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const makeRole = 'create role svc_app nologin; grant svc_app to'
 const useSchema = 'grant usage, create on schema public to'
 
-describe.skipIf(postgres === null)('a database user', () => {
-  if (postgres === null) return
+describe.skipIf(!hasPostgres())('a database user', () => {
+  // A server of its own: no other test has made the role.
+  let postgres: Postgres
+  beforeAll(async () => {
+    postgres = (await startPostgres('-c fsync=off')) as Postgres
+  })
+  afterAll(() => postgres.remove())
   // The role belongs to the whole server: the first row finds none, the last ones find the one that was made.
   const users: readonly [string, string, string, string[]][] = [
     [
@@ -43,7 +44,7 @@ describe.skipIf(postgres === null)('a database user', () => {
     ['who may make roles', 'create role fourth login createrole', 'fourth', [`${useSchema} fourth;`]],
   ]
   it.each(users)('%s is told the statements to run, and then starts', async (_, made, user, statements) => {
-    const admin = postgres.freshDatabase()
+    const admin = postgres.emptyDatabase()
     const name = admin.split('/').at(-1) ?? ''
     postgres.psql(admin, made.replace('%', name))
     const url = admin.replace('svc@', `${encodeURIComponent(user.replaceAll('"', ''))}@`)
@@ -51,7 +52,7 @@ describe.skipIf(postgres === null)('a database user', () => {
     const { code, stdout, stderr } = await runPlatform(['start'], env)
     expect([code, stdout, stderr]).toEqual([
       1,
-      '',
+      expect.stringMatching(/^svc platform \S+: connecting to the database at \S+\n$/),
       `svc-platform cannot start: the database user \`${user}\` lacks rights: run this as an administrator in the database \`${name}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`,
     ])
     postgres.psql(admin, stderr.split('\n').slice(1).join('\n'))

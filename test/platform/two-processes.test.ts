@@ -4,10 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { soon } from '../support/log.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { type Answer, discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 
 describe.skipIf(postgres === null)('two processes of one database', () => {
   if (postgres === null) return
