@@ -74,7 +74,7 @@ export {
   type StoredPayload,
 } from './log/stored.js'
 export { type JsonProblem, type JsonReading, lineAndColumn, parseStrictJson } from './log/strict-json.js'
-export { parseTrustPolicy, type TrustPolicy } from './log/trust.js'
+export { parseTrustPolicy, signedByLog, type TrustPolicy } from './log/trust.js'
 export { type TaskVerifier, type TreeFinding, taskVerifier } from './log/verify.js'
 export { largestZip, type ZipEntry, zipLayout } from './log/zip.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'

@@ -40,6 +40,7 @@ import { findKeyUnscoped, keyHash } from './store/organizations.js'
 import { isMemberUnscoped } from './store/people.js'
 import { assertRights } from './store/rights.js'
 import { sealingKeysUnscoped } from './store/secrets.js'
+import { typedCommand } from './typed-command.js'
 import { version } from './version.js'
 
 export { type Config, readConfig } from './config.js'
@@ -110,6 +111,7 @@ export async function createPlatform(
       anchors,
       witnesses: createWitnesses(db, witnesses, outgoing, warn),
       log_host: config.log_host ?? ownName(),
+      command: typedCommand(config.inherited.PATH ?? ''),
     })
     const { log_host } = checkpoints
     const signedSize = (origin: string) => signer.last(origin)?.size ?? 0

@@ -23,18 +23,21 @@ program
   .description('go on with a log that was restored from a backup: it gets another name, and says why')
   .requiredOption('--reason <text>', 'why, for the audit trail', reasonOf)
   .option('--org <id>', 'one organization only')
+  .option('--accept-changed-entries', 'go on although entries that were signed for have changed; the log says so')
   .addHelpText(
     'after',
     `
 Example:
   svc-platform new-incarnation --reason 'restored the backup of 1 March after the disk failed'
 
-Until then a log that is shorter than what was signed for, or another, is not signed for any more. The platform must
-not be running on an embedded database meanwhile.
+Until then a log that is shorter than what was signed for, or another, is not signed for any more. Every entry is read
+and hashed again first, and compared with the checkpoints that were signed. When entries that were signed for have
+changed, the command fails: restore another backup, or record the loss with --accept-changed-entries, which everybody
+who verifies the log sees. Stop the platform first when it uses an embedded database.
 
 Exit codes: 0 done, 1 not possible, 2 usage`,
   )
-  .action(async (options: { reason: string; org?: string }) => {
+  .action(async (options: { reason: string; org?: string; acceptChangedEntries?: boolean }) => {
     const { newIncarnation } = await import('./new-incarnation.js')
     process.exitCode = await newIncarnation(options, process.env, process.stdout, process.stderr)
   })

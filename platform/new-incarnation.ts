@@ -1,27 +1,31 @@
 // `svc-platform new-incarnation` for a person.
 import type { Writable } from 'node:stream'
-import { restartLogs } from './commands/restart-log.js'
+import { type RestartedLog, restartLogs } from './commands/restart-log.js'
 import { onLog } from './operator.js'
 
 export interface IncarnationOptions {
   readonly reason: string
   readonly org?: string
+  readonly acceptChangedEntries?: boolean
 }
 
 /** Returns the exit code. */
-export function newIncarnation(
-  { reason, org }: IncarnationOptions,
-  env: NodeJS.ProcessEnv,
-  out: Writable,
-  err: Writable,
-) {
-  return onLog(env, err, async ({ db, signer, log_host }) => {
-    for (const { origin, signed, size } of await restartLogs(
-      { db, signer, log_host, clock: Date.now },
-      org ?? null,
-      reason,
-    ))
-      out.write(`${origin}: goes on from ${size} entries; ${signed} were signed for before\n`)
+export function newIncarnation(options: IncarnationOptions, env: NodeJS.ProcessEnv, out: Writable, err: Writable) {
+  return onLog(env, err, async ({ config, db, signer, log_host }) => {
+    const { reason, org = null, acceptChangedEntries: accept_changed = false } = options
+    const parts = { db, signer, log_host, clock: Date.now, anchors: config.anchors }
+    for (const restarted of await restartLogs(parts, org, { reason, accept_changed }))
+      out.write(restartedText(restarted))
     out.write('tell those who trust this log: its checkpoints have another name and key from now on\n')
   })
+}
+
+function restartedText({ origin, size, signed, gone, kept, is_changed }: RestartedLog): string {
+  const lines = [`${origin}: goes on from ${size} entries; ${signed} were signed for before`]
+  const left = signed - gone
+  if (gone > 0) lines.push(`  ${gone} entries that were signed for are gone`)
+  if (signed > 0) lines.push(`  the first ${kept} entries are as they were signed`)
+  if (is_changed) lines.push('  entries that were signed for have changed, and the log says that this was accepted')
+  else if (kept < left) lines.push(`  no checkpoint is left to compare the ${left - kept} entries after them with`)
+  return lines.map((line) => `${line}\n`).join('')
 }

@@ -1,21 +1,35 @@
-// After a legitimate restore from a backup: the log goes on under another name, and says why (log.md §5).
+// After a legitimate restore from a backup: the log goes on under another name, and its restart leaf says why. All of it is
+// read again first, so that a log which was rewritten is not signed for anew.
+import { covers, openedLeaf, removalIn } from '@svc/engine'
 import { PlatformError } from '../errors.js'
+import { signingLock } from '../log/checkpoints.js'
 import { originOf } from '../log/publish.js'
+import { type Rereading, rereading } from '../log/reread.js'
+import { type SignedEvidence, signedEvidence } from '../log/signed-evidence.js'
+import { type SignedSize, stateAfter } from '../log/signed-state.js'
 import type { LogSigner } from '../log/signer.js'
-import { readProgress, setIncarnation } from '../store/checkpoints.js'
-import { type Database, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { readRemovals } from '../store/bundle-reads.js'
+import { insertCheckpoint, readProgress, setIncarnation } from '../store/checkpoints.js'
+import { type Database, type Transaction, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { lockLog } from '../store/log.js'
 import { organizationsUnscoped } from '../store/organizations.js'
-import { scopeOf } from '../store/scope.js'
+import { type Scope, scopeOf } from '../store/scope.js'
+import { insertTiles, readRecords } from '../store/tree.js'
 
 export interface RestartedLog {
   readonly org_id: string
   /** What its checkpoints are called from now on. */
   readonly origin: string
-  /** Entries that were signed for under the old name, and those there are now. */
+  /** Entries that were signed for under the old name, and those there were when it was restarted. */
   readonly signed: number
   readonly size: number
+  /** Signed entries that are not there any more. */
+  readonly gone: number
+  /** Entries that are known to be as they were signed. */
+  readonly kept: number
+  /** Whether entries that were signed for have changed, which the operator has accepted. */
+  readonly is_changed: boolean
 }
 
 export interface RestartParts {
@@ -23,39 +37,144 @@ export interface RestartParts {
   readonly signer: LogSigner
   readonly log_host: string
   readonly clock: () => number
+  /** Anchors as they are configured: those that are folders know earlier checkpoints. */
+  readonly anchors: readonly string[]
+}
+
+export interface RestartRequest {
+  readonly reason: string
+  readonly accept_changed: boolean
 }
 
 /**
  * Begins another incarnation of the logs of these organizations, or of all: the event that says so names what was signed
- * for last, and is a leaf of the log. Nothing binds the new one to what came after the backup, so that only an operator may
- * do this, and whoever trusts the log sees its new name.
+ * for last, and is a leaf of the log. Rejects with CONFLICT when entries that were signed for have changed and that is not
+ * accepted, and with NOT_FOUND for an unknown organization.
  */
-export async function restartLogs(parts: RestartParts, org_id: string | null, reason: string): Promise<RestartedLog[]> {
+export async function restartLogs(
+  parts: RestartParts,
+  org_id: string | null,
+  request: RestartRequest,
+): Promise<RestartedLog[]> {
   const { db } = parts
   const all = await withUnscopedTransaction(db, organizationsUnscoped)
   const chosen = org_id === null ? all : all.filter((one) => one === org_id)
   if (chosen.length === 0) throw new PlatformError('NOT_FOUND', `no organization \`${org_id}\``)
   const restarted: RestartedLog[] = []
-  for (const one of chosen) restarted.push(await restartLog(parts, one, reason))
+  for (const one of chosen) {
+    const scope = scopeOf(one, { kind: 'operator', id: 'local' })
+    restarted.push(await db.exclusively(signingLock, () => restartLog(parts, scope, request)))
+  }
   return restarted
 }
 
-async function restartLog({ db, signer, log_host, clock }: RestartParts, org_id: string, reason: string) {
-  const scope = scopeOf(org_id, { kind: 'operator', id: 'local' })
+/** Entries read at once. */
+const pageSize = 500
+
+async function restartLog(parts: RestartParts, scope: Scope, request: RestartRequest): Promise<RestartedLog> {
+  const { db, signer, clock } = parts
+  const { org_id } = scope
   const now = clock()
-  const restarted = await withTransaction(db, scope, async (tx) => {
-    await lockLog(scope, tx)
-    const { incarnation, size } = await readProgress(scope, tx)
-    const known = Math.max(incarnation, signer.incarnationOf(org_id))
-    const old = originOf(log_host, org_id, known)
-    const origin = originOf(log_host, org_id, known + 1)
-    const signed = signer.last(old)
-    await setIncarnation(scope, tx, known + 1)
-    const data = { reason, origin, old_origin: old, old_size: signed?.size ?? 0, old_root: signed?.root ?? null, size }
+  const { evidence, reading } = await withSnapshot(db, scope, (tx) => prepared(parts, scope, tx))
+  const { size: before } = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
+  // Most of it without the log's lock, which stops everything that is logged.
+  while (reading.size() < before) await withSnapshot(db, scope, (tx) => readPage(scope, tx, reading, before))
+  const incarnation = evidence.incarnation + 1
+  const origin = originOf(parts.log_host, org_id, incarnation)
+  const compared = await withTransaction(db, scope, async (tx) => {
+    const { size } = await lockLog(scope, tx)
+    while (reading.size() < size) await readPage(scope, tx, reading, size)
+    const compared = comparison(evidence, reading, request)
+    await setIncarnation(scope, tx, incarnation)
+    const { signed, kept, is_changed } = compared
+    const data = {
+      ...{ reason: request.reason, origin, old_origin: evidence.origin },
+      ...{ old_size: signed?.size ?? 0, old_root: signed?.root ?? null, size },
+      ...{ kept_size: kept?.size ?? 0, accepted_changed_entries: is_changed },
+    }
     await recordEvents(scope, tx, now, [{ kind: 'log.restarted', subject_kind: 'log', subject_id: org_id, data }])
-    return { org_id, origin, signed: signed?.size ?? 0, size, incarnation: known + 1 }
+    const { size: end } = await readProgress(scope, tx)
+    while (reading.size() < end) await readPage(scope, tx, reading, end)
+    return { ...compared, size }
   })
   // The database first: what it says and the signer does not know is refused, and can be begun again.
-  signer.begin(org_id, restarted.incarnation)
-  return restarted
+  const { kept, signed, size, is_changed } = compared
+  const tree = { size: reading.size(), root: reading.root() }
+  signer.begin(
+    org_id,
+    incarnation,
+    stateAfter(kept === null ? null : { ...kept, origin, earlier: compared.earlier }, { origin, ...tree }),
+  )
+  await publish(parts, scope, { origin, incarnation, ...tree }, reading)
+  const gone = Math.max(0, (signed?.size ?? 0) - size)
+  return { org_id, origin, signed: signed?.size ?? 0, size, gone, kept: kept?.size ?? 0, is_changed }
+}
+
+async function prepared(parts: RestartParts, scope: Scope, tx: Transaction) {
+  const { size } = await readProgress(scope, tx)
+  const evidence = await signedEvidence(parts, scope, tx, size)
+  const pruned = (await readRemovals(scope, tx)).flatMap((leaf) => {
+    const { record, log_index } = leaf
+    const values = record === null ? null : openedLeaf({ ...leaf, record, hash: leaf.leaf_hash })
+    if (record === null || values === null) return []
+    const removal = removalIn(JSON.parse(record) as { type: string; received_at: string }, values, log_index)
+    return removal?.type === 'prune' ? removal.places : []
+  })
+  const wanted = new Set(evidence.sizes.map((one) => one.size))
+  return { evidence, reading: rereading(wanted, (index) => covers(pruned, index)) }
+}
+
+async function readPage(scope: Scope, tx: Transaction, reading: Rereading, end: number): Promise<void> {
+  const page = { from: reading.size(), to: Math.min(end, reading.size() + pageSize) }
+  reading.add(page, await readRecords(scope, tx, page))
+}
+
+interface Comparison {
+  /** The largest that was signed; null when nothing was. */
+  readonly signed: SignedSize | null
+  /** The largest that the log still continues, and those before it. */
+  readonly kept: SignedSize | null
+  readonly earlier: readonly SignedSize[]
+  readonly is_changed: boolean
+}
+
+/** Compares what was read with what was signed. Throws CONFLICT for what has changed and is not accepted. */
+function comparison({ origin, sizes }: SignedEvidence, reading: Rereading, request: RestartRequest): Comparison {
+  const signed = sizes.at(-1) ?? null
+  const reached = sizes.filter(({ size }) => size <= reading.size() && size > 0)
+  const wrong = reached.find(({ size, root }) => reading.roots.get(size) !== root)
+  const holding = reached.filter(({ size }) => size < (wrong?.size ?? Number.POSITIVE_INFINITY))
+  const { first } = reading.altered()
+  const problem =
+    wrong !== undefined
+      ? `the first ${wrong.size} entries have the root ${reading.roots.get(wrong.size)} now, and ${wrong.root} was signed`
+      : first
+  const is_changed = problem !== null
+  if (is_changed && !request.accept_changed) throw changed(origin, signed, problem)
+  return { signed, kept: holding.at(-1) ?? null, earlier: holding.slice(0, -1), is_changed }
+}
+
+function changed(origin: string, signed: SignedSize | null, problem: string): PlatformError {
+  const was = signed === null ? 'nothing was signed for' : `${signed.size} entries were signed for, root ${signed.root}`
+  return new PlatformError(
+    'CONFLICT',
+    `${origin}: entries that were signed for have changed: ${was}; ${problem}. Restore a backup that holds them as they ` +
+      'were signed. If there is none, because the disk damaged them or because the log took entries after an older backup ' +
+      'was restored, add --accept-changed-entries: the log records it, and everybody who verifies the log sees it',
+  )
+}
+
+/** The first checkpoint of the new incarnation, over the tree that was read. */
+async function publish(
+  { db, signer, clock }: RestartParts,
+  scope: Scope,
+  made: { readonly origin: string; readonly incarnation: number; readonly size: number; readonly root: string },
+  { tiles }: Rereading,
+): Promise<void> {
+  const { origin, incarnation, size, root } = made
+  await withTransaction(db, scope, async (tx) => {
+    await insertTiles(scope, tx, tiles)
+    const note = signer.sign({ origin, size, root: Buffer.from(root, 'hex') }, [])
+    await insertCheckpoint(scope, tx, clock(), { incarnation, size, root, note })
+  })
 }

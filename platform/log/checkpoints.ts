@@ -8,10 +8,11 @@ import {
 } from '../store/checkpoints.js'
 import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
+import { organizationsUnscoped } from '../store/organizations.js'
 import { type Scope, scopeOf } from '../store/scope.js'
 import type { Anchors } from './anchors/anchor.js'
 import { every } from './every.js'
-import { originOf, type Publishing, publishCheckpoint } from './publish.js'
+import { originOf, type Publishing, publishCheckpoint, refuseRestored } from './publish.js'
 import { ForkRefused, type LogSigner } from './signer.js'
 import type { Witnesses } from './witnesses.js'
 
@@ -26,6 +27,8 @@ export interface CheckpointParts {
   readonly anchors: Anchors
   /** 0: never. */
   readonly every_seconds: number
+  /** How the operator types the command of this program, such as `npx --no-install svc-platform`. */
+  readonly command: string
 }
 
 export interface Checkpoints {
@@ -39,7 +42,7 @@ export interface Checkpoints {
 }
 
 /** Any number that only this program locks. */
-const signingLock = 7_283_002
+export const signingLock = 7_283_002
 /** How long a log at rest goes without a checkpoint, ms. */
 const atRest = 3_600_000
 
@@ -55,9 +58,10 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
   const own = signer.knows(identity.public_key)
   if (!own)
     logger.warn('this process has another signing key than the log: it publishes no checkpoints; see SVC_LOG_KEY_DIR')
-  if (!own || every_seconds === 0) return { log_host, own, refused, close: async () => undefined }
-
+  if (!own) return { log_host, own, refused, close: async () => undefined }
   const publishing = { ...parts, log_host }
+  await db.exclusively(signingLock, () => tellRestored(publishing, refused))
+  if (every_seconds === 0) return { log_host, own, refused, close: async () => undefined }
   const turn = async (closed: () => boolean) => {
     const made = await db.exclusively(signingLock, () => publishDue(publishing, refused, closed))
     for (const { scope, checkpoint } of made) {
@@ -99,6 +103,17 @@ async function publishDue(
   return made
 }
 
+/** A backup that was restored under the signer is noticed at the start, and not when the log next grows. */
+async function tellRestored(publishing: Publishing & CheckpointParts, refused: Map<string, string>): Promise<void> {
+  for (const org_id of await withUnscopedTransaction(publishing.db, organizationsUnscoped)) {
+    const scope = scopeOf(org_id, { kind: 'system', id: 'checkpoints' })
+    await refuseRestored(publishing, scope).catch(async (error: unknown) => {
+      if (!(error instanceof ForkRefused)) throw error
+      await tellRefusal(publishing, scope, error.message, refused)
+    })
+  }
+}
+
 /** A long backlog is signed for bit by bit, and the last of its checkpoints is the one that others are shown. */
 async function caughtUp(publishing: Publishing, scope: Scope, closed: () => boolean): Promise<StoredCheckpoint> {
   for (;;) {
@@ -109,7 +124,7 @@ async function caughtUp(publishing: Publishing, scope: Scope, closed: () => bool
 
 /** Once for each reason: it stays until somebody has looked. */
 async function tellRefusal(
-  { db, clock, logger }: CheckpointParts,
+  { db, clock, logger, command }: CheckpointParts,
   scope: Scope,
   reason: string,
   refused: Map<string, string>,
@@ -117,7 +132,12 @@ async function tellRefusal(
   const { org_id } = scope
   if (refused.get(org_id) === reason) return
   refused.set(org_id, reason)
-  logger.error({ org_id, reason }, 'a checkpoint is refused')
+  const run = db.kind === 'pglite' ? 'stop the platform and run' : 'run'
+  const restart = `${command} new-incarnation --org ${org_id} --reason 'restored a backup'`
+  logger.error(
+    { org_id, reason },
+    `checkpoints are refused: ${reason}. If a backup of the database was restored on purpose, ${run}: ${restart}`,
+  )
   const event = { kind: 'log.fork_refused', subject_kind: 'log', subject_id: org_id, data: { reason } }
   await withTransaction(db, scope, (tx) => recordEvents(scope, tx, clock(), [event]))
 }

@@ -1,10 +1,10 @@
 // Publishing a checkpoint: what is new in a log is read again and hashed again, and only then signed for (log.md §5).
-import { consistencyRanges, Frontier, type Hash, leafHash, type Range, type Subtree } from '@svc/engine'
+import { consistencyRanges, emptyTree, Frontier, type Hash, leafHash, type Range, type Subtree } from '@svc/engine'
 import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from '../store/checkpoints.js'
 import { type Database, type Transaction, withSnapshot, withTransaction } from '../store/db.js'
 import type { Scope } from '../store/scope.js'
 import { frontierOf, hashesOf, insertTiles, type LeafText, readRecords, type Tile, tileHeight } from '../store/tree.js'
-import { ForkRefused, type LogSigner } from './signer.js'
+import { ForkRefused, type LogSigner, notAsSigned } from './signer.js'
 
 export interface Publishing {
   readonly db: Database
@@ -34,19 +34,8 @@ export function originOf(log_host: string, org_id: string, incarnation: number):
  * cannot be signed for: an entry that is gone or altered, or a log that is not how the signed one went on.
  */
 export async function publishCheckpoint(publishing: Publishing, scope: Scope): Promise<Made> {
-  const { db, signer, clock, log_host } = publishing
-  const progress = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
-  const origin = originOf(log_host, scope.org_id, progress.incarnation)
-  if (progress.incarnation !== signer.incarnationOf(scope.org_id))
-    throw new ForkRefused(`the log claims incarnation ${progress.incarnation}, which nobody has begun`)
-  const signed = signer.last(origin)
-  if (signed === null && progress.has_own)
-    throw new ForkRefused(`checkpoints of ${origin} were published, and the signer remembers none: put its folder back`)
-  if (signed !== null && signed.size > progress.size)
-    throw new ForkRefused(`the log is shorter than the ${signed.size} entries that were signed for`)
-  // Whoever can write the database could have it begin beyond what has been read.
-  if (signed !== null && signed.size < progress.checkpoint_size)
-    throw new ForkRefused(`the log claims a checkpoint beyond the ${signed.size} entries that were signed for`)
+  const { db, signer, clock } = publishing
+  const { progress, origin, signed } = await signable(publishing, scope)
   // What was signed and never published, because the process ended between the two, is published first.
   const most = Math.min(progress.size, progress.checkpoint_size + mostAdded)
   const size = Math.max(most, signed?.size ?? 0)
@@ -60,6 +49,36 @@ export async function publishCheckpoint(publishing: Publishing, scope: Scope): P
     await insertCheckpoint(scope, tx, now, made)
     return { checkpoint: { ...made, published_at: new Date(now).toISOString() }, is_last: size >= progress.size }
   })
+}
+
+/**
+ * Where the log and its signer are. Throws ForkRefused when they contradict each other: a backup was restored, or somebody
+ * wrote to the database.
+ */
+async function signable({ db, signer, log_host }: Publishing, scope: Scope) {
+  const progress = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
+  const origin = originOf(log_host, scope.org_id, progress.incarnation)
+  if (progress.incarnation !== signer.incarnationOf(scope.org_id))
+    throw new ForkRefused(`the log claims incarnation ${progress.incarnation}, which nobody has begun`)
+  const signed = signer.last(origin)
+  if (signed === null && progress.has_own)
+    throw new ForkRefused(`checkpoints of ${origin} were published, and the signer remembers none: put its folder back`)
+  if (signed !== null && signed.size > progress.size)
+    throw new ForkRefused(`the log is shorter than the ${signed.size} entries that were signed for`)
+  // Whoever can write the database could have it begin beyond what has been read.
+  if (signed !== null && signed.size < progress.checkpoint_size)
+    throw new ForkRefused(`the log claims a checkpoint beyond the ${signed.size} entries that were signed for`)
+  return { progress, origin, signed }
+}
+
+/** Compares a stored log with what was signed last, without reading its records. Throws ForkRefused. */
+export async function refuseRestored(publishing: Publishing, scope: Scope): Promise<void> {
+  const { signed } = await signable(publishing, scope)
+  if (signed === null || signed.size === 0) return
+  const [root = emptyTree] = await withSnapshot(publishing.db, scope, (tx) =>
+    hashesOf(scope, tx, [{ from: 0, to: signed.size }]),
+  ).catch(asFork)
+  if (hex(root) !== signed.root) throw notAsSigned(signed.size)
 }
 
 function proofSince(scope: Scope, tx: Transaction, first: number, second: number): Promise<Hash[]> {

@@ -15,15 +15,8 @@ import {
   verifyConsistency,
 } from '@svc/engine'
 import { PlatformError } from '../errors.js'
+import { type SignedState, stateAfter, stateIn } from './signed-state.js'
 import { publicKeyOf, signingKeysIn } from './signing-keys.js'
-
-/** What was signed last for a log. */
-export interface SignedState {
-  readonly origin: string
-  readonly size: number
-  /** Hex. */
-  readonly root: string
-}
 
 export interface LogSigner {
   /** Hex, of the key that signs. */
@@ -37,8 +30,8 @@ export interface LogSigner {
   readonly last: (origin: string) => SignedState | null
   /** Which incarnation of an organization's log may be signed for: the first, until an operator has begun another. */
   readonly incarnationOf: (org_id: string) => number
-  /** Begins another one; only a person may, because what was signed for before binds it no more. */
-  readonly begin: (org_id: string, incarnation: number) => void
+  /** Begins another one, which must continue what was read for it; only a person may. */
+  readonly begin: (org_id: string, incarnation: number, read: SignedState) => void
   /**
    * Signs, and remembers it before anybody sees it. Throws ForkRefused unless the proof shows that what was signed last is
    * how this tree began; the first checkpoint of a log needs none.
@@ -79,12 +72,17 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
     everyVerifierOf: (origin) => everySeed().map((own) => formatVerifier(signerOf(origin, 'note', own).verifier)),
     last,
     incarnationOf: (org_id) => incarnationIn(incarnationPath(org_id)),
-    begin: (org_id, incarnation) => replaceFile(incarnationPath(org_id), `${incarnation}\n`),
+    begin: (org_id, incarnation, read) => {
+      // What binds the new log first: without the other file it is not signed for yet.
+      replaceFile(statePath(read.origin), JSON.stringify(read))
+      replaceFile(incarnationPath(org_id), `${incarnation}\n`)
+    },
     sign: (checkpoint, proof) => {
       const { origin, size, root } = checkpoint
       const before = last(origin)
       if (before !== null) refuseFork(before, checkpoint, proof)
-      replaceFile(statePath(origin), JSON.stringify({ origin, size, root: Buffer.from(root).toString('hex') }))
+      const state = stateAfter(before, { origin, size, root: Buffer.from(root).toString('hex') })
+      replaceFile(statePath(origin), JSON.stringify(state))
       return signed(origin, formatCheckpoint(checkpoint))
     },
     signManifest: (origin, sha256) => {
@@ -98,7 +96,11 @@ function refuseFork(before: SignedState, { size, root }: Checkpoint, proof: read
   if (size < before.size)
     throw new ForkRefused(`the log is shorter than the ${before.size} entries that were signed for`)
   if (!verifyConsistency(before.size, size, proof, Buffer.from(before.root, 'hex'), root))
-    throw new ForkRefused(`the first ${before.size} entries are not those that were signed for`)
+    throw notAsSigned(before.size)
+}
+
+export function notAsSigned(size: number): ForkRefused {
+  return new ForkRefused(`the first ${size} entries are not those that were signed for`)
 }
 
 function incarnationIn(path: string): number {
@@ -106,20 +108,4 @@ function incarnationIn(path: string): number {
   if (text === null) return 1
   if (/^[1-9]\d{0,8}\n$/.test(text)) return Number(text)
   throw new PlatformError('CONFLICT', `\`${path}\` is damaged: it says which incarnation of the log may be signed for`)
-}
-
-function stateIn(path: string): SignedState | null {
-  const text = readIfThere(path)
-  if (text === null) return null
-  try {
-    const { origin, size, root } = JSON.parse(text) as Partial<SignedState>
-    if (typeof origin === 'string' && Number.isSafeInteger(size) && /^[0-9a-f]{64}$/.test(root ?? ''))
-      return { origin, size: size as number, root: root as string }
-  } catch {
-    // Answered below, like a file of another shape.
-  }
-  throw new PlatformError(
-    'CONFLICT',
-    `\`${path}\` is damaged: it says what was signed last, and nothing is signed without it`,
-  )
 }

@@ -34,6 +34,28 @@ export async function latestCheckpoint(scope: Scope, tx: Transaction): Promise<S
   return row ?? null
 }
 
+/** Notes that are looked at to find one that is signed. */
+const notesAtOnce = 100
+
+/** The newest notes of an incarnation, of at most `size` entries; whether they are signed is for the caller to verify. */
+export async function notesUpTo(scope: Scope, tx: Transaction, incarnation: number, size: number): Promise<string[]> {
+  const rows = await tx.query<{ note: string }>(
+    `select note from checkpoints where org_id = $1 and incarnation = $2 and size <= $3
+     order by size desc, published_at desc limit ${notesAtOnce}`,
+    [scope.org_id, incarnation, size],
+  )
+  return rows.map(({ note }) => note)
+}
+
+/** Notes of later incarnations than this one, the latest first; to be verified as well. */
+export async function notesAfter(scope: Scope, tx: Transaction, incarnation: number) {
+  return tx.query<{ incarnation: number; note: string }>(
+    `select incarnation, note from checkpoints where org_id = $1 and incarnation > $2
+     order by incarnation desc, size desc limit ${notesAtOnce}`,
+    [scope.org_id, incarnation],
+  )
+}
+
 /** The roots that were published for these sizes. */
 export async function publishedRoots(scope: Scope, tx: Transaction, sizes: readonly number[]): Promise<PublishedRoots> {
   const wanted = [...new Set(sizes)].filter((size) => size > 0)

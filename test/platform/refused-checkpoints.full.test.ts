@@ -107,7 +107,9 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
         ...{ SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir },
       })
     expect((await restart('--org', 'org_0')).code).toBe(1)
-    const { code, stdout } = await restart()
+    const refused = await restart()
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('66 entries were signed for')])
+    const { code, stdout } = await restart('--accept-changed-entries')
     expect([code, stdout]).toEqual([0, expect.stringMatching(/org_[0-9a-f]+\/2: goes on from \d+ entries; 66 were/)])
     const again = await startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
     const size = Number(postgres.psql(url, 'select size from org_log'))
