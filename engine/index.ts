@@ -64,6 +64,7 @@ export {
   saltBytes,
 } from './log/record.js'
 export { covers, type Places, type Removal, removalIn } from './log/removals.js'
+export { restartIn } from './log/restarts.js'
 export { smallOrderProblem } from './log/small-order.js'
 export {
   advance,

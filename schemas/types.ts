@@ -499,6 +499,44 @@ export interface BundleVerdict {
    * Keys that the log says it has begun to sign with, for your trust policy
    */
   new_keys: string[]
+  /**
+   * Where the log was restarted after a restore, with what became of the entries that were signed for before
+   *
+   * Items: A restart of the log
+   */
+  restarts: {
+    /**
+     * Where the log says so
+     */
+    log_index: number
+    /**
+     * Name of the log from then on
+     */
+    origin: string
+    /**
+     * Name of the log before
+     */
+    old_origin: string
+    /**
+     * Entries that were signed for under the old name
+     */
+    old_size: number
+    /**
+     * Entries that were found to be as signed when it was restarted; null where nothing was compared
+     */
+    kept_size: number | null
+    /**
+     * Entries that were signed for and that the restarted log did not have
+     */
+    gone: number
+    /**
+     * Whether the others are as they were signed
+     */
+    left: 'unchanged' | 'changed' | 'not_shown'
+    by: string
+    at: string
+    reason: string
+  }[]
 }
 
 /**

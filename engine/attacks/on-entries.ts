@@ -166,6 +166,18 @@ export const onEntries: readonly Attack[] = [
     },
   },
   {
+    name: 'launder by a restart',
+    what: 'every step is rewritten and every checkpoint deleted, and the log is restarted as after a restore',
+    with: database,
+    expected: byCheckpoint,
+    act: (world) => {
+      const all = world.items.map((item) => ({ ...item, record: { ...item.record, ...external(item.record) } }) as Item)
+      world.checkpoints = []
+      fitted(world, all)
+      world.restart()
+    },
+  },
+  {
     name: 're-sign what was seen',
     what: 'with a stolen key: an entry the auditor has seen is edited, and all of it signed for anew',
     with: 'the database and the key',
@@ -199,6 +211,10 @@ export const onEntries: readonly Attack[] = [
     },
   },
 ]
+
+function external({ type }: Item['record']): Partial<LogRecord> {
+  return type === 'step' ? { is_external_call: true } : {}
+}
 
 function editedAt(world: World, place: number): void {
   const edited = world.items.map((item, at) =>

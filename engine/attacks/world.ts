@@ -19,7 +19,8 @@ import { packBundle } from './pack.js'
 import { type Item, recordAt, type Store, storeOf } from './store.js'
 
 export const org_id = 'org_0a1b2c'
-export const origin = `log.example/org/${org_id}/1`
+const originOf = (epoch: number) => `log.example/org/${org_id}/${epoch}`
+export const origin = originOf(1)
 const began = Date.UTC(2026, 2, 2, 9)
 const policies = canonical([{ id: 1, name: 'no deletion without approval', rule_type: 'step_requires_predecessor' }])
 
@@ -32,8 +33,9 @@ export class World {
   store: Store = storeOf([])
   checkpoints: Checkpoint[] = []
   policy_sets = [policies]
-  /** Outside the database: the signer's key and what it has signed last. */
-  readonly signer: Signer = signerOf(origin, 'note', randomBytes(32))
+  /** Outside the database: the signer's key, which epoch of the log it signs for, and what it has signed last. */
+  readonly #seed = randomBytes(32)
+  epoch = 1
   signed: { readonly size: number; readonly root: Hash } | null = null
   /** Outside the installation: the witness. */
   readonly witness: Signer = signerOf('witness.example', 'witness', randomBytes(32))
@@ -41,6 +43,32 @@ export class World {
   #waited = 0
   /** With the auditor: the checkpoint of the last bundle. */
   kept: string | null = null
+
+  get origin(): string {
+    return originOf(this.epoch)
+  }
+
+  get signer(): Signer {
+    return signerOf(this.origin, 'note', this.#seed)
+  }
+
+  /** Begins another epoch of the log over what is stored, as a program does that compares it with nothing. */
+  restart(data: Readonly<Record<string, unknown>> = {}): void {
+    const { size, root } = this.signed ?? { size: 0, root: null }
+    const old = { old_origin: this.origin, old_size: size, old_root: root === null ? null : hex(root) }
+    this.epoch += 1
+    this.signed = null
+    const said = { reason: 'the disk failed', origin: this.origin, ...old, size: this.items.length, ...data }
+    const event = {
+      at: this.now(),
+      actor: { kind: 'operator', id: 'local' },
+      id: 'evt_1',
+      kind: 'log.restarted',
+      data: said,
+    }
+    this.leaf('event', 'evt_1', { event })
+    this.sign()
+  }
 
   /** Logs a step as the platform does. */
   step(task_id: string, step_type: string, values: Readonly<Record<string, unknown>>): void {
@@ -101,6 +129,7 @@ export class World {
   /** Signs for whatever is stored, as whoever has the key can; the witness signs too if it agrees. */
   sign(size = this.store.leaves.length): void {
     const root = this.#rootOf({ from: 0, to: size })
+    const { origin } = this
     const text = formatCheckpoint({ origin, size, root })
     const note: Note = { text, signatures: [signText(text, this.signer)] }
     const old = this.#seen?.size ?? 0
@@ -124,7 +153,7 @@ export class World {
   }
 
   /** The bundle of everything that is signed for, as the platform makes it of what is stored. */
-  bundle(signer: Signer = this.signer, named: string = origin): Buffer {
+  bundle(signer: Signer = this.signer, named: string = this.origin): Buffer {
     const { size, root, note } = this.latest
     const lines = (texts: readonly string[]) => Buffer.from(texts.map((text) => `${text}\n`).join(''))
     const places = Array.from({ length: size }, (_, at) => at)
@@ -153,7 +182,9 @@ export class World {
   /** What the auditor has written down: the log's key, and the witness's where there is one. */
   trust(witnessed: boolean): string {
     const witness = `witness w ${formatVerifier(this.witness.verifier)}\nquorum w\n`
-    return `log ${formatVerifier(this.signer.verifier)}\n${witnessed ? witness : ''}`
+    const epochs = Array.from({ length: this.epoch }, (_, at) => signerOf(originOf(at + 1), 'note', this.#seed))
+    const logs = epochs.map(({ verifier }) => `log ${formatVerifier(verifier)}\n`).join('')
+    return `${logs}${witnessed ? witness : ''}`
   }
 
   #append(item: Item): void {

@@ -7,6 +7,7 @@ import { bundledTasks } from './bundled-tasks.js'
 import { Frontier, type Hash, subtreesOf } from './merkle.js'
 import { emptyRoot, leafHash } from './record.js'
 import { covers, Gone, type Removal, removalIn, removalViews } from './removals.js'
+import { type Restart, restartIn } from './restarts.js'
 
 export type Finding = BundleVerdict['findings'][number]
 export type Report = (code: string, where: string | null, message: string) => void
@@ -24,7 +25,11 @@ export interface WalkParts {
   readonly report: Report
 }
 
-type Walked = Pick<BundleVerdict, 'entries' | 'complete' | 'payloads' | 'removals' | 'tasks' | 'new_keys'>
+interface Walked {
+  readonly said: Pick<BundleVerdict, 'entries' | 'complete' | 'payloads' | 'removals' | 'tasks' | 'new_keys'>
+  /** Restarts of the log that the period holds. */
+  readonly restarts: readonly Restart[]
+}
 
 export interface BundleWalk {
   /** Takes the next leaf with its lines; `payload` is null for a neighbour of the period. */
@@ -44,6 +49,7 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
   const counts: Record<string, number> = {}
   const used = new Set<string>()
   const new_keys: string[] = []
+  const restarts: Restart[] = []
   let present = 0
   // Also when it is a neighbour of the period that is gone.
   let isCut = false
@@ -72,6 +78,8 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
     present += 1
     const removal = removalIn(record, value, index)
     if (removal !== null) known.push(removal)
+    const restart = restartIn(record, value, index)
+    if (restart !== null) restarts.push(restart)
     if (record.type === 'key') new_keys.push(...keyIn(value))
   }
 
@@ -126,15 +134,12 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
         report('incomplete', null, 'nothing shows that no entry before these is of the period')
       if (complete.end === 'unproven')
         report('incomplete', null, 'nothing shows that no entry after these is of the period')
-      return {
-        entries: counts,
-        complete,
-        payloads: { present, erased: erased.count, pruned: pruned.count },
-        removals: removalViews(known, erased, pruned),
-        tasks: tasks.finish(),
-        // Whoever can write to the log can name a key; only one that signs for the bundle itself is the log's.
-        new_keys: new_keys.filter((key) => manifest.keys.includes(key)),
-      }
+      const payloads = { present, erased: erased.count, pruned: pruned.count }
+      // Whoever can write to the log can name a key; only one that signs for the bundle itself is the log's.
+      const own_keys = new_keys.filter((key) => manifest.keys.includes(key))
+      const removed = removalViews(known, erased, pruned)
+      const said = { entries: counts, complete, payloads, removals: removed, tasks: tasks.finish(), new_keys: own_keys }
+      return { said, restarts }
     },
   }
 }

@@ -16,6 +16,7 @@ import { verifyConsistency, verifyInclusion } from '../log/merkle.js'
 import { type Checkpoint, type Note, parseCheckpoint, parseNote, parseVerifier, verifySignature } from '../log/note.js'
 import { leafHash } from '../log/record.js'
 import { type Removal, removalIn } from '../log/removals.js'
+import { isPastOf, type Restart, restartIn, type SignedRoot } from '../log/restarts.js'
 import { signedByLog, type TrustPolicy } from '../log/trust.js'
 import { type Archive, linesOf, textOf, Unreadable } from './archive.js'
 
@@ -76,6 +77,8 @@ export interface SoundCheckpoints {
   readonly checkpoints: BundledCheckpoint[]
   /** Earlier incarnations of the log that no trusted key speaks for; the log grew out of their checkpoints all the same. */
   readonly unsigned_logs: string[]
+  /** Those that a trusted key has signed, with the log that they name. */
+  readonly signed: SignedRoot[]
 }
 
 /** The checkpoints of the log that its records name, those that hold; the others are reported. */
@@ -87,6 +90,7 @@ export async function soundCheckpoints(
 ): Promise<SoundCheckpoints> {
   const name = bundleFiles.checkpoints
   const sound: BundledCheckpoint[] = []
+  const signed: SignedRoot[] = []
   const unsigned = new Set<string>()
   for await (const line of linesOf(name, archive.content(name))) {
     const listed = parsed<BundledCheckpoint>(name, line, isCheckpoint)
@@ -103,21 +107,11 @@ export async function soundCheckpoints(
       report('checkpoint_unsigned', where, 'it is not signed by a key that is trusted for its log')
     else if (isInRecords(listed, records) || continues(listed, checkpoint)) {
       sound.push(listed)
-      if (!isNamed) unsigned.add(says.origin)
+      if (isNamed) signed.push({ origin: says.origin, size: listed.size, root: listed.root })
+      else unsigned.add(says.origin)
     } else report('fork', where, 'nothing shows that the log grew out of it')
   }
-  return { checkpoints: sound, unsigned_logs: [...unsigned].sort() }
-}
-
-/** Whether the name is that of the log itself or of an earlier incarnation of it: it may not speak of one yet to come. */
-function isPastOf(origin: string, name: string): boolean {
-  const [own, other] = [incarnationIn(origin), incarnationIn(name)]
-  return own !== null && other !== null && other.log === own.log && other.number <= own.number
-}
-
-function incarnationIn(origin: string): { readonly log: string; readonly number: number } | null {
-  const [, log, number] = /^(.+)\/([1-9]\d{0,14})$/.exec(origin) ?? []
-  return log === undefined ? null : { log, number: Number(number) }
+  return { checkpoints: sound, unsigned_logs: [...unsigned].sort(), signed }
 }
 
 /** Whether the records of the bundle reach the checkpoint, so that their walk checks its root. */
@@ -129,14 +123,21 @@ function continues({ size, root, proof }: BundledCheckpoint, now: BundleManifest
   return verifyConsistency(size, now.size, (proof ?? []).map(bytesOfHex), bytesOfHex(root), bytesOfHex(now.root))
 }
 
-/** Removals that stand outside the period, each proven to be in the log; what is not is reported. */
-export async function provenRemovals(
+/** Removals and restarts outside the period, each proven to be in the log; what is not is reported. */
+export interface ProvenLeaves {
+  readonly removals: Removal[]
+  readonly restarts: Restart[]
+}
+
+/** Reads the leaves outside the period that say something of what is in it. */
+export async function provenLeaves(
   archive: Archive,
   { checkpoint }: BundleManifest,
   report: Report,
-): Promise<Removal[]> {
+): Promise<ProvenLeaves> {
   const name = bundleFiles.authority
   const removals = new Map<number, Removal>()
+  const restarts = new Map<number, Restart>()
   for await (const line of linesOf(name, archive.content(name))) {
     const { log_index, record, salts, body, proof } = parsed<BundledAuthority>(name, line, isAuthority)
     const where = `entry ${log_index}`
@@ -144,12 +145,14 @@ export async function provenRemovals(
     const { value } = readRecord(record)
     const opened = value === null ? null : openPayload(`{"salts":${salts},"values":${body}}`, value).value
     const removal = value === null || opened === null ? null : removalIn(value, opened, log_index)
+    const restart = value === null || opened === null ? null : restartIn(value, opened, log_index)
     if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root))
       report('not_in_log', where, 'nothing shows that this entry is in the log')
-    else if (removal === null) report('record_invalid', where, 'this entry says of nothing that it was removed')
-    else removals.set(log_index, removal)
+    else if (removal !== null) removals.set(log_index, removal)
+    else if (restart !== null) restarts.set(log_index, restart)
+    else report('record_invalid', where, 'this entry records neither a removal nor a restart')
   }
-  return [...removals.values()]
+  return { removals: [...removals.values()], restarts: [...restarts.values()] }
 }
 
 /** Digests of the policy sets at hand. */

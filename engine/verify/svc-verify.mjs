@@ -481,7 +481,7 @@ function parseBundleManifest(text) {
 		origin,
 		org_id,
 		made_at
-	].every(isText$1) && isMap(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && (period.from === null || period.to === null || String(period.from) <= String(period.to)) && [entries, records].every(isRange) && isMap(checkpoint) && isCount$1(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
+	].every(isText$1) && isMap(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && (period.from === null || period.to === null || String(period.from) <= String(period.to)) && [entries, records].every(isRange) && isMap(checkpoint) && isCount$2(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
 	const manifest = value;
 	return nests(manifest) ? manifest : null;
 }
@@ -494,14 +494,14 @@ function nests({ entries, records, checkpoint, files }) {
 function isText$1(value) {
 	return typeof value === "string" && value !== "";
 }
-function isCount$1(value) {
+function isCount$2(value) {
 	return Number.isSafeInteger(value) && value >= 0;
 }
 function isRange(value) {
-	return isMap(value) && isCount$1(value.first) && isCount$1(value.end);
+	return isMap(value) && isCount$2(value.first) && isCount$2(value.end);
 }
 function isFile(value) {
-	return isMap(value) && isText$1(value.name) && [value.bytes, value.packed].every(isCount$1) && [value.sha256, value.packed_sha256].every(isHash);
+	return isMap(value) && isText$1(value.name) && [value.bytes, value.packed].every(isCount$2) && [value.sha256, value.packed_sha256].every(isHash);
 }
 
 // engine/dist/log/canonical.js
@@ -834,7 +834,7 @@ var Frontier = class {
 	}
 };
 function verifyInclusion(leaf, index, size, proof, root) {
-	if (!isCount(index) || !isCount(size) || index >= size || !areHashes([leaf, ...proof])) return false;
+	if (!isCount$1(index) || !isCount$1(size) || index >= size || !areHashes([leaf, ...proof])) return false;
 	let at = index;
 	let last = size - 1;
 	let hash = leaf;
@@ -849,7 +849,7 @@ function verifyInclusion(leaf, index, size, proof, root) {
 	return last === 0 && same(hash, root);
 }
 function verifyConsistency(first, second, proof, old, now) {
-	if (!isCount(first) || !isCount(second) || first === 0 || first > second || !areHashes(proof)) return false;
+	if (!isCount$1(first) || !isCount$1(second) || first === 0 || first > second || !areHashes(proof)) return false;
 	if (first === second) return proof.length === 0 && same(old, now);
 	let at = first - 1;
 	let last = second - 1;
@@ -873,7 +873,7 @@ const mostHashes = 109;
 function areHashes(hashes) {
 	return hashes.length <= mostHashes && hashes.every((hash) => hash.length === 32);
 }
-function isCount(value) {
+function isCount$1(value) {
 	return Number.isSafeInteger(value) && value >= 0;
 }
 function half(value) {
@@ -986,6 +986,90 @@ function removalViews(removals, erased, pruned) {
 		...removal,
 		entries: (removal.type === "erasure" ? erased : pruned).under(removals[index])
 	})).filter(({ entries }) => entries > 0).sort((a, b) => a.log_index - b.log_index);
+}
+
+// engine/dist/log/restarts.js
+function restartIn({ type }, values, log_index) {
+	const event = type === "event" ? values.event : null;
+	if (!isMap(event) || event.kind !== "log.restarted" || !isMap(event.data) || !isMap(event.actor)) return null;
+	const { origin, old_origin, old_size, old_root, kept_size = null, reason, accepted_changed_entries } = event.data;
+	const { kind, id } = event.actor;
+	if (!([
+		origin,
+		old_origin,
+		reason,
+		event.at,
+		kind,
+		id
+	].every((text) => typeof text === "string") && isCount(old_size) && (old_root === null ? old_size === 0 : isHash(old_root)) && (kept_size === null || isCount(kept_size)))) return null;
+	return {
+		log_index,
+		origin,
+		old_origin,
+		old_size,
+		old_root,
+		kept_size,
+		reason,
+		at: event.at,
+		is_accepted: accepted_changed_entries === true,
+		by: `${kind}:${id}`
+	};
+}
+function isCount(value) {
+	return Number.isSafeInteger(value) && value >= 0;
+}
+function isPastOf(origin, name) {
+	const [own, other] = [epochIn(origin), epochIn(name)];
+	return own !== null && other !== null && other.log === own.log && other.number <= own.number;
+}
+function epochIn(origin) {
+	const [, log, number] = /^(.+)\/([1-9]\d{0,14})$/.exec(origin) ?? [];
+	return log === void 0 ? null : {
+		log,
+		number: Number(number)
+	};
+}
+function rootsAt(first, left, leaves, sizes) {
+	const wanted = new Set(sizes);
+	const roots = /* @__PURE__ */ new Map();
+	if (wanted.size === 0) return roots;
+	const tree = new Frontier(first, left);
+	const take = () => {
+		if (wanted.has(tree.size)) roots.set(tree.size, Buffer.from(tree.root()).toString("hex"));
+	};
+	take();
+	for (const leaf of leaves) {
+		tree.add(leaf);
+		take();
+	}
+	return roots;
+}
+function judgedRestarts(restarts, evidence) {
+	return [...restarts].sort((a, b) => a.log_index - b.log_index).map((restart) => judged$1(restart, evidence));
+}
+function judged$1(restart, { origin, signed, rootAt, report }) {
+	const { log_index, old_size, old_root, old_origin, kept_size, is_accepted, by, at, reason } = restart;
+	const where = `entry ${log_index}`;
+	if (!isPastOf(origin, restart.origin) || restart.origin === old_origin || !isPastOf(restart.origin, old_origin)) report("restart_mismatch", where, `it says that the log goes on as \`${restart.origin}\`, which was not begun`);
+	const contrary = signed.find((one) => one.origin === old_origin && (one.size > old_size || one.size === old_size && one.size > 0 && one.root !== old_root));
+	if (contrary !== void 0) report("restart_mismatch", where, `it says that ${old_size} entries were signed for before, and a checkpoint of ${contrary.size} entries is another`);
+	const gone = Math.max(0, old_size - log_index);
+	const root = gone > 0 || old_size === 0 ? old_root : rootAt(old_size);
+	const is_other = root !== null && root !== old_root;
+	if (is_other && !is_accepted) report("entries_changed", where, `the log was restarted with other entries than the ${old_size} that were signed for`);
+	const left = is_accepted || is_other ? "changed" : gone > 0 || root === null ? "not_shown" : "unchanged";
+	return {
+		log_index,
+		origin: restart.origin,
+		old_origin,
+		old_size,
+		kept_size,
+		gone,
+		left,
+		by,
+		at,
+		reason
+	};
 }
 
 // engine/dist/log/zip.js
@@ -1309,6 +1393,7 @@ function readCheckpoint(text) {
 async function soundCheckpoints(archive, { origin, records, checkpoint }, policy, report) {
 	const name = bundleFiles.checkpoints;
 	const sound = [];
+	const signed = [];
 	const unsigned = /* @__PURE__ */ new Set();
 	for await (const line of linesOf(name, archive.content(name))) {
 		const listed = parsed(name, line, isCheckpoint);
@@ -1324,23 +1409,18 @@ async function soundCheckpoints(archive, { origin, records, checkpoint }, policy
 		else if (isNamed && signedByLog(read.note, says.origin, policy) === null) report("checkpoint_unsigned", where, "it is not signed by a key that is trusted for its log");
 		else if (isInRecords(listed, records) || continues(listed, checkpoint)) {
 			sound.push(listed);
-			if (!isNamed) unsigned.add(says.origin);
+			if (isNamed) signed.push({
+				origin: says.origin,
+				size: listed.size,
+				root: listed.root
+			});
+			else unsigned.add(says.origin);
 		} else report("fork", where, "nothing shows that the log grew out of it");
 	}
 	return {
 		checkpoints: sound,
-		unsigned_logs: [...unsigned].sort()
-	};
-}
-function isPastOf(origin, name) {
-	const [own, other] = [incarnationIn(origin), incarnationIn(name)];
-	return own !== null && other !== null && other.log === own.log && other.number <= own.number;
-}
-function incarnationIn(origin) {
-	const [, log, number] = /^(.+)\/([1-9]\d{0,14})$/.exec(origin) ?? [];
-	return log === void 0 ? null : {
-		log,
-		number: Number(number)
+		unsigned_logs: [...unsigned].sort(),
+		signed
 	};
 }
 function isInRecords({ size, proof }, { first, end }) {
@@ -1349,9 +1429,10 @@ function isInRecords({ size, proof }, { first, end }) {
 function continues({ size, root, proof }, now) {
 	return verifyConsistency(size, now.size, (proof ?? []).map(bytesOfHex), bytesOfHex(root), bytesOfHex(now.root));
 }
-async function provenRemovals(archive, { checkpoint }, report) {
+async function provenLeaves(archive, { checkpoint }, report) {
 	const name = bundleFiles.authority;
 	const removals = /* @__PURE__ */ new Map();
+	const restarts = /* @__PURE__ */ new Map();
 	for await (const line of linesOf(name, archive.content(name))) {
 		const { log_index, record, salts, body, proof } = parsed(name, line, isAuthority);
 		const where = `entry ${log_index}`;
@@ -1359,11 +1440,16 @@ async function provenRemovals(archive, { checkpoint }, report) {
 		const { value } = readRecord(record);
 		const opened = value === null ? null : openPayload(`{"salts":${salts},"values":${body}}`, value).value;
 		const removal = value === null || opened === null ? null : removalIn(value, opened, log_index);
+		const restart = value === null || opened === null ? null : restartIn(value, opened, log_index);
 		if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root)) report("not_in_log", where, "nothing shows that this entry is in the log");
-		else if (removal === null) report("record_invalid", where, "this entry says of nothing that it was removed");
-		else removals.set(log_index, removal);
+		else if (removal !== null) removals.set(log_index, removal);
+		else if (restart !== null) restarts.set(log_index, restart);
+		else report("record_invalid", where, "this entry records neither a removal nor a restart");
 	}
-	return [...removals.values()];
+	return {
+		removals: [...removals.values()],
+		restarts: [...restarts.values()]
+	};
 }
 async function policyDigests(archive) {
 	const name = bundleFiles.policy_sets;
@@ -1421,6 +1507,7 @@ function facts(verdict, checkpoint) {
 		`  ${mark} complete  ${completeText(verdict)}`,
 		`  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
 		...removals.map(removalText),
+		...verdict.restarts.flatMap(restartText),
 		`  ${mark} tasks     ${count(tasks.count, "chain", "chains")} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ""}`,
 		...unsigned_logs.map((name) => `    the trust policy has no key of ${name}, out of which this log grew: who signed for that is not checked`),
 		...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
@@ -1458,6 +1545,16 @@ function gone({ erased, pruned }) {
 }
 function removalText({ type, id, by, at, reason, entries }) {
 	return `    ${entries} ${type === "erasure" ? "erased" : "pruned"}, authorised by ${brief(by)} on ${brief(at)}: ${brief(reason)} (${brief(id)})`;
+}
+const ofThoseLeft = {
+	unchanged: "the others are as they were signed",
+	changed: "of the others some have changed",
+	not_shown: "this bundle does not show whether the others are as they were signed"
+};
+function restartText({ log_index, old_size, kept_size, gone, left, by, at, reason }) {
+	const lost = `${gone} of the ${count(old_size, "entry", "entries")} that were signed for before are gone`;
+	const compared = kept_size === null ? "" : `; the first ${Math.min(kept_size, old_size)} were as signed when it was restarted`;
+	return [`  ! restarted at entry ${log_index} by ${brief(by)} on ${brief(at)}: ${brief(reason)}`, `    ${lost}; ${ofThoseLeft[left]}${compared}`];
 }
 function brief(text) {
 	const plain = text.replaceAll(/\s+/g, " ");
@@ -1598,6 +1695,7 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 	const counts = {};
 	const used = /* @__PURE__ */ new Set();
 	const new_keys = [];
+	const restarts = [];
 	let present = 0;
 	let isCut = false;
 	let last_received_at = "";
@@ -1624,6 +1722,8 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 		present += 1;
 		const removal = removalIn(record, value, index);
 		if (removal !== null) known.push(removal);
+		const restart = restartIn(record, value, index);
+		if (restart !== null) restarts.push(restart);
 		if (record.type === "key") new_keys.push(...keyIn(value));
 	};
 	return {
@@ -1667,17 +1767,23 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 			const complete = completeness(manifest, neighbours, prunes);
 			if (complete.start === "unproven") report("incomplete", null, "nothing shows that no entry before these is of the period");
 			if (complete.end === "unproven") report("incomplete", null, "nothing shows that no entry after these is of the period");
+			const payloads = {
+				present,
+				erased: erased.count,
+				pruned: pruned.count
+			};
+			const own_keys = new_keys.filter((key) => manifest.keys.includes(key));
+			const removed = removalViews(known, erased, pruned);
 			return {
-				entries: counts,
-				complete,
-				payloads: {
-					present,
-					erased: erased.count,
-					pruned: pruned.count
+				said: {
+					entries: counts,
+					complete,
+					payloads,
+					removals: removed,
+					tasks: tasks.finish(),
+					new_keys: own_keys
 				},
-				removals: removalViews(known, erased, pruned),
-				tasks: tasks.finish(),
-				new_keys: new_keys.filter((key) => manifest.keys.includes(key))
+				restarts
 			};
 		}
 	};
@@ -1750,6 +1856,7 @@ const nothing = {
 	removals: [],
 	new_keys: [],
 	unsigned_logs: [],
+	restarts: [],
 	complete: {
 		start: "unproven",
 		end: "unproven"
@@ -1772,18 +1879,32 @@ async function judged(path, policy, since, report) {
 		const manifest = await signedManifest(archive, policy);
 		await checkFiles(archive, manifest);
 		const checkpoint = await trustedCheckpoint(archive, manifest, policy, report);
-		const { checkpoints, unsigned_logs } = await soundCheckpoints(archive, manifest, policy, report);
-		const grew = since === null ? null : checkSince(since, manifest, checkpoints, policy);
-		if (Array.isArray(grew)) report(grew[0], "since", grew[1]);
-		const walked = await walk(archive, manifest, checkpoints, report);
+		const sound = await soundCheckpoints(archive, manifest, policy, report);
+		const { checkpoints, unsigned_logs } = sound;
+		const kept = since === null ? null : keptCheckpoint(since, policy);
+		if (since !== null && kept === null) report("since_untrusted", "since", "the checkpoint that was kept is not signed by a key that is trusted for its log");
+		const { said, restarts: found, rootsOf } = await walk(archive, manifest, checkpoints, report);
+		const roots = rootsOf([...found.map(({ old_size }) => old_size), ...kept === null ? [] : [kept.size]]);
+		const known = [...checkpoints, manifest.checkpoint];
+		const rootAt = (size) => roots.get(size) ?? known.find((one) => one.size === size)?.root ?? null;
 		const { origin: log, period } = manifest;
+		const signed = [...sound.signed, ...kept === null ? [] : [kept]];
+		const restarts = judgedRestarts(found, {
+			origin: log,
+			signed,
+			rootAt,
+			report
+		});
+		const grew = kept === null ? null : checkSince(kept, manifest, restarts, rootAt);
+		if (Array.isArray(grew)) report(grew[0], "since", grew[1]);
 		return {
 			log,
 			since: typeof grew === "number" ? grew : null,
 			period,
 			checkpoint,
-			...walked,
-			unsigned_logs
+			...said,
+			unsigned_logs,
+			restarts
 		};
 	} finally {
 		await archive.close();
@@ -1812,15 +1933,24 @@ async function trustedCheckpoint(archive, manifest, policy, report) {
 		quorum: quorum?.name ?? null
 	};
 }
-function checkSince(text, { origin, checkpoint }, checkpoints, policy) {
+function keptCheckpoint(text, policy) {
 	const kept = readCheckpoint(text);
-	if (kept === null || signedByLog(kept.note, kept.checkpoint.origin, policy) === null) return ["since_untrusted", "the checkpoint that was kept is not signed by a key that is trusted for its log"];
-	const { size, root, origin: name } = kept.checkpoint;
-	if (name !== origin) return ["since_other_log", `the checkpoint that was kept is of the log \`${name}\``];
+	if (kept === null || signedByLog(kept.note, kept.checkpoint.origin, policy) === null) return null;
+	const { origin, size, root } = kept.checkpoint;
+	return {
+		origin,
+		size,
+		root: Buffer.from(root).toString("hex")
+	};
+}
+function checkSince({ origin: name, size, root }, { origin, checkpoint }, restarts, rootAt) {
+	const restart = restarts.find(({ old_origin }) => old_origin === name);
+	if (name !== origin && (restart === void 0 || !isPastOf(origin, name))) return ["since_other_log", `the checkpoint that was kept is of the log \`${name}\``];
+	if (restart !== void 0 && name !== origin && size > restart.log_index) return ["entries_gone", `the log had ${size} entries when it was kept, and ${size - restart.log_index} of them are gone: it was restarted with ${restart.log_index}`];
 	if (size > checkpoint.size) return ["log_shrank", `the log had ${size} entries when it was kept`];
-	const known = size === checkpoint.size ? checkpoint : checkpoints.find((one) => one.size === size);
-	if (known === void 0) return ["since_unproven", `the bundle does not reach back: ask for one with since=${size}`];
-	if (known.root === Buffer.from(root).toString("hex")) return size;
+	const known = size === 0 ? null : rootAt(size);
+	if (known === null) return ["since_unproven", `the bundle does not reach back: ask for one with since=${size}`];
+	if (known === root) return size;
 	return ["fork", `the log of ${size} entries was another when it was kept: two pasts have been signed for`];
 }
 async function walk(archive, manifest, checkpoints, report) {
@@ -1839,13 +1969,16 @@ async function walk(archive, manifest, checkpoints, report) {
 	const lines = async (name) => linesOf(name, archive.content(name))[Symbol.asyncIterator]();
 	const [texts, payloads] = [await lines(bundleFiles.records), await lines(bundleFiles.payloads)];
 	if (nodes.length !== left + right || leaves.length !== count) throw new Unreadable("not_a_bundle", bundleFiles.leaves, "there are more or fewer hashes than entries");
+	const policy_sets = await policyDigests(archive);
+	const proven = await provenLeaves(archive, manifest, report);
+	const { removals } = proven;
 	const walking = bundleWalk({
 		manifest,
 		left: nodes.slice(0, left),
 		checkpoints,
 		report,
-		policy_sets: await policyDigests(archive),
-		removals: await provenRemovals(archive, manifest, report)
+		policy_sets,
+		removals
 	});
 	for (const [at, leaf] of leaves.entries()) {
 		const index = records.first + at;
@@ -1853,7 +1986,13 @@ async function walk(archive, manifest, checkpoints, report) {
 		walking.add(leaf, await next(bundleFiles.records, texts), isNeighbour ? null : await next(bundleFiles.payloads, payloads));
 	}
 	for (const [name, rest] of [[bundleFiles.records, texts], [bundleFiles.payloads, payloads]]) if (!(await rest.next()).done) throw new Unreadable("not_a_bundle", name, "there are more lines than entries");
-	return walking.finish(nodes.slice(left));
+	const { said, restarts } = walking.finish(nodes.slice(left));
+	const rootsOf = (sizes) => rootsAt(records.first, nodes.slice(0, left), leaves, sizes);
+	return {
+		said,
+		restarts: [...proven.restarts, ...restarts],
+		rootsOf
+	};
 }
 async function next(name, lines) {
 	const { value, done } = await lines.next();

@@ -1,6 +1,7 @@
 // A verdict in words: what was proven, against whose signature, and what does not hold.
 import type { BundleVerdict } from '@svc/schemas'
 import { printable } from '../cli/printable.js'
+import type { RestartView } from '../log/restarts.js'
 
 /** The verdict as lines for a terminal. */
 export function verdictText(path: string, verdict: BundleVerdict): string {
@@ -29,6 +30,7 @@ function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['ch
     `  ${mark} complete  ${completeText(verdict)}`,
     `  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
     ...removals.map(removalText),
+    ...verdict.restarts.flatMap(restartText),
     `  ${mark} tasks     ${count(tasks.count, 'chain', 'chains')} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ''}`,
     ...unsigned_logs.map(
       (name) =>
@@ -80,6 +82,22 @@ function gone({ erased, pruned }: BundleVerdict['payloads']): string {
 function removalText({ type, id, by, at, reason, entries }: BundleVerdict['removals'][number]): string {
   const done = type === 'erasure' ? 'erased' : 'pruned'
   return `    ${entries} ${done}, authorised by ${brief(by)} on ${brief(at)}: ${brief(reason)} (${brief(id)})`
+}
+
+const ofThoseLeft = {
+  unchanged: 'the others are as they were signed',
+  changed: 'of the others some have changed',
+  not_shown: 'this bundle does not show whether the others are as they were signed',
+} as const
+
+function restartText({ log_index, old_size, kept_size, gone, left, by, at, reason }: RestartView): string[] {
+  const lost = `${gone} of the ${count(old_size, 'entry', 'entries')} that were signed for before are gone`
+  const compared =
+    kept_size === null ? '' : `; the first ${Math.min(kept_size, old_size)} were as signed when it was restarted`
+  return [
+    `  ! restarted at entry ${log_index} by ${brief(by)} on ${brief(at)}: ${brief(reason)}`,
+    `    ${lost}; ${ofThoseLeft[left]}${compared}`,
+  ]
 }
 
 /** Somebody's words on one line among ours. */

@@ -6,12 +6,13 @@ import { bundleFiles } from '../log/bundle.js'
 import { bundleWalk, type Finding, type Report } from '../log/bundle-walk.js'
 import { type Hash, subtreesOf } from '../log/merkle.js'
 import { formatVerifier } from '../log/note.js'
+import { isPastOf, judgedRestarts, type RestartView, rootsAt, type SignedRoot } from '../log/restarts.js'
 import { signedByLog, type TrustPolicy, witnessesOf } from '../log/trust.js'
 import { type Archive, bytesOf, linesOf, openArchive, textOf, Unreadable } from './archive.js'
 import {
   checkFiles,
   policyDigests,
-  provenRemovals,
+  provenLeaves,
   readCheckpoint,
   signedManifest,
   soundCheckpoints,
@@ -61,6 +62,7 @@ const nothing: Said = {
     removals: [],
     new_keys: [],
     unsigned_logs: [],
+    restarts: [],
   },
   complete: { start: 'unproven', end: 'unproven' },
   payloads: { present: 0, erased: 0, pruned: 0 },
@@ -73,12 +75,26 @@ async function judged(path: string, policy: TrustPolicy, since: string | null, r
     const manifest = await signedManifest(archive, policy)
     await checkFiles(archive, manifest)
     const checkpoint = await trustedCheckpoint(archive, manifest, policy, report)
-    const { checkpoints, unsigned_logs } = await soundCheckpoints(archive, manifest, policy, report)
-    const grew = since === null ? null : checkSince(since, manifest, checkpoints, policy)
-    if (Array.isArray(grew)) report(grew[0], 'since', grew[1])
-    const walked = await walk(archive, manifest, checkpoints, report)
+    const sound = await soundCheckpoints(archive, manifest, policy, report)
+    const { checkpoints, unsigned_logs } = sound
+    const kept = since === null ? null : keptCheckpoint(since, policy)
+    if (since !== null && kept === null)
+      report(
+        'since_untrusted',
+        'since',
+        'the checkpoint that was kept is not signed by a key that is trusted for its log',
+      )
+    const { said, restarts: found, rootsOf } = await walk(archive, manifest, checkpoints, report)
+    const roots = rootsOf([...found.map(({ old_size }) => old_size), ...(kept === null ? [] : [kept.size])])
+    const known = [...checkpoints, manifest.checkpoint]
+    const rootAt = (size: number) => roots.get(size) ?? known.find((one) => one.size === size)?.root ?? null
     const { origin: log, period } = manifest
-    return { log, since: typeof grew === 'number' ? grew : null, period, checkpoint, ...walked, unsigned_logs }
+    const signed = [...sound.signed, ...(kept === null ? [] : [kept])]
+    const restarts = judgedRestarts(found, { origin: log, signed, rootAt, report })
+    const grew = kept === null ? null : checkSince(kept, manifest, restarts, rootAt)
+    if (Array.isArray(grew)) report(grew[0], 'since', grew[1])
+    const shown = typeof grew === 'number' ? grew : null
+    return { log, since: shown, period, checkpoint, ...said, unsigned_logs, restarts }
   } finally {
     await archive.close()
   }
@@ -108,22 +124,33 @@ async function trustedCheckpoint(archive: Archive, manifest: BundleManifest, pol
   return { ...checkpoint, key: formatVerifier(key), witnesses, quorum: quorum?.name ?? null }
 }
 
+/** What a checkpoint says that somebody kept; null unless a key that is trusted for its log has signed it. */
+function keptCheckpoint(text: string, policy: TrustPolicy): SignedRoot | null {
+  const kept = readCheckpoint(text)
+  if (kept === null || signedByLog(kept.note, kept.checkpoint.origin, policy) === null) return null
+  const { origin, size, root } = kept.checkpoint
+  return { origin, size, root: Buffer.from(root).toString('hex') }
+}
+
 /** How large the log was when a checkpoint was kept that it grew out of; else what is wrong with saying so. */
 function checkSince(
-  text: string,
+  { origin: name, size, root }: SignedRoot,
   { origin, checkpoint }: BundleManifest,
-  checkpoints: readonly BundledCheckpoint[],
-  policy: TrustPolicy,
+  restarts: readonly RestartView[],
+  rootAt: (size: number) => string | null,
 ): number | [code: string, message: string] {
-  const kept = readCheckpoint(text)
-  if (kept === null || signedByLog(kept.note, kept.checkpoint.origin, policy) === null)
-    return ['since_untrusted', 'the checkpoint that was kept is not signed by a key that is trusted for its log']
-  const { size, root, origin: name } = kept.checkpoint
-  if (name !== origin) return ['since_other_log', `the checkpoint that was kept is of the log \`${name}\``]
+  const restart = restarts.find(({ old_origin }) => old_origin === name)
+  if (name !== origin && (restart === undefined || !isPastOf(origin, name)))
+    return ['since_other_log', `the checkpoint that was kept is of the log \`${name}\``]
+  if (restart !== undefined && name !== origin && size > restart.log_index)
+    return [
+      'entries_gone',
+      `the log had ${size} entries when it was kept, and ${size - restart.log_index} of them are gone: it was restarted with ${restart.log_index}`,
+    ]
   if (size > checkpoint.size) return ['log_shrank', `the log had ${size} entries when it was kept`]
-  const known = size === checkpoint.size ? checkpoint : checkpoints.find((one) => one.size === size)
-  if (known === undefined) return ['since_unproven', `the bundle does not reach back: ask for one with since=${size}`]
-  if (known.root === Buffer.from(root).toString('hex')) return size
+  const known = size === 0 ? null : rootAt(size)
+  if (known === null) return ['since_unproven', `the bundle does not reach back: ask for one with since=${size}`]
+  if (known === root) return size
   return ['fork', `the log of ${size} entries was another when it was kept: two pasts have been signed for`]
 }
 
@@ -138,11 +165,10 @@ async function walk(archive: Archive, manifest: BundleManifest, checkpoints: Bun
   const [texts, payloads] = [await lines(bundleFiles.records), await lines(bundleFiles.payloads)]
   if (nodes.length !== left + right || leaves.length !== count)
     throw new Unreadable('not_a_bundle', bundleFiles.leaves, 'there are more or fewer hashes than entries')
-  const walking = bundleWalk({
-    ...{ manifest, left: nodes.slice(0, left), checkpoints, report },
-    policy_sets: await policyDigests(archive),
-    removals: await provenRemovals(archive, manifest, report),
-  })
+  const policy_sets = await policyDigests(archive)
+  const proven = await provenLeaves(archive, manifest, report)
+  const { removals } = proven
+  const walking = bundleWalk({ manifest, left: nodes.slice(0, left), checkpoints, report, policy_sets, removals })
   for (const [at, leaf] of leaves.entries()) {
     const index = records.first + at
     const isNeighbour = index < entries.first || index >= entries.end
@@ -157,7 +183,9 @@ async function walk(archive: Archive, manifest: BundleManifest, checkpoints: Bun
     [bundleFiles.payloads, payloads],
   ] as const)
     if (!(await rest.next()).done) throw new Unreadable('not_a_bundle', name, 'there are more lines than entries')
-  return walking.finish(nodes.slice(left))
+  const { said, restarts } = walking.finish(nodes.slice(left))
+  const rootsOf = (sizes: readonly number[]) => rootsAt(records.first, nodes.slice(0, left), leaves, sizes)
+  return { said, restarts: [...proven.restarts, ...restarts], rootsOf }
 }
 
 async function next(name: string, lines: AsyncIterator<string>): Promise<string> {

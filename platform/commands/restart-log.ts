@@ -1,21 +1,19 @@
 // After a legitimate restore from a backup: the log goes on under another name, and its restart leaf says why. All of it is
 // read again first, so that a log which was rewritten is not signed for anew.
-import { covers, openedLeaf, removalIn } from '@svc/engine'
 import { PlatformError } from '../errors.js'
 import { signingLock } from '../log/checkpoints.js'
 import { originOf } from '../log/publish.js'
-import { type Rereading, rereading } from '../log/reread.js'
-import { type SignedEvidence, signedEvidence } from '../log/signed-evidence.js'
-import { type SignedSize, stateAfter } from '../log/signed-state.js'
-import type { LogSigner } from '../log/signer.js'
-import { readRemovals } from '../store/bundle-reads.js'
+import type { Rereading } from '../log/reread.js'
+import { comparison, preparedReading, readPage } from '../log/restored.js'
+import type { EvidenceParts } from '../log/signed-evidence.js'
+import { stateAfter } from '../log/signed-state.js'
 import { insertCheckpoint, readProgress, setIncarnation } from '../store/checkpoints.js'
-import { type Database, type Transaction, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { lockLog } from '../store/log.js'
 import { organizationsUnscoped } from '../store/organizations.js'
 import { type Scope, scopeOf } from '../store/scope.js'
-import { insertTiles, readRecords } from '../store/tree.js'
+import { insertTiles } from '../store/tree.js'
 
 export interface RestartedLog {
   readonly org_id: string
@@ -32,13 +30,9 @@ export interface RestartedLog {
   readonly is_changed: boolean
 }
 
-export interface RestartParts {
+export interface RestartParts extends EvidenceParts {
   readonly db: Database
-  readonly signer: LogSigner
-  readonly log_host: string
   readonly clock: () => number
-  /** Anchors as they are configured: those that are folders know earlier checkpoints. */
-  readonly anchors: readonly string[]
 }
 
 export interface RestartRequest {
@@ -68,14 +62,11 @@ export async function restartLogs(
   return restarted
 }
 
-/** Entries read at once. */
-const pageSize = 500
-
 async function restartLog(parts: RestartParts, scope: Scope, request: RestartRequest): Promise<RestartedLog> {
   const { db, signer, clock } = parts
   const { org_id } = scope
   const now = clock()
-  const { evidence, reading } = await withSnapshot(db, scope, (tx) => prepared(parts, scope, tx))
+  const { evidence, reading } = await withSnapshot(db, scope, (tx) => preparedReading(parts, scope, tx))
   const { size: before } = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
   // Most of it without the log's lock, which stops everything that is logged.
   while (reading.size() < before) await withSnapshot(db, scope, (tx) => readPage(scope, tx, reading, before))
@@ -84,7 +75,7 @@ async function restartLog(parts: RestartParts, scope: Scope, request: RestartReq
   const compared = await withTransaction(db, scope, async (tx) => {
     const { size } = await lockLog(scope, tx)
     while (reading.size() < size) await readPage(scope, tx, reading, size)
-    const compared = comparison(evidence, reading, request)
+    const compared = comparison(evidence, reading, request.accept_changed)
     await setIncarnation(scope, tx, incarnation)
     const { signed, kept, is_changed } = compared
     const data = {
@@ -108,60 +99,6 @@ async function restartLog(parts: RestartParts, scope: Scope, request: RestartReq
   await publish(parts, scope, { origin, incarnation, ...tree }, reading)
   const gone = Math.max(0, (signed?.size ?? 0) - size)
   return { org_id, origin, signed: signed?.size ?? 0, size, gone, kept: kept?.size ?? 0, is_changed }
-}
-
-async function prepared(parts: RestartParts, scope: Scope, tx: Transaction) {
-  const { size } = await readProgress(scope, tx)
-  const evidence = await signedEvidence(parts, scope, tx, size)
-  const pruned = (await readRemovals(scope, tx)).flatMap((leaf) => {
-    const { record, log_index } = leaf
-    const values = record === null ? null : openedLeaf({ ...leaf, record, hash: leaf.leaf_hash })
-    if (record === null || values === null) return []
-    const removal = removalIn(JSON.parse(record) as { type: string; received_at: string }, values, log_index)
-    return removal?.type === 'prune' ? removal.places : []
-  })
-  const wanted = new Set(evidence.sizes.map((one) => one.size))
-  return { evidence, reading: rereading(wanted, (index) => covers(pruned, index)) }
-}
-
-async function readPage(scope: Scope, tx: Transaction, reading: Rereading, end: number): Promise<void> {
-  const page = { from: reading.size(), to: Math.min(end, reading.size() + pageSize) }
-  reading.add(page, await readRecords(scope, tx, page))
-}
-
-interface Comparison {
-  /** The largest that was signed; null when nothing was. */
-  readonly signed: SignedSize | null
-  /** The largest that the log still continues, and those before it. */
-  readonly kept: SignedSize | null
-  readonly earlier: readonly SignedSize[]
-  readonly is_changed: boolean
-}
-
-/** Compares what was read with what was signed. Throws CONFLICT for what has changed and is not accepted. */
-function comparison({ origin, sizes }: SignedEvidence, reading: Rereading, request: RestartRequest): Comparison {
-  const signed = sizes.at(-1) ?? null
-  const reached = sizes.filter(({ size }) => size <= reading.size() && size > 0)
-  const wrong = reached.find(({ size, root }) => reading.roots.get(size) !== root)
-  const holding = reached.filter(({ size }) => size < (wrong?.size ?? Number.POSITIVE_INFINITY))
-  const { first } = reading.altered()
-  const problem =
-    wrong !== undefined
-      ? `the first ${wrong.size} entries have the root ${reading.roots.get(wrong.size)} now, and ${wrong.root} was signed`
-      : first
-  const is_changed = problem !== null
-  if (is_changed && !request.accept_changed) throw changed(origin, signed, problem)
-  return { signed, kept: holding.at(-1) ?? null, earlier: holding.slice(0, -1), is_changed }
-}
-
-function changed(origin: string, signed: SignedSize | null, problem: string): PlatformError {
-  const was = signed === null ? 'nothing was signed for' : `${signed.size} entries were signed for, root ${signed.root}`
-  return new PlatformError(
-    'CONFLICT',
-    `${origin}: entries that were signed for have changed: ${was}; ${problem}. Restore a backup that holds them as they ` +
-      'were signed. If there is none, because the disk damaged them or because the log took entries after an older backup ' +
-      'was restored, add --accept-changed-entries: the log records it, and everybody who verifies the log sees it',
-  )
 }
 
 /** The first checkpoint of the new incarnation, over the tree that was read. */

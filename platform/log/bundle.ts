@@ -13,8 +13,10 @@ import {
   type Hash,
   inclusionRanges,
   listedFiles,
+  parseStrictJson,
   payloadLine,
   type Range,
+  restartIn,
   type Subtree,
   subtreesOf,
   type ZipEntry,
@@ -22,7 +24,14 @@ import {
 } from '@svc/engine'
 import type { BundleManifest } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
-import { checkpointsOf, policySetBodies, readRemovals, readWhole } from '../store/bundle-reads.js'
+import {
+  checkpointsOf,
+  policySetBodies,
+  readRemovals,
+  readRestarts,
+  readWhole,
+  type StoredLeafWhole,
+} from '../store/bundle-reads.js'
 import { latestCheckpoint, type StoredCheckpoint } from '../store/checkpoints.js'
 import { type Database, withSnapshot } from '../store/db.js'
 import { placeOfTime } from '../store/log-range.js'
@@ -85,7 +94,7 @@ export async function makeBundle(
     ].flatMap(subtreesOf)
     await file(bundleFiles.nodes).write(Buffer.concat(await hashes(outer.map(rangeOf))))
     const { first, end } = plan.records
-    const wanted = [...named.sizes, ...(request.since === null ? [] : [request.since])].filter(
+    const wanted = [...named.sizes, ...plan.restarted_from, ...(request.since === null ? [] : [request.since])].filter(
       (one) => one > 0 && one <= size,
     )
     for (const { note, ...listed } of await checkpointsOf(scope, tx, { from: first, to: end }, wanted)) {
@@ -111,6 +120,8 @@ interface Plan extends Pick<BundleManifest, 'origin' | 'org_id' | 'made_at' | 'p
   readonly checkpoint: StoredCheckpoint
   readonly authority: Awaited<ReturnType<typeof readRemovals>>
   readonly last_removal: number
+  /** Sizes that were signed for before the log was restarted. */
+  readonly restarted_from: readonly number[]
 }
 
 async function planned(
@@ -137,12 +148,15 @@ async function planned(
     const removals = await readRemovals(scope, tx)
     if (removals.some(({ log_index }) => log_index >= size))
       throw new PlatformError('UNAVAILABLE', 'something was removed that is not signed for yet: try again shortly')
+    const restarts = (await readRestarts(scope, tx)).filter(({ log_index }) => log_index < size)
+    const told = [...removals, ...restarts].sort((a, b) => a.log_index - b.log_index)
     const records = { first: Math.max(0, first - 1), end: Math.min(size, end + 1) }
     return {
       origin,
       ...{ org_id: scope.org_id, made_at: new Date(clock()).toISOString(), period, checkpoint },
       ...{ entries: { first, end }, records, last_removal: removals.at(-1)?.log_index ?? -1 },
-      authority: removals.filter(({ log_index }) => log_index < first || log_index >= end),
+      authority: told.filter(({ log_index }) => log_index < first || log_index >= end),
+      restarted_from: restarts.flatMap(restartedFrom),
     }
   })
 }
@@ -234,6 +248,14 @@ function layoutOf(entries: readonly ZipEntry[]) {
 
 function removedMeanwhile(): PlatformError {
   return new PlatformError('UNAVAILABLE', 'something was removed while the bundle was made: try again shortly')
+}
+
+/** What was signed for before a restart, as its leaf says. */
+function restartedFrom({ log_index, body }: StoredLeafWhole): number[] {
+  const reading = parseStrictJson(body ?? '')
+  if (reading.problem !== null || reading.value === null) return []
+  const restart = restartIn({ type: 'event' }, reading.value as Readonly<Record<string, unknown>>, log_index)
+  return restart === null ? [] : [restart.old_size]
 }
 
 /** What stands for a leaf or node that is gone. */

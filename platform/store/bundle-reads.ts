@@ -52,6 +52,16 @@ export async function readRemovals(scope: Scope, tx: Transaction): Promise<Store
   )
 }
 
+/** The leaves that say that the log was restarted after a restore, in order. */
+export async function readRestarts(scope: Scope, tx: Transaction): Promise<StoredLeafWhole[]> {
+  return tx.query<StoredLeafWhole>(
+    `select r.log_index, r.hash as leaf_hash, r.record, r.salts, r.body from log_records r
+     join events v on v.org_id = r.org_id and v.id = r.subject_id
+     where r.org_id = $1 and r.type = 'event' and v.kind = 'log.restarted' order by r.log_index`,
+    [scope.org_id],
+  )
+}
+
 /** Bodies of policy sets by digest, in the order of their digests; one that is gone is left out. */
 export async function policySetBodies(scope: Scope, tx: Transaction, digests: readonly string[]): Promise<string[]> {
   const rows = await tx.query<{ body: string }>(

@@ -35,6 +35,7 @@ export async function prunablePlaces(scope: Scope, tx: Transaction, end: number)
            when v.subject_kind = 'incident' then v.subject_id end
          where r.org_id = $1 and r.log_index < $2 and r.type in ('event', 'incident')
            and (i.id is null or i.state in ('resolved', 'ignored')) and (i.task_id is null or not i.task_id = any($3::text[]))
+           and v.kind is distinct from 'log.restarted'
            and (v.subject_kind = 'task' and v.subject_id = any($3::text[])) is not true
            and not exists (select 1 from holds h where h.org_id = r.org_id and v.subject_kind = 'hold' and h.id = v.subject_id
              and h.released_at is null)

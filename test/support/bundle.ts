@@ -72,6 +72,7 @@ export interface SecondVerdict {
   readonly codes: readonly string[]
   readonly entries: Readonly<Record<string, number>>
   readonly payloads: BundleVerdict['payloads']
+  readonly restarts: readonly (readonly [log_index: number, gone: number, left: string])[]
 }
 
 /** What the second verifier says; null where there is no Python. */
@@ -101,6 +102,7 @@ export async function bothOn(
   if (verdict.log !== null) {
     expect(other.entries).toEqual(verdict.entries)
     expect(other.payloads).toEqual(verdict.payloads)
+    expect(other.restarts).toEqual(verdict.restarts.map(({ log_index, gone, left }) => [log_index, gone, left]))
   }
   return verdict
 }

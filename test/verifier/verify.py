@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second verifier of proof bundles, written apart from the first: python3 verify.py BUNDLE TRUST [SINCE].
 
-Prints {"valid", "codes", "entries", "payloads"} and exits with 0 or 1.
+Prints {"valid", "codes", "entries", "payloads", "restarts"} and exits with 0 or 1.
 """
 import hashlib
 import json
@@ -13,18 +13,20 @@ from checks import (LISTED, Broken, is_hash, is_hashes, is_manifest, is_past_of,
 from jcs import canonical, parse
 from notes import EMPTY, Tree, Trust, consistent, included, parse_checkpoint, parse_key, parse_note, signed, subtrees
 from records import open_payload, read_record, read_removal
+from restarts import judge, read_restart
 from zipped import MOST, Zip
 
 
 class Bundle:
     def __init__(self, path, trust, since):
-        self.codes, self.entries = [], {}
+        self.codes, self.entries, self.restarts, self.judged = [], {}, {}, []
         self.payloads = {"present": 0, "erased": 0, "pruned": 0}
         try:
             self.zip = Zip(path)
             self.read_manifest(trust)
             self.read_checkpoints(trust, since)
             self.walk()
+            self.check_restarts()
         except Broken as error:
             self.codes.append(str(error))
         except Exception:  # Whatever a hostile file brings about.
@@ -71,7 +73,7 @@ class Bundle:
             raise Broken("untrusted")
         if not trust.met(note):
             self.codes.append("quorum_missing")
-        self.roots = {0: {EMPTY}}
+        self.roots, self.signed, self.since = {0: {EMPTY}}, [], None
         for line in self.zip.lines("checkpoints.jsonl"):
             listed = self.written(line)
             if not (is_whole(listed["size"]) and is_hash(listed["root"]) and is_hashes(listed.get("proof", []))):
@@ -85,31 +87,50 @@ class Bundle:
                 self.codes.append("other_log")
             elif any(key.name == says[0] for key in trust.logs) and not trust.log_signed(note, says[0]):
                 self.codes.append("checkpoint_unsigned")
-            elif "proof" in listed or not self.first < size <= self.end:
+            else:
                 proof = [bytes.fromhex(one) for one in listed.get("proof", [])]
-                if consistent(size, self.size, proof, root, self.root):
+                is_here = "proof" not in listed and self.first < size <= self.end
+                if is_here or consistent(size, self.size, proof, root, self.root):
                     self.roots.setdefault(size, set()).add(root)
+                    if any(key.name == says[0] for key in trust.logs):
+                        self.signed.append(says)
                 else:
                     self.codes.append("fork")
-            else:
-                self.roots.setdefault(size, set()).add(root)
         if since is not None:
-            self.check_since(parse_note(since), trust)
+            note = parse_note(since)
+            self.since = note and parse_checkpoint(note[0])
+            if not self.since or not trust.log_signed(note, self.since[0]):
+                self.codes.append("since_untrusted")
+                self.since = None
 
-    def check_since(self, note, trust):
-        says = note and parse_checkpoint(note[0])
-        if not says or not trust.log_signed(note, says[0]):
-            self.codes.append("since_untrusted")
-        elif says[0] != self.origin:
+    def root_at(self, size):
+        """Roots of the log when it had so many entries; none where the bundle does not show it."""
+        if size in self.seen:
+            return {self.seen[size]}
+        return {self.root} if size == self.size else self.roots.get(size, set())
+
+    def check_restarts(self):
+        signed = self.signed + ([self.since] if self.since else [])
+        for place in sorted(self.restarts):
+            codes, gone, left = judge(self.restarts[place], self.origin, signed, self.root_at)
+            self.codes += codes
+            self.judged.append([place, gone, left])
+        if not self.since:
+            return
+        name, size, root = self.since
+        restart = next((self.restarts[one] for one in sorted(self.restarts) if self.restarts[one]["old"] == name), None)
+        if name != self.origin and (restart is None or not is_past_of(self.origin, name)):
             self.codes.append("since_other_log")
-        elif says[1] > self.size:
+        elif name != self.origin and size > restart["place"]:
+            self.codes.append("entries_gone")
+        elif size > self.size:
             self.codes.append("log_shrank")
         else:
             # Every log has grown out of an empty one, which shows nothing of this one.
-            known = {self.root} if says[1] == self.size else self.roots.get(says[1]) if says[1] else None
-            if known is None:
+            known = self.root_at(size) if size else set()
+            if not known:
                 self.codes.append("since_unproven")
-            elif says[2] not in known:
+            elif root not in known:
                 self.codes.append("fork")
 
     def read_removals(self):
@@ -126,7 +147,7 @@ class Bundle:
                 continue
             record = read_record(said["record"])
             values = record and open_payload('{"salts":' + said["salts"] + ',"values":' + said["body"] + "}", record)
-            if not values or not self.removal(record, values, said["log_index"]):
+            if not values or not self.explains(record, values, said["log_index"]):
                 self.codes.append("record_invalid")
 
     @staticmethod
@@ -137,12 +158,14 @@ class Bundle:
             raise Broken("not_a_bundle")
         return value
 
-    def removal(self, record, values, place):
-        """Takes note of an entry that says what was removed, once; whether it says so."""
-        removal = read_removal(record, values, place)
+    def explains(self, record, values, place):
+        """Takes note of an entry that says what was removed or restarted, once; whether it says so."""
+        removal, restart = read_removal(record, values, place), read_restart(record, values, place)
         if removal is not None:
             self.removals[place] = removal
-        return removal is not None
+        if restart is not None:
+            self.restarts[place] = restart
+        return removal is not None or restart is not None
 
     def walk(self):
         leaves, nodes = (self.zip.whole(name, MOST["hashes"]) for name in ("leaves.bin", "nodes.bin"))
@@ -158,10 +181,12 @@ class Bundle:
         tree = Tree()
         for (level, _), value in zip(left, hashes):
             tree.add(level, value)
+        self.seen = {self.first: tree.root()}
         for index in range(self.first, self.end):
             at = 32 * (index - self.first)
             leaf = leaves[at : at + 32]
             tree.add(0, leaf)
+            self.seen[tree.size] = tree.root()
             if any(root != tree.root() for root in self.roots.get(tree.size, ())):
                 self.codes.append("fork")
             inside = self.begin <= index < self.stop
@@ -202,7 +227,7 @@ class Bundle:
             self.erased.append((index, -inf))
         else:
             self.payloads["present"] += 1
-            self.removal(record, values, index)
+            self.explains(record, values, index)
 
     def place(self, index, record):
         received, after, period = record["received_at"], record["after"], self.manifest["period"]
@@ -271,7 +296,7 @@ def main(path, trust, since=None):
         raise SystemExit("the trust policy has a line that is none") from None
     bundle = Bundle(path, trusted, text(since) if since else None)
     print(json.dumps({"valid": not bundle.codes, "codes": sorted(set(bundle.codes)), "entries": bundle.entries,
-                      "payloads": bundle.payloads}))
+                      "payloads": bundle.payloads, "restarts": bundle.judged}))
     return 1 if bundle.codes else 0
 
 
