@@ -119,9 +119,10 @@ export async function createPlatform(
     const listener = createServer({ requestTimeout: longestRequest })
     const bundles = createBundles(checkpoints.own ? bundling : null)
     await removeLeftBundles(Date.now())
-    const { verifierOf, everyVerifierOf } = signer
+    const { verifierOf, everyVerifierOf, incarnationOf } = signer
     const { archive_dir, archive_entries } = config
-    const keeping = { db, clock, logger, bundles, log_host, everyVerifierOf, archive_dir, archive_entries }
+    const archiving = { db, bundles, log_host, everyVerifierOf, incarnationOf, archive_dir }
+    const keeping = { ...archiving, clock, logger, archive_entries }
     const retention = startRetention(keeping, checkpoints.own)
     const notices = createNotices(config.database_url, warn)
     const platform: Platform = {

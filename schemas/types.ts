@@ -415,6 +415,10 @@ export interface BundleVerdict {
     to: string | null
   }
   /**
+   * Places in the log of the entries of the period; null when that is not known
+   */
+  places: IndexRange | null
+  /**
    * Entries of the period by type
    */
   entries: {

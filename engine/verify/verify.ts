@@ -57,6 +57,7 @@ const nothing: Said = {
     log: null,
     since: null,
     period: { from: null, to: null },
+    places: null,
     entries: {},
     checkpoint: null,
     removals: [],
@@ -88,13 +89,13 @@ async function judged(path: string, policy: TrustPolicy, since: string | null, r
     const roots = rootsOf([...found.map(({ old_size }) => old_size), ...(kept === null ? [] : [kept.size])])
     const known = [...checkpoints, manifest.checkpoint]
     const rootAt = (size: number) => roots.get(size) ?? known.find((one) => one.size === size)?.root ?? null
-    const { origin: log, period } = manifest
+    const { origin: log, period, entries: places } = manifest
     const signed = [...sound.signed, ...(kept === null ? [] : [kept])]
     const restarts = judgedRestarts(found, { origin: log, signed, rootAt, report })
     const grew = kept === null ? null : checkSince(kept, manifest, restarts, rootAt)
     if (Array.isArray(grew)) report(grew[0], 'since', grew[1])
     const shown = typeof grew === 'number' ? grew : null
-    return { log, since: shown, period, checkpoint, ...said, unsigned_logs, restarts }
+    return { log, since: shown, period, places, checkpoint, ...said, unsigned_logs, restarts }
   } finally {
     await archive.close()
   }

@@ -11,8 +11,13 @@ export interface Rereading {
   /** Roots of the tree at the wanted sizes it has reached, hex. */
   readonly roots: ReadonlyMap<number, string>
   readonly tiles: readonly Tile[]
-  /** Entries whose record is not what the leaf is the hash of, and what is wrong with the first. */
-  readonly altered: () => { readonly count: number; readonly first: string | null }
+  /** The first entry whose record is not what the leaf is the hash of, and what is wrong with it; null when all are. */
+  readonly altered: () => Altered | null
+}
+
+export interface Altered {
+  readonly log_index: number
+  readonly problem: string
 }
 
 /** `wanted`: sizes whose roots are asked for; `isPruned`: whether a leaf in the log accounts for a record that is gone. */
@@ -20,15 +25,16 @@ export function rereading(wanted: ReadonlySet<number>, isPruned: (log_index: num
   const frontier = new Frontier(0, [])
   const roots = new Map<number, string>()
   const tiles: Tile[] = []
-  let count = 0
-  let first: string | null = null
+  let altered: Altered | null = null
   const keep = (subtree: Subtree, hash: Hash) => {
     if (subtree.level > 0 && subtree.level % tileHeight === 0) tiles.push({ ...subtree, hash })
   }
   const check = ({ record, leaf_hash, log_index }: LeafText) => {
     if (record === null ? isPruned(log_index) : leafHash(record) === leaf_hash) return
-    count += 1
-    first ??= `entry ${log_index} is ${record === null ? 'missing' : 'not what its hash says'}`
+    altered ??= {
+      log_index,
+      problem: `entry ${log_index} is ${record === null ? 'missing' : 'not what its hash says'}`,
+    }
   }
   return {
     size: () => frontier.size,
@@ -48,7 +54,7 @@ export function rereading(wanted: ReadonlySet<number>, isPruned: (log_index: num
     },
     roots,
     tiles,
-    altered: () => ({ count, first }),
+    altered: () => altered,
   }
 }
 

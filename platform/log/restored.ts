@@ -47,12 +47,13 @@ export function comparison({ origin, sizes }: SignedEvidence, reading: Rereading
   const signed = sizes.at(-1) ?? null
   const reached = sizes.filter(({ size }) => size <= reading.size() && size > 0)
   const wrong = reached.find(({ size, root }) => reading.roots.get(size) !== root)
-  const holding = reached.filter(({ size }) => size < (wrong?.size ?? Number.POSITIVE_INFINITY))
-  const { first } = reading.altered()
+  const altered = reading.altered()
+  const most = Math.min((wrong?.size ?? Number.POSITIVE_INFINITY) - 1, altered?.log_index ?? Number.POSITIVE_INFINITY)
+  const holding = reached.filter(({ size }) => size <= most)
   const problem =
     wrong !== undefined
       ? `the first ${wrong.size} entries have the root ${reading.roots.get(wrong.size)} now, and ${wrong.root} was signed`
-      : first
+      : (altered?.problem ?? null)
   const is_changed = problem !== null
   if (is_changed && !accept_changed) throw changed(origin, signed, problem)
   return { signed, kept: holding.at(-1) ?? null, earlier: holding.slice(0, -1), is_changed }

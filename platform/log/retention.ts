@@ -1,36 +1,32 @@
 // Taking out what is older than it is kept (log.md §7): into a bundle first, which must verify, and only then out of the log.
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { parseTrustPolicy, verifyBundle } from '@svc/engine'
+import { covers, type Places } from '@svc/engine'
 import type { Prune } from '@svc/schemas'
 import type { Logger } from 'pino'
 import { PlatformError } from '../errors.js'
 import { newId } from '../ids.js'
 import { receivedAt } from '../store/bundle-reads.js'
 import { latestCheckpoint } from '../store/checkpoints.js'
-import { type Database, type Transaction, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
+import { type Transaction, withSnapshot, withTransaction, withUnscopedTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'
 import { appendLeaves } from '../store/leaves.js'
 import { lockLog } from '../store/log.js'
 import { placeOfTime } from '../store/log-range.js'
 import { organizationsUnscoped } from '../store/organizations.js'
-import { deletePlaces, insertPrune, lastArchived, prunablePlaces, retentionDays } from '../store/retention.js'
+import {
+  deletePlaces,
+  firstStored,
+  insertPrune,
+  prunablePlaces,
+  prunesByReach,
+  retentionDays,
+} from '../store/retention.js'
 import { type Scope, scopeOf } from '../store/scope.js'
-import type { Bundles } from './bundles.js'
+import { type Archived, type ArchiveParts, archive, archivedBy } from './archives.js'
 import { every, type Repeating } from './every.js'
-import { originOf } from './publish.js'
 
-export interface RetentionParts {
-  readonly db: Database
+export interface RetentionParts extends ArchiveParts {
   readonly clock: () => number
   readonly logger: Logger
-  readonly bundles: Bundles
-  readonly log_host: string
-  readonly everyVerifierOf: (origin: string) => readonly string[]
-  /** Where bundles of what was pruned are kept. */
-  readonly archive_dir: string
   /** Entries of one archive at most; a longer period takes several. */
   readonly archive_entries: number
 }
@@ -73,63 +69,125 @@ function startOfMonth(time: number): number {
 
 async function pruned(parts: RetentionParts, scope: Scope, cutoff: (oldest: number) => number): Promise<void> {
   const now = parts.clock()
-  const plan = await withSnapshot(parts.db, scope, (tx) => planned(parts, scope, tx, now, cutoff))
-  if (plan === null) return
+  const due = await withSnapshot(parts.db, scope, (tx) => dueIn(scope, tx, now, cutoff))
+  if (due === null) return
+  const known = await knownArchives(parts, scope, due.places)
+  const periods = await withSnapshot(parts.db, scope, (tx) => planned(parts, scope, tx, due, known))
   // All of them first: while a prune is not signed for, no bundle can be made.
   const archived: Archived[] = []
   try {
-    for (const { from, before } of plan.periods)
-      archived.push({ ...(await archive(parts, scope, plan.origin, from, before)), before })
+    for (const { from, before } of periods) archived.push(await archive(parts, scope, from, before))
   } catch (error) {
     const isTooLarge = error instanceof PlatformError && error.code === 'TOO_LARGE'
     if (!isTooLarge || parts.archive_entries < fewestEntries) throw error
     return pruned({ ...parts, archive_entries: Math.floor(parts.archive_entries / 8) }, scope, cutoff)
   }
+  const held = [...known, ...archived].map(({ places }) => places)
+  const [furthest] = known
   // What was held until now is in an archive already.
-  if (plan.last !== null) archived.push({ ...plan.last, before: plan.oldest })
-  for (const one of archived) await takeOut(parts, scope, now, one, `retention of ${plan.days} days`)
+  const taken = archived.length > 0 || furthest === undefined ? archived : [{ ...furthest, before: due.oldest }]
+  for (const one of taken) await takeOut(parts, scope, now, one, held, `retention of ${due.days} days`)
 }
 
-/** The periods to archive, one after the other, up to what is old; null when nothing may go. */
-async function planned(
-  { log_host, archive_entries }: RetentionParts,
+interface Due {
+  readonly days: number
+  /** Entries received before this may go, which are those of the first `end` places. */
+  readonly oldest: string
+  readonly end: number
+  readonly size: number
+  readonly places: readonly Places[]
+}
+
+/** What may go; null when nothing may. */
+async function dueIn(
   scope: Scope,
   tx: Transaction,
   now: number,
   cutoff: (oldest: number) => number,
-) {
+): Promise<Due | null> {
   const days = await retentionDays(scope, tx)
-  const checkpoint = await latestCheckpoint(scope, tx)
-  const size = checkpoint?.size ?? 0
+  const size = (await latestCheckpoint(scope, tx))?.size ?? 0
   const oldest = new Date(cutoff(now - days * day)).toISOString()
   const end = await placeOfTime(scope, tx, oldest, size)
-  if (checkpoint === null || end === 0 || (await prunablePlaces(scope, tx, end)).length === 0) return null
-  const done = await lastArchived(scope, tx)
+  const places = end === 0 ? [] : await prunablePlaces(scope, tx, end)
+  return places.length === 0 ? null : { days, oldest, end, size, places }
+}
+
+/**
+ * The archives that hold what may go, as far as any does, the one that reaches furthest first. INVARIANT (archived first):
+ * each is read and verified again, because a row of the database is no proof that there is one.
+ */
+async function knownArchives(parts: RetentionParts, scope: Scope, due: readonly Places[]): Promise<Archived[]> {
+  const known: Archived[] = []
+  const rows = await withSnapshot(parts.db, scope, (tx) => prunesByReach(scope, tx))
+  const seen = new Set<string>()
+  for (const row of rows) {
+    const [furthest] = known
+    const inside = due.filter(([first]) => furthest !== undefined && first <= furthest.places[1])
+    if (furthest !== undefined && firstOutside(inside, known) === null) break
+    const name = `${row.archive} ${row.archive_sha256}`
+    if (seen.has(name)) continue
+    seen.add(name)
+    const found = await archivedBy(parts, scope, row)
+    if (found !== null) known.push(found)
+    else parts.logger.warn({ prune: row.id, archive: row.archive }, 'an archive is missing or does not verify')
+  }
+  return known
+}
+
+/** The first of these places that no archive holds; null when each is in one. */
+function firstOutside(places: readonly Places[], archives: readonly Pick<Archived, 'places'>[]): number | null {
+  const held = archives.map((one) => one.places)
+  for (const [first, last] of places)
+    for (let place = first; place <= last; place++) {
+      const around = held.find((range) => covers([range], place))
+      if (around === undefined) return place
+      place = around[1]
+    }
+  return null
+}
+
+/** The periods to archive, one after the other, up to what is old. */
+async function planned(
+  { archive_entries }: RetentionParts,
+  scope: Scope,
+  tx: Transaction,
+  { oldest, end, size, places }: Due,
+  known: readonly Archived[],
+) {
   const periods: { from: number | null; before: string }[] = []
-  let from = done?.before ?? null
+  const outside = firstOutside(places, known)
+  if (outside === null) return periods
+  const [furthest] = known
+  // Where an archive is gone, all that is left goes into new ones: their first period begins with the log.
+  let from = furthest !== undefined && outside > furthest.places[1] ? furthest.before : null
   let next = from === null ? 0 : await placeOfTime(scope, tx, from, size)
   while (next < end) {
-    next = Math.min(end, next + archive_entries)
+    // An archive is complete when the entry before it is there to show that it is older.
+    next = Math.min(end, ((await firstStored(scope, tx, next + archive_entries - 1)) ?? end) + 1)
     const before = next < end ? ((await receivedAt(scope, tx, next)) ?? oldest) : oldest
     // What was received in the same millisecond stays together.
     if (before === from) continue
     periods.push({ from: from === null ? null : Date.parse(from), before })
     from = before
   }
-  const origin = originOf(log_host, scope.org_id, checkpoint.incarnation)
-  return { days, origin, oldest, periods, last: periods.length === 0 ? done : null }
+  return periods
 }
 
-type Archived = Pick<Prune, 'archive' | 'archive_sha256' | 'before'>
-
-/** Takes out what was received before the end of the archived period, and may go. */
-async function takeOut({ db }: RetentionParts, scope: Scope, now: number, archived: Archived, legal_basis: string) {
-  const { archive, archive_sha256, before } = archived
+/** Takes out what was received before the end of the archived period, may go, and is in one of the archives. */
+async function takeOut(
+  { db }: RetentionParts,
+  scope: Scope,
+  now: number,
+  { archive, archive_sha256, before }: Archived,
+  held: readonly Places[],
+  legal_basis: string,
+) {
   await withTransaction(db, scope, async (tx) => {
     await lockLog(scope, tx)
-    // What has come or was held since may not go; nothing can go that is not in this archive or an earlier one.
+    // What has come or was held since may not go.
     const end = await placeOfTime(scope, tx, before, (await latestCheckpoint(scope, tx))?.size ?? 0)
-    const places = await prunablePlaces(scope, tx, end)
+    const places = common(await prunablePlaces(scope, tx, end), held)
     await deletePlaces(scope, tx, places)
     const { kind, id: by } = scope.actor
     const prune: Prune = {
@@ -145,51 +203,20 @@ async function takeOut({ db }: RetentionParts, scope: Scope, now: number, archiv
   })
 }
 
-/** Writes the bundle of the period to the archive and forces it to disk. Rejects with CONFLICT when it does not verify. */
-async function archive(parts: RetentionParts, scope: Scope, origin: string, from: number | null, before: string) {
-  const { bundles, archive_dir, everyVerifierOf } = parts
-  const made = await bundles.archive(scope, { from, to: Date.parse(before), since: null })
-  try {
-    const lines = everyVerifierOf(origin).map((key) => `log ${key}\n`)
-    const { value: policy } = parseTrustPolicy(lines.join(''))
-    const { valid, findings } = await verifyBundle({ path: made.path, policy, since: null })
-    if (!valid)
-      throw new PlatformError('CONFLICT', `nothing is pruned, because the log does not verify: ${findings[0]?.message}`)
-    const archive_sha256 = await sha256Of(made.path)
-    const name = `${scope.org_id}-before-${before.slice(0, 10)}-${archive_sha256.slice(0, 8)}.zip`
-    await keep(made.path, archive_dir, name)
-    return { archive: name, archive_sha256 }
-  } finally {
-    await made.discard()
+/** The places that are in a range of either list. */
+function common(places: readonly Places[], held: readonly Places[]): Places[] {
+  const ranges = [...held].sort(([a], [b]) => a - b)
+  const found: [number, number][] = []
+  for (const [first, last] of places) {
+    let next = first
+    for (const [from, to] of ranges) {
+      const [begin, end] = [Math.max(next, from), Math.min(last, to)]
+      if (begin > end) continue
+      const before = found.at(-1)
+      if (before !== undefined && before[1] === begin - 1) before[1] = end
+      else found.push([begin, end])
+      next = end + 1
+    }
   }
-}
-
-/** INVARIANT (archived first): the whole file stands in the archive, on disk, before anything of it is deleted. */
-async function keep(path: string, folder: string, name: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const draft = join(folder, `${name}.part`)
-  try {
-    await copyFile(path, draft)
-    await forced(draft)
-    await rename(draft, join(folder, name))
-  } catch (error) {
-    await rm(draft, { force: true })
-    throw error
-  }
-  if (process.platform !== 'win32') await forced(folder)
-}
-
-async function forced(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
-  return hash.digest('hex')
+  return found
 }

@@ -10,8 +10,12 @@ export async function retentionDays(scope: Scope, tx: Transaction): Promise<numb
   const [row] = await tx.query<{ retention_days: number }>('select retention_days from org_log where org_id = $1', [
     scope.org_id,
   ])
-  return row?.retention_days ?? 0
+  // The database could hold anything; the law has a floor.
+  return Math.max(fewestDays, row?.retention_days ?? fewestDays)
 }
+
+/** Days (AI Act, Articles 19 and 26(6)). */
+const fewestDays = 184
 
 export async function setRetentionDays(scope: Scope, tx: Transaction, days: number): Promise<void> {
   await tx.query('update org_log set retention_days = $2 where org_id = $1', [scope.org_id, days])
@@ -101,8 +105,19 @@ export async function readPrunes(scope: Scope, tx: Transaction): Promise<Prune[]
   )
 }
 
-/** The prune whose archive reaches furthest: everything received before its time is in it or in an earlier one. */
-export async function lastArchived(scope: Scope, tx: Transaction): Promise<Prune | null> {
-  const rows = `select ${columns} from prunes p where org_id = $1 order by p.before desc, p.id desc limit 1`
-  return (await tx.query<Prune>(rows, [scope.org_id]))[0] ?? null
+/** What has been pruned, in the order of how far archives reach, the furthest first. */
+export async function prunesByReach(scope: Scope, tx: Transaction): Promise<Prune[]> {
+  return tx.query<Prune>(`select ${columns} from prunes p where org_id = $1 order by p.before desc, p.id desc`, [
+    scope.org_id,
+  ])
+}
+
+/** The first place from there on of which more than the leaf hash is stored; null when there is none. */
+export async function firstStored(scope: Scope, tx: Transaction, from: number): Promise<number | null> {
+  const [row] = await tx.query<{ first: number | null }>(
+    `select least((select min(log_index) from log_entries where org_id = $1 and log_index >= $2),
+       (select min(log_index) from log_records where org_id = $1 and log_index >= $2))::bigint as first`,
+    [scope.org_id, from],
+  )
+  return row?.first ?? null
 }
