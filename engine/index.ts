@@ -15,6 +15,7 @@ export {
 export { canonical } from './log/canonical.js'
 export { maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './log/depth.js'
 export { afterSizeIn, type PublishedRoots } from './log/integrity.js'
+export { keyLines } from './log/key-lines.js'
 export { openedLeaf, type StoredRecord } from './log/leaf.js'
 export {
   consistencyRanges,
@@ -32,6 +33,7 @@ export {
 } from './log/merkle.js'
 export {
   type Checkpoint,
+  fingerprintOf,
   formatCheckpoint,
   formatNote,
   formatVerifier,

@@ -115,7 +115,8 @@ export async function createPlatform(
     })
     const { log_host } = checkpoints
     const signedSize = (origin: string) => signer.last(origin)?.size ?? 0
-    const bundling = { db, clock, log_host, signManifest: signer.signManifest, signedSize }
+    const keysOf = (org_id: string) => signer.keysOf(log_host, org_id)
+    const bundling = { db, clock, log_host, signManifest: signer.signManifest, signedSize, keysOf }
     const listener = createServer({ requestTimeout: longestRequest })
     const bundles = createBundles(checkpoints.own ? bundling : null)
     await removeLeftBundles(Date.now())
@@ -147,7 +148,12 @@ export async function createPlatform(
         remark: warn,
       }),
       url: () => config.public_url ?? addressOf(listener),
-      log: { host: log_host, verifierOf, refused: checkpoints.refused },
+      log: {
+        host: log_host,
+        verifierOf,
+        keysOf,
+        refused: checkpoints.refused,
+      },
     }
     listener.on('request', createApp(platform))
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url: platform.url }) : null

@@ -2,6 +2,7 @@
 import type { Writable } from 'node:stream'
 import { type RestartedLog, restartLogs } from './commands/restart-log.js'
 import { onLog } from './operator.js'
+import { trustText } from './rotate-key.js'
 
 export interface IncarnationOptions {
   readonly reason: string
@@ -14,9 +15,10 @@ export function newIncarnation(options: IncarnationOptions, env: NodeJS.ProcessE
   return onLog(env, err, async ({ config, db, signer, log_host }) => {
     const { reason, org = null, acceptChangedEntries: accept_changed = false } = options
     const parts = { db, signer, log_host, clock: Date.now, anchors: config.anchors }
-    for (const restarted of await restartLogs(parts, org, { reason, accept_changed }))
-      out.write(restartedText(restarted))
-    out.write('tell those who trust this log: its checkpoints have another name and key from now on\n')
+    const all = await restartLogs(parts, org, { reason, accept_changed })
+    for (const restarted of all) out.write(restartedText(restarted))
+    out.write('give these lines to those who trust the log: its checkpoints have another name from now on\n\n')
+    for (const { origin, org_id } of all) out.write(trustText(origin, signer.keysOf(log_host, org_id)))
   })
 }
 

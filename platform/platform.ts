@@ -1,4 +1,5 @@
 // What the parts of a running platform share. Made once by createPlatform, and complete from then on.
+import type { LogKey } from '@svc/schemas'
 import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import type { Limit } from './http/limits.js'
@@ -63,6 +64,8 @@ export interface LogIdentity {
   readonly host: string
   /** The key, as those write it down who trust it for the log of that origin. */
   readonly verifierOf: (origin: string) => string
+  /** Every key that signs or has signed the log of an organization. */
+  readonly keysOf: (org_id: string) => readonly LogKey[]
   /** Why checkpoints are refused, by organization; empty when none are. */
   readonly refused: ReadonlyMap<string, string>
 }

@@ -1,5 +1,7 @@
 // `svc-platform rotate-key` for a person.
 import type { Writable } from 'node:stream'
+import { keyLines } from '@svc/engine'
+import type { LogKey } from '@svc/schemas'
 import { announceKey } from './commands/announce-key.js'
 import { publicKeyOf, rotateKeys, signingKeysIn } from './log/signing-keys.js'
 import { onLog } from './operator.js'
@@ -19,15 +21,19 @@ export function rotateKey({ reason, days }: RotationOptions, env: NodeJS.Process
   return onLog(env, err, async ({ config, db, log_host, signer }) => {
     const now = Date.now()
     const previous = signingKeysIn(config.log_key_dir).seed
-    const { seed } = rotateKeys(config.log_key_dir, now + days * day)
+    const { seed } = rotateKeys(config.log_key_dir, now, now + days * day)
     await withUnscopedTransaction(db, (tx) => setLogKeyUnscoped(tx, publicKeyOf(seed)))
     const rotation = { now, reason, previous, until: now + days * day }
-    for (const { origin, key } of await announceKey({ db, signer, log_host }, rotation))
-      out.write(`${origin}\n  log ${key}\n`)
-    out.write(
-      `give these lines to those who trust this log: until ${iso(rotation.until)} both keys sign, then only the new one\n`,
-    )
+    for (const { origin, org_id } of await announceKey({ db, signer, log_host }, rotation))
+      out.write(trustText(`${origin} signs with a new key`, signer.keysOf(log_host, org_id)))
+    const along = days === 0 ? 'from now on only the new key signs' : `until ${iso(rotation.until)} both keys sign`
+    out.write(`# give these lines to those who trust this log: ${along}\n`)
   })
+}
+
+/** The keys of a log as a trust policy takes them, under a remark of what they are for. */
+export function trustText(remark: string, keys: readonly LogKey[]): string {
+  return [`# ${remark}`, ...keyLines(keys)].map((line) => `${line}\n`).join('')
 }
 
 function iso(time: number): string {

@@ -541,6 +541,10 @@ export interface BundleVerdict {
     at: string
     reason: string
   }[]
+  /**
+   * Whether the zip is the one that was issued, byte for byte, or was packed again around the same files; null when it cannot be read
+   */
+  container: 'issued' | 'repacked' | null
 }
 
 /**
@@ -1267,9 +1271,13 @@ export interface LogCheckpoint {
    */
   note: string
   /**
-   * The key that signs, as `name+id+key`: keep it where this installation cannot change it
+   * The key that signs, as `name+id+key`: compare its fingerprint with one that you have by another way than from this installation
    */
   key: string
+  /**
+   * Every key that signs or has signed this log, under each of its names, the latest first
+   */
+  keys: LogKey[]
 }
 
 /**
@@ -1400,6 +1408,32 @@ export interface LogEntry {
   meta: {
     [k: string]: unknown
   } | null
+}
+
+/**
+ * A key of a log, as a trust policy names it.
+ */
+export interface LogKey {
+  /**
+   * `name+id+key`
+   */
+  key: string
+  /**
+   * First 16 bytes of the SHA-256 of the Ed25519 public key: the same under every name of the log
+   */
+  fingerprint: string
+  /**
+   * When it began to sign; null where that is not known
+   */
+  from: string | null
+  /**
+   * When it ceased to sign; null for the one that signs
+   */
+  until: string | null
+  /**
+   * Whether it was replaced at once, because another person could have it
+   */
+  stolen: boolean
 }
 
 /**

@@ -92,8 +92,8 @@ export async function verdictOn(bundle: Uint8Array, world: World, witnessed: boo
     const path = join(folder, 'bundle.zip')
     writeFileSync(path, bundle)
     const { value: policy } = parseTrustPolicy(world.trust(witnessed))
-    const { findings } = await verifyBundle({ path, policy, since: world.kept })
-    return findings.map(({ code }) => code)
+    const { findings, container } = await verifyBundle({ path, policy, since: world.kept })
+    return [...findings.map(({ code }) => code), ...(container === 'repacked' ? ['container'] : [])]
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

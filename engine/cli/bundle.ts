@@ -1,6 +1,7 @@
 // `svc bundle` and `svc checkpoint`: what an auditor takes away from the workspace they work in.
 import type { LogCheckpoint } from '@svc/schemas'
 import type { Command } from 'commander'
+import { keyLines } from '../log/key-lines.js'
 import { type Act, actCommand, timeOf } from './desk.js'
 
 export function bundleCommand(): Command {
@@ -38,10 +39,12 @@ const bundle: Act = {
 
 const checkpoint: Act = {
   call: 'checkpoint',
-  does: 'the key that signs the log of your workspace, as a line for a trust policy',
+  does: 'the keys of the log of your workspace, as lines for a trust policy, with their fingerprints',
   run: async ({ get }) => {
     const found = await get<LogCheckpoint>('/api/v1/log/checkpoint')
     const seen = `# ${found.size} entries signed on ${found.published_at}`
-    return { lines: [seen, `log ${found.key}`], json: found }
+    const warning =
+      '# compare the fingerprint with one that you have by another way: by phone, on paper, from a contract'
+    return { lines: [seen, warning, ...keyLines(found.keys)], json: found }
   },
 }

@@ -58,6 +58,12 @@ export function formatVerifier({ name, kind, key_id, key }: Verifier): string {
   return `${name}+${Buffer.from(key_id).toString('hex')}+${bytes.toString('base64')}`
 }
 
+/** What a person compares by phone or on paper: the first half of the SHA-256 of the key itself, whatever its name. */
+export function fingerprintOf({ key }: Verifier): string {
+  const half = createHash('sha256').update(key).digest('hex').slice(0, 32)
+  return half.replace(/(....)(?=.)/g, '$1 ')
+}
+
 /** Reads a written key; null when it is none, its id is not that of its bytes, or anybody can sign for it. */
 export function parseVerifier(text: string): Verifier | null {
   const [, name = '', id = '', encoded = ''] = /^([^+\n]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? []

@@ -5,6 +5,8 @@ import { smallOrderProblem } from './small-order.js'
 
 export interface TrustPolicy {
   readonly logs: readonly Verifier[]
+  /** Keys that signed a log before, such as one that was stolen: no bundle is taken on the word of one alone. */
+  readonly past: readonly Verifier[]
   readonly witnesses: readonly NamedWitness[]
   /** How many witnesses must have signed a checkpoint, and which; null asks for none. */
   readonly quorum: Quorum | null
@@ -26,12 +28,12 @@ export interface TrustReading {
 }
 
 /**
- * Reads lines `log KEY`, `witness NAME KEY`, `group NAME all|any|COUNT MEMBER…` and `quorum NAME|none`; what follows `#` is
+ * Reads lines `log KEY`, `past KEY`, `witness NAME KEY`, `group NAME all|any|COUNT MEMBER…` and `quorum NAME|none`; what follows `#` is
  * a remark. Never throws.
  */
 export function parseTrustPolicy(text: string): TrustReading {
   const errors: { line: number; message: string }[] = []
-  const draft: Draft = { logs: [], witnesses: [], groups: new Map(), quorum: null }
+  const draft: Draft = { logs: [], past: [], witnesses: [], groups: new Map(), quorum: null }
   for (const [index, source] of text.split(/\r?\n/).entries()) {
     const [word = '', ...rest] = source.replace(/#.*/, '').trim().split(/\s+/)
     if (word === '') continue
@@ -41,12 +43,13 @@ export function parseTrustPolicy(text: string): TrustReading {
   }
   if (draft.logs.length === 0 && errors.length === 0)
     errors.push({ line: 1, message: 'no log is named: add a line `log KEY` with the key of its checkpoints' })
-  const { logs, witnesses, quorum } = draft
-  return { value: { logs, witnesses, quorum }, errors }
+  const { logs, past, witnesses, quorum } = draft
+  return { value: { logs, past, witnesses, quorum }, errors }
 }
 
 interface Draft {
   readonly logs: Verifier[]
+  readonly past: Verifier[]
   readonly witnesses: NamedWitness[]
   readonly groups: Map<string, Quorum>
   quorum: Quorum | null
@@ -62,6 +65,13 @@ const words: Readonly<Record<string, (rest: string[], draft: Draft) => string | 
         '`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint'
       )
     logs.push(verifier)
+    return null
+  },
+  past: ([key = '', ...rest], { past }) => {
+    const verifier = parseVerifier(key)
+    if (verifier?.kind !== 'note' || rest.length > 1)
+      return '`past` takes a key, `name+id+key`, that signed a log before'
+    past.push(verifier)
     return null
   },
   witness: ([name = '', text = '', ...rest], { witnesses, groups }) => {
@@ -100,6 +110,11 @@ function isTaken(name: string, groups: ReadonlyMap<string, Quorum>): boolean {
 export function signedByLog(note: Note, origin: string, { logs }: TrustPolicy): Verifier | null {
   const own = logs.filter((key) => key.name === origin)
   return own.find((key) => note.signatures.some((one) => verifySignature(note.text, one, key) !== null)) ?? null
+}
+
+/** The same of an earlier checkpoint, which the log is shown to have grown out of: also keys of the past may have signed it. */
+export function signedBefore(note: Note, origin: string, policy: TrustPolicy): Verifier | null {
+  return signedByLog(note, origin, { ...policy, logs: [...policy.logs, ...policy.past] })
 }
 
 export interface Witnessed {

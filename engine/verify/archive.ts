@@ -1,10 +1,11 @@
-// The zip of a bundle on disk: read in pieces, and only if every byte of it stands where it must.
+// The zip of a bundle on disk, read in pieces. Its container and its contents are judged apart.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib'
 import { contentOffsets, directoryOffset, readDirectory, type ZipEntry, zipLayout } from '../log/zip.js'
+import { areApart, contentStart, farthestEnd, listedEntries, zipEnd } from '../log/zip-read.js'
 
 /** What is wrong with a bundle so that nothing further can be said of it. */
 export class Unreadable extends Error {
@@ -19,6 +20,8 @@ export class Unreadable extends Error {
 }
 
 export interface Archive {
+  /** Whether the container is as makers of bundles write it, and not packed again by another program. */
+  readonly is_issued: boolean
   readonly entries: readonly ZipEntry[]
   /** SHA-256 of an entry's bytes as they stand in the zip, hex. */
   readonly packedHash: (name: string) => Promise<string>
@@ -33,27 +36,26 @@ export interface Archive {
 const largestDirectory = 64 * 1024
 const endSize = 22
 
-/** Opens a bundle. Throws Unreadable when it is no zip, or one that was not written by the makers of bundles. */
+/** Opens a bundle, also one that was unpacked and packed again. Throws Unreadable when it is no zip. */
 export async function openArchive(path: string): Promise<Archive> {
   const file = await open(path, 'r').catch((error: unknown) => {
     throw new Unreadable('not_a_bundle', null, error instanceof Error ? error.message : String(error))
   })
   try {
-    const entries = await checkedEntries(file)
-    const offsets = contentOffsets(entries)
+    const { entries, is_issued } = await containerOf(file)
     const find = (name: string) => {
-      const index = entries.findIndex((entry) => entry.name === name)
-      const entry = entries[index]
+      const entry = entries.find((one) => one.name === name)
       if (entry === undefined) throw new Unreadable('not_a_bundle', name, 'the file is not in the bundle')
-      return { entry, start: offsets[index] as number }
+      return entry
     }
-    const packed = ({ entry, start }: ReturnType<typeof find>) =>
-      entry.packed === 0 ? [] : createReadStream(path, { start, end: start + entry.packed - 1 })
+    const packed = ({ packed: size, start }: PlacedEntry) =>
+      size === 0 ? [] : createReadStream(path, { start, end: start + size - 1 })
     const content = (name: string) => {
-      const found = find(name)
-      return contentOf(found.entry, packed(found))
+      const entry = find(name)
+      return contentOf(entry, packed(entry))
     }
     return {
+      is_issued,
       entries,
       packedHash: (name) => hashOf(packed(find(name))),
       contentHash: (name) => hashOf(content(name)),
@@ -72,40 +74,65 @@ async function hashOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise
   return hash.digest('hex')
 }
 
-async function checkedEntries(file: FileHandle): Promise<ZipEntry[]> {
+interface PlacedEntry extends ZipEntry {
+  /** Where its packed bytes begin. */
+  readonly start: number
+}
+
+interface Container {
+  readonly entries: readonly PlacedEntry[]
+  /** Whether every byte of it, but for the contents, is as makers of bundles write it. */
+  readonly is_issued: boolean
+}
+
+async function containerOf(file: FileHandle): Promise<Container> {
   const { size } = await file.stat()
-  const isJson = (await bytesAt(file, 0, 1)).toString() === '{'
-  const what = isJson
-    ? 'the file is JSON: an error was saved instead of a bundle?'
-    : 'the file is no zip as bundles are written: its end is missing, or it was unpacked and packed again'
-  const notZip = new Unreadable('not_a_bundle', null, what)
-  if (size < endSize) throw notZip
+  if ((await bytesAt(file, 0, 1)).toString() === '{')
+    throw new Unreadable('not_a_bundle', null, 'the file is JSON: an error was saved instead of a bundle?')
+  const issued = await issuedEntries(file, size)
+  if (issued !== null) return { entries: issued, is_issued: true }
+  return { entries: await repackedEntries(file, size), is_issued: false }
+}
+
+/** The members of a container that was written by a maker of bundles; null for any other. */
+async function issuedEntries(file: FileHandle, size: number): Promise<PlacedEntry[] | null> {
+  if (size < endSize) return null
   const at = directoryOffset(await bytesAt(file, size - endSize, endSize), size)
-  if (at === null || size - at > largestDirectory) throw notZip
-  const directory = await bytesAt(file, at, size - at)
-  const entries = readDirectory(directory)
-  if (entries === null || entries.length === 0) throw notZip
+  if (at === null || size - at > largestDirectory) return null
+  const entries = readDirectory(await bytesAt(file, at, size - at))
+  if (entries === null || entries.length === 0) return null
   const layout = layoutOf(entries)
-  for (const part of [...layout.headers, layout.directory]) {
-    const found = await bytesAt(file, part.offset, part.bytes.length)
-    if (Buffer.compare(found, part.bytes) !== 0)
-      throw new Unreadable(
-        'bytes_altered',
-        `byte ${part.offset}`,
-        'the zip is not as it was written: its headers differ',
-      )
-  }
-  if (layout.size !== size)
-    throw new Unreadable('bytes_altered', null, 'the zip has more in it than its directory says')
-  return entries
+  if (layout === null || layout.size !== size) return null
+  for (const part of [...layout.headers, layout.directory])
+    if (Buffer.compare(await bytesAt(file, part.offset, part.bytes.length), part.bytes) !== 0) return null
+  const offsets = contentOffsets(entries)
+  return entries.map((entry, index) => ({ ...entry, start: offsets[index] as number }))
 }
 
 function layoutOf(entries: readonly ZipEntry[]) {
   try {
     return zipLayout(entries)
-  } catch (error) {
-    throw new Unreadable('bytes_altered', null, error instanceof Error ? error.message : String(error))
+  } catch {
+    return null
   }
+}
+
+/** The members of a zip that another program wrote. Throws Unreadable for what could be read in two ways. */
+async function repackedEntries(file: FileHandle, size: number): Promise<PlacedEntry[]> {
+  const wrong = (why: string) => new Unreadable('not_a_bundle', null, why)
+  const tail = Math.min(size, farthestEnd)
+  const end = zipEnd(await bytesAt(file, size - tail, tail), size)
+  if (end === null || end.size > largestDirectory) throw wrong('the file is no zip, or its end is missing')
+  const listed = listedEntries(await bytesAt(file, end.directory, end.size), end.count)
+  if (typeof listed === 'string') throw wrong(`the file is no zip that is read here: ${listed}`)
+  const placed: (PlacedEntry & { readonly header: number; readonly end: number })[] = []
+  for (const entry of listed) {
+    const start = contentStart(entry, await bytesAt(file, entry.header, 30 + entry.raw_name.length))
+    if (start === null) throw wrong(`the header of \`${entry.name}\` contradicts the directory of the zip`)
+    placed.push({ ...entry, start, end: start + entry.packed })
+  }
+  if (!areApart(placed, end.directory)) throw wrong('members of the zip overlap')
+  return placed
 }
 
 async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {

@@ -17,15 +17,11 @@ import { type Checkpoint, type Note, parseCheckpoint, parseNote, parseVerifier, 
 import { leafHash } from '../log/record.js'
 import { type Removal, removalIn } from '../log/removals.js'
 import { isPastOf, type Restart, restartIn, type SignedRoot } from '../log/restarts.js'
-import { signedByLog, type TrustPolicy } from '../log/trust.js'
+import { signedBefore, signedByLog, type TrustPolicy } from '../log/trust.js'
 import { type Archive, linesOf, textOf, Unreadable } from './archive.js'
 
 /** The manifest, once it is known to be signed by a key that is trusted for its log. Throws Unreadable. */
 export async function signedManifest(archive: Archive, policy: TrustPolicy): Promise<BundleManifest> {
-  // What no hash covers stands there as it is: nothing can be hidden behind what is unpacked of it.
-  for (const name of [bundleFiles.manifest, bundleFiles.signature])
-    if (archive.entries.some((entry) => entry.name === name && entry.deflated))
-      throw new Unreadable('bytes_altered', name, 'it is packed, which no maker of bundles does')
   const text = await textOf(bundleFiles.manifest, archive.content(bundleFiles.manifest))
   const manifest = parseBundleManifest(text)
   if (manifest === null) throw new Unreadable('not_a_bundle', bundleFiles.manifest, 'this is no manifest of a bundle')
@@ -49,21 +45,26 @@ export async function signedManifest(archive: Archive, policy: TrustPolicy): Pro
   return manifest
 }
 
-/** Every file as the manifest has it. Throws Unreadable for the first that is not. */
-export async function checkFiles(archive: Archive, { files }: BundleManifest): Promise<void> {
+/**
+ * Every file as the manifest has it, whatever the container is; whether that is the one that was issued. Throws Unreadable
+ * for the first file that is not.
+ */
+export async function checkFiles(archive: Archive, { files }: BundleManifest): Promise<boolean> {
+  const { entries } = archive
   const listed = [...files.map(({ name }) => name), bundleFiles.manifest, bundleFiles.signature]
-  if (listed.join() !== archive.entries.map(({ name }) => name).join())
-    throw new Unreadable('bytes_altered', null, 'the bundle holds other files than its manifest lists')
+  const missing = listed.find((name) => !entries.some((entry) => entry.name === name))
+  if (missing !== undefined) throw new Unreadable('bytes_altered', missing, 'the file is not in the bundle')
+  const other = entries.find(({ name }) => !listed.includes(name))
+  if (other !== undefined) throw new Unreadable('bytes_altered', other.name, 'the manifest lists no such file')
+  const isStored = entries.every(({ name, deflated }) => files.some((one) => one.name === name) || !deflated)
+  let is_issued = archive.is_issued && isStored && listed.join() === entries.map(({ name }) => name).join()
   for (const { name, bytes, sha256, packed, packed_sha256 } of files) {
-    const entry = archive.entries.find((one) => one.name === name)
-    const isSameSize = entry?.bytes === bytes && entry.packed === packed
-    if (
-      !isSameSize ||
-      (await archive.packedHash(name)) !== packed_sha256 ||
-      (await archive.contentHash(name)) !== sha256
-    )
+    const entry = entries.find((one) => one.name === name)
+    if (entry?.bytes !== bytes || (await archive.contentHash(name)) !== sha256)
       throw new Unreadable('bytes_altered', name, 'the file is not the one that the manifest names')
+    is_issued &&= entry.packed === packed && (await archive.packedHash(name)) === packed_sha256
   }
+  return is_issued
 }
 
 /** Reads a signed checkpoint; null when it is none. */
@@ -101,9 +102,9 @@ export async function soundCheckpoints(
       report('checkpoint_invalid', where, 'its note says something else')
       continue
     }
-    const isNamed = policy.logs.some((key) => key.name === says.origin)
+    const isNamed = [...policy.logs, ...policy.past].some((key) => key.name === says.origin)
     if (!isPastOf(origin, says.origin)) report('other_log', where, `it is of the log \`${says.origin}\``)
-    else if (isNamed && signedByLog(read.note, says.origin, policy) === null)
+    else if (isNamed && signedBefore(read.note, says.origin, policy) === null)
       report('checkpoint_unsigned', where, 'it is not signed by a key that is trusted for its log')
     else if (isInRecords(listed, records) || continues(listed, checkpoint)) {
       sound.push(listed)

@@ -152,6 +152,7 @@ function parseTrustPolicy(text) {
 	const errors = [];
 	const draft = {
 		logs: [],
+		past: [],
 		witnesses: [],
 		groups: /* @__PURE__ */ new Map(),
 		quorum: null
@@ -170,10 +171,11 @@ function parseTrustPolicy(text) {
 		line: 1,
 		message: "no log is named: add a line `log KEY` with the key of its checkpoints"
 	});
-	const { logs, witnesses, quorum } = draft;
+	const { logs, past, witnesses, quorum } = draft;
 	return {
 		value: {
 			logs,
+			past,
 			witnesses,
 			quorum
 		},
@@ -185,6 +187,12 @@ const words = {
 		const verifier = parseVerifier(key);
 		if (verifier?.kind !== "note" || rest.length > 1) return smallOrderProblem(key) ?? "`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint";
 		logs.push(verifier);
+		return null;
+	},
+	past: ([key = "", ...rest], { past }) => {
+		const verifier = parseVerifier(key);
+		if (verifier?.kind !== "note" || rest.length > 1) return "`past` takes a key, `name+id+key`, that signed a log before";
+		past.push(verifier);
 		return null;
 	},
 	witness: ([name = "", text = "", ...rest], { witnesses, groups }) => {
@@ -224,6 +232,12 @@ function isTaken(name, groups) {
 }
 function signedByLog(note, origin, { logs }) {
 	return logs.filter((key) => key.name === origin).find((key) => note.signatures.some((one) => verifySignature(note.text, one, key) !== null)) ?? null;
+}
+function signedBefore(note, origin, policy) {
+	return signedByLog(note, origin, {
+		...policy,
+		logs: [...policy.logs, ...policy.past]
+	});
 }
 function witnessesOf(note, { witnesses }) {
 	return witnesses.flatMap(({ name, key }) => {
@@ -1202,6 +1216,117 @@ function writeLongs(buffer, at, values) {
 	for (const [index, value] of values.entries()) buffer.writeUInt32LE(value, at + 4 * index);
 }
 
+// engine/dist/log/zip-read.js
+const farthestEnd = 65557;
+const mostMembers = 64;
+const mostBytes = 2 ** 34;
+const freeBytes = 2 ** 26;
+const mostRatio = 1e3;
+const behind = 8;
+function zipEnd(tail, size) {
+	const view = Buffer.from(tail);
+	const found = [];
+	for (let at = view.indexOf("PK", 0, "latin1"); at >= 0; at = view.indexOf("PK", at + 1, "latin1")) {
+		if (at + 22 > view.length || at + 22 + view.readUInt16LE(at + 20) !== view.length) continue;
+		const [disk, first, here, count] = [
+			4,
+			6,
+			8,
+			10
+		].map((field) => view.readUInt16LE(at + field));
+		const [length, directory] = [view.readUInt32LE(at + 12), view.readUInt32LE(at + 16)];
+		const end = size - view.length + at;
+		const is_end = disk === 0 && first === 0 && here === count && directory + length === end;
+		found.push(is_end ? {
+			directory,
+			size: length,
+			count: count ?? 0
+		} : null);
+	}
+	return found.length === 1 ? found[0] ?? null : null;
+}
+function listedEntries(directory, count) {
+	const view = Buffer.from(directory);
+	const all = [];
+	let at = 0;
+	while (at < view.length) {
+		if (at + 46 > view.length || view.readUInt32LE(at) !== 33639248) return "its directory is damaged";
+		const [name_size = 0, extra = 0, remark = 0, disk] = [
+			28,
+			30,
+			32,
+			34
+		].map((field) => view.readUInt16LE(at + field));
+		const end = at + 46 + name_size + extra + remark;
+		const [flags = 0, method] = [8, 10].map((field) => view.readUInt16LE(at + field));
+		if (end > view.length || disk !== 0) return "its directory is damaged";
+		if ((flags & -2063) !== 0 || method !== 0 && method !== 8) return "a member is packed in a way that is not read";
+		const [crc32 = 0, packed = 0, bytes = 0] = [
+			16,
+			20,
+			24
+		].map((field) => view.readUInt32LE(at + field));
+		const raw_name = view.subarray(at + 46, at + 46 + name_size);
+		const header = view.readUInt32LE(at + 42);
+		all.push({
+			name: raw_name.toString("latin1"),
+			deflated: method === 8,
+			crc32,
+			packed,
+			bytes,
+			header,
+			raw_name
+		});
+		at = end;
+	}
+	if (all.length !== count || count === 0 || count > mostMembers) return "it has more or fewer members than it says";
+	return checked(all);
+}
+function checked(all) {
+	for (const { name } of all) if (!/^[ -~]+$/.test(name) || /^\/|\\|:|(^|\/)\.\.(\/|$)/.test(name)) return `the name \`${name.slice(0, 80)}\` leaves the folder, or is not plain`;
+	const plain = all.map((entry) => ({
+		...entry,
+		name: entry.name.replace(/^(\.\/)+/, "")
+	}));
+	const members = plain.filter(({ name }) => name !== "" && !name.endsWith("/"));
+	const [top = ""] = members.map(({ name }) => /^[^/]+\//.exec(name)?.[0] ?? "");
+	const files = top !== "" && plain.every(({ name }) => name === "" || name.startsWith(top)) ? members.map((entry) => ({
+		...entry,
+		name: entry.name.slice(top.length)
+	})) : members;
+	if (new Set(files.map(({ name }) => name)).size < files.length) return "a name occurs twice in it";
+	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+	const isBomb = files.some(({ bytes, packed }) => bytes > freeBytes && bytes > packed * mostRatio);
+	if (total > mostBytes || isBomb) return "its members are larger than any that is written";
+	return files;
+}
+function contentStart(entry, local) {
+	const view = Buffer.from(local);
+	const { raw_name, header, deflated, crc32, packed, bytes } = entry;
+	if (view.length < 30 + raw_name.length || view.readUInt32LE(0) !== 67324752) return null;
+	const [flags = 0, method, name_size, extra = 0] = [
+		6,
+		8,
+		26,
+		28
+	].map((field) => view.readUInt16LE(field));
+	const name = view.subarray(30, 30 + raw_name.length);
+	const said = [
+		14,
+		18,
+		22
+	].map((field) => view.readUInt32LE(field));
+	return name_size === raw_name.length && Buffer.compare(name, raw_name) === 0 && (flags & -2063) === 0 && method === (deflated ? 8 : 0) && ((flags & behind) !== 0 || said.join() === [
+		crc32,
+		packed,
+		bytes
+	].join()) ? header + 30 + raw_name.length + extra : null;
+}
+function areApart(places, directory) {
+	const sorted = [...places].sort((a, b) => a.header - b.header);
+	return sorted.every(({ end }, at) => end <= (sorted[at + 1]?.header ?? directory));
+}
+
 // engine/dist/verify/archive.js
 var Unreadable = class extends Error {
 	code;
@@ -1219,26 +1344,22 @@ async function openArchive(path) {
 		throw new Unreadable("not_a_bundle", null, error instanceof Error ? error.message : String(error));
 	});
 	try {
-		const entries = await checkedEntries(file);
-		const offsets = contentOffsets(entries);
+		const { entries, is_issued } = await containerOf(file);
 		const find = (name) => {
-			const index = entries.findIndex((entry) => entry.name === name);
-			const entry = entries[index];
+			const entry = entries.find((one) => one.name === name);
 			if (entry === void 0) throw new Unreadable("not_a_bundle", name, "the file is not in the bundle");
-			return {
-				entry,
-				start: offsets[index]
-			};
+			return entry;
 		};
-		const packed = ({ entry, start }) => entry.packed === 0 ? [] : createReadStream(path, {
+		const packed = ({ packed: size, start }) => size === 0 ? [] : createReadStream(path, {
 			start,
-			end: start + entry.packed - 1
+			end: start + size - 1
 		});
 		const content = (name) => {
-			const found = find(name);
-			return contentOf(found.entry, packed(found));
+			const entry = find(name);
+			return contentOf(entry, packed(entry));
 		};
 		return {
+			is_issued,
 			entries,
 			packedHash: (name) => hashOf(packed(find(name))),
 			contentHash: (name) => hashOf(content(name)),
@@ -1255,30 +1376,60 @@ async function hashOf(chunks) {
 	for await (const chunk of chunks) hash.update(chunk);
 	return hash.digest("hex");
 }
-async function checkedEntries(file) {
+async function containerOf(file) {
 	const { size } = await file.stat();
-	const what = (await bytesAt(file, 0, 1)).toString() === "{" ? "the file is JSON: an error was saved instead of a bundle?" : "the file is no zip as bundles are written: its end is missing, or it was unpacked and packed again";
-	const notZip = new Unreadable("not_a_bundle", null, what);
-	if (size < endSize) throw notZip;
+	if ((await bytesAt(file, 0, 1)).toString() === "{") throw new Unreadable("not_a_bundle", null, "the file is JSON: an error was saved instead of a bundle?");
+	const issued = await issuedEntries(file, size);
+	if (issued !== null) return {
+		entries: issued,
+		is_issued: true
+	};
+	return {
+		entries: await repackedEntries(file, size),
+		is_issued: false
+	};
+}
+async function issuedEntries(file, size) {
+	if (size < endSize) return null;
 	const at = directoryOffset(await bytesAt(file, size - endSize, endSize), size);
-	if (at === null || size - at > largestDirectory) throw notZip;
-	const directory = await bytesAt(file, at, size - at);
-	const entries = readDirectory(directory);
-	if (entries === null || entries.length === 0) throw notZip;
+	if (at === null || size - at > largestDirectory) return null;
+	const entries = readDirectory(await bytesAt(file, at, size - at));
+	if (entries === null || entries.length === 0) return null;
 	const layout = layoutOf(entries);
-	for (const part of [...layout.headers, layout.directory]) {
-		const found = await bytesAt(file, part.offset, part.bytes.length);
-		if (Buffer.compare(found, part.bytes) !== 0) throw new Unreadable("bytes_altered", `byte ${part.offset}`, "the zip is not as it was written: its headers differ");
-	}
-	if (layout.size !== size) throw new Unreadable("bytes_altered", null, "the zip has more in it than its directory says");
-	return entries;
+	if (layout === null || layout.size !== size) return null;
+	for (const part of [...layout.headers, layout.directory]) if (Buffer.compare(await bytesAt(file, part.offset, part.bytes.length), part.bytes) !== 0) return null;
+	const offsets = contentOffsets(entries);
+	return entries.map((entry, index) => ({
+		...entry,
+		start: offsets[index]
+	}));
 }
 function layoutOf(entries) {
 	try {
 		return zipLayout(entries);
-	} catch (error) {
-		throw new Unreadable("bytes_altered", null, error instanceof Error ? error.message : String(error));
+	} catch {
+		return null;
 	}
+}
+async function repackedEntries(file, size) {
+	const wrong = (why) => new Unreadable("not_a_bundle", null, why);
+	const tail = Math.min(size, farthestEnd);
+	const end = zipEnd(await bytesAt(file, size - tail, tail), size);
+	if (end === null || end.size > largestDirectory) throw wrong("the file is no zip, or its end is missing");
+	const listed = listedEntries(await bytesAt(file, end.directory, end.size), end.count);
+	if (typeof listed === "string") throw wrong(`the file is no zip that is read here: ${listed}`);
+	const placed = [];
+	for (const entry of listed) {
+		const start = contentStart(entry, await bytesAt(file, entry.header, 30 + entry.raw_name.length));
+		if (start === null) throw wrong(`the header of \`${entry.name}\` contradicts the directory of the zip`);
+		placed.push({
+			...entry,
+			start,
+			end: start + entry.packed
+		});
+	}
+	if (!areApart(placed, end.directory)) throw wrong("members of the zip overlap");
+	return placed;
 }
 async function bytesAt(file, position, length) {
 	const buffer = Buffer.alloc(length);
@@ -1356,7 +1507,6 @@ async function bytesOf(name, content, largest = 67108864) {
 
 // engine/dist/verify/bundle-parts.js
 async function signedManifest(archive, policy) {
-	for (const name of [bundleFiles.manifest, bundleFiles.signature]) if (archive.entries.some((entry) => entry.name === name && entry.deflated)) throw new Unreadable("bytes_altered", name, "it is packed, which no maker of bundles does");
 	const text = await textOf(bundleFiles.manifest, archive.content(bundleFiles.manifest));
 	const manifest = parseBundleManifest(text);
 	if (manifest === null) throw new Unreadable("not_a_bundle", bundleFiles.manifest, "this is no manifest of a bundle");
@@ -1372,15 +1522,24 @@ async function signedManifest(archive, policy) {
 	return manifest;
 }
 async function checkFiles(archive, { files }) {
-	if ([
+	const { entries } = archive;
+	const listed = [
 		...files.map(({ name }) => name),
 		bundleFiles.manifest,
 		bundleFiles.signature
-	].join() !== archive.entries.map(({ name }) => name).join()) throw new Unreadable("bytes_altered", null, "the bundle holds other files than its manifest lists");
+	];
+	const missing = listed.find((name) => !entries.some((entry) => entry.name === name));
+	if (missing !== void 0) throw new Unreadable("bytes_altered", missing, "the file is not in the bundle");
+	const other = entries.find(({ name }) => !listed.includes(name));
+	if (other !== void 0) throw new Unreadable("bytes_altered", other.name, "the manifest lists no such file");
+	const isStored = entries.every(({ name, deflated }) => files.some((one) => one.name === name) || !deflated);
+	let is_issued = archive.is_issued && isStored && listed.join() === entries.map(({ name }) => name).join();
 	for (const { name, bytes, sha256, packed, packed_sha256 } of files) {
-		const entry = archive.entries.find((one) => one.name === name);
-		if (!(entry?.bytes === bytes && entry.packed === packed) || await archive.packedHash(name) !== packed_sha256 || await archive.contentHash(name) !== sha256) throw new Unreadable("bytes_altered", name, "the file is not the one that the manifest names");
+		const entry = entries.find((one) => one.name === name);
+		if (entry?.bytes !== bytes || await archive.contentHash(name) !== sha256) throw new Unreadable("bytes_altered", name, "the file is not the one that the manifest names");
+		is_issued &&= entry.packed === packed && await archive.packedHash(name) === packed_sha256;
 	}
+	return is_issued;
 }
 function readCheckpoint(text) {
 	const note = parseNote(text);
@@ -1404,9 +1563,9 @@ async function soundCheckpoints(archive, { origin, records, checkpoint }, policy
 			report("checkpoint_invalid", where, "its note says something else");
 			continue;
 		}
-		const isNamed = policy.logs.some((key) => key.name === says.origin);
+		const isNamed = [...policy.logs, ...policy.past].some((key) => key.name === says.origin);
 		if (!isPastOf(origin, says.origin)) report("other_log", where, `it is of the log \`${says.origin}\``);
-		else if (isNamed && signedByLog(read.note, says.origin, policy) === null) report("checkpoint_unsigned", where, "it is not signed by a key that is trusted for its log");
+		else if (isNamed && signedBefore(read.note, says.origin, policy) === null) report("checkpoint_unsigned", where, "it is not signed by a key that is trusted for its log");
 		else if (isInRecords(listed, records) || continues(listed, checkpoint)) {
 			sound.push(listed);
 			if (isNamed) signed.push({
@@ -1502,6 +1661,7 @@ function facts(verdict, checkpoint) {
 		`  period      ${period.from ?? "its beginning"} to ${period.to ?? "its last signed entry"}`,
 		`  ${mark} signed    ${count(checkpoint.size, "entry", "entries")}, root ${checkpoint.root.slice(0, 16)}…, by ${/^[^+]*\+[0-9a-f]{8}/.exec(checkpoint.key)?.[0]}`,
 		`  ${mark} witnesses ${witnessText(checkpoint)}`,
+		...verdict.container === "repacked" ? ["  ! container it was unpacked and packed again: the files are those that were signed, the zip around them is not"] : [],
 		...since === null ? [] : [`  ${mark} since     it grew out of the ${count(since, "entry", "entries")} that you kept`],
 		`  ${mark} entries   ${entryText(verdict)}`,
 		`  ${mark} complete  ${completeText(verdict)}`,
@@ -1846,11 +2006,13 @@ function asUnreadable(error) {
 }
 const nothing = {
 	log: null,
+	container: null,
 	since: null,
 	period: {
 		from: null,
 		to: null
 	},
+	places: null,
 	entries: {},
 	checkpoint: null,
 	removals: [],
@@ -1877,7 +2039,7 @@ async function judged(path, policy, since, report) {
 	const archive = await openArchive(path);
 	try {
 		const manifest = await signedManifest(archive, policy);
-		await checkFiles(archive, manifest);
+		const container = await checkFiles(archive, manifest) ? "issued" : "repacked";
 		const checkpoint = await trustedCheckpoint(archive, manifest, policy, report);
 		const sound = await soundCheckpoints(archive, manifest, policy, report);
 		const { checkpoints, unsigned_logs } = sound;
@@ -1887,7 +2049,7 @@ async function judged(path, policy, since, report) {
 		const roots = rootsOf([...found.map(({ old_size }) => old_size), ...kept === null ? [] : [kept.size]]);
 		const known = [...checkpoints, manifest.checkpoint];
 		const rootAt = (size) => roots.get(size) ?? known.find((one) => one.size === size)?.root ?? null;
-		const { origin: log, period } = manifest;
+		const { origin: log, period, entries: places } = manifest;
 		const signed = [...sound.signed, ...kept === null ? [] : [kept]];
 		const restarts = judgedRestarts(found, {
 			origin: log,
@@ -1899,8 +2061,10 @@ async function judged(path, policy, since, report) {
 		if (Array.isArray(grew)) report(grew[0], "since", grew[1]);
 		return {
 			log,
+			container,
 			since: typeof grew === "number" ? grew : null,
 			period,
+			places,
 			checkpoint,
 			...said,
 			unsigned_logs,
@@ -1935,7 +2099,7 @@ async function trustedCheckpoint(archive, manifest, policy, report) {
 }
 function keptCheckpoint(text, policy) {
 	const kept = readCheckpoint(text);
-	if (kept === null || signedByLog(kept.note, kept.checkpoint.origin, policy) === null) return null;
+	if (kept === null || signedBefore(kept.note, kept.checkpoint.origin, policy) === null) return null;
 	const { origin, size, root } = kept.checkpoint;
 	return {
 		origin,

@@ -23,6 +23,11 @@ function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['ch
     `  period      ${period.from ?? 'its beginning'} to ${period.to ?? 'its last signed entry'}`,
     `  ${mark} signed    ${count(checkpoint.size, 'entry', 'entries')}, root ${checkpoint.root.slice(0, 16)}…, by ${/^[^+]*\+[0-9a-f]{8}/.exec(checkpoint.key)?.[0]}`,
     `  ${mark} witnesses ${witnessText(checkpoint)}`,
+    ...(verdict.container === 'repacked'
+      ? [
+          '  ! container it was unpacked and packed again: the files are those that were signed, the zip around them is not',
+        ]
+      : []),
     ...(since === null
       ? []
       : [`  ${mark} since     it grew out of the ${count(since, 'entry', 'entries')} that you kept`]),

@@ -7,7 +7,7 @@ import { bundleWalk, type Finding, type Report } from '../log/bundle-walk.js'
 import { type Hash, subtreesOf } from '../log/merkle.js'
 import { formatVerifier } from '../log/note.js'
 import { isPastOf, judgedRestarts, type RestartView, rootsAt, type SignedRoot } from '../log/restarts.js'
-import { signedByLog, type TrustPolicy, witnessesOf } from '../log/trust.js'
+import { signedBefore, signedByLog, type TrustPolicy, witnessesOf } from '../log/trust.js'
 import { type Archive, bytesOf, linesOf, openArchive, textOf, Unreadable } from './archive.js'
 import {
   checkFiles,
@@ -55,6 +55,7 @@ type Said = Omit<BundleVerdict, 'valid' | 'findings' | 'more_findings'>
 const nothing: Said = {
   ...{
     log: null,
+    container: null,
     since: null,
     period: { from: null, to: null },
     places: null,
@@ -74,7 +75,7 @@ async function judged(path: string, policy: TrustPolicy, since: string | null, r
   const archive = await openArchive(path)
   try {
     const manifest = await signedManifest(archive, policy)
-    await checkFiles(archive, manifest)
+    const container = (await checkFiles(archive, manifest)) ? 'issued' : 'repacked'
     const checkpoint = await trustedCheckpoint(archive, manifest, policy, report)
     const sound = await soundCheckpoints(archive, manifest, policy, report)
     const { checkpoints, unsigned_logs } = sound
@@ -95,7 +96,7 @@ async function judged(path: string, policy: TrustPolicy, since: string | null, r
     const grew = kept === null ? null : checkSince(kept, manifest, restarts, rootAt)
     if (Array.isArray(grew)) report(grew[0], 'since', grew[1])
     const shown = typeof grew === 'number' ? grew : null
-    return { log, since: shown, period, places, checkpoint, ...said, unsigned_logs, restarts }
+    return { log, container, since: shown, period, places, checkpoint, ...said, unsigned_logs, restarts }
   } finally {
     await archive.close()
   }
@@ -128,7 +129,7 @@ async function trustedCheckpoint(archive: Archive, manifest: BundleManifest, pol
 /** What a checkpoint says that somebody kept; null unless a key that is trusted for its log has signed it. */
 function keptCheckpoint(text: string, policy: TrustPolicy): SignedRoot | null {
   const kept = readCheckpoint(text)
-  if (kept === null || signedByLog(kept.note, kept.checkpoint.origin, policy) === null) return null
+  if (kept === null || signedBefore(kept.note, kept.checkpoint.origin, policy) === null) return null
   const { origin, size, root } = kept.checkpoint
   return { origin, size, root: Buffer.from(root).toString('hex') }
 }

@@ -20,6 +20,7 @@ export interface Rotation {
 }
 
 export interface AnnouncedKey {
+  readonly org_id: string
   readonly origin: string
   /** As a trust policy names it. */
   readonly key: string
@@ -46,7 +47,7 @@ export async function announceKey(
       await recordEvents(scope, tx, now, [
         { kind: 'log.key_rotated', subject_kind: 'log', subject_id: org_id, data: said },
       ])
-      announced.push({ origin, key })
+      announced.push({ org_id, origin, key })
     })
   }
   return announced

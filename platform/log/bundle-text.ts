@@ -1,17 +1,25 @@
 // What a bundle tells whoever opens it without having heard of it.
-import { bundleFiles as files } from '@svc/engine'
+import { bundleFiles as files, keyLines } from '@svc/engine'
+import type { LogKey } from '@svc/schemas'
 
-/** VERIFY.md of a bundle of the log of that origin. */
-export function howToVerify(origin: string): string {
+/** VERIFY.md of a bundle of the log of that origin, whose keys are these. */
+export function howToVerify(origin: string, keys: readonly LogKey[]): string {
   return `# How to check this bundle
 
 It holds what the log \`${origin}\` received in one period, and everything it takes to check, offline and by nobody's word,
 that no entry was altered, none is missing and none was added later.
 
-1. Write down whose signatures you take, in a file \`trust.policy\`. You have the keys from the installation's owner or from a
-   witness, by another way than this bundle:
+1. Write down whose signatures you take, in a file \`trust.policy\`. These are the keys that sign or have signed this log, as the
+   platform itself states them:
 
-       log ${origin}+ID+KEY
+${keyLines(keys)
+  .map((line) => `       ${line}`)
+  .join('\n')}
+
+   A forged bundle would state forged keys. Compare each fingerprint with one that you have by another way than from this platform:
+   by phone from the person who runs it, from a page or a contract of theirs. \`svc checkpoint\` prints it for them. A witness is
+   named by two more lines, with the key that the witness itself prints:
+
        witness ours NAME+ID+KEY
        quorum ours
 

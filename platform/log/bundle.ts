@@ -22,7 +22,7 @@ import {
   type ZipEntry,
   zipLayout,
 } from '@svc/engine'
-import type { BundleManifest } from '@svc/schemas'
+import type { BundleManifest, LogKey } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import {
   checkpointsOf,
@@ -47,6 +47,8 @@ export interface BundleParts {
   readonly log_host: string
   /** Signs the statement of a manifest with the keys of the log, which are named beside it. */
   readonly signManifest: (origin: string, sha256: string) => { readonly note: string; readonly keys: readonly string[] }
+  /** Every key that signs or has signed the log of an organization. */
+  readonly keysOf: (org_id: string) => readonly LogKey[]
   /** Entries that were signed for last, as the signer remembers. */
   readonly signedSize: (origin: string) => number
 }
@@ -82,7 +84,7 @@ export async function makeBundle(
     files.set(name, known)
     return known
   }
-  await file(bundleFiles.how).write(howToVerify(plan.origin))
+  await file(bundleFiles.how).write(howToVerify(plan.origin, parts.keysOf(scope.org_id)))
   await file(bundleFiles.note).write(plan.checkpoint.note)
   const named = await writeLeaves(parts, scope, plan, file)
   await withSnapshot(parts.db, scope, async (tx) => {

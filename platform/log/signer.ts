@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import {
   type Checkpoint,
+  fingerprintOf,
   formatCheckpoint,
   formatNote,
   formatVerifier,
@@ -14,9 +15,10 @@ import {
   signText,
   verifyConsistency,
 } from '@svc/engine'
+import type { LogKey } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { type SignedState, stateAfter, stateIn } from './signed-state.js'
-import { publicKeyOf, signingKeysIn } from './signing-keys.js'
+import { type KeyPeriod, keyPeriods, publicKeyOf, signingKeysIn } from './signing-keys.js'
 
 export interface LogSigner {
   /** Hex, of the key that signs. */
@@ -27,6 +29,8 @@ export interface LogSigner {
   readonly verifierOf: (origin: string) => string
   /** Every key that is or was the log's, as they are written down: what was signed before stays signed. */
   readonly everyVerifierOf: (origin: string) => readonly string[]
+  /** The same with when each signs, and under every name that the log of an organization has had. */
+  readonly keysOf: (log_host: string, org_id: string) => readonly LogKey[]
   readonly last: (origin: string) => SignedState | null
   /** Which incarnation of an organization's log may be signed for: the first, until an operator has begun another. */
   readonly incarnationOf: (org_id: string) => number
@@ -70,6 +74,11 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
     knows: (public_key) => everySeed().some((own) => publicKeyOf(own) === public_key),
     verifierOf: (origin) => formatVerifier(signerOf(origin, 'note', signingKeysIn(folder).seed).verifier),
     everyVerifierOf: (origin) => everySeed().map((own) => formatVerifier(signerOf(origin, 'note', own).verifier)),
+    keysOf: (log_host, org_id) => {
+      const epochs = Array.from({ length: incarnationIn(incarnationPath(org_id)) }, (_, at) => at + 1).reverse()
+      const periods = keyPeriods(signingKeysIn(folder))
+      return epochs.flatMap((epoch) => periods.map((one) => logKey(`${log_host}/org/${org_id}/${epoch}`, one)))
+    },
     last,
     incarnationOf: (org_id) => incarnationIn(incarnationPath(org_id)),
     begin: (org_id, incarnation, read) => {
@@ -101,6 +110,15 @@ function refuseFork(before: SignedState, { size, root }: Checkpoint, proof: read
 
 export function notAsSigned(size: number): ForkRefused {
   return new ForkRefused(`the first ${size} entries are not those that were signed for`)
+}
+
+function logKey(origin: string, { seed, from, until, stolen }: KeyPeriod): LogKey {
+  const { verifier } = signerOf(origin, 'note', seed)
+  const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+  return {
+    ...{ key: formatVerifier(verifier), fingerprint: fingerprintOf(verifier) },
+    ...{ from: time(from), until: time(until), stolen },
+  }
 }
 
 function incarnationIn(path: string): number {

@@ -8,8 +8,12 @@ import { PlatformError } from '../errors.js'
 export interface RetiringKey {
   /** Hex, of the 32 bytes of an Ed25519 seed. */
   readonly seed: string
-  /** ms since 1970. */
+  /** When it ceases to sign along, ms since 1970. */
   readonly until: number
+  /** When another took over from it, ms since 1970; not known of one that an earlier release rotated. */
+  readonly replaced?: number
+  /** Whether another person could have it. */
+  readonly stolen?: boolean
 }
 
 export interface SigningKeys {
@@ -26,13 +30,31 @@ export function signingKeysIn(folder: string): SigningKeys {
   return { seed, retiring: [...retiring.values()] }
 }
 
-/** Takes a new key; the one before signs along until then (ms since 1970). */
-export function rotateKeys(folder: string, until: number): SigningKeys {
+/** Takes a new key at `now`; the one before signs along until then (ms since 1970), and not at all when it was stolen. */
+export function rotateKeys(folder: string, now: number, until: number): SigningKeys {
   const { seed, retiring } = signingKeysIn(folder)
   // The old key first: a key that is lost signs never again. One that is both, after a crash between the two, signs once.
-  replaceFile(retiringPath(folder), JSON.stringify([{ seed: seed.toString('hex'), until }, ...retiring]))
+  const before: RetiringKey = { seed: seed.toString('hex'), until, replaced: now, stolen: until <= now }
+  replaceFile(retiringPath(folder), JSON.stringify([before, ...retiring]))
   replaceFile(keyPath(folder), `${randomBytes(32).toString('hex')}\n`)
   return signingKeysIn(folder)
+}
+
+/** A key and when it signs, ms since 1970; null where that is open or not known. */
+export interface KeyPeriod {
+  readonly seed: Uint8Array
+  readonly from: number | null
+  readonly until: number | null
+  readonly stolen: boolean
+}
+
+/** Every key that signs or has signed, the latest first. */
+export function keyPeriods({ seed, retiring }: SigningKeys): KeyPeriod[] {
+  const began = (at: number) => retiring[at]?.replaced ?? null
+  const old = retiring.map(({ seed: own, until, stolen = false }, at): KeyPeriod => {
+    return { seed: Buffer.from(own, 'hex'), from: began(at + 1), until, stolen }
+  })
+  return [{ seed, from: began(0), until: null, stolen: false }, ...old]
 }
 
 /** Hex. */

@@ -62,7 +62,8 @@ async function read(call: Call, make: (tx: Transaction, latest: StoredCheckpoint
 function checkpointView({ platform, scope }: Call, latest: StoredCheckpoint): LogCheckpoint {
   const { size, root, note, published_at, incarnation } = latest
   const origin = originOf(platform.log.host, scope.org_id, incarnation)
-  return { origin, size, root, published_at, note, key: platform.log.verifierOf(origin) }
+  const keys = [...platform.log.keysOf(scope.org_id)]
+  return { origin, size, root, published_at, note, key: platform.log.verifierOf(origin), keys }
 }
 
 async function inclusion(call: Call, tx: Transaction, latest: StoredCheckpoint): Promise<InclusionProof> {

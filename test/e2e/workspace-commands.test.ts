@@ -111,7 +111,9 @@ describe('svc workspace', () => {
       if (!text.includes('log ')) throw new Error(text)
       return text
     }, 20_000)
-    expect(printed).toMatch(/^# \d+ entries signed on 2.*\nlog \S+\+[0-9a-f]{8}\+\S+\n$/)
+    expect(printed).toMatch(
+      /^# \d+ entries signed on 2.*\n# compare the fingerprint.*\n# fingerprint .*; signs from the beginning\nlog \S+\+[0-9a-f]{8}\+\S+\n$/,
+    )
     writeFileSync(trust, printed)
     expect(await cleo?.('bundle', '--from', '2020-01-01', '--out', bundle)).toBe(
       `${bundle}: the log of Acme; check it with svc verify ${bundle} --trust trust.policy\n`,

@@ -124,7 +124,7 @@ describe('a file that is no bundle', () => {
     ['nothing', Buffer.alloc(0), 'not_a_bundle'],
     ['text', Buffer.from('hello\n'), 'not_a_bundle'],
     ['the end of a zip alone', Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex'), 'not_a_bundle'],
-    ['sizes beyond what a zip holds', tooLarge(), 'bytes_altered'],
+    ['sizes beyond what a zip holds', tooLarge(), 'not_a_bundle'],
     [
       'a directory that points nowhere',
       Buffer.from(`504b0506${'00'.repeat(8)}ffffffffffffffff0000`, 'hex'),
@@ -141,10 +141,10 @@ describe('a file that is no bundle', () => {
     for (const [text, message] of [
       ['', 'no log is named'],
       ['log nonsense\n', 'name+id+key'],
-      ['trust me\n', 'none of log, witness, group, quorum'],
+      ['trust me\n', 'none of log, past, witness, group, quorum'],
       ['quorum ours\n', 'no witness or group'],
       [`witness a ${witness}\nwitness b ${witness}\ngroup g 2 a a b\n`, 'a member twice'],
-      ['constructor a\n', 'none of log, witness, group, quorum'],
+      ['constructor a\n', 'none of log, past, witness, group, quorum'],
       ['\u001b[31mred\n'.repeat(100), ':5: `�[31mred` is none of log'],
       ['x\n'.repeat(100), 'and 95 more'],
       ['PK\u0003\u0004', 'is a zip and no trust policy: are the two swapped?'],

@@ -1,7 +1,7 @@
 // A new signing key: both sign for a while, the log names the new one, and old trust policies go on for that long.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseNote } from '@svc/engine'
+import { keyLines, parseNote } from '@svc/engine'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
@@ -37,7 +37,16 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     const { code, stdout, stderr } = await rotate()
     expect([code, stderr]).toEqual([0, ''])
     const now = await signed()
-    expect(stdout).toContain(`${now.origin}\n  log ${now.key}\n`)
+    for (const key of [old.key, now.key]) expect(stdout).toContain(`\nlog ${key}\n`)
+    // What is printed, and what is served, is a policy as it stands: it takes what either key has signed.
+    expect((await bothOn(await bundle(), stdout, desk, old.note)).valid).toBe(true)
+    expect(now.keys.map(({ key, stolen }) => [key, stolen])).toEqual([
+      [now.key, false],
+      [old.key, false],
+    ])
+    expect([now.keys[0]?.until, now.keys[1]?.from]).toEqual([null, null])
+    expect(now.keys[0]?.from).toMatch(/Z$/)
+    expect((await bothOn(await bundle(), keyLines(now.keys).join('\n'), desk, old.note)).valid).toBe(true)
     expect(now.key).not.toBe(old.key)
     expect(parseNote(now.note)?.signatures).toHaveLength(2)
     for (const key of [old.key, now.key]) {
@@ -60,6 +69,12 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     expect(await trusted(now.key)).toBe(true)
     expect(await trusted(old.key)).toBe(true)
     expect(await trusted(before.key)).toBe(false)
+    const lines = keyLines(now.keys)
+    expect(lines).toContain(`past ${before.key}`)
+    expect(lines.find((line) => line.includes('STOLEN'))).toContain(now.keys[1]?.fingerprint)
+    // A key of the past is taken for earlier checkpoints, and never for a bundle.
+    expect((await bothOn(await bundle(), lines.join('\n'), desk, before.note)).valid).toBe(true)
+    expect(await trusted(`${before.key}\npast ${now.key}`)).toBe(false)
   })
 
   it('ends the old one when its time has come', async () => {

@@ -72,6 +72,7 @@ export interface SecondVerdict {
   readonly codes: readonly string[]
   readonly entries: Readonly<Record<string, number>>
   readonly payloads: BundleVerdict['payloads']
+  readonly container: BundleVerdict['container']
   readonly restarts: readonly (readonly [log_index: number, gone: number, left: string])[]
 }
 
@@ -102,6 +103,7 @@ export async function bothOn(
   if (verdict.log !== null) {
     expect(other.entries).toEqual(verdict.entries)
     expect(other.payloads).toEqual(verdict.payloads)
+    expect(other.container).toBe(verdict.container)
     expect(other.restarts).toEqual(verdict.restarts.map(({ log_index, gone, left }) => [log_index, gone, left]))
   }
   return verdict

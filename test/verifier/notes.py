@@ -87,13 +87,13 @@ def signed(note, key):
 
 class Trust:
     def __init__(self, text):
-        self.logs, self.witnesses, self.groups, self.quorum = [], {}, {}, None
+        self.logs, self.past, self.witnesses, self.groups, self.quorum = [], [], {}, {}, None
         for line in text.splitlines():
             words = line.split("#")[0].split()
             if not words:
                 continue
-            if words[0] == "log":
-                self.logs.append(parse_key(words[1]))
+            if words[0] in ("log", "past"):
+                (self.logs if words[0] == "log" else self.past).append(parse_key(words[1]))
             elif words[0] == "witness":
                 self.witnesses[words[1]] = parse_key(words[2])
             elif words[0] == "group":
@@ -104,11 +104,18 @@ class Trust:
                 self.quorum = None if words[1] == "none" else words[1]
             else:
                 raise SystemExit("the trust policy has a line that is none: %s" % line)
-        if not self.logs or None in self.logs or None in self.witnesses.values():
+        if not self.logs or None in self.logs + self.past or None in self.witnesses.values():
             raise SystemExit("the trust policy lacks a key, or has one that is malformed or of small order")
 
     def log_signed(self, note, origin):
         return any(key.name == origin and signed(note, key) is not None for key in self.logs)
+
+    def signed_before(self, note, origin):
+        """Whether a key of the log signed an earlier checkpoint, be it one of the past."""
+        return any(key.name == origin and signed(note, key) is not None for key in self.logs + self.past)
+
+    def names(self, origin):
+        return any(key.name == origin for key in self.logs + self.past)
 
     def met(self, note):
         seen = {name for name, key in self.witnesses.items() if signed(note, key) is not None}

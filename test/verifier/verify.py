@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second verifier of proof bundles, written apart from the first: python3 verify.py BUNDLE TRUST [SINCE].
 
-Prints {"valid", "codes", "entries", "payloads", "restarts"} and exits with 0 or 1.
+Prints {"valid", "codes", "entries", "payloads", "restarts", "container"} and exits with 0 or 1.
 """
 import hashlib
 import json
@@ -20,6 +20,7 @@ from zipped import MOST, Zip
 class Bundle:
     def __init__(self, path, trust, since):
         self.codes, self.entries, self.restarts, self.judged = [], {}, {}, []
+        self.container = None
         self.payloads = {"present": 0, "erased": 0, "pruned": 0}
         try:
             self.zip = Zip(path)
@@ -33,10 +34,6 @@ class Bundle:
             self.codes.append("not_a_bundle")
 
     def read_manifest(self, trust):
-        # No hash covers these: nothing may hide in them.
-        signing = [self.zip.files[name] for name in ("manifest.json", "manifest.note") if name in self.zip.files]
-        if any(deflated for deflated, _, _, _ in signing):
-            raise Broken("bytes_altered")
         text = self.zip.whole("manifest.json", MOST["text"]).decode()
         self.manifest = manifest = parse(text)
         if not is_manifest(manifest):
@@ -53,14 +50,18 @@ class Bundle:
         for one in note[1]:
             if all(signed((note[0], [one]), key) is None for key in keys):
                 raise Broken("bytes_altered")
-        if self.zip.names != LISTED + ["manifest.json", "manifest.note"]:
+        signing = ["manifest.json", "manifest.note"]
+        if sorted(self.zip.names) != sorted(LISTED + signing):
             raise Broken("bytes_altered")
+        is_issued = (self.zip.is_issued and self.zip.names == LISTED + signing
+                     and all(map(self.zip.is_stored, signing)))
         for listed in manifest["files"]:
             name = listed["name"]
-            if (listed["bytes"], listed["packed"]) != self.zip.sizes(name):
+            size, packed = self.zip.sizes(name)
+            if listed["bytes"] != size or sha(self.zip.content(name)) != listed["sha256"]:
                 raise Broken("bytes_altered")
-            if sha(self.zip.packed(name)) != listed["packed_sha256"] or sha(self.zip.content(name)) != listed["sha256"]:
-                raise Broken("bytes_altered")
+            is_issued &= (packed, sha(self.zip.packed(name))) == (listed["packed"], listed["packed_sha256"])
+        self.container = "issued" if is_issued else "repacked"
         self.size, self.root = manifest["checkpoint"]["size"], bytes.fromhex(manifest["checkpoint"]["root"])
         self.first, self.end = manifest["records"]["first"], manifest["records"]["end"]
         self.begin, self.stop = manifest["entries"]["first"], manifest["entries"]["end"]
@@ -85,21 +86,21 @@ class Bundle:
                 self.codes.append("checkpoint_invalid")
             elif not is_past_of(self.origin, says[0]):
                 self.codes.append("other_log")
-            elif any(key.name == says[0] for key in trust.logs) and not trust.log_signed(note, says[0]):
+            elif trust.names(says[0]) and not trust.signed_before(note, says[0]):
                 self.codes.append("checkpoint_unsigned")
             else:
                 proof = [bytes.fromhex(one) for one in listed.get("proof", [])]
                 is_here = "proof" not in listed and self.first < size <= self.end
                 if is_here or consistent(size, self.size, proof, root, self.root):
                     self.roots.setdefault(size, set()).add(root)
-                    if any(key.name == says[0] for key in trust.logs):
+                    if trust.names(says[0]):
                         self.signed.append(says)
                 else:
                     self.codes.append("fork")
         if since is not None:
             note = parse_note(since)
             self.since = note and parse_checkpoint(note[0])
-            if not self.since or not trust.log_signed(note, self.since[0]):
+            if not self.since or not trust.signed_before(note, self.since[0]):
                 self.codes.append("since_untrusted")
                 self.since = None
 
@@ -296,7 +297,7 @@ def main(path, trust, since=None):
         raise SystemExit("the trust policy has a line that is none") from None
     bundle = Bundle(path, trusted, text(since) if since else None)
     print(json.dumps({"valid": not bundle.codes, "codes": sorted(set(bundle.codes)), "entries": bundle.entries,
-                      "payloads": bundle.payloads, "restarts": bundle.judged}))
+                      "payloads": bundle.payloads, "restarts": bundle.judged, "container": bundle.container}))
     return 1 if bundle.codes else 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The zip of a proof bundle."""
+"""The zip of a proof bundle: the container that was issued, or another around the same files."""
 import re
 import struct
 import zlib
@@ -7,54 +7,134 @@ import zlib
 from checks import Broken
 
 NAME = re.compile(r"[A-Za-z_]+\.[a-z]+")
-MOST = {"directory": 2**16, "text": 2**20, "line": 2**25, "hashes": 2**26}
+MOST = {"directory": 2**16, "text": 2**20, "line": 2**25, "hashes": 2**26, "members": 64, "bytes": 2**34,
+        "free": 2**26, "ratio": 1000}
+FLAGS = 0x080E
 
 
 class Zip:
-    """The one way in which a bundle is written as a zip."""
-
     def __init__(self, path):
         with open(path, "rb") as file:
-            self.data = data = file.read()
+            self.data = file.read()
+        self.is_issued = self.read_issued()
+        if not self.is_issued:
+            self.read_repacked()
+
+    def read_issued(self):
+        """Reads the one way in which a bundle is written as a zip; whether it is written so."""
+        data = self.data
         if len(data) < 22 or data[-22:-18] != b"PK\x05\x06":
-            raise Broken("not_a_bundle")
+            return False
         length, start = struct.unpack("<II", data[-10:-2])
         if start + length + 22 != len(data) or length + 22 > MOST["directory"]:
-            raise Broken("not_a_bundle")
+            return False
         self.names, self.files, position, directory = [], {}, 0, b""
         for method, sizes, name in self.listed(start, start + length):
+            if not NAME.fullmatch(name.decode("latin1")):
+                return False
             about = struct.pack("<HHHHHIIIHH", 20, 0x800, 8 if method == 8 else 0, 0, 0x21, *sizes, len(name), 0)
             header = b"PK\x03\x04" + about + name
             if data[position : position + len(header)] != header:
-                raise Broken("bytes_altered")
+                return False
             begin = position + len(header)
-            self.names.append(name.decode())
-            self.files.setdefault(name.decode(), (method == 8, data[begin : begin + sizes[1]], sizes[0], sizes[2]))
+            self.add(name.decode(), method == 8, data[begin : begin + sizes[1]], sizes)
             directory += b"PK\x01\x02" + struct.pack("<H", 0x0314) + about + struct.pack(
                 "<HHHII", 0, 0, 0, 0o100644 << 16, position) + name
             position = begin + sizes[1]
         end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, len(self.names), len(self.names), length, start, 0)
-        if data[start:] != directory + end or position != start:
-            raise Broken("bytes_altered")
+        return bool(self.names) and data[start:] == directory + end and position == start
+
+    def add(self, name, deflated, content, sizes):
+        self.names.append(name)
+        self.files.setdefault(name, (deflated, content, sizes[0], sizes[2]))
 
     def listed(self, at, end):
-        """(method, (crc, packed, bytes), name) of all that the directory lists."""
+        """(method, (crc, packed, bytes), name) of what a directory of the one kind lists."""
         found = []
         while at + 46 <= end:
             method, = struct.unpack_from("<H", self.data, at + 10)
             sizes = struct.unpack_from("<III", self.data, at + 16)
             count, = struct.unpack_from("<H", self.data, at + 28)
-            name = self.data[at + 46 : at + 46 + count]
-            if not NAME.fullmatch(name.decode("latin1")):
-                raise Broken("not_a_bundle")
-            found.append((method, sizes, name))
+            found.append((method, sizes, self.data[at + 46 : at + 46 + count]))
             at += 46 + count
-        if at != end or not found:
+        return found
+
+    def read_repacked(self):
+        """Reads the zip of another program, unless it could be read in two ways."""
+        start, length, count = self.end()
+        members = self.members(start, length, count)
+        self.names, self.files, spans = [], {}, []
+        for name, raw, method, sizes, header in self.plain(members):
+            if header + 30 + len(raw) > len(self.data) or self.data[header : header + 4] != b"PK\x03\x04":
+                raise Broken("not_a_bundle")
+            flags, own, crc, packed, size, name_size, extra = struct.unpack_from("<2xHH4xIIIHH", self.data, header + 4)
+            begin = header + 30 + len(raw)
+            is_same = (name_size == len(raw) and self.data[begin - len(raw) : begin] == raw and not flags & ~FLAGS
+                       and own == method and (flags & 8 or (crc, packed, size) == sizes))
+            if not is_same:
+                raise Broken("not_a_bundle")
+            begin += extra
+            spans.append((header, begin + sizes[1]))
+            self.add(name, method == 8, self.data[begin : begin + sizes[1]], sizes)
+        spans.sort()
+        if any(end > following for (_, end), (following, _) in zip(spans, spans[1:] + [(start, 0)])):
+            raise Broken("not_a_bundle")
+
+    def end(self):
+        """Where the directory is, its length and the members it lists."""
+        data, found = self.data, []
+        at = data.find(b"PK\x05\x06", max(0, len(data) - 22 - 0xFFFF))
+        while at >= 0:
+            if at + 22 <= len(data):
+                disk, first, here, count, length, start, remark = struct.unpack_from("<HHHHIIH", data, at + 4)
+                if at + 22 + remark == len(data):
+                    is_end = (disk, first, here) == (0, 0, count) and start + length == at
+                    found.append((start, length, count) if is_end else None)
+            at = data.find(b"PK\x05\x06", at + 1)
+        if len(found) != 1 or found[0] is None or found[0][1] > MOST["directory"]:
+            raise Broken("not_a_bundle")
+        return found[0]
+
+    def members(self, at, length, count):
+        end, found = at + length, []
+        while at < end:
+            if at + 46 > end or self.data[at : at + 4] != b"PK\x01\x02":
+                raise Broken("not_a_bundle")
+            flags, method, crc, packed, size, name_size, extra, remark, disk, header = struct.unpack_from(
+                "<4xHH4xIIIHHHH6xI", self.data, at + 4)
+            after = at + 46 + name_size + extra + remark
+            if after > end or disk or flags & ~FLAGS or method not in (0, 8):
+                raise Broken("not_a_bundle")
+            found.append((self.data[at + 46 : at + 46 + name_size], method, (crc, packed, size), header))
+            at = after
+        if len(found) != count or not 0 < count <= MOST["members"]:
             raise Broken("not_a_bundle")
         return found
 
+    @staticmethod
+    def plain(members):
+        """The files without the folder around all, as (name, name as written, method, sizes, header)."""
+        found = []
+        for raw, *rest in members:
+            name = raw.decode("latin1")
+            if not re.fullmatch("[ -~]+", name) or re.search(r"^/|\\|:|(^|/)\.\.(/|$)", name):
+                raise Broken("not_a_bundle")
+            found.append((re.sub(r"^(\./)+", "", name), raw, *rest))
+        files = [one for one in found if one[0] and not one[0].endswith("/")]
+        top = files[0][0].partition("/")[0] + "/" if files and "/" in files[0][0] else ""
+        if len(top) > 1 and all(not name or name.startswith(top) for name, *_ in found):
+            files = [(name[len(top) :], *rest) for name, *rest in files]
+        names, sizes = [name for name, *_ in files], [rest[2] for _, *rest in files]
+        is_bomb = any(size > MOST["free"] and size > packed * MOST["ratio"] for _, packed, size in sizes)
+        if len(set(names)) < len(names) or sum(size for _, _, size in sizes) > MOST["bytes"] or is_bomb:
+            raise Broken("not_a_bundle")
+        return files
+
     def packed(self, name):
         return self.files[name][1]
+
+    def is_stored(self, name):
+        return not self.files[name][0]
 
     def sizes(self, name):
         """Bytes of the content, and as they stand in the zip."""
@@ -77,10 +157,9 @@ class Zip:
         return content
 
     def whole(self, name, most):
-        content = self.content(name)
-        if len(content) > most:
+        if name in self.files and self.files[name][3] > most:
             raise Broken("not_a_bundle")
-        return content
+        return self.content(name)
 
     def lines(self, name):
         *lines, rest = self.content(name).split(b"\n")
