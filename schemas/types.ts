@@ -378,6 +378,10 @@ export interface BundleManifest {
      */
     packed_sha256: string
   }[]
+  /**
+   * What the platform called the workspace when it made the bundle
+   */
+  workspace?: string
 }
 
 /**
@@ -449,6 +453,14 @@ export interface BundleVerdict {
      * The quorum that the trust policy asks for
      */
     quorum: string | null
+    /**
+     * Of the key that signed it: the first 16 bytes of the SHA-256 of the Ed25519 public key
+     */
+    fingerprint: string
+    /**
+     * Witnesses that the trust policy names
+     */
+    named_witnesses: number
   } | null
   payloads: {
     present: number
@@ -545,6 +557,18 @@ export interface BundleVerdict {
    * Whether the zip is the one that was issued, byte for byte, or was packed again around the same files; null when it cannot be read
    */
   container: 'issued' | 'repacked' | null
+  /**
+   * What the platform called the workspace when it made the bundle; a hint, which no entry of the log confirms
+   */
+  workspace: string | null
+  /**
+   * When the bundle was made and signed, by the platform's own clock
+   */
+  made_at: string | null
+  /**
+   * When the last entry was received that the bundle shows; null when it shows none
+   */
+  covers_to: string | null
 }
 
 /**

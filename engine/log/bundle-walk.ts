@@ -26,7 +26,10 @@ export interface WalkParts {
 }
 
 interface Walked {
-  readonly said: Pick<BundleVerdict, 'entries' | 'complete' | 'payloads' | 'removals' | 'tasks' | 'new_keys'>
+  readonly said: Pick<
+    BundleVerdict,
+    'covers_to' | 'entries' | 'complete' | 'payloads' | 'removals' | 'tasks' | 'new_keys'
+  >
   /** Restarts of the log that the period holds. */
   readonly restarts: readonly Restart[]
 }
@@ -138,7 +141,16 @@ export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals,
       // Whoever can write to the log can name a key; only one that signs for the bundle itself is the log's.
       const own_keys = new_keys.filter((key) => manifest.keys.includes(key))
       const removed = removalViews(known, erased, pruned)
-      const said = { entries: counts, complete, payloads, removals: removed, tasks: tasks.finish(), new_keys: own_keys }
+      const covers_to = last_received_at === '' ? null : last_received_at
+      const said = {
+        covers_to,
+        entries: counts,
+        complete,
+        payloads,
+        removals: removed,
+        tasks: tasks.finish(),
+        new_keys: own_keys,
+      }
       return { said, restarts }
     },
   }

@@ -56,9 +56,10 @@ export function parseBundleManifest(text: string): BundleManifest | null {
   const reading = parseStoredJson(text)
   const value = reading.problem === null ? reading.value : null
   if (!isMap(value) || value.v !== 'svc.bundle/1') return null
-  const { origin, org_id, made_at, period, entries, records, checkpoint, keys, files } = value
+  const { origin, org_id, made_at, workspace, period, entries, records, checkpoint, keys, files } = value
   const sound =
     [origin, org_id, made_at].every(isText) &&
+    (workspace === undefined || isText(workspace)) &&
     isMap(period) &&
     [period.from, period.to].every((time) => time === null || isTime(time)) &&
     (period.from === null || period.to === null || String(period.from) <= String(period.to)) &&

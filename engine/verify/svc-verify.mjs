@@ -80,6 +80,9 @@ function formatVerifier({ name, kind, key_id, key }) {
 	const bytes = Buffer.concat([Buffer.of(kindBytes[kind]), key]);
 	return `${name}+${Buffer.from(key_id).toString("hex")}+${bytes.toString("base64")}`;
 }
+function fingerprintOf({ key }) {
+	return createHash("sha256").update(key).digest("hex").slice(0, 32).replace(/(....)(?=.)/g, "$1 ");
+}
 function parseVerifier(text) {
 	const [, name = "", id = "", encoded = ""] = /^([^+\n]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? [];
 	const bytes = decoded$2(encoded);
@@ -490,12 +493,12 @@ function parseBundleManifest(text) {
 	const reading = parseStoredJson(text);
 	const value = reading.problem === null ? reading.value : null;
 	if (!isMap(value) || value.v !== "svc.bundle/1") return null;
-	const { origin, org_id, made_at, period, entries, records, checkpoint, keys, files } = value;
+	const { origin, org_id, made_at, workspace, period, entries, records, checkpoint, keys, files } = value;
 	if (!([
 		origin,
 		org_id,
 		made_at
-	].every(isText$1) && isMap(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && (period.from === null || period.to === null || String(period.from) <= String(period.to)) && [entries, records].every(isRange) && isMap(checkpoint) && isCount$2(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
+	].every(isText$1) && (workspace === void 0 || isText$1(workspace)) && isMap(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && (period.from === null || period.to === null || String(period.from) <= String(period.to)) && [entries, records].every(isRange) && isMap(checkpoint) && isCount$2(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
 	const manifest = value;
 	return nests(manifest) ? manifest : null;
 }
@@ -1654,28 +1657,35 @@ function verdictText(path, verdict) {
 	return lines.map((line) => `${printable(line)}\n`).join("");
 }
 function facts(verdict, checkpoint) {
-	const { log, period, payloads, removals, tasks, valid, new_keys, unsigned_logs, since } = verdict;
+	const { log, workspace, made_at, period, payloads, removals, tasks, valid, new_keys, unsigned_logs, since } = verdict;
 	const mark = valid ? "✓" : "·";
+	const markOf = (count) => count === 0 ? "–" : mark;
+	const kinds = Object.keys(verdict.entries).length;
 	return [
 		`  log         ${log}`,
+		...workspace === null ? [] : [`  workspace   ${brief(workspace)} (as the platform named it; no entry confirms it)`],
 		`  period      ${period.from ?? "its beginning"} to ${period.to ?? "its last signed entry"}`,
 		`  ${mark} signed    ${count(checkpoint.size, "entry", "entries")}, root ${checkpoint.root.slice(0, 16)}…, by ${/^[^+]*\+[0-9a-f]{8}/.exec(checkpoint.key)?.[0]}`,
-		`  ${mark} witnesses ${witnessText(checkpoint)}`,
+		`              key fingerprint ${checkpoint.fingerprint}, to compare with one that you have by another way`,
+		`  made        ${made_at}, by the clock of the platform`,
+		`  ${markOf(checkpoint.witnesses.length)} witnesses ${witnessText(checkpoint)}`,
 		...verdict.container === "repacked" ? ["  ! container it was unpacked and packed again: the files are those that were signed, the zip around them is not"] : [],
 		...since === null ? [] : [`  ${mark} since     it grew out of the ${count(since, "entry", "entries")} that you kept`],
-		`  ${mark} entries   ${entryText(verdict)}`,
+		`  ${markOf(kinds)} entries   ${entryText(verdict)}`,
 		`  ${mark} complete  ${completeText(verdict)}`,
-		`  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
+		`  ${markOf(payloads.present)} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
 		...removals.map(removalText),
 		...verdict.restarts.flatMap(restartText),
-		`  ${mark} tasks     ${count(tasks.count, "chain", "chains")} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ""}`,
+		`  ${markOf(tasks.count)} tasks     ${count(tasks.count, "chain", "chains")} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ""}`,
 		...unsigned_logs.map((name) => `    the trust policy has no key of ${name}, out of which this log grew: who signed for that is not checked`),
 		...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
 		...tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []
 	].map((line) => valid ? line : line.replace(" whole", ""));
 }
-function witnessText({ witnesses, quorum }) {
-	if (witnesses.length === 0) return "none that the trust policy names: whoever holds the key could show others another log";
+function witnessText({ witnesses, named_witnesses, quorum }) {
+	const page = "(see docs/auditors.md, split view)";
+	if (named_witnesses === 0) return `none: the trust policy names no witness ${page}`;
+	if (witnesses.length === 0) return `none: no witness that the trust policy names has signed ${page}`;
 	const seen = witnesses.map(({ name, time }) => `${name} at ${time}`).join(", ");
 	return quorum === null ? seen : `${seen} (asked for: ${quorum})`;
 }
@@ -1695,7 +1705,8 @@ const ends = {
 	as_signed: "the last entry is the last that was signed for",
 	unproven: "not shown at the end"
 };
-function completeText({ complete: { start, end }, period: { to }, checkpoint }) {
+function completeText({ complete: { start, end }, period: { to }, checkpoint, made_at, covers_to }) {
+	if (end === "as_signed" && to !== null && made_at !== null && made_at < to) return `${starts[start]}; covers up to ${covers_to ?? "no entry"}; the period had not ended`;
 	const isOver = to === null || (checkpoint?.witnesses ?? []).some(({ time }) => time >= to);
 	const caution = end === "as_signed" && !isOver ? ", and no witness shows that the period was over by then" : "";
 	return `${starts[start]}; ${ends[end]}${caution}`;
@@ -1936,6 +1947,7 @@ function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report
 			const removed = removalViews(known, erased, pruned);
 			return {
 				said: {
+					covers_to: last_received_at === "" ? null : last_received_at,
 					entries: counts,
 					complete,
 					payloads,
@@ -2007,6 +2019,9 @@ function asUnreadable(error) {
 const nothing = {
 	log: null,
 	container: null,
+	workspace: null,
+	made_at: null,
+	covers_to: null,
 	since: null,
 	period: {
 		from: null,
@@ -2049,7 +2064,7 @@ async function judged(path, policy, since, report) {
 		const roots = rootsOf([...found.map(({ old_size }) => old_size), ...kept === null ? [] : [kept.size]]);
 		const known = [...checkpoints, manifest.checkpoint];
 		const rootAt = (size) => roots.get(size) ?? known.find((one) => one.size === size)?.root ?? null;
-		const { origin: log, period, entries: places } = manifest;
+		const { origin: log, period, entries: places, made_at, workspace = null } = manifest;
 		const signed = [...sound.signed, ...kept === null ? [] : [kept]];
 		const restarts = judgedRestarts(found, {
 			origin: log,
@@ -2062,6 +2077,8 @@ async function judged(path, policy, since, report) {
 		return {
 			log,
 			container,
+			workspace,
+			made_at,
 			since: typeof grew === "number" ? grew : null,
 			period,
 			places,
@@ -2090,10 +2107,16 @@ async function trustedCheckpoint(archive, manifest, policy, report) {
 		name: witness.name,
 		time: (/* @__PURE__ */ new Date(witness.time * 1e3)).toISOString()
 	}));
+	const named_witnesses = policy.witnesses.length;
+	const signing = {
+		key: formatVerifier(key),
+		fingerprint: fingerprintOf(key)
+	};
 	return {
 		...checkpoint,
-		key: formatVerifier(key),
+		...signing,
 		witnesses,
+		named_witnesses,
 		quorum: quorum?.name ?? null
 	};
 }

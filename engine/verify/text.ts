@@ -16,13 +16,21 @@ export function verdictText(path: string, verdict: BundleVerdict): string {
 }
 
 function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['checkpoint']>): string[] {
-  const { log, period, payloads, removals, tasks, valid, new_keys, unsigned_logs, since } = verdict
+  const { log, workspace, made_at, period, payloads, removals, tasks, valid, new_keys, unsigned_logs, since } = verdict
   const mark = valid ? '✓' : '·'
+  /** What there is none of is not confirmed either. */
+  const markOf = (count: number) => (count === 0 ? '–' : mark)
+  const kinds = Object.keys(verdict.entries).length
   return [
     `  log         ${log}`,
+    ...(workspace === null
+      ? []
+      : [`  workspace   ${brief(workspace)} (as the platform named it; no entry confirms it)`]),
     `  period      ${period.from ?? 'its beginning'} to ${period.to ?? 'its last signed entry'}`,
     `  ${mark} signed    ${count(checkpoint.size, 'entry', 'entries')}, root ${checkpoint.root.slice(0, 16)}…, by ${/^[^+]*\+[0-9a-f]{8}/.exec(checkpoint.key)?.[0]}`,
-    `  ${mark} witnesses ${witnessText(checkpoint)}`,
+    `              key fingerprint ${checkpoint.fingerprint}, to compare with one that you have by another way`,
+    `  made        ${made_at}, by the clock of the platform`,
+    `  ${markOf(checkpoint.witnesses.length)} witnesses ${witnessText(checkpoint)}`,
     ...(verdict.container === 'repacked'
       ? [
           '  ! container it was unpacked and packed again: the files are those that were signed, the zip around them is not',
@@ -31,12 +39,12 @@ function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['ch
     ...(since === null
       ? []
       : [`  ${mark} since     it grew out of the ${count(since, 'entry', 'entries')} that you kept`]),
-    `  ${mark} entries   ${entryText(verdict)}`,
+    `  ${markOf(kinds)} entries   ${entryText(verdict)}`,
     `  ${mark} complete  ${completeText(verdict)}`,
-    `  ${mark} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
+    `  ${markOf(payloads.present)} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
     ...removals.map(removalText),
     ...verdict.restarts.flatMap(restartText),
-    `  ${mark} tasks     ${count(tasks.count, 'chain', 'chains')} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ''}`,
+    `  ${markOf(tasks.count)} tasks     ${count(tasks.count, 'chain', 'chains')} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ''}`,
     ...unsigned_logs.map(
       (name) =>
         `    the trust policy has no key of ${name}, out of which this log grew: who signed for that is not checked`,
@@ -46,9 +54,10 @@ function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['ch
   ].map((line) => (valid ? line : line.replace(' whole', '')))
 }
 
-function witnessText({ witnesses, quorum }: NonNullable<BundleVerdict['checkpoint']>): string {
-  if (witnesses.length === 0)
-    return 'none that the trust policy names: whoever holds the key could show others another log'
+function witnessText({ witnesses, named_witnesses, quorum }: NonNullable<BundleVerdict['checkpoint']>): string {
+  const page = '(see docs/auditors.md, split view)'
+  if (named_witnesses === 0) return `none: the trust policy names no witness ${page}`
+  if (witnesses.length === 0) return `none: no witness that the trust policy names has signed ${page}`
   const seen = witnesses.map(({ name, time }) => `${name} at ${time}`).join(', ')
   return quorum === null ? seen : `${seen} (asked for: ${quorum})`
 }
@@ -73,7 +82,15 @@ const ends = {
   unproven: 'not shown at the end',
 } as const
 
-function completeText({ complete: { start, end }, period: { to }, checkpoint }: BundleVerdict): string {
+function completeText({
+  complete: { start, end },
+  period: { to },
+  checkpoint,
+  made_at,
+  covers_to,
+}: BundleVerdict): string {
+  if (end === 'as_signed' && to !== null && made_at !== null && made_at < to)
+    return `${starts[start]}; covers up to ${covers_to ?? 'no entry'}; the period had not ended`
   // The last signature may be older than the end of the period, and only a witness says when it was made.
   const isOver = to === null || (checkpoint?.witnesses ?? []).some(({ time }) => time >= to)
   const caution = end === 'as_signed' && !isOver ? ', and no witness shows that the period was over by then' : ''

@@ -5,7 +5,7 @@ import type { BundledCheckpoint } from '../log/bundle.js'
 import { bundleFiles } from '../log/bundle.js'
 import { bundleWalk, type Finding, type Report } from '../log/bundle-walk.js'
 import { type Hash, subtreesOf } from '../log/merkle.js'
-import { formatVerifier } from '../log/note.js'
+import { fingerprintOf, formatVerifier } from '../log/note.js'
 import { isPastOf, judgedRestarts, type RestartView, rootsAt, type SignedRoot } from '../log/restarts.js'
 import { signedBefore, signedByLog, type TrustPolicy, witnessesOf } from '../log/trust.js'
 import { type Archive, bytesOf, linesOf, openArchive, textOf, Unreadable } from './archive.js'
@@ -56,6 +56,9 @@ const nothing: Said = {
   ...{
     log: null,
     container: null,
+    workspace: null,
+    made_at: null,
+    covers_to: null,
     since: null,
     period: { from: null, to: null },
     places: null,
@@ -90,13 +93,25 @@ async function judged(path: string, policy: TrustPolicy, since: string | null, r
     const roots = rootsOf([...found.map(({ old_size }) => old_size), ...(kept === null ? [] : [kept.size])])
     const known = [...checkpoints, manifest.checkpoint]
     const rootAt = (size: number) => roots.get(size) ?? known.find((one) => one.size === size)?.root ?? null
-    const { origin: log, period, entries: places } = manifest
+    const { origin: log, period, entries: places, made_at, workspace = null } = manifest
     const signed = [...sound.signed, ...(kept === null ? [] : [kept])]
     const restarts = judgedRestarts(found, { origin: log, signed, rootAt, report })
     const grew = kept === null ? null : checkSince(kept, manifest, restarts, rootAt)
     if (Array.isArray(grew)) report(grew[0], 'since', grew[1])
     const shown = typeof grew === 'number' ? grew : null
-    return { log, container, since: shown, period, places, checkpoint, ...said, unsigned_logs, restarts }
+    return {
+      log,
+      container,
+      workspace,
+      made_at,
+      since: shown,
+      period,
+      places,
+      checkpoint,
+      ...said,
+      unsigned_logs,
+      restarts,
+    }
   } finally {
     await archive.close()
   }
@@ -123,7 +138,9 @@ async function trustedCheckpoint(archive: Archive, manifest: BundleManifest, pol
   if (quorum !== null && !quorum.met(new Set(seen.map((witness) => witness.name))))
     report('quorum_missing', name, `the checkpoint lacks witnesses: the trust policy asks for \`${quorum.name}\``)
   const witnesses = seen.map((witness) => ({ name: witness.name, time: new Date(witness.time * 1000).toISOString() }))
-  return { ...checkpoint, key: formatVerifier(key), witnesses, quorum: quorum?.name ?? null }
+  const named_witnesses = policy.witnesses.length
+  const signing = { key: formatVerifier(key), fingerprint: fingerprintOf(key) }
+  return { ...checkpoint, ...signing, witnesses, named_witnesses, quorum: quorum?.name ?? null }
 }
 
 /** What a checkpoint says that somebody kept; null unless a key that is trusted for its log has signed it. */

@@ -31,6 +31,7 @@ import {
   readRestarts,
   readWhole,
   type StoredLeafWhole,
+  workspaceName,
 } from '../store/bundle-reads.js'
 import { latestCheckpoint, type StoredCheckpoint } from '../store/checkpoints.js'
 import { type Database, withSnapshot } from '../store/db.js'
@@ -118,7 +119,8 @@ export async function makeBundle(
   return assemble(parts, plan, packed, folder)
 }
 
-interface Plan extends Pick<BundleManifest, 'origin' | 'org_id' | 'made_at' | 'period' | 'entries' | 'records'> {
+interface Plan
+  extends Pick<BundleManifest, 'origin' | 'org_id' | 'made_at' | 'workspace' | 'period' | 'entries' | 'records'> {
   readonly checkpoint: StoredCheckpoint
   readonly authority: Awaited<ReturnType<typeof readRemovals>>
   readonly last_removal: number
@@ -152,9 +154,11 @@ async function planned(
       throw new PlatformError('UNAVAILABLE', 'something was removed that is not signed for yet: try again shortly')
     const restarts = (await readRestarts(scope, tx)).filter(({ log_index }) => log_index < size)
     const told = [...removals, ...restarts].sort((a, b) => a.log_index - b.log_index)
+    const workspace = await workspaceName(scope, tx)
     const records = { first: Math.max(0, first - 1), end: Math.min(size, end + 1) }
     return {
       origin,
+      ...(workspace !== null && workspace !== '' && { workspace }),
       ...{ org_id: scope.org_id, made_at: new Date(clock()).toISOString(), period, checkpoint },
       ...{ entries: { first, end }, records, last_removal: removals.at(-1)?.log_index ?? -1 },
       authority: told.filter(({ log_index }) => log_index < first || log_index >= end),
@@ -200,12 +204,13 @@ async function assemble(
   packed: readonly Packed[],
   folder: string,
 ): Promise<string> {
-  const { origin, org_id, made_at, period, entries, records, checkpoint } = plan
+  const { origin, org_id, made_at, workspace, period, entries, records, checkpoint } = plan
   const { size, root } = checkpoint
   const files = packed.map(({ listed }) => listed)
   const manifestWith = (keys: readonly string[]) => {
     const manifest: BundleManifest = {
       ...{ v: 'svc.bundle/1', origin, org_id, made_at, period, entries, records, checkpoint: { size, root } },
+      ...(workspace !== undefined && { workspace }),
       ...{ keys: [...keys], files },
     }
     return `${JSON.stringify(manifest, null, 2)}\n`

@@ -71,6 +71,12 @@ export async function policySetBodies(scope: Scope, tx: Transaction, digests: re
   return rows.map(({ body }) => body)
 }
 
+/** What the workspace is called now. */
+export async function workspaceName(scope: Scope, tx: Transaction): Promise<string | null> {
+  const [row] = await tx.query<{ name: string }>('select name from organizations where org_id = $1', [scope.org_id])
+  return row?.name ?? null
+}
+
 /** When an entry was received, as it is hashed; null when there is none. */
 export async function receivedAt(scope: Scope, tx: Transaction, log_index: number): Promise<string | null> {
   const [row] = await tx.query<{ received_at: string }>(

@@ -75,8 +75,22 @@ describe.each(['pglite', 'postgresql'] as const)('a bundle on %s', (kind) => {
     // The key's own name and id, whatever letters the key itself has.
     expect(text.stdout).toContain(`by ${last.key.slice(0, last.origin.length + 9)}\n`)
     const open = desk.put('open.zip', await downloadBundle(platform, '?to=2030-01-01T00:00:00Z'))
+    const early = (await runSvc(['verify', open, '--trust', policy])).stdout
+    expect(early).toMatch(/covers up to 2026-03-01T13:\S+Z; the period had not ended\n/)
+    now = Date.parse('2026-03-01T14:00:00Z')
+    const late = desk.put('late.zip', await downloadBundle(platform, '?to=2026-03-01T13:59:00Z'))
     const caution = 'and no witness shows that the period was over by then'
-    expect((await runSvc(['verify', open, '--trust', policy])).stdout).toContain(caution)
+    expect((await runSvc(['verify', late, '--trust', policy])).stdout).toContain(caution)
+    const absence = '\n  – witnesses none: the trust policy names no witness (see docs/auditors.md, split view)\n'
+    expect(text.stdout).toContain(absence)
+    expect(text.stdout).toMatch(/\n {2}made {8}2026-03-01T13:\S+Z, by the clock of the platform\n/)
+    expect(text.stdout).toMatch(/\n {2}workspace {3}.+ \(as the platform named it; no entry confirms it\)\n/)
+    expect(text.stdout).toContain(`key fingerprint ${last.keys[0]?.fingerprint}, to compare`)
+    const quiet = '?from=2026-03-01T09:30:00Z&to=2026-03-01T09:45:00Z'
+    const empty = desk.put('empty.zip', await downloadBundle(platform, quiet))
+    const none = (await runSvc(['verify', empty, '--trust', policy])).stdout
+    for (const line of ['entries   none in this period', 'payloads  0 are', 'tasks     0 chains'])
+      expect(none).toContain(`\n  – ${line}`)
     const json = await runSvc(['verify', path, '--trust', policy, '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({ valid: true, tasks: { count: 5 } })
   })

@@ -70,6 +70,7 @@ def is_manifest(value):
     return (
         value["v"] == "svc.bundle/1"
         and all(is_text(value[name]) for name in ("origin", "org_id", "made_at"))
+        and is_text(value.get("workspace", "none"))
         and all(period[name] is None or is_time(period[name]) for name in ("from", "to"))
         and (period["from"] is None or period["to"] is None or period["from"] <= period["to"])
         and all(is_count(part[name]) for part in (entries, records) for name in ("first", "end"))
