@@ -7,10 +7,9 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { bothOn, openDesk } from '../support/bundle.js'
 import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 const desk = openDesk()
 afterAll(() => desk.clear())
 const day = 86_400_000

@@ -9,12 +9,11 @@ import { openDesk } from '../support/bundle.js'
 import { dump, restore, rewriteLog } from '../support/database.js'
 import { begun } from '../support/log.js'
 import { discard } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 import { runPlatform } from '../support/process.js'
 import { remove, type Stopped, stopped as stoppedOn } from '../support/restart.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 const desk = openDesk()
 afterAll(() => desk.clear())
 

@@ -6,12 +6,11 @@ import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { dump, restore, rewriteLog } from '../support/database.js'
 import { begun, checkpointOf, logSteps } from '../support/log.js'
 import { discard } from '../support/platform.js'
-import { startPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 import { startProcess } from '../support/process.js'
 import { remove, restarts, type Stopped, stopped as stoppedOn } from '../support/restart.js'
 
-const postgres = await startPostgres()
-afterAll(() => postgres?.remove())
+const postgres = await sharedPostgres()
 const desk = openDesk()
 afterAll(() => desk.clear())
 

@@ -5,7 +5,7 @@ import type { LogCheckpoint } from '@svc/schemas'
 import type { Desk } from './bundle.js'
 import { checkpointOf, fast, logSteps, register } from './log.js'
 import { startPlatform, type TestPlatform } from './platform.js'
-import type { Postgres } from './postgres.js'
+import type { SharedPostgres } from './postgres.js'
 import { runPlatform } from './process.js'
 
 export interface Stopped {
@@ -21,7 +21,7 @@ export interface Stopped {
 
 /** A platform that has signed for these numbers of steps, one after the other, and was stopped. */
 export async function stopped(
-  postgres: Postgres,
+  postgres: SharedPostgres,
   desk: Desk,
   counts: readonly number[],
   between: (sql: Stopped['sql']) => void = () => undefined,
