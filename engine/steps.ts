@@ -73,18 +73,6 @@ export function isBlocked(step: Step): boolean {
   return step.output?.status === 'blocked'
 }
 
-const passing = new Set(['pass', 'passed', 'allow', 'allowed', 'approved', 'ok', 'success', 'true'])
-
-/** True when every present one of `guard.result` and `output.status` says so; neither present means passed. */
-export function gatePassed(guard_result: unknown, output_status: unknown): boolean {
-  return saysPassed(guard_result) && saysPassed(output_status)
-}
-
-function saysPassed(word: unknown): boolean {
-  if (word === null || word === undefined || word === true) return true
-  return typeof word === 'string' && passing.has(word.toLowerCase())
-}
-
 export type TaskStatus = 'error' | 'completed' | 'running'
 
 /** Status of a task from which steps exist (seed §3): an error takes precedence. */

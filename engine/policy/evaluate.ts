@@ -1,7 +1,7 @@
 // The decision on one step, or on one registration (engine.md §5). Evaluating changes nothing.
 import type { Evaluation, PolicyResult, ViolationDetails } from '@svc/schemas'
 import { AmbiguousField } from '../rules/lookup.js'
-import { evidenceOf, type Finding, type Situation } from '../rules/rule.js'
+import { evidenceOf, type Finding, type Situation, Unjudgeable } from '../rules/rule.js'
 import type { PolicySet } from './compile.js'
 import { type Occasion, type Question, resultOf } from './plan.js'
 import { riskOf } from './risk.js'
@@ -78,6 +78,7 @@ export function failure(error: unknown, situation: Situation): Finding {
     const message = `\`${error.message}\` is said twice with different values`
     return { code: 'AMBIGUOUS_FIELD', message, evidence, remedy: `say \`${error.message}\` once` }
   }
+  if (error instanceof Unjudgeable) return error.finding
   return { code: 'RULE_ERROR', message: 'the rule failed on this step', evidence }
 }
 

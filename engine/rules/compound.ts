@@ -1,10 +1,10 @@
 // all_of, any_of and not (engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
 // nesting can exhaust the stack, neither when it is loaded nor when it runs.
 import type { JsonMap } from '../steps.js'
+import { allOf, anyOf, explain, type Shape } from './compound-cause.js'
 import {
   type Answer,
   type Check,
-  evidenceOf,
   type Finding,
   NOT_APPLICABLE,
   PASS,
@@ -65,8 +65,8 @@ export const compoundRules: readonly RuleDescription[] = [
 
 /** A leaf answers for itself; a combinator takes the last `arity` answers. */
 type Instruction =
-  | { readonly check: Check }
-  | { readonly combine: Combine; readonly arity: number; readonly says: string }
+  | { readonly check: Check; readonly node: Condition }
+  | { readonly combine: Combine; readonly arity: number; readonly kind: Combinator }
 
 export function isCombinator(rule_type: string): rule_type is Combinator {
   return rule_type === 'all_of' || rule_type === 'any_of' || rule_type === 'not'
@@ -128,12 +128,13 @@ export function compileTree(root: Condition, leaf: (node: Condition, path: strin
   const program = postOrder(root).map(
     ({ node, path, arity }): Instruction =>
       isCombinator(node.rule_type)
-        ? { combine: combinators[node.rule_type], arity, says: describe(node) }
-        : { check: leaf(node, path) },
+        ? { combine: combinators[node.rule_type], arity, kind: node.rule_type }
+        : { check: leaf(node, path), node },
   )
   const [only] = program
   // Most policies are one rule, and it answers for itself.
   if (program.length === 1 && only !== undefined && 'check' in only) return only.check
+  const negates = program.some((instruction) => 'kind' in instruction && instruction.kind === 'not')
   // One list for all runs: a check never runs inside itself, and this is asked for every step.
   const answers: Answer[] = []
   return (situation) => {
@@ -143,22 +144,24 @@ export function compileTree(root: Condition, leaf: (node: Condition, path: strin
       if ('check' in instruction) answers[top++] = instruction.check(situation)
       else {
         top -= instruction.arity
-        answers[top] = instruction.combine(answers, top, top + instruction.arity, situation, instruction.says)
+        answers[top] = instruction.combine(answers, top, top + instruction.arity)
         top += 1
       }
     }
-    return answers[0] ?? NOT_APPLICABLE
+    const answer = answers[0] ?? NOT_APPLICABLE
+    // A `not` says only that its condition holds; why is looked up when it matters.
+    return typeof answer === 'object' && negates ? explained(program, situation) : answer
   }
 }
 
 /** Takes the answers from `start` to before `end`; what is not applicable does not count. */
-type Combine = (answers: readonly Answer[], start: number, end: number, situation: Situation, says: string) => Answer
+type Combine = (answers: readonly Answer[], start: number, end: number) => Answer
 
 const combinators: Readonly<Record<Combinator, Combine>> = {
   all_of: (answers, start, end) => {
     let passed = false
     for (let index = start; index < end; index++) {
-      if (typeof answers[index] === 'object') return both(findingsIn(answers, start, end))
+      if (typeof answers[index] === 'object') return allOf(findingsIn(answers, start, end))
       passed ||= answers[index] === PASS
     }
     return passed ? PASS : NOT_APPLICABLE
@@ -169,11 +172,11 @@ const combinators: Readonly<Record<Combinator, Combine>> = {
       if (answers[index] === PASS) return PASS
       violated ||= typeof answers[index] === 'object'
     }
-    return violated ? noneOf(findingsIn(answers, start, end)) : NOT_APPLICABLE
+    return violated ? anyOf(findingsIn(answers, start, end)) : NOT_APPLICABLE
   },
-  not: (answers, start, _end, situation, says) => {
+  not: (answers, start) => {
     if (answers[start] === NOT_APPLICABLE) return NOT_APPLICABLE
-    return typeof answers[start] === 'object' ? PASS : negated(situation, says)
+    return typeof answers[start] === 'object' ? PASS : holds
   },
 }
 
@@ -181,51 +184,28 @@ function findingsIn(answers: readonly Answer[], start: number, end: number): Fin
   return answers.slice(start, end).filter((answer) => typeof answer === 'object')
 }
 
-/** All that is violated, so that nobody mends one thing only to be told of the next. */
-function both(findings: readonly Finding[]): Finding {
-  const [first] = findings
-  if (first !== undefined && findings.length === 1) return first
-  const remedies = findings.flatMap((finding) => finding.remedy ?? [])
-  return {
-    code: first?.code ?? 'CONDITION_VIOLATED',
-    message: findings.map((finding) => finding.message).join('; and '),
-    evidence: unique(findings),
-    ...(remedies.length === findings.length && { remedy: remedies.join('; and ') }),
-  }
+/** Stands for the violation of a `not` until it is explained. */
+const holds: Finding = { code: 'CONDITION_HOLDS', message: 'the condition holds and must not', evidence: [] }
+
+function explained(program: readonly Instruction[], situation: Situation): Finding {
+  return explain(program.map(shapeOf), answersOf(program, situation), situation)
 }
 
-function noneOf(findings: readonly Finding[]): Finding {
-  const [first] = findings
-  const remedies = findings.flatMap((finding) => finding.remedy ?? [])
-  const remedy = findings.length === 1 ? first?.remedy : `one of: ${remedies.join('; or ')}`
-  return {
-    code: 'NO_CONDITION_HOLDS',
-    message: findings.map((finding) => finding.message).join('; and '),
-    evidence: unique(findings),
-    ...(remedies.length > 0 && remedy !== undefined && { remedy }),
-  }
+function shapeOf(instruction: Instruction): Shape {
+  return 'check' in instruction
+    ? { kind: 'leaf', arity: 0, node: instruction.node, because: instruction.check.because }
+    : { kind: instruction.kind, arity: instruction.arity }
 }
 
-/** What a `not` is violated by: its condition, named with its parameters, which are the policy's own words. */
-function negated(situation: Situation, says: string): Finding {
-  const evidence = situation.step === null ? [] : [evidenceOf(situation.step)]
-  return {
-    code: 'CONDITION_HOLDS',
-    message: `${says} holds and must not`,
-    evidence,
-    remedy: `make it so that ${says} does not hold`,
-  }
-}
-
-/** The condition of a `not` in words, short enough to be read. */
-function describe(node: Condition): string {
-  const { rule_type, params = {} } = (node.params?.condition ?? node) as Condition
-  const aim = Object.entries(params).filter(([name]) => !name.startsWith('target_') && !/^conditions?$/.test(name))
-  const said = aim.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')
-  return `\`${rule_type}\`${said === '' ? '' : ` (${said.length > 200 ? `${said.slice(0, 200)}…` : said})`}`
-}
-
-function unique(findings: readonly Finding[]): Finding['evidence'] {
-  const steps = findings.flatMap((finding) => finding.evidence)
-  return [...new Map(steps.map((step) => [JSON.stringify(step), step])).values()]
+/** The answer of each instruction, at its own place. */
+function answersOf(program: readonly Instruction[], situation: Situation): Answer[] {
+  const stack: Answer[] = []
+  return program.map((instruction) => {
+    const answer =
+      'check' in instruction
+        ? instruction.check(situation)
+        : instruction.combine(stack.splice(-instruction.arity), 0, instruction.arity)
+    stack.push(answer)
+    return answer
+  })
 }

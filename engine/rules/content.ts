@@ -4,8 +4,16 @@ import { isUnder, readHost } from './host.js'
 import { compileField } from './lookup.js'
 import { compileSearch } from './pattern.js'
 import { isWithin } from './root.js'
-import { defineStepRule, NOT_APPLICABLE, PASS, ParameterError, type Scope, stepViolation } from './rule.js'
-import { someString } from './strings.js'
+import {
+  defineStepRule,
+  NOT_APPLICABLE,
+  PASS,
+  ParameterError,
+  type Scope,
+  type StepSituation,
+  stepViolation,
+} from './rule.js'
+import { someText } from './text.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 const field: JsonMap = { type: 'string', minLength: 1, description: 'field path, such as `input.path`' }
@@ -30,7 +38,7 @@ export const contentRules = [
         field: { ...field, description: 'default target.host' },
       },
     },
-    doc: 'Passes when the host in the field is an allowed one or under it. No field, or a file path: not applicable.',
+    doc: 'Passes when each host in the field is an allowed one or under it. No field, or a file path: not applicable.',
     example: { allowed_domains: ['example.com'], field: 'input.url' },
     compile: ({ allowed_domains, field: path = 'target.host' }) => {
       const get = compileField(path)
@@ -38,13 +46,17 @@ export const contentRules = [
       const remedy = `use a host that is allowed: ${allowed_domains.join(', ')}`
       return (situation) => {
         const value = get(situation)
-        if (value === null) return NOT_APPLICABLE
-        const read = typeof value === 'string' ? readHost(value) : null
-        if (read === null)
-          return stepViolation(situation, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
-        if (read.kind === 'path') return NOT_APPLICABLE
-        if (allowed.some((domain) => isUnder(read.host, domain))) return PASS
-        return stepViolation(situation, 'DOMAIN_NOT_ALLOWED', `the host in \`${path}\` is not an allowed one`, remedy)
+        let answer: typeof PASS | typeof NOT_APPLICABLE = NOT_APPLICABLE
+        for (const one of Array.isArray(value) ? value : value === null ? [] : [value]) {
+          const read = typeof one === 'string' ? readHost(one) : null
+          if (read === null)
+            return stepViolation(situation, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
+          if (read.kind === 'path') continue
+          if (!allowed.some((domain) => isUnder(read.host, domain)))
+            return stepViolation(situation, 'DOMAIN_NOT_ALLOWED', `a host in \`${path}\` is not allowed`, remedy)
+          answer = PASS
+        }
+        return answer
       }
     },
   }),
@@ -62,7 +74,7 @@ export const contentRules = [
         fields: { type: 'array', items: field, minItems: 1, description: 'default input and exec.command' },
       },
     },
-    doc: 'Passes when no pattern is found in any string inside the fields, keys included.',
+    doc: 'Passes when no pattern is found in any text inside the fields: strings, numbers, keys, lists of words joined.',
     example: { patterns: ['[0-9]{3}-[0-9]{2}-[0-9]{4}'], fields: ['input'] },
     compile: ({ patterns, fields = ['input', 'exec.command'] }) => {
       const matchers = patterns.map((one, index) => compileSearch(one, `patterns.${index}`))
@@ -70,7 +82,7 @@ export const contentRules = [
       return (situation) => {
         for (const { path, get } of places) {
           let index = -1
-          const found = someString(get(situation), true, (text) => {
+          const found = someText(get(situation), true, (text) => {
             index = matchers.findIndex((matches) => matches(text))
             return index >= 0
           })
@@ -93,13 +105,13 @@ export const contentRules = [
       additionalProperties: false,
       properties: { field, pattern, found: { type: 'boolean', description: 'default true; false: must not be found' } },
     },
-    doc: 'Passes when the pattern is found (or, `found: false`, is not) in a string of the field; then keys count too.',
+    doc: 'Passes when the pattern is found (or, `found: false`, is not) in a text of the field; then keys count too.',
     example: { field: 'exec.command', pattern: '\\brm\\s+-rf\\b', found: false },
     compile: ({ field: path, pattern: source, found = true }) => {
       const get = compileField(path)
       const matches = compileSearch(source, 'pattern')
-      return (situation) => {
-        if (someString(get(situation), !found, matches) === found) return PASS
+      const check = (situation: StepSituation) => {
+        if (someText(get(situation), !found, matches) === found) return PASS
         return found
           ? stepViolation(
               situation,
@@ -114,6 +126,10 @@ export const contentRules = [
               `take it out of \`${path}\``,
             )
       }
+      const undo = found
+        ? `take what the pattern matches out of \`${path}\``
+        : `give \`${path}\` what the pattern matches`
+      return Object.assign(check, { because: () => ({ evidence: [], undo }) })
     },
   }),
   defineStepRule<{ field: string }>({

@@ -2,7 +2,17 @@
 import { canonicalType } from '../steps.js'
 import { compileField, sameJson } from './lookup.js'
 import { compileAnchored } from './pattern.js'
-import { defineRule, evidenceOf, type Finding, PASS, ParameterError, type Scope, type Situation } from './rule.js'
+import {
+  defineRule,
+  evidenceOf,
+  type Finding,
+  PASS,
+  ParameterError,
+  type Scope,
+  type Situation,
+  Unjudgeable,
+} from './rule.js'
+import { textOf } from './text.js'
 
 const scopes: readonly Scope[] = ['agent_registration', 'step_execution']
 const field = {
@@ -40,7 +50,7 @@ export const fieldRules = [
       additionalProperties: false,
       properties: { field, values: { type: 'array', description: 'allowed values, compared strictly' } },
     },
-    doc: 'Passes when the value strictly equals one of `values`. A missing value violates.',
+    doc: 'Passes when the value, or each value of a list, strictly equals one of `values`. A missing one violates.',
     example: { field: 'environment', values: ['staging', 'production'] },
     compile: (params) => {
       const get = compileField(params.field)
@@ -49,12 +59,14 @@ export const fieldRules = [
       )
       const plain = new Set(values.filter((value) => typeof value !== 'object'))
       const deep = values.filter((value) => typeof value === 'object' && value !== null)
+      const isAllowed = (value: unknown) =>
+        value !== null && (plain.has(value) || deep.some((allowed) => sameJson(allowed, value)))
       const remedy = values.some((value) => value !== null)
         ? `set \`${params.field}\` to one of the values the policy lists`
         : 'have the policy changed: no value passes it'
       return (situation) => {
         const value = get(situation)
-        if (value !== null && (plain.has(value) || deep.some((allowed) => sameJson(allowed, value)))) return PASS
+        if (isAllowed(value) || (Array.isArray(value) && value.length > 0 && value.every(isAllowed))) return PASS
         const message =
           value === null ? `\`${params.field}\` is missing` : `\`${params.field}\` is not an allowed value`
         return finding(situation, 'FIELD_NOT_IN_LIST', message, remedy)
@@ -72,16 +84,21 @@ export const fieldRules = [
       additionalProperties: false,
       properties: { field, pattern: { type: 'string', maxLength: 1000, description: 'anchored at the start only' } },
     },
-    doc: 'Passes when the value, booleans and numbers as text, matches: anchored at the start, dot matches newline.',
+    doc: 'Passes when the text of the value matches: anchored at the start, dot matches newline; a list counts joined.',
     example: { field: 'tool.digest', pattern: 'sha256:[0-9a-f]{64}$' },
     compile: (params) => {
       const get = compileField(params.field)
       const matches = compileAnchored(params.pattern, 'pattern')
       return (situation) => {
         const value = get(situation)
-        if (value !== null && typeof value !== 'object' && matches(String(value))) return PASS
+        const text = textOf(value)
+        if (text === null && value !== null)
+          throw new Unjudgeable(
+            finding(situation, 'NOT_TEXT', `\`${params.field}\` has no text`, `make \`${params.field}\` a text`),
+          )
+        if (text !== null && matches(text)) return PASS
         const message =
-          value === null ? `\`${params.field}\` is missing` : `\`${params.field}\` does not match the pattern`
+          text === null ? `\`${params.field}\` is missing` : `\`${params.field}\` does not match the pattern`
         return finding(situation, 'FIELD_NO_MATCH', message, `give \`${params.field}\` the form the policy asks for`)
       }
     },

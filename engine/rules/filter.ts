@@ -1,12 +1,14 @@
 // Choosing steps: property filters, and the target filter that every step rule has (engine.md §1, §3).
 import { canonicalType, type JsonMap, type Step } from '../steps.js'
-import { AmbiguousField, compileField, compileStepField, sameJson } from './lookup.js'
+import { acceptor } from './filter-value.js'
+import { AmbiguousField, compileField, compileStepField } from './lookup.js'
 import { type Check, NOT_APPLICABLE, type Situation } from './rule.js'
 
 /** Schema of a filter: field path to wanted value; a list means one of, null means missing. */
 export const filterSchema: JsonMap = {
   type: 'object',
-  description: 'field path: wanted value; a list means one of, null means missing, {} matches all',
+  description:
+    'field path: wanted value; a list means one of, null means missing; {present: true}, {min, max} and {matches: pattern} say more; of a list in the step one value is enough; {} matches all',
 }
 
 const stringList: JsonMap = { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 }
@@ -51,7 +53,7 @@ export function compilePattern(
 ): (step: Step) => boolean {
   const conditions = Object.entries(pattern.filter ?? {}).map(([path, wanted]) => {
     const get = compileStepField(path, parameter)
-    const accepts = acceptor(path, wanted)
+    const accepts = acceptor(path, wanted, parameter)
     return (step: Step) => accepts(get(step))
   })
   const tests = [...typeTests(pattern), ...headTests(pattern), ...conditions]
@@ -73,7 +75,7 @@ export function compileTarget(
 ): ((situation: Situation, step: Step) => boolean) | null {
   const conditions = Object.entries(pattern.filter ?? {}).map(([path, wanted]) => {
     const get = compileField(path, parameter)
-    const accepts = acceptor(path, wanted)
+    const accepts = acceptor(path, wanted, parameter)
     return (_: Step, situation: Situation) => accepts(get(situation))
   })
   const tests: ((step: Step, situation: Situation) => boolean)[] = [
@@ -100,10 +102,11 @@ export function compileHead(pattern: StepPattern): ((step: Step) => boolean) | n
 export function withTarget(pattern: StepPattern, check: Check): Check {
   const isTarget = compileTarget(pattern)
   if (isTarget === null) return check
-  return (situation) => {
+  const aimed = (situation: Situation) => {
     const { step } = situation
     return step !== null && isTarget(situation, step) ? check(situation) : NOT_APPLICABLE
   }
+  return check.because === undefined ? aimed : Object.assign(aimed, { because: check.because })
 }
 
 /** The pattern that a rule's target parameters make. */
@@ -134,12 +137,4 @@ function headTests({ verbs, step_names, any_verb_for }: StepPattern): Test[] {
       : []),
     ...(names ? [(step: Step) => step.step_name !== undefined && names.has(step.step_name)] : []),
   ]
-}
-
-/** Strictly equal; a list means one of; null means missing. Step types are compared by their canonical names. */
-function acceptor(path: string, wanted: unknown): (value: unknown) => boolean {
-  const choices = (Array.isArray(wanted) ? wanted : [wanted]).map((choice: unknown) =>
-    path === 'step_type' && typeof choice === 'string' ? canonicalType(choice) : choice,
-  )
-  return (value) => choices.some((choice) => sameJson(choice, value))
 }

@@ -3,9 +3,19 @@ import type { EvidenceStep } from '@svc/schemas'
 import { actionDigest } from '../log/record.js'
 import type { JsonMap, Step } from '../steps.js'
 import { compilePattern } from './filter.js'
-import { compileStepField } from './lookup.js'
-import { type CompileEnvironment, defineStepRule, evidenceOfRecorded, PASS, type Slot, stepViolation } from './rule.js'
-import { hasPassed } from './track.js'
+import { gateProblem } from './gate-words.js'
+import { AmbiguousField, compileStepField } from './lookup.js'
+import {
+  type CompileEnvironment,
+  defineStepRule,
+  evidenceOfRecorded,
+  PASS,
+  present,
+  type Slot,
+  type StepSituation,
+  stepViolation,
+} from './rule.js'
+import { passedGate } from './track.js'
 
 interface GateParams {
   readonly gate_check_type?: string
@@ -37,12 +47,22 @@ export const gateRules = [
     compile: (params, environment) => {
       const latest = trackLatestGate(environment, params.gate_check_type)
       const remedy = `${wantedGate(params)} ${placeAndTime(params)}`
-      return (situation) => {
+      const anyGate = trackLatestGate(environment, undefined)
+      const check = (situation: StepSituation) => {
         const gate = latest(situation.history)
         const problem = staleness(gate, params, situation)
         if (problem === null) return PASS
-        return stepViolation(situation, problem.code, problem.message, remedy, gate?.evidence ?? null)
+        const other = gate === null ? anyGate(situation.history) : null
+        const message = other === null ? problem.message : `${problem.message}; ${ofAnotherKind(other)}`
+        const seen = (gate ?? other)?.evidence ?? null
+        const finding = stepViolation(situation, problem.code, message, remedy, seen)
+        return { ...finding, remedy_steps: [passedGate(params.gate_check_type)] }
       }
+      const because = ({ history }: StepSituation) => ({
+        evidence: present(latest(history)?.evidence ?? null),
+        undo: 'do this without the gate before it, in a new task',
+      })
+      return Object.assign(check, { because })
     },
   }),
   defineStepRule<GateParams>({
@@ -63,18 +83,21 @@ export const gateRules = [
         if (problem === null) return PASS
         const bound = `${wantedGate(params)} with \`input.action_digest\` \`${digest}\``
         const remedy = `${bound} ${placeAndTime(params)}`
-        return stepViolation(situation, problem.code, problem.message, remedy, gate?.evidence ?? null)
+        const finding = stepViolation(situation, problem.code, problem.message, remedy, gate?.evidence ?? null)
+        return { ...finding, remedy_steps: [passedGate(params.gate_check_type, digest)] }
       }
     },
   }),
 ]
 
 interface GateMark {
-  readonly passed: boolean
+  /** Why it has not passed; null when it has. */
+  readonly problem: string | null
   readonly position: number
   /** ms since 1970 */
   readonly at: number
   readonly digest: unknown
+  readonly check_type: unknown
   readonly evidence: EvidenceStep
 }
 
@@ -87,7 +110,15 @@ function trackLatestGate(environment: CompileEnvironment, check_type: string | u
     add: (state, recorded) => {
       const { step, position, at } = recorded
       if (!isGate(step)) return state
-      return { passed: hasPassed(step), position, at, digest: digestIn(step), evidence: evidenceOfRecorded(recorded) }
+      const evidence = evidenceOfRecorded(recorded)
+      return {
+        problem: gateProblem(step),
+        position,
+        at,
+        digest: digestIn(step),
+        check_type: checkTypeIn(step),
+        evidence,
+      }
     },
   })
 }
@@ -128,6 +159,24 @@ function gatePattern(check_type: string | undefined): (step: Step) => boolean {
 }
 
 const digestIn = compileStepField('input.action_digest', 'field')
+const checkType = compileStepField('guard.check_type', 'field')
+
+/** Null where it is missing, and where it has two values. */
+function checkTypeIn(gate: Step): unknown {
+  try {
+    return checkType(gate)
+  } catch (error) {
+    if (error instanceof AmbiguousField) return null
+    throw error
+  }
+}
+
+/** A gate is there, but not of the wanted kind. */
+function ofAnotherKind({ check_type, evidence }: GateMark): string {
+  const kind =
+    typeof check_type === 'string' && check_type.length <= 40 ? `check_type \`${check_type}\`` : 'no such check_type'
+  return `the gate at step ${evidence.step} has ${kind}`
+}
 
 interface Problem {
   readonly code: string
@@ -136,16 +185,22 @@ interface Problem {
 
 function staleness(
   gate: GateMark | null,
-  { max_age_steps, max_age_seconds }: GateParams,
+  { gate_check_type, max_age_steps, max_age_seconds }: GateParams,
   { history, now }: { readonly history: { readonly length: number }; readonly now: number },
 ): Problem | null {
-  if (gate === null) return { code: 'GATE_MISSING', message: 'no such gate was passed before this step' }
-  if (!gate.passed) return { code: 'GATE_FAILED', message: 'the latest gate did not pass' }
+  if (gate === null) return { code: 'GATE_MISSING', message: `no ${kindOf(gate_check_type)} came before this step` }
+  if (gate.problem !== null) return { code: 'GATE_FAILED', message: `the latest gate has not passed: ${gate.problem}` }
   const age = history.length + 1 - gate.position
   if (max_age_steps !== undefined && age > max_age_steps)
-    return { code: 'GATE_STALE', message: `the gate is ${age} steps old, at most ${max_age_steps} are allowed` }
+    return {
+      code: 'GATE_STALE',
+      message: `the gate at step ${gate.evidence.step} is ${age} steps old, at most ${max_age_steps} are allowed`,
+    }
   if (max_age_seconds !== undefined && (now - gate.at) / 1000 > max_age_seconds)
-    return { code: 'GATE_STALE', message: `the gate is older than ${max_age_seconds} seconds` }
+    return {
+      code: 'GATE_STALE',
+      message: `the gate at step ${gate.evidence.step} is older than ${max_age_seconds} seconds`,
+    }
   return null
 }
 
@@ -155,7 +210,11 @@ function mismatch(gate: GateMark | null, digest: string, spent: boolean): Proble
 }
 
 function wantedGate({ gate_check_type }: GateParams): string {
-  return `a passed step.gate${gate_check_type === undefined ? '' : ` with check_type \`${gate_check_type}\``}`
+  return `a passed ${kindOf(gate_check_type)}`
+}
+
+function kindOf(check_type: string | undefined): string {
+  return `step.gate${check_type === undefined ? '' : ` with \`properties.guard.check_type\` \`${check_type}\``}`
 }
 
 function placeAndTime({ max_age_steps, max_age_seconds }: GateParams): string {

@@ -1,7 +1,7 @@
 // Rules about what kinds of step the task holds (engine.md §3, 10–13).
 import type { JsonMap } from '../steps.js'
 import { compileTarget, filterSchema } from './filter.js'
-import { defineStepRule, PASS, type Scope, stepViolation } from './rule.js'
+import { defineStepRule, PASS, present, type Scope, type StepSituation, stepViolation } from './rule.js'
 import { type Kind, patternOf, stepType, trackFirstDone, trackFirstOffence, verbSchema } from './track.js'
 
 const scopes: readonly Scope[] = ['step_execution']
@@ -55,11 +55,16 @@ export const pathRules = [
     compile: (params, environment) => {
       const first = trackFirstDone(environment, kindOf(params), 'property_filter')
       const wanted = describe(params)
-      return (situation) => {
+      const check = (situation: StepSituation) => {
         if (first(situation.history) !== null) return PASS
         const message = `no ${wanted} came earlier in this task`
         return stepViolation(situation, 'NOT_IN_HISTORY', message, `do ${wanted} first`)
       }
+      const because = ({ history }: StepSituation) => ({
+        evidence: present(first(history)),
+        undo: 'do this in a new task',
+      })
+      return Object.assign(check, { because })
     },
   }),
   defineStepRule<KindParams>({
@@ -73,10 +78,11 @@ export const pathRules = [
     compile: (params) => {
       const isSuch = compileTarget(patternOf(kindOf(params)), 'property_filter')
       const wanted = describe(params)
-      return (situation) => {
+      const check = (situation: StepSituation) => {
         if (isSuch === null || isSuch(situation, situation.step)) return PASS
-        return stepViolation(situation, 'NOT_SUCH_STEP', `the step is no ${wanted}`, `make it a ${wanted}`)
+        return stepViolation(situation, 'NOT_SUCH_STEP', `the step is not a ${wanted}`, `make it a ${wanted}`)
       }
+      return Object.assign(check, { because: () => ({ evidence: [], undo: `leave this ${wanted} out` }) })
     },
   }),
   defineStepRule<{ taint_step_type: string; taint_verb?: string; taint_property_filter?: JsonMap }>({

@@ -8,11 +8,13 @@ import {
   evidenceOfRecorded,
   NOT_APPLICABLE,
   PASS,
+  present,
   type Scope,
   type Slot,
+  type StepSituation,
   stepViolation,
 } from './rule.js'
-import { named, satisfies, stepType, stepTypes, trackFirstDone } from './track.js'
+import { gateSteps, named, satisfies, stepType, stepTypes, trackFirstDone } from './track.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -41,13 +43,19 @@ export const predecessorRules = [
         }),
       })
       const wanted = named(required_step_type)
-      return (situation) => {
+      const check = (situation: StepSituation) => {
         const before = last(situation.history)
         if (before?.satisfying === true) return PASS
         const message = `the step before this one is not ${wanted}`
         const remedy = `${wanted} right before this step`
-        return stepViolation(situation, 'NOT_DIRECTLY_PRECEDED', message, remedy, before?.evidence ?? null)
+        const finding = stepViolation(situation, 'NOT_DIRECTLY_PRECEDED', message, remedy, before?.evidence ?? null)
+        return { ...finding, ...gateSteps(type) }
       }
+      const because = ({ history }: StepSituation) => ({
+        evidence: present(last(history)?.evidence ?? null),
+        undo: `another step between ${wanted} and this one`,
+      })
+      return Object.assign(check, { because })
     },
   }),
   defineStepRule<{ required_step_type: string }>({
@@ -66,11 +74,17 @@ export const predecessorRules = [
     compile: ({ required_step_type }, environment) => {
       const first = trackFirstDone(environment, { step_type: required_step_type }, 'required_step_type')
       const wanted = named(required_step_type)
-      return (situation) => {
+      const check = (situation: StepSituation) => {
         if (first(situation.history) !== null) return PASS
         const message = `${wanted} is missing earlier in this task`
-        return stepViolation(situation, 'PREDECESSOR_MISSING', message, `${wanted} before this step`)
+        const finding = stepViolation(situation, 'PREDECESSOR_MISSING', message, `${wanted} before this step`)
+        return { ...finding, ...gateSteps(required_step_type) }
       }
+      const because = ({ history }: StepSituation) => ({
+        evidence: present(first(history)),
+        undo: 'do this in a new task',
+      })
+      return Object.assign(check, { because })
     },
   }),
   defineStepRule<{ required_step_type: string; forbidden_intervening: readonly string[] }>({
@@ -95,14 +109,16 @@ export const predecessorRules = [
       const wanted = named(required_step_type)
       const forbidden = forbidden_intervening.map((type) => `\`${type}\``).join(' or ')
       const remedy = `${wanted} before this step, with no ${forbidden} step after it`
+      const steps = gateSteps(required_step_type)
       return (situation) => {
         const { found, intervening } = state(situation.history)
         if (found && intervening === null) return PASS
         if (found) {
           const message = `a \`${intervening?.step_type}\` step came after the last \`${required_step_type}\` step`
-          return stepViolation(situation, 'INTERVENED', message, remedy, intervening)
+          return { ...stepViolation(situation, 'INTERVENED', message, remedy, intervening), ...steps }
         }
-        return stepViolation(situation, 'PREDECESSOR_MISSING', `${wanted} is missing earlier in this task`, remedy)
+        const message = `${wanted} is missing earlier in this task`
+        return { ...stepViolation(situation, 'PREDECESSOR_MISSING', message, remedy), ...steps }
       }
     },
   }),
@@ -131,7 +147,8 @@ export const predecessorRules = [
         if (left > 0) return PASS
         const message = ever ? `every ${wanted.slice(2)} has paid for a step already` : `${wanted} is missing`
         const remedy = `${ever ? `another ${wanted.slice(2)}` : wanted} before this step`
-        return stepViolation(situation, ever ? 'CREDIT_SPENT' : 'PREDECESSOR_MISSING', message, remedy)
+        const finding = stepViolation(situation, ever ? 'CREDIT_SPENT' : 'PREDECESSOR_MISSING', message, remedy)
+        return { ...finding, ...(params.property_filter === undefined && gateSteps(params.required_step_type)) }
       }
     },
   }),

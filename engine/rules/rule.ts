@@ -15,9 +15,23 @@ export interface Finding {
   readonly message: string
   readonly evidence: readonly EvidenceStep[]
   readonly remedy?: string
+  /** Steps that would allow this one once they are recorded, where parameters alone decide what they look like. */
+  readonly remedy_steps?: readonly Step[]
 }
 
 export type Answer = typeof PASS | typeof NOT_APPLICABLE | Finding
+
+/**
+ * What a rule found could not be judged: the policy is violated, whatever `not` and `any_of` around the rule would make of
+ * a violation.
+ */
+export class Unjudgeable extends Error {
+  readonly finding: Finding
+  constructor(finding: Finding) {
+    super(finding.message)
+    this.finding = finding
+  }
+}
 
 /** A step that has happened. `position` is 1-based within the history, `at` is milliseconds since 1970. */
 export interface Recorded {
@@ -43,8 +57,20 @@ export interface Situation {
   readonly now: number
 }
 
+/** Why a rule passed: the steps that made it pass, and what would make it be violated. */
+export interface PassCause {
+  readonly evidence: readonly EvidenceStep[]
+  readonly undo?: string
+}
+
 /** A compiled rule: pure, synchronous, and free of anything that parameters alone decide. */
-export type Check = (situation: Situation) => Answer
+export type Check = CheckOf<Situation>
+
+export interface CheckOf<S extends Situation> {
+  (situation: S): Answer
+  /** Asked only when the rule passed inside a violated `not`; left out where this step alone decides. */
+  readonly because?: (situation: S) => PassCause
+}
 
 /** What a rule sees that cannot be used at registration: there always is a step. */
 export interface StepSituation extends Situation {
@@ -104,7 +130,7 @@ export interface LeafRule extends RuleDescription {
 interface LeafRuleOf<P, S extends Situation> extends RuleDescription {
   readonly example: P & JsonMap
   readonly judges?: (params: P) => readonly string[]
-  readonly compile: (params: P, environment: CompileEnvironment) => (situation: S) => Answer
+  readonly compile: (params: P, environment: CompileEnvironment) => CheckOf<S>
 }
 
 /** Lets a list hold rules of different parameters; the schema has been checked before `compile` is called. */
@@ -130,6 +156,11 @@ export function evidenceOf(step: Step): EvidenceStep {
 /** A recorded step as evidence, numbered as it was logged, else by its place in the history. */
 export function evidenceOfRecorded({ step, position }: Recorded): EvidenceStep {
   return { ...evidenceOf(step), step: step.step ?? position }
+}
+
+/** A step that may not be there, as evidence. */
+export function present(step: EvidenceStep | null): readonly EvidenceStep[] {
+  return step === null ? [] : [step]
 }
 
 /** A violation by the step under judgement, after the earlier steps that led to it. */

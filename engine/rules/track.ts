@@ -1,8 +1,8 @@
 // What several rules want to know of a task: whether a step satisfies, and the first of a kind.
 import type { EvidenceStep } from '@svc/schemas'
-import { gatePassed, type JsonMap, type Step } from '../steps.js'
+import type { JsonMap, Step } from '../steps.js'
 import { compilePattern, type StepPattern } from './filter.js'
-import { AmbiguousField, compileStepField } from './lookup.js'
+import { gateProblem } from './gate-words.js'
 import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
 
 export const stepType: JsonMap = {
@@ -13,29 +13,29 @@ export const stepType: JsonMap = {
 export const stepTypes: JsonMap = { type: 'array', items: stepType, minItems: 1 }
 export const verbSchema: JsonMap = { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] }
 
-const guardResult = compileStepField('guard.result', 'field')
-const checkType = compileStepField('guard.check_type', 'field')
-const outputStatus = compileStepField('output.status', 'field')
-
-/** Whether a gate passed; one that says two things at once has not. */
-export function hasPassed(gate: Step): boolean {
-  try {
-    checkType(gate)
-    return gatePassed(guardResult(gate), outputStatus(gate))
-  } catch (error) {
-    if (error instanceof AmbiguousField) return false
-    throw error
-  }
-}
-
 /** Whether a step of a wanted kind counts as done: a gate only when it passed (engine.md §3). */
 export function satisfies({ type, step }: Recorded): boolean {
-  return type !== 'step.gate' || hasPassed(step)
+  return type !== 'step.gate' || gateProblem(step) === null
 }
 
 /** A step type in words, such as a remedy needs it. */
 export function named(step_type: string): string {
   return step_type === 'step.gate' ? 'a passed `step.gate`' : `a \`${step_type}\` step`
+}
+
+/** A gate that would satisfy, ready to be recorded; nothing for other types, which are more than their name. */
+export function gateSteps(step_type: string): { readonly remedy_steps?: readonly Step[] } {
+  return step_type === 'step.gate' ? { remedy_steps: [passedGate()] } : {}
+}
+
+/** A passed gate as an agent records it. */
+export function passedGate(check_type?: string, digest?: string): Step {
+  const guard = { ...(check_type !== undefined && { check_type }), result: 'passed' }
+  return {
+    step_type: 'step.gate',
+    ...(digest !== undefined && { input: { action_digest: digest } }),
+    properties: { guard },
+  }
 }
 
 /** A kind of step, as rules 10 to 13 describe it. */

@@ -12,8 +12,9 @@ import {
   type Recorded,
   type Slot,
   stepViolation,
+  Unjudgeable,
 } from './rule.js'
-import { someString } from './strings.js'
+import { someString } from './text.js'
 import { stepTypes } from './track.js'
 
 interface Selector {
@@ -65,7 +66,7 @@ export const valueFlowRules = [
       return (situation) => {
         if (isSink !== null && !isSink(situation, situation.step)) return NOT_APPLICABLE
         const { origins, overflow } = values(situation.history)
-        if (overflow) return stepViolation(situation, 'FLOW_LIMIT', tooMany, 'do this in a new task')
+        if (overflow) throw new Unjudgeable(stepViolation(situation, 'FLOW_LIMIT', tooMany, 'do this in a new task'))
         const origin = firstKnown(situation.step, min_length, origins)
         if (origin === null) return PASS
         return stepViolation(situation, 'VALUE_FLOW', reached, 'leave the value out, or do this in a new task', origin)
@@ -138,7 +139,7 @@ function inputs(step: Step): readonly unknown[] {
 /** Visits the strings inside the values, and the words they are made of, until the visitor says true. */
 function someValue(values: readonly unknown[], min_length: number, visit: (value: string) => boolean): boolean {
   return values.some((value) =>
-    someString(value, false, (text) => {
+    someString(value, (text) => {
       // Composing makes some characters longer, at most three times.
       if (text.length * 3 < min_length) return false
       const whole = composed(text)

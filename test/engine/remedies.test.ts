@@ -128,7 +128,8 @@ const mends: readonly (readonly [RegExp, Mend])[] = [
 ]
 
 /** What nobody can do by the words alone: a form that only the author of the pattern knows, or a step that is not made. */
-const beyond = /^give `|^leave |^have the policy changed|__proto__|^say `|^make it so that|one of: |; and /
+const beyond =
+  /^give `|^make `|^leave |^have the policy changed|__proto__|^say `|^change this step so that|one of: |; and /
 
 describe('the remedy', () => {
   const violations = ruleCases().filter(({ case: one }) => one.expect === 'violation')
@@ -215,9 +216,15 @@ function stepOf(type = '', filter?: unknown): Step {
 
 function withFilter(step: Step, filter: unknown): Step {
   return Object.entries((filter ?? {}) as JsonMap).reduce(
-    (made, [path, wanted]) => withField(made, path, first(wanted)),
+    (made, [path, wanted]) => withField(made, path, acceptable(wanted)),
     step,
   )
+}
+
+/** A value that a filter's condition accepts. */
+function acceptable(wanted: unknown): unknown {
+  const { present, min, max } = (wanted ?? {}) as JsonMap
+  return min ?? max ?? (present === true ? 'something' : first(wanted))
 }
 
 function verbIn(words: string): { verb?: string } {
@@ -230,7 +237,7 @@ function first(value: unknown): never {
 }
 
 function passGate(scene: Scene, { words, names }: Told): Scene {
-  const check_type = words.includes('check_type') ? names[0] : undefined
+  const check_type = words.includes('check_type') ? names[1] : undefined
   const bound =
     words.includes('action_digest') && scene.step !== null ? { input: { action_digest: actionDigest(scene.step) } } : {}
   const guard = check_type === undefined ? {} : { properties: { guard: { check_type } } }

@@ -1,0 +1,127 @@
+// Why a compound rule is violated: which conditions made it so, the steps behind them, and what each of them says would help.
+import type { EvidenceStep } from '@svc/schemas'
+import type { Combinator, Condition } from './compound.js'
+import { type Answer, evidenceOf, type Finding, NOT_APPLICABLE, PASS, type PassCause, type Situation } from './rule.js'
+
+/** One instruction of a program in post-order, as far as an explanation needs it. */
+export type Shape =
+  | { readonly kind: Combinator; readonly arity: number }
+  | {
+      readonly kind: 'leaf'
+      readonly arity: 0
+      readonly node: Condition
+      readonly because?: ((situation: Situation) => PassCause) | undefined
+    }
+
+/** All that is violated, so that nobody corrects one thing only to learn of the next. */
+export function allOf(findings: readonly Finding[]): Finding {
+  return joined(findings, '; and ', findings[0]?.code ?? 'CONDITION_VIOLATED')
+}
+
+/** What is violated where one condition would have been enough. */
+export function anyOf(findings: readonly Finding[]): Finding {
+  return joined(findings, '; or ', 'NO_CONDITION_HOLDS')
+}
+
+function joined(findings: readonly Finding[], between: '; and ' | '; or ', code: string): Finding {
+  const [first] = findings
+  if (first !== undefined && findings.length === 1) return { ...first, code }
+  const known = findings.flatMap(({ remedy }) => remedy ?? [])
+  // Where all are needed, one without a remedy leaves no way.
+  const isWay = known.length > 0 && (between === '; or ' || known.length === findings.length)
+  const texts = [...new Set(known)]
+  const remedy = between === '; or ' && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between)
+  const steps = between === '; or ' ? findings.find(({ remedy_steps }) => remedy_steps) : allSteps(findings)
+  return {
+    code,
+    message: shortened([...new Set(findings.map(({ message }) => message))].join('; and ')),
+    evidence: unique(findings.flatMap(({ evidence }) => evidence)).slice(0, maxEvidence),
+    ...(isWay && { remedy: shortened(remedy) }),
+    ...(isWay && steps?.remedy_steps && { remedy_steps: steps.remedy_steps }),
+  }
+}
+
+/** Bounds of what a deep tree can say: nobody reads more, and each level would say it again. */
+const maxEvidence = 50
+const maxText = 2000
+
+function shortened(text: string): string {
+  return text.length > maxText ? `${text.slice(0, maxText)}…` : text
+}
+
+function allSteps(findings: readonly Finding[]): Pick<Finding, 'remedy_steps'> | undefined {
+  if (!findings.every(({ remedy_steps }) => remedy_steps !== undefined)) return undefined
+  return { remedy_steps: findings.flatMap(({ remedy_steps }) => remedy_steps ?? []) }
+}
+
+/**
+ * The violation of a program, built from its leaves up: what each condition answered, and for those under a `not` what
+ * would make it answer otherwise. `answers` holds one answer for each instruction.
+ */
+export function explain(program: readonly Shape[], answers: readonly Answer[], situation: Situation): Finding {
+  const stack: Both[] = []
+  for (const [index, shape] of program.entries()) {
+    const parts = shape.kind === 'leaf' ? [] : stack.splice(-shape.arity)
+    stack.push(shape.kind === 'leaf' ? ofLeaf(shape, answers[index], situation) : combined[shape.kind](parts))
+  }
+  const [whole] = stack
+  return whole?.violated ?? { code: 'CONDITION_VIOLATED', message: 'the condition is violated', evidence: [] }
+}
+
+/**
+ * What a condition answered, as a violation of the condition and as one of its negation: each with the way to the other
+ * answer. Null where it did not answer so.
+ */
+interface Both {
+  readonly violated: Finding | null
+  readonly passed: Finding | null
+}
+
+const combined: Readonly<Record<Combinator, (parts: readonly Both[]) => Both>> = {
+  not: ([part]) => {
+    const { violated = null, passed = null } = part ?? {}
+    if (passed === null) return { violated: null, passed: violated }
+    return { violated: { ...passed, message: `${passed.message}, which must not be` }, passed: null }
+  },
+  all_of: (parts) => {
+    const violated = parts.flatMap((part) => part.violated ?? [])
+    const passed = parts.flatMap((part) => part.passed ?? [])
+    if (violated.length > 0) return { violated: allOf(violated), passed: null }
+    // One of them violated is enough to violate all.
+    return { violated: null, passed: passed.length === 0 ? null : joined(passed, '; or ', passedCode) }
+  },
+  any_of: (parts) => {
+    const violated = parts.flatMap((part) => part.violated ?? [])
+    const passed = parts.flatMap((part) => part.passed ?? [])
+    if (passed.length > 0) return { violated: null, passed: joined(passed, '; and ', passedCode) }
+    return { violated: violated.length === 0 ? null : anyOf(violated), passed: null }
+  },
+}
+
+const passedCode = 'CONDITION_HOLDS'
+
+function ofLeaf(shape: Shape & { kind: 'leaf' }, answer: Answer | undefined, situation: Situation): Both {
+  if (answer === undefined || answer === NOT_APPLICABLE) return { violated: null, passed: null }
+  if (answer !== PASS) return { violated: answer, passed: null }
+  const own = situation.step === null ? [] : [evidenceOf(situation.step)]
+  const { evidence = [], undo } = shape.because?.(situation) ?? {}
+  const what = describe(shape.node)
+  const passed = {
+    code: passedCode,
+    message: `${what} holds`,
+    evidence: unique([...evidence, ...own]),
+    remedy: undo ?? `change this step so that ${what} does not hold`,
+  }
+  return { violated: null, passed }
+}
+
+/** A rule and its parameters, which are the policy's own words, short enough to be read. */
+function describe({ rule_type, params = {} }: Condition): string {
+  const aim = Object.entries(params).filter(([name]) => !name.startsWith('target_'))
+  const words = aim.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')
+  return `\`${rule_type}\`${words === '' ? '' : ` (${words.length > 200 ? `${words.slice(0, 200)}…` : words})`}`
+}
+
+function unique(steps: readonly EvidenceStep[]): EvidenceStep[] {
+  return [...new Map(steps.map((step) => [JSON.stringify(step), step])).values()]
+}

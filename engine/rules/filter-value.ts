@@ -1,0 +1,71 @@
+// What a filter wants of one field.
+import { canonicalType, type JsonMap } from '../steps.js'
+import { sameJson } from './lookup.js'
+import { compileAnchored } from './pattern.js'
+import { ParameterError } from './rule.js'
+import { textOf } from './text.js'
+
+type Accepts = (value: unknown) => boolean
+
+/**
+ * Strictly equal; a list means one of; null means missing; `{present}`, `{min, max}` and `{matches}` say more. Where the
+ * step's own value is a list, one of its elements is enough. Step types are compared by their canonical names. Throws
+ * ParameterError for a condition that is none.
+ */
+export function acceptor(path: string, wanted: unknown, parameter: string): Accepts {
+  const said = operatorsIn(wanted)
+  if (said === null) return equalToOne(path, Array.isArray(wanted) ? wanted : [wanted])
+  const reject = (message: string): never => {
+    throw new ParameterError(parameter, `\`${path}\`: ${message}`)
+  }
+  const unknown = Object.keys(said).find((key) => !operators.includes(key))
+  if (unknown !== undefined)
+    reject(`unknown condition \`${unknown}\`; write \`present\`, \`min\`, \`max\` or \`matches\``)
+  const conditions = [...presence(said, reject), ...range(said, reject), ...match(said, parameter, reject)]
+  return (value) => conditions.every((accepts) => accepts(value))
+}
+
+const operators = ['present', 'min', 'max', 'matches']
+
+function operatorsIn(wanted: unknown): JsonMap | null {
+  if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return null
+  return Object.keys(wanted).some((key) => operators.includes(key)) ? (wanted as JsonMap) : null
+}
+
+function equalToOne(path: string, wanted: readonly unknown[]): Accepts {
+  const choices = wanted.map((choice) =>
+    path === 'step_type' && typeof choice === 'string' ? canonicalType(choice) : choice,
+  )
+  const isChoice = (value: unknown) => choices.some((choice) => sameJson(choice, value))
+  // An element that is null is not a missing field.
+  const isListed = (value: unknown) => value !== null && isChoice(value)
+  return (value) => isChoice(value) || (Array.isArray(value) && value.some(isListed))
+}
+
+function presence({ present }: JsonMap, reject: (message: string) => never): Accepts[] {
+  if (present === undefined) return []
+  if (typeof present !== 'boolean') reject('`present` must be true or false')
+  return [(value) => (value !== null) === present]
+}
+
+function range({ min, max }: JsonMap, reject: (message: string) => never): Accepts[] {
+  const limits = Object.entries({ min, max }).filter(([, limit]) => limit !== undefined)
+  const wrong = limits.find(([, limit]) => typeof limit !== 'number')
+  if (wrong !== undefined) reject(`\`${wrong[0]}\` must be a number`)
+  const isWithin = (value: unknown) =>
+    typeof value === 'number' &&
+    value >= (typeof min === 'number' ? min : Number.NEGATIVE_INFINITY) &&
+    value <= (typeof max === 'number' ? max : Number.POSITIVE_INFINITY)
+  return limits.length === 0 ? [] : [(value) => isWithin(value) || (Array.isArray(value) && value.some(isWithin))]
+}
+
+function match({ matches }: JsonMap, parameter: string, reject: (message: string) => never): Accepts[] {
+  if (matches === undefined) return []
+  if (typeof matches !== 'string') return reject('`matches` must be a pattern')
+  const isMatch = compileAnchored(matches, parameter)
+  const hasText = (value: unknown) => {
+    const text = textOf(value)
+    return text !== null && isMatch(text)
+  }
+  return [(value) => hasText(value) || (Array.isArray(value) && value.some(hasText))]
+}

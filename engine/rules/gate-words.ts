@@ -1,0 +1,55 @@
+// What a gate says of its result, in the words that agents and their frameworks use.
+import type { Step } from '../steps.js'
+import { AmbiguousField, compileStepField } from './lookup.js'
+
+const positive = new Set([
+  'pass',
+  'passed',
+  'success',
+  'succeeded',
+  'ok',
+  'yes',
+  'true',
+  'allow',
+  'allowed',
+  'approve',
+  'approved',
+  'accept',
+  'accepted',
+  'grant',
+  'granted',
+])
+
+const fields = [
+  ...['guard.result', 'guard.status', 'guard.decision', 'guard.passed', 'guard.approved'],
+  ...['output.status', 'output.result', 'output.decision', 'output.approved'],
+].map((path) => ({ path, get: compileStepField(path, 'field') }))
+const checkType = compileStepField('guard.check_type', 'field')
+
+/**
+ * Why a gate has not passed; null when it has. All that it says of its result must be positive; a gate that says nothing
+ * of it has passed, and one that contradicts itself has not.
+ */
+export function gateProblem(gate: Step): string | null {
+  try {
+    checkType(gate)
+    for (const { path, get } of fields) {
+      const word = get(gate)
+      if (word !== null && !isPositive(word)) return `its \`${path}\` is ${shown(word)}, not \`passed\` or another yes`
+    }
+    return null
+  } catch (error) {
+    if (error instanceof AmbiguousField) return `its \`${error.message}\` has two different values`
+    throw error
+  }
+}
+
+function isPositive(word: unknown): boolean {
+  return word === true || (typeof word === 'string' && positive.has(word.toLowerCase()))
+}
+
+/** A word of a verdict is no payload; anything longer could be. */
+function shown(word: unknown): string {
+  if (typeof word === 'string') return word.length <= 40 ? `\`${word}\`` : 'a long text'
+  return typeof word === 'object' ? 'no word' : `\`${String(word)}\``
+}

@@ -1,0 +1,55 @@
+// The text of a field, the same for every rule that reads text.
+import type { JsonMap } from '../steps.js'
+
+/**
+ * The value as one text: a string as it is, numbers and booleans as JSON writes them, a list of these joined by single
+ * spaces, as a command line is. Null for everything else.
+ */
+export function textOf(value: unknown): string | null {
+  if (!Array.isArray(value)) return isScalar(value) ? String(value) : null
+  return value.every(isScalar) ? value.join(' ') : null
+}
+
+/**
+ * True as soon as `visit` is, which sees each text inside the value in no particular order: strings, numbers and
+ * booleans, lists of them joined, and keys when asked. Nothing recursive: a value can be nested as deep as it likes.
+ */
+export function someText(value: unknown, keys: boolean, visit: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return visit(value)
+  const pending: unknown[] = [value]
+  while (pending.length > 0) {
+    const item = pending.pop()
+    if (typeof item === 'string') {
+      if (visit(item)) return true
+    } else if (Array.isArray(item)) {
+      if (item.length > 1 && item.every(isScalar) && visit(item.join(' '))) return true
+      for (let index = 0; index < item.length; index++) pending.push(item[index])
+    } else if (typeof item === 'object' && item !== null) {
+      for (const key of Object.keys(item)) {
+        if (keys && visit(key)) return true
+        pending.push((item as JsonMap)[key])
+      }
+    } else if (isScalar(item) && visit(String(item))) return true
+  }
+  return false
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+/** True as soon as `visit` is, which sees each string inside the value in no particular order. */
+export function someString(value: unknown, visit: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return visit(value)
+  if (typeof value !== 'object' || value === null) return false
+  const pending: unknown[] = [value]
+  while (pending.length > 0) {
+    const item = pending.pop()
+    if (typeof item === 'string') {
+      if (visit(item)) return true
+    } else if (typeof item === 'object' && item !== null) {
+      for (const member of Object.values(item)) pending.push(member)
+    }
+  }
+  return false
+}
