@@ -7,6 +7,7 @@ import { benchFirstStart } from './first-start.js'
 import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
 import { benchPeers } from './peers.js'
+import { benchSecrets } from './secrets.js'
 import { benchServe } from './serve.js'
 import { benchVerify } from './verify.js'
 
@@ -28,6 +29,7 @@ const rows: Row[] = [
   ...(await benchFirstStart()),
   ...(await benchLogs()),
   ...(await benchBundle()),
+  ...(await benchSecrets()),
 ]
 const columns = ['what', 'measured', 'reference', 'ratio', 'bar'] as const
 const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => row[column].length)))

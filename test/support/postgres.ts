@@ -78,6 +78,7 @@ export async function startPostgres(settings = ''): Promise<Postgres | null> {
     start,
     stop: (mode) => run('pg_ctl', ['-D', data, '-m', mode, '-w', 'stop']),
     remove: async () => {
+      guard.ref()
       guard.stdin.end()
       await once(guard, 'exit')
     },
