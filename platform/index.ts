@@ -117,7 +117,7 @@ export async function createPlatform(
     const signedSize = (origin: string) => signer.last(origin)?.size ?? 0
     const keysOf = (org_id: string) => signer.keysOf(log_host, org_id)
     const bundling = { db, clock, log_host, signManifest: signer.signManifest, signedSize, keysOf }
-    const listener = createServer({ requestTimeout: longestRequest })
+    const listener = createServer({ requestTimeout: longestRequest, keepAliveTimeout: idleConnectionMs })
     const bundles = createBundles(checkpoints.own ? bundling : null)
     await removeLeftBundles(Date.now())
     const { verifierOf, everyVerifierOf, incarnationOf } = signer
@@ -221,6 +221,8 @@ async function refuseUnknownSeals(db: Database, { key_ids }: Sealer): Promise<vo
 
 /** How long a request may take to arrive, ms: 8 MiB over a slow line. */
 const longestRequest = 60_000
+/** Longer than the minute that load balancers keep connections: they would send into one that is being closed. */
+const idleConnectionMs = 75_000
 
 /** Whether only this machine can reach the platform. */
 export function isLoopback({ host }: Config): boolean {
@@ -262,6 +264,8 @@ function ownName(): string {
 
 async function closeServer(listener: Server): Promise<void> {
   if (!listener.listening) return
+  // A connection whose request is still being answered is not kept afterwards.
+  listener.keepAliveTimeout = 1
   const closed = new Promise((resolve) => listener.close(resolve))
   listener.closeIdleConnections()
   await closed
