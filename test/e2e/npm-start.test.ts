@@ -25,12 +25,12 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
     npm.stdout.on('data', (chunk: Buffer) => {
       printed += chunk.toString()
     })
-    await vi.waitFor(() => expect(printed).toContain('API description'), { timeout: 60_000, interval: 100 })
+    await vi.waitFor(() => expect(printed).toContain('API description'), { timeout: 100_000, interval: 100 })
     expect(printed.indexOf(`first start: making a database in ${join(data_dir, 'pg')}`)).toBeGreaterThan(0)
     expect(existsSync(join(data_dir, 'lock'))).toBe(true)
     npm.kill('SIGTERM')
-    await vi.waitFor(() => expect(existsSync(join(data_dir, 'lock'))).toBe(false), { timeout: 20_000, interval: 100 })
+    await vi.waitFor(() => expect(existsSync(join(data_dir, 'lock'))).toBe(false), { timeout: 100_000, interval: 100 })
     const url = /running at (http:\S+)/.exec(printed)?.[1] ?? ''
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed')
-  })
+  }, 240_000)
 })
