@@ -1,7 +1,8 @@
 // Checking values against JSON Schemas, with messages that name the field and say what to do. The one door to Ajv.
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
-import { didYouMean } from './nearest.js'
 import { need } from './need.js'
+import { quote } from './quote.js'
+import { type Dialect, sayWhy, unknownKey } from './schema-words.js'
 import { type JsonMap, parseTimestamp } from './steps.js'
 
 export interface SchemaProblem {
@@ -9,7 +10,10 @@ export interface SchemaProblem {
   readonly path: readonly string[]
   /** True when the trouble is the last member's name rather than its value. */
   readonly at_key: boolean
+  /** What is wrong, for an answer that gives the path beside it; it names a key that is missing or unknown. */
   readonly message: string
+  /** The same in two parts, for a message that names the whole path. */
+  readonly sentence?: { readonly subject: readonly string[]; readonly says: string }
 }
 
 export type SchemaCheck = (value: unknown) => readonly SchemaProblem[]
@@ -21,15 +25,15 @@ export function createChecker(schemas: Iterable<JsonMap>): (id: string) => Schem
   return (id) => {
     const validate = ajv.getSchema(id)
     if (validate === undefined) throw new Error(`no schema \`${id}\``)
-    return checkWith(validate)
+    return checkWith(validate, 'json')
   }
 }
 
 /** A check for one schema that refers to no other, compiled at its first use. */
-export function lazyCheck(schema: JsonMap): SchemaCheck {
+export function lazyCheck(schema: JsonMap, dialect: Dialect = 'json'): SchemaCheck {
   let check: SchemaCheck | undefined
   return (value) => {
-    check ??= checkWith(newAjv().compile(schema))
+    check ??= checkWith(newAjv().compile(schema), dialect)
     return check(value)
   }
 }
@@ -41,60 +45,53 @@ function newAjv(): Ajv2020 {
   return ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
 }
 
-function checkWith(validate: ValidateFunction): SchemaCheck {
+function checkWith(validate: ValidateFunction, dialect: Dialect): SchemaCheck {
   return (value) => {
     if (validate(value)) return []
-    return (validate.errors ?? []).filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'if').map(explain)
+    const errors = (validate.errors ?? []).filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'if')
+    return oneForEach(errors).map((error) => explain(error, dialect))
   }
 }
 
-function explain(error: ErrorObject): SchemaProblem {
-  const path = error.instancePath
+/** One cause, one message: a value of the wrong type breaks its other keywords too, and a list of values says most. */
+function oneForEach(errors: readonly ErrorObject[]): ErrorObject[] {
+  const chosen = new Map<string, ErrorObject>()
+  for (const error of errors) {
+    const key = subjectOf(error).join('\0')
+    const known = chosen.get(key)
+    if (known === undefined || rankOf(error) < rankOf(known)) chosen.set(key, error)
+  }
+  return [...chosen.values()]
+}
+
+function rankOf({ keyword }: ErrorObject): number {
+  return keyword === 'enum' || keyword === 'const' ? 0 : keyword === 'type' ? 1 : 2
+}
+
+function explain(error: ErrorObject, dialect: Dialect): SchemaProblem {
+  const subject = subjectOf(error)
+  const says = sayWhy(error, dialect)
+  const at_key = error.keyword === 'additionalProperties'
+  const missing = error.keyword === 'required'
+  const path = missing ? subject.slice(0, -1) : subject
+  const name = subject.at(-1) ?? ''
+  const message = at_key
+    ? unknownKey(name, (error.parentSchema ?? {}) as JsonMap)
+    : missing
+      ? `${quote(name)} ${says}`
+      : says
+  return { path, at_key, message, sentence: { subject, says } }
+}
+
+/** The path of the value that the error is about: for a key that is missing or unknown, the key's. */
+function subjectOf({ instancePath, keyword, params }: ErrorObject): string[] {
+  const path = instancePath
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const params = error.params as JsonMap
-  const problem = (message: string, key?: unknown) => ({
-    path: key === undefined ? path : [...path, String(key)],
-    at_key: error.keyword === 'additionalProperties',
-    message,
-  })
-  switch (error.keyword) {
-    case 'additionalProperties': {
-      const key = String(params.additionalProperty)
-      const known = Object.keys((error.parentSchema as { properties?: JsonMap }).properties ?? {})
-      const offer = known.length <= 12 ? `; allowed: ${known.join(', ')}` : ''
-      return problem(`unknown key \`${shown(key)}\`${didYouMean(key, known) || offer}`, key)
-    }
-    case 'required':
-      return problem(`\`${String(params.missingProperty)}\` is missing`)
-    case 'enum':
-      return problem(`must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`)
-    case 'const':
-      return problem(`must be ${JSON.stringify(params.allowedValue)}`)
-    case 'type':
-      return problem(`must be ${[params.type].flat().join(' or ')}`)
-    case 'pattern':
-      return problem(`must ${patternWords(error.parentSchema as JsonMap, String(params.pattern))}`)
-    case 'minLength':
-    case 'minItems':
-    case 'minProperties':
-      return problem(params.limit === 1 ? 'must not be empty' : `must have ${String(params.limit)} at least`)
-    case 'maxLength':
-      return problem(`must have ${String(params.limit)} characters at most`)
-    case 'format':
-      return problem('must be an RFC 3339 time, such as 2026-01-31T08:00:00Z')
-    default:
-      return problem(error.message ?? 'does not fit')
-  }
-}
-
-/** What a pattern asks for; a schema says it in words of its own as `x-must`. */
-function patternWords(schema: JsonMap, pattern: string): string {
-  if (typeof schema['x-must'] === 'string') return schema['x-must']
-  if (pattern.startsWith('^[ -~]')) return 'be printable ASCII characters'
-  if (pattern.startsWith('^[!-~]')) return 'be printable ASCII characters without spaces'
-  return `match ${pattern}`
+  const { additionalProperty, missingProperty } = params as JsonMap
+  if (keyword === 'additionalProperties') return [...path, String(additionalProperty)]
+  return keyword === 'required' ? [...path, String(missingProperty)] : path
 }
 
 /** One sentence for any number of fields that are wrong. */
@@ -103,9 +100,4 @@ export function problemSummary(errors: readonly { readonly path: string; readonl
   if (first === undefined) return 'a field is wrong'
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
   return `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
-}
-
-/** A name from outside, short enough for a message. */
-function shown(name: string): string {
-  return name.length > 80 ? `${name.slice(0, 80)}…` : name
 }

@@ -83,8 +83,10 @@ const pure = [
   'engine/steps.ts',
   'engine/context.ts',
   'engine/nearest.ts',
+  'engine/quote.ts',
   'engine/registration.ts',
   'engine/schema-check.ts',
+  'engine/schema-words.ts',
 ]
 
 describe('the pure part of the engine', () => {

@@ -94,18 +94,21 @@ function guessOf(name: string): GuessedMeaning {
   return { step_type: 'step.resource', verb: verb as Verb, certain: true }
 }
 
-const checkMap = lazyCheck({
-  type: 'object',
-  additionalProperties: {
+const checkMap = lazyCheck(
+  {
     type: 'object',
-    additionalProperties: false,
-    properties: {
-      step_type: { type: 'string', enum: Object.keys(verbsOf) },
-      verb: { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] },
-      properties: { type: 'object' },
+    additionalProperties: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        step_type: { type: 'string', enum: Object.keys(verbsOf) },
+        verb: { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] },
+        properties: { type: 'object' },
+      },
     },
   },
-})
+  'yaml',
+)
 
 /** What is wrong with a mapping, by path; an empty list when it can be used. */
 export function toolMapProblems(value: unknown): readonly SchemaProblem[] {

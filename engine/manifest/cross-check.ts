@@ -1,6 +1,7 @@
 // What a schema cannot say of a manifest: names that are unique or must exist, days that are days, steps that can be.
 import type { Behavior, Manifest } from '@svc/schemas'
 import { didYouMean } from '../nearest.js'
+import { quote } from '../quote.js'
 import { canonicalType, parseTimestamp, verbProblem, verbsOf } from '../steps.js'
 
 export interface CrossProblem {
@@ -39,13 +40,19 @@ function duplicates(policies: Indexed<Policy>): CrossProblem[] {
       return []
     }
     const path = ['policies', `${index}`, 'name']
-    return [{ code: 'DUPLICATE_NAME', path, message: `another policy is called \`${name}\` already` }]
+    return [
+      {
+        code: 'DUPLICATE_NAME',
+        path,
+        message: `another policy has the name ${quote(name)}: give each policy its own name`,
+      },
+    ]
   })
 }
 
 function waiverProblems({ policy, expires }: Waiver, path: string[], names: ReadonlySet<string>): CrossProblem[] {
   const day = parseTimestamp(`${expires}T00:00:00Z`)
-  const message = `\`${expires}\` is not a day; write it as 2027-01-31`
+  const message = `${quote(expires)} is not a day of the calendar: write it as 2027-01-31`
   return [
     ...unknown(policy, [...path, 'policy'], names),
     ...(day === null ? [{ code: 'SHAPE' as const, path: [...path, 'expires'], message }] : []),
@@ -65,7 +72,7 @@ function testProblems(test: Test, path: string[], names: ReadonlySet<string>): C
   })
   return [
     ...(step === undefined && agent === undefined
-      ? [problem([], 'a test judges a `step`, or registers an `agent`')]
+      ? [problem([], 'a test needs a `step` to evaluate, or an `agent` to register')]
       : []),
     ...(step === undefined && history !== undefined ? [problem(['history'], 'a history needs a `step` after it')] : []),
     ...verbs,
@@ -77,7 +84,7 @@ function testProblems(test: Test, path: string[], names: ReadonlySet<string>): C
 
 function unknown(name: string, path: string[], names: ReadonlySet<string>): CrossProblem[] {
   if (names.has(name)) return []
-  return [{ code: 'UNKNOWN_POLICY', path, message: `no policy is called \`${name}\`${didYouMean(name, names)}` }]
+  return [{ code: 'UNKNOWN_POLICY', path, message: `no policy has the name ${quote(name)}${didYouMean(name, names)}` }]
 }
 
 /** Step types of other vocabularies take any verb. */

@@ -1,5 +1,6 @@
 // What YAML allows and two readers could understand differently, or what costs more to read than it looks.
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, visit, type YAMLMap } from 'yaml'
+import { quote } from '../quote.js'
 import { maxAliases } from './bounded-yaml.js'
 
 export interface Hazard {
@@ -32,15 +33,19 @@ export function hazards(document: Document.Parsed): Hazard[] {
     Node: (_, node, path) => {
       if (path.length > deepest) note(node, 'nested too deeply')
       if (isAlias(node) && !anchors.has(node.source))
-        note(node, `no anchor \`${node.source.slice(0, 80)}\` before this alias`)
+        note(
+          node,
+          `the alias ${quote(`*${node.source}`)} has no anchor before it: put a text that begins with \`*\` in quotes`,
+        )
       if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor)
       if (isAlias(node) || node.anchor !== undefined) named++
       if (named > maxAliases) note(node, `more than ${maxAliases} anchors and aliases: write the repeated parts out`)
       if (path.length > deepest || named > maxAliases || found.length >= mostHazards) return visit.BREAK
-      if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag)) note(node, 'tags are not allowed')
-      if (isMap(node) && node.items.length > maxKeys) note(node, `more than ${maxKeys} keys in one map`)
+      if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag))
+        note(node, `the tag ${quote(node.tag)} is not allowed: remove it`)
+      if (isMap(node) && node.items.length > maxKeys) note(node, `more than ${maxKeys} keys in one map: split it`)
       else if (isMap(node)) noteKeys(node, note)
-      if (isSeq(node) && node.items.length > maxItems) note(node, `more than ${maxItems} items in one list`)
+      if (isSeq(node) && node.items.length > maxItems) note(node, `more than ${maxItems} items in one list: split it`)
       if (isScalar(node)) noteScalar(node, note)
       return undefined
     },
@@ -52,24 +57,26 @@ function noteKeys(map: YAMLMap, note: Note): void {
   const seen = new Set<string>()
   for (const { key } of map.items) {
     if (!isScalar(key) || typeof key.value !== 'string') {
-      note(key, 'a key must be plain text; put it in quotes')
+      note(key, `a key must be text${isScalar(key) && key.source ? `: write ${quote(`"${key.source}"`)}` : ''}`)
       continue
     }
     const name = key.value
-    if (name === '<<') note(key, 'merge keys are not allowed: write the parts out')
-    else if (forbiddenKeys.has(name)) note(key, `the key \`${name}\` is not allowed`)
-    else if (seen.has(name)) note(key, `the key \`${name.slice(0, 80)}\` is written twice`)
+    if (name === '<<') note(key, 'the merge key `<<` is not allowed: write the keys out')
+    else if (forbiddenKeys.has(name)) note(key, `the key ${quote(name)} is not allowed: use another name`)
+    else if (seen.has(name)) note(key, `the key ${quote(name)} is written twice: remove one of them`)
     seen.add(name)
   }
 }
 
 function noteScalar(node: Scalar, note: Note): void {
   const { value, source = '' } = node
-  if (typeof value === 'string' && !value.isWellFormed()) note(node, 'a lone surrogate: it is not valid text')
-  if (typeof value === 'string' && value.includes('\0')) note(node, 'a NUL character')
+  if (typeof value === 'string' && !value.isWellFormed())
+    note(node, 'a lone surrogate, which is not valid text: remove it')
+  if (typeof value === 'string' && value.includes('\0')) note(node, 'a NUL character, which is not allowed: remove it')
   if (typeof value !== 'number') return
-  if (!Number.isFinite(value)) note(node, 'a number that is not finite')
+  if (!Number.isFinite(value))
+    note(node, `the number ${quote(source)} is not finite: write a number, or put it in quotes`)
   else if (/^([-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i.test(source) && !Number.isSafeInteger(value)) {
-    note(node, 'an integer beyond 2^53-1: put it in quotes')
+    note(node, `the integer ${quote(source)} is beyond 2^53-1: put it in quotes`)
   }
 }

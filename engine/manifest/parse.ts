@@ -1,5 +1,6 @@
 // From the text of a manifest to policies, with everything wrong named by line and column.
 import type { Manifest } from '@svc/schemas'
+import { bracketed, quotePath } from '../quote.js'
 import { compileRule } from '../rules/compile-rule.js'
 import { ParameterError } from '../rules/rule.js'
 import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../schema-check.js'
@@ -34,8 +35,8 @@ export interface TestFileReading {
   readonly errors: readonly ManifestError[]
 }
 
-const checkManifest = lazyCheck(manifestShape)
-const checkTestFile = lazyCheck(testFileShape)
+const checkManifest = lazyCheck(manifestShape, 'yaml')
+const checkTestFile = lazyCheck(testFileShape, 'yaml')
 
 /** More than anybody mends at once; a hostile file could hold one per character. */
 const mostErrors = 1000
@@ -54,7 +55,7 @@ export function parseManifest(text: string, file: string): ManifestReading {
   }
   const manifest = wellShaped(written as Manifest, broken)
   const doubtful = crossCheck(manifest, namesOf(written.policies))
-  for (const { code, path, message } of doubtful) notes.add(code, path, message)
+  for (const { code, path, message } of doubtful) notes.add(code, path, placed(path, message))
   const refused = new Set(doubtful.map(({ path }) => path.slice(0, 2).join('.')))
   const sound = manifest.policies.filter(
     ([index, policy]) => isSound(policy, index, notes) && !refused.has(`policies.${index}`),
@@ -72,7 +73,8 @@ export function parseTestFile(text: string, file: string, policy_names: Iterable
   if (notes.errors().length > 0) return { value: null, errors: notes.errors() }
   const { tests } = yaml.value as { tests: ManifestTest[] }
   const alone = { policies: [], waivers: [], tests: [...tests.entries()] }
-  for (const { code, path, message } of crossCheck(alone, new Set(policy_names))) notes.add(code, path, message)
+  for (const { code, path, message } of crossCheck(alone, new Set(policy_names)))
+    notes.add(code, path, placed(path, message))
   return { value: notes.errors().length > 0 ? null : tests, errors: notes.errors() }
 }
 
@@ -82,8 +84,22 @@ function noteShape(yaml: YamlReading, check: SchemaCheck, notes: Notes): Readonl
   // Every item of a list far too long would have its own errors: nobody needs them, and they cost seconds.
   const long = tooLong(yaml.value)
   const problems = long === null ? check(yaml.value) : [long]
-  for (const { path, at_key, message } of problems) notes.add('SHAPE', path, message, at_key)
+  for (const problem of problems) notes.add('SHAPE', problem.path, shapeMessage(problem), problem.at_key)
   return new Set(problems.map(({ path }) => path.slice(0, 2).join('.')))
+}
+
+/** The value that is wrong, by its whole path, and why. */
+function shapeMessage({ path, message, sentence }: SchemaProblem): string {
+  const { subject, says } = sentence ?? { subject: path, says: message }
+  return subject.length === 0 ? `the file ${says}` : `${shownPath(subject)} ${says}`
+}
+
+function placed(path: readonly string[], message: string): string {
+  return path.length === 0 ? message : `${shownPath(path)}: ${message}`
+}
+
+function shownPath(path: readonly string[]): string {
+  return quotePath(bracketed(path.join('.')))
 }
 
 function tooLong(value: unknown): SchemaProblem | null {
@@ -91,7 +107,7 @@ function tooLong(value: unknown): SchemaProblem | null {
   const lists = Object.entries({ policies, waivers, tests })
   const name = lists.find(([, list]) => Array.isArray(list) && list.length > mostItems)?.[0]
   if (name === undefined) return null
-  return { path: [name], at_key: false, message: `must NOT have more than ${mostItems} items` }
+  return { path: [name], at_key: false, message: `must have at most ${mostItems} items: split the file` }
 }
 
 /** The items that have the right shape, with their places. */
@@ -125,9 +141,12 @@ function isSound(policy: ManifestPolicy, index: number, notes: Notes): boolean {
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error
     const own = error.path === 'rule_type' || error.path === 'scope'
-    const path = ['policies', `${index}`, ...(own ? [] : ['params']), ...error.path.split('.').filter(Boolean)]
-    // A ParameterError does not say whether the name or the value is wrong; its message does.
-    notes.add('RULE', path, error.message, /\bunknown (key|parameter) /.test(error.message))
+    const within = ['policies', `${index}`, ...(own ? [] : ['params'])]
+    const path = [...within, ...error.path.split('.').filter(Boolean)]
+    const { sentence } = error
+    const subject = sentence === null ? [] : [...within, ...sentence.subject.split('.').filter(Boolean)]
+    const message = sentence === null ? placed(path, error.message) : `${shownPath(subject)} ${sentence.says}`
+    notes.add('RULE', path, message, error.at_key || /\bunknown (key|parameter) /.test(error.message))
     return false
   }
 }

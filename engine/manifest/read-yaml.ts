@@ -3,6 +3,7 @@ import { type Document, LineCounter } from 'yaml'
 import { documentsOf, TooMuch } from './bounded-yaml.js'
 import { hazards } from './hazards.js'
 import { offsetOf } from './locate.js'
+import { type Fault, faultOf } from './yaml-faults.js'
 
 export interface Position {
   readonly line: number
@@ -45,11 +46,11 @@ export function readYaml(text: string): YamlReading {
   try {
     // Two are enough to know that there is more than one.
     const [document, second] = documentsOf(text, lines)
-    if (document === undefined || document.contents === null) return refuse('the file is empty')
+    if (document === undefined || document.contents === null) return refuse('the file is empty, or holds comments only')
     if (second !== undefined) {
       return refuse('the file holds more than one document: use one file each', place(second.range[0]))
     }
-    const faults = faultsOf(document)
+    const faults = faultsOf(document, text)
     const problems = (faults.length > 0 ? faults : hazards(document)).map(({ message, offset }) => ({
       message,
       ...place(offset),
@@ -58,7 +59,7 @@ export function readYaml(text: string): YamlReading {
     if (problems.length > 0) return { value: null, problems, positionOf }
     // Aliases become shared values here, so nothing grows before it has been measured.
     const value: unknown = document.toJS({ maxAliasCount: -1 })
-    if (value === null) return refuse('the file is empty')
+    if (value === null) return refuse('the file is empty, or holds comments only')
     if (!isSmall(value)) return refuse('aliases expand too far: write the repeated parts out')
     return { value, problems, positionOf }
   } catch (error) {
@@ -69,23 +70,26 @@ export function readYaml(text: string): YamlReading {
 }
 
 function problemOfText(text: string): YamlProblem | null {
-  if (Buffer.byteLength(text) > largest) return { message: 'the file is larger than 256 KiB', line: 1, column: 1 }
+  if (Buffer.byteLength(text) > largest)
+    return { message: 'the file is larger than 256 KiB: split it', line: 1, column: 1 }
   const at = text.isWellFormed() ? text.search(/[^\P{Cc}\t\n\r\u0085]/u) : text.search(/\p{Cs}/u)
   if (at < 0) return null
   const before = text.slice(0, at).split('\n')
   const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
-  if (text.isWellFormed()) return { message: 'a control character: it is not valid in YAML', ...position }
-  return { message: 'a lone surrogate: the file is not valid text', ...position }
+  if (text.isWellFormed()) return { message: 'a control character, which YAML does not allow: remove it', ...position }
+  return { message: 'a lone surrogate, which is not valid text: remove it', ...position }
 }
 
-/** What the reader itself objects to. */
-function faultsOf(document: Document.Parsed) {
+/** What the reader itself objects to: the first fault, for the others mostly follow from it, or every tag. */
+function faultsOf(document: Document.Parsed, text: string): Fault[] {
   const { version } = document.directives?.yaml ?? {}
-  if (version !== '1.2') return [{ message: `YAML ${version} is not read: remove the directive`, offset: 0 }]
-  return [...document.errors, ...document.warnings].slice(0, mostFaults).map(({ code, message, pos }) => ({
-    message: code === 'RESOURCE_EXHAUSTION' ? 'nested too deeply' : `not valid YAML: ${message.split('\n')[0]}`,
-    offset: pos[0],
-  }))
+  if (version !== '1.2')
+    return [{ message: `line 1 asks for YAML ${version}: remove the line that begins with %YAML`, offset: 0 }]
+  const faults = [...document.errors, ...document.warnings]
+  const tags = faults.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')
+  const chosen =
+    tags.length === faults.length ? tags.slice(0, mostFaults) : faults.filter((one) => !tags.includes(one)).slice(0, 1)
+  return chosen.map((fault) => faultOf(fault, text))
 }
 
 /** False when the value, with every alias written out, is larger than any honest manifest. */

@@ -37,7 +37,12 @@ const waiver: JsonMap = {
     agent_key: text('the agent it is waived for'),
     reason: text('why'),
     approved_by: text('who decided'),
-    expires: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'last day, until 24:00 UTC' },
+    expires: {
+      type: 'string',
+      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+      'x-must': 'be a day such as 2027-01-31',
+      description: 'last day, until 24:00 UTC',
+    },
   },
 }
 

@@ -1,5 +1,6 @@
 // From a rule's name and parameters to a check; everything wrong with them is found here, at load.
 import { didYouMean } from '../nearest.js'
+import { quote } from '../quote.js'
 import { lazyCheck } from '../schema-check.js'
 import { canonicalType, type JsonMap, type Step } from '../steps.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
@@ -7,7 +8,7 @@ import { compileHead, type StepPattern, type TargetFilter, targetKeys, targetPat
 import { leafRules, paramsSchema, rules } from './registry.js'
 import { type Check, type CompileEnvironment, type LeafRule, ParameterError, type Scope } from './rule.js'
 
-const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule)) }]))
+const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule), 'yaml') }]))
 
 /** The scopes a rule can be used at; for a compound what all its leaves share. Throws ParameterError. */
 export function scopesOf(rule_type: string, params: JsonMap): readonly Scope[] {
@@ -26,8 +27,8 @@ export interface CompiledRule {
 export function compileRule(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledRule {
   const scopes = scopesOf(rule_type, params)
   if (!scopes.includes(environment.scope)) {
-    const usable = scopes.length === 0 ? 'its conditions share no scope' : `it can at ${scopes.join(', ')}`
-    throw new ParameterError('scope', `\`${rule_type}\` cannot be used at \`${environment.scope}\`; ${usable}`)
+    const usable = scopes.length === 0 ? 'its conditions share no scope' : `write ${scopes.map(quote).join(' or ')}`
+    throw new ParameterError('scope', `${quote(rule_type)} cannot be used at ${quote(environment.scope)}: ${usable}`)
   }
   const heads: ReturnType<typeof compileHead>[] = []
   const alone = !isCombinator(rule_type)
@@ -45,9 +46,9 @@ function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, 
   const { rule, check } = leafNamed(rule_type, path)
   const [problem] = sound ? [] : check(params)
   if (problem !== undefined) {
-    const where = problem.path.join('.')
-    const place = where === '' ? '' : `, \`${where}\``
-    throw new ParameterError(inParams(path, where), `\`${rule_type}\`${place}: ${problem.message}`)
+    const { subject, says } = problem.sentence ?? { subject: problem.path, says: problem.message }
+    const where = inParams(path, subject.join('.'))
+    throw new ParameterError(inParams(path, problem.path.join('.')), says, where, problem.at_key)
   }
   const filtered = targetKeys.find((key) => key in params)
   if (scope === 'agent_registration' && filtered !== undefined) {
@@ -93,7 +94,10 @@ function leafNamed(name: string, path: string) {
     name,
     rules.map((rule) => rule.name),
   )
-  throw new ParameterError(path === '' ? 'rule_type' : `${path}.rule_type`, `unknown rule \`${name}\`${hint}`)
+  throw new ParameterError(
+    path === '' ? 'rule_type' : `${path}.rule_type`,
+    `unknown rule ${quote(name)}${hint || '; see `svc rules`'}`,
+  )
 }
 
 /** Where a parameter of the node at `path` stands, seen from the policy's `params`. */

@@ -1,4 +1,6 @@
 // The rule about time (engine.md §3, 23). Compound rules are in compound.ts.
+import { nearest } from '../nearest.js'
+import { quote } from '../quote.js'
 import { defineStepRule, PASS, ParameterError, stepViolation } from './rule.js'
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
@@ -75,10 +77,9 @@ function zoneFormat(timezone: string): Intl.DateTimeFormat {
     const fields = { year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric }
     return new Intl.DateTimeFormat('en-u-ca-iso8601', { timeZone: timezone, hourCycle: 'h23', ...fields })
   } catch {
-    throw new ParameterError(
-      'timezone',
-      `\`${timezone}\` is not a known time zone; use an IANA name such as \`Europe/Zurich\``,
-    )
+    const near = nearest(timezone, Intl.supportedValuesOf('timeZone'))
+    const advice = `write an IANA name such as ${quote(near ?? 'Europe/Zurich')}`
+    throw new ParameterError('timezone', `${quote(timezone)} is not a known time zone: ${advice}`)
   }
 }
 

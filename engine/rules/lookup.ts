@@ -1,4 +1,5 @@
 // Looking a field up by path (engine.md §1): one place, so that nobody hides a value behind another.
+import { quote } from '../quote.js'
 import { canonicalType, hasWritePermission, type JsonMap, type Step } from '../steps.js'
 import { ParameterError, type Situation } from './rule.js'
 
@@ -33,7 +34,10 @@ export function compileStepField(path: string, parameter: string): (step: Step) 
   const segments = fieldSegments(path, parameter)
   if (segments === null) return () => null
   if (segments[0] === 'context' || segments[0] === 'agent') {
-    throw new ParameterError(parameter, `\`${path}\` is not a field of a step`)
+    throw new ParameterError(
+      parameter,
+      `${quote(path)} is not a field of a step: leave out what begins with \`context\` or \`agent\``,
+    )
   }
   return stepGetter(segments)
 }
@@ -42,7 +46,10 @@ export function compileStepField(path: string, parameter: string): (step: Step) 
 function fieldSegments(path: string, parameter: string): string[] | null {
   const segments = path.split('.')
   if (segments.some((segment) => segment === '')) {
-    throw new ParameterError(parameter, `\`${path}\` is not a field path: segments are separated by single dots`)
+    throw new ParameterError(
+      parameter,
+      `${quote(path)} is not a field path: write names separated by single dots, such as \`target.host\``,
+    )
   }
   return segments.some((segment) => forbidden.has(segment)) ? null : segments
 }

@@ -1,5 +1,6 @@
 // What a rule is, what it is asked, and what it may answer.
 import type { EvidenceStep, Rule } from '@svc/schemas'
+import { bracketed, quotePath, tidy } from '../quote.js'
 import type { JsonMap, Step } from '../steps.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
@@ -100,10 +101,22 @@ export interface CompileEnvironment {
 
 /** Parameters that do not fit the rule: the policy is dropped with this reason. */
 export class ParameterError extends Error {
+  /** Where the value is, seen from the policy's `params`, dot-separated. */
   readonly path: string
-  constructor(path: string, message: string) {
-    super(message)
+  /** The rest of a sentence whose subject is the value at `subject`; null where the message is whole as it is. */
+  readonly sentence: { readonly subject: string; readonly says: string } | null
+  /** Whether the name of the last member is wrong rather than its value. */
+  readonly at_key: boolean
+
+  constructor(path: string, message: string, subject: string | null = null, at_key = false) {
+    super(
+      subject === null
+        ? tidy(message)
+        : `${quotePath(bracketed(subject === '' ? 'params' : `params.${subject}`))} ${message}`,
+    )
     this.path = path
+    this.sentence = subject === null ? null : { subject, says: message }
+    this.at_key = at_key
   }
 }
 

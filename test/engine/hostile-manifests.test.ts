@@ -45,12 +45,12 @@ describe('hostile manifests', () => {
     {
       name: 'more than a thousand empty policies',
       text: `policies: [${'{},'.repeat(9_000)}]\n`,
-      message: 'more than 1000 items',
+      message: 'at most 1000 items',
     },
     {
       name: 'thousands of tests and a policy that is none',
       text: `name: A\nversion: "1"\npolicies: [null]\ntests: [${'{},'.repeat(2000)}]\n`,
-      message: 'more than 1000 items',
+      message: 'at most 1000 items',
     },
     {
       name: 'thousands of errors',
@@ -65,9 +65,9 @@ describe('hostile manifests', () => {
     {
       name: 'thousands of bad keys in one map',
       text: `a: {${Array.from({ length: 900 }, (_, index) => `${index}: 1`).join(',')}}\n`,
-      message: 'a key must be plain text',
+      message: 'a key must be text',
     },
-    { name: 'thousands of bad keys', text: `a: [${'{1: 1},'.repeat(9_000)}]\n`, message: 'a key must be plain text' },
+    { name: 'thousands of bad keys', text: `a: [${'{1: 1},'.repeat(9_000)}]\n`, message: 'a key must be text' },
     { name: 'a file beyond 256 KiB', text: `name: ${'x'.repeat(256 * 1024)}\n`, message: 'larger than 256 KiB' },
     {
       name: 'a file beyond 256 KiB in bytes only',
@@ -77,10 +77,10 @@ describe('hostile manifests', () => {
     { name: 'a lone surrogate', text: 'name: A\nversion: \ud800\n', message: 'a lone surrogate' },
     { name: 'a NUL', text: 'name: A\0\n', message: 'a control character' },
     { name: 'a comment without end', text: `# ${'x'.repeat(200_000)}`, message: 'the file is empty' },
-    { name: 'quotes without end', text: `a: "${'x'.repeat(200_000)}`, message: 'not valid YAML' },
+    { name: 'quotes without end', text: `a: "${'x'.repeat(200_000)}`, message: 'opens a quote that is never closed' },
     { name: 'thousands of documents', text: '---\na\n'.repeat(40_000), message: 'more than one document' },
     { name: 'thousands of tags', text: `a: [${'!x 1,'.repeat(40_000)}]\n`, message: 'tags are not allowed' },
-    { name: 'a tag', text: 'a: !x 1\n', message: 'not valid YAML: Unresolved tag' },
+    { name: 'a tag', text: 'a: !x 1\n', message: 'has the tag `!x`' },
   ]
 
   it.each(hostile)('$name: rejected', ({ text, message }) => {

@@ -26,15 +26,11 @@ interface BrokenManifest {
 }
 
 describe('broken manifests', () => {
-  const broken = parse(textOf('errors.yaml')) as BrokenManifest[]
+  const broken = ['errors.yaml', 'syntax.yaml'].flatMap((name) => parse(textOf(name)) as BrokenManifest[])
 
   it.each(broken)('$name', ({ text, errors, policies }) => {
     const reading = parseManifest(text, 'a.yaml')
-    const expected = errors.map((error) => ({
-      ...error,
-      file: 'a.yaml',
-      message: expect.stringContaining(error.message ?? ''),
-    }))
+    const expected = errors.map((error) => ({ ...error, file: 'a.yaml' }))
     expect(reading.errors).toEqual(expected.map((error) => expect.objectContaining(error)))
     expect(reading.value?.policies.map((policy) => policy.name)).toEqual(policies)
     expect(reading.lines).toHaveLength(policies?.length ?? reading.lines.length)
@@ -139,7 +135,7 @@ describe('test files', () => {
     },
     { text: 'test: []', code: 'SHAPE', column: 1 },
     { text: 'tests: [{ name: a, expect: { action: block } }]', code: 'SHAPE', column: 9 },
-    { text: 'tests: [', code: 'UNREADABLE', column: 9 },
+    { text: 'tests: [', code: 'UNREADABLE', column: 8 },
   ])('are refused with line and column: $text', ({ text, code, column }) => {
     const { value, errors } = parseTestFile(text, 'a.test.yaml', ['P'])
     expect(value).toBeNull()

@@ -71,7 +71,7 @@ describe('a body that does not fit', () => {
       name: 'an input that is no object',
       body: asking({ input: 'text' }),
       at: 'intended.input',
-      says: /must be object/,
+      says: /must be an object/,
     },
     { name: 'a time without seconds', body: asking({ timestamp: '2026-01-01T00:00' }), at: 'intended.timestamp' },
     {
@@ -91,7 +91,7 @@ describe('a body that does not fit', () => {
       body: asking({}, { declared_tools: ['x'], agent_allowed_tools: ['y'] }),
       at: 'context.agent_allowed_tools',
     },
-    { name: 'a list', body: [], at: '', says: /must be object/ },
+    { name: 'a list', body: [], at: '', says: /must be an object/ },
     {
       name: 'a step number of zero',
       path: '/record',

@@ -167,7 +167,7 @@ const cases: readonly Case[] = [
     path: 'timestamp',
   },
   { what: 'an input that is a list', send: json({ input: [] }), status: 422, code: 'INVALID', path: 'input' },
-  { what: 'a body that is a list', send: { body: [sound] }, status: 422, code: 'INVALID', says: /must be object/ },
+  { what: 'a body that is a list', send: { body: [sound] }, status: 422, code: 'INVALID', says: /must be an object/ },
   { what: 'no credential', send: { ...json({}), as: null }, status: 401, code: 'UNAUTHENTICATED' },
   {
     what: 'a key that does not exist',

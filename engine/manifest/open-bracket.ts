@@ -1,0 +1,33 @@
+// Finding the bracket that was opened and not closed.
+
+/** Offset of the innermost `[` or `{` of YAML's own that is open at an offset of the text; null when there is none. */
+export function openBracket(text: string, end: number): number | null {
+  const open: number[] = []
+  for (let at = 0; at < end; at++) {
+    const character = text[at] ?? ''
+    // A quote, bracket or comment begins where a value may; elsewhere these are characters of a plain text.
+    const starts = at === 0 || /[\s,:[{\]}-]/.test(text[at - 1] ?? '')
+    if (character === '#' && /^\s?$/.test(text[at - 1] ?? '')) at = endOf(text, '\n', at, end)
+    else if ((character === '"' || character === "'") && starts) at = closingQuote(text, at, end)
+    else if ((character === '[' || character === '{') && (starts || open.length > 0)) open.push(at)
+    else if (character === ']' || character === '}') open.pop()
+  }
+  return open.at(-1) ?? null
+}
+
+function endOf(text: string, mark: string, from: number, end: number): number {
+  const found = text.indexOf(mark, from)
+  return found < 0 ? end : found
+}
+
+function closingQuote(text: string, from: number, end: number): number {
+  const mark = text[from]
+  for (let at = from + 1; at < end; at++) {
+    if (mark === '"' && text[at] === '\\') at++
+    else if (text[at] === mark) {
+      if (mark === '"' || text[at + 1] !== mark) return at
+      at++
+    }
+  }
+  return end
+}

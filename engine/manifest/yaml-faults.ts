@@ -1,0 +1,259 @@
+// What the YAML reader objects to, in the words of somebody who edits the file: which line, what is wrong, what to write.
+import type { YAMLError } from 'yaml'
+import { quote } from '../quote.js'
+import { openBracket } from './open-bracket.js'
+
+export interface Fault {
+  readonly message: string
+  /** 0-based offset into the text. */
+  readonly offset: number
+}
+
+/** A fault with the text around it. */
+interface Scene {
+  readonly text: string
+  readonly lines: readonly string[]
+  /** 0-based number of the line that the reader names. */
+  readonly row: number
+  readonly code: YAMLError['code']
+  readonly said: string
+  readonly offset: number
+}
+
+/** A line, by its 0-based number, and what is wrong there. */
+interface Sight {
+  readonly row: number
+  readonly column?: number
+  readonly says: string
+}
+
+/** One fault in other words. */
+export function faultOf({ code, message, pos }: YAMLError, text: string): Fault {
+  const offset = Math.min(pos[0], text.length)
+  const lines = text.split('\n')
+  const before = text.slice(0, offset).split('\n').length - 1
+  // An end of the file is reported behind its last line.
+  const row = lines[before] === '' && before > 0 && before === lines.length - 1 ? before - 1 : before
+  const scene: Scene = { text, lines, row, code, said: message, offset }
+  for (const look of looks) {
+    const sight = look(scene)
+    if (sight === null) continue
+    const start = lines.slice(0, sight.row).reduce((sum, line) => sum + line.length + 1, 0)
+    return {
+      message: `line ${sight.row + 1} ${sight.says}`,
+      offset: start + (sight.column ?? indentOf(lines[sight.row])),
+    }
+  }
+  return { message: `line ${row + 1} cannot be read: put a value with special characters in quotes`, offset }
+}
+
+/** In this order: what a line shows to the eye comes before what the reader made of it. */
+const looks: readonly ((scene: Scene) => Sight | null)[] = [
+  tab,
+  tooDeep,
+  tag,
+  spaceAfterDash,
+  spaceAfterColon,
+  colonInValue,
+  openQuote,
+  bracket,
+  specialStart,
+  afterQuotes,
+  other,
+  deeperThanKey,
+  indentation,
+]
+
+function tab({ code, lines, row }: Scene): Sight | null {
+  if (code !== 'TAB_AS_INDENT' && !/^ *\t/.test(lines[row] ?? '')) return null
+  const at = /^ *\t/.test(lines[row] ?? '')
+    ? row
+    : Math.max(
+        0,
+        lines.findIndex((line) => /^ *\t/.test(line)),
+      )
+  return { row: at, column: lines[at]?.indexOf('\t') ?? 0, says: 'is indented with a tab: use spaces' }
+}
+
+function tooDeep({ code, row }: Scene): Sight | null {
+  return code === 'RESOURCE_EXHAUSTION' ? { row, says: 'is nested too deeply to be read' } : null
+}
+
+function tag({ code, text, lines, row, offset }: Scene): Sight | null {
+  if (code !== 'TAG_RESOLVE_FAILED' && code !== 'MULTIPLE_TAGS') return null
+  const [name = '!'] = /^\S+/.exec(text.slice(offset)) ?? []
+  return {
+    row,
+    column: columnOf(lines, row, offset),
+    says: `has the tag ${quote(name)}: remove it, tags are not allowed`,
+  }
+}
+
+function spaceAfterDash({ code, lines, row }: Scene): Sight | null {
+  if (code !== 'BLOCK_AS_IMPLICIT_KEY' && code !== 'MULTILINE_IMPLICIT_KEY') return null
+  const at = [row, row - 1].find((index) => /^\s*-[A-Za-z"'[{]/.test(lines[index] ?? ''))
+  if (at === undefined) return null
+  const rest = (lines[at] ?? '').trim().slice(1)
+  return { row: at, says: `has no space after the dash: write ${quote(`- ${rest}`)}` }
+}
+
+function spaceAfterColon({ code, lines, row }: Scene): Sight | null {
+  if (code !== 'MULTILINE_IMPLICIT_KEY' && code !== 'MISSING_CHAR') return null
+  const [, key, value] = /^\s*(?:- )*([A-Za-z_]\w*):([^\s:/].*)$/.exec(lines[row] ?? '') ?? []
+  return key === undefined ? null : { row, says: `has no space after the colon: write ${quote(`${key}: ${value}`)}` }
+}
+
+function colonInValue({ code, lines, row }: Scene): Sight | null {
+  if (code !== 'BLOCK_AS_IMPLICIT_KEY') return null
+  const line = lines[row] ?? ''
+  const [, head = '', key, value = ''] = /^(\s*(?:- )*([^\s:"'#][^:]*): +)([^\s"'[{|>#].*)$/.exec(line) ?? []
+  if (key === undefined || !/:(\s|$)/.test(value)) return null
+  const says = `has a colon inside the value of ${quote(key)}: put the value in quotes, ${quote(`${key}: ${JSON.stringify(value.trim())}`)}`
+  return { row, column: head.length, says }
+}
+
+function openQuote({ code, said, lines, row }: Scene): Sight | null {
+  if (code !== 'MISSING_CHAR' || !said.startsWith('Missing closing')) return null
+  const mark = said.includes("'") ? "'" : '"'
+  const starts = new RegExp(`(^|[\\s:,[{-])${mark}`)
+  const isOdd = (line: string) => starts.test(line) && line.replaceAll(`\\${mark}`, '').split(mark).length % 2 === 0
+  const at = lines.findIndex((line, index) => index <= row && isOdd(line))
+  const found = at < 0 ? row : at
+  const column = Math.max(0, lines[found]?.search(starts) ?? 0)
+  return { row: found, column, says: `opens a quote that is never closed: add ${quote(mark)} at the end of the value` }
+}
+
+const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}' }
+
+function bracket({ code, said, text, lines, row, offset }: Scene): Sight | null {
+  const column = columnOf(lines, row, offset)
+  const here = text[offset] ?? ''
+  if (code === 'UNEXPECTED_TOKEN' && (here === ']' || here === '}') && said.includes('YAML stream'))
+    return { row, column, says: `has a ${quote(here)} that closes nothing: remove it, or put the value in quotes` }
+  if (code === 'UNEXPECTED_TOKEN' && here === ',')
+    return { row, column, says: 'has two commas without a value between them: remove one' }
+  if (code === 'BLOCK_IN_FLOW') {
+    const missing = /^[^,]*:\s/.test(text.slice(offset))
+    return {
+      row,
+      column,
+      says: missing
+        ? 'has no comma between two values in brackets: write one'
+        : 'has a dash inside brackets: separate the items with commas instead',
+    }
+  }
+  if (!/Flow (map|sequence)/.test(said)) return null
+  const open = openBracket(text, offset)
+  if (open === null) return null
+  const at = text.slice(0, open).split('\n').length - 1
+  const mark = text[open] ?? ''
+  const wrong = here === ']' || here === '}' ? `, not ${quote(here)}` : ''
+  return {
+    row: at,
+    column: columnOf(lines, at, open),
+    says: `opens a ${quote(mark)} that is never closed: add ${quote(closing[mark] ?? '')}${wrong}`,
+  }
+}
+
+/** A value that begins with a character of YAML's own. */
+function specialStart({ code, lines, row, offset }: Scene): Sight | null {
+  if (code !== 'BAD_SCALAR_START' && code !== 'UNEXPECTED_TOKEN' && code !== 'BAD_ALIAS') return null
+  const [, head = '', first, value = ''] =
+    /^(\s*(?:- )*(?:[\w.-]+: +)?)([[\]{}*&!|>%@`])(.*)$/.exec(lines[row] ?? '') ?? []
+  if (first === undefined || columnOf(lines, row, offset) < head.length) return null
+  return {
+    row,
+    column: head.length,
+    says: `has a value that begins with ${quote(first)}: put it in quotes, ${quote(single(first + value))}`,
+  }
+}
+
+function afterQuotes({ code, said, lines, row, offset }: Scene): Sight | null {
+  if (code === 'BAD_DQ_ESCAPE') {
+    const sequence = said.split(' ').at(-1) ?? ''
+    return {
+      row,
+      says: `has ${quote(sequence)} in double quotes, which is no sequence: use single quotes, or write ${quote(`\\${sequence}`)}`,
+    }
+  }
+  const [, head = '', mark] = /^(\s*(?:- )*(?:[\w.-]+: +)?)(['"])/.exec(lines[row] ?? '') ?? []
+  if (code !== 'UNEXPECTED_TOKEN' || mark === undefined || columnOf(lines, row, offset) <= head.length) return null
+  const escaped = mark === '"' ? '`\\"`' : "`''`"
+  return {
+    row,
+    column: head.length,
+    says: `has text behind a closing quote: write a quote inside the value as ${escaped}`,
+  }
+}
+
+/** What is left and has a name of its own. */
+function other({ code, said, lines, row }: Scene): Sight | null {
+  const line = (lines[row] ?? '').trim()
+  if (code === 'BAD_DIRECTIVE') return { row, says: `has the directive ${quote(line)}: remove it` }
+  if (code === 'KEY_OVER_1024_CHARS') return { row, says: 'has a key longer than 1,024 characters' }
+  if (code === 'MULTIPLE_ANCHORS') return { row, says: 'gives one value two anchors (`&name`): write one' }
+  if (code === 'ALIAS_PROPS')
+    return { row, says: 'has an anchor or tag before an alias (`*name`): write the alias alone' }
+  if (code === 'BAD_ALIAS')
+    return { row, says: 'has an anchor or alias without a name: put the value in quotes, or name it' }
+  if (code === 'BAD_PROP_ORDER')
+    return { row, says: 'has an anchor (`&name`) in the wrong place: write it right before its value' }
+  if (/Comments must be separated/.test(said))
+    return { row, says: 'has no space before `#`: write one, or put the value in quotes' }
+  if (/block-seq-ind on same line/.test(said))
+    return { row, says: 'has a dash behind a key: begin the list on a line of its own' }
+  if (/Block scalar header|Not a YAML token/.test(said))
+    return { row, says: 'has text behind `|` or `>`: begin the text on the next line' }
+  const lone = (code === 'MISSING_CHAR' || code === 'MULTILINE_IMPLICIT_KEY') && /^(?:- )*[\w.-]+$/.test(line)
+  return lone ? { row, says: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
+}
+
+/** The lines after `key: value` are deeper than its key, as if they belonged to the value. */
+function deeperThanKey({ code, lines, row }: Scene): Sight | null {
+  if (code !== 'BLOCK_AS_IMPLICIT_KEY' && code !== 'MULTILINE_IMPLICIT_KEY') return null
+  const next = lines.findIndex((line, index) => index > row && isContent(line))
+  const key = keyColumn(lines[row] ?? '')
+  if (next < 0 || key === null || indentOf(lines[next]) <= key || !/:\s+\S/.test(lines[row] ?? '')) return null
+  return {
+    row: next,
+    says: `is indented by ${spaces(indentOf(lines[next]))}, line ${row + 1} by ${key}: indent both by the same`,
+  }
+}
+
+function indentation({ lines, row }: Scene): Sight | null {
+  const indent = indentOf(lines[row])
+  if (row === 0) return null
+  for (let above = row - 1; above >= 0; above--) {
+    const line = lines[above] ?? ''
+    const key = isContent(line) ? keyColumn(line) : null
+    if (key === null || key === indent) continue
+    return { row, says: `is indented by ${spaces(indent)}: indent it by ${key}, as line ${above + 1} is` }
+  }
+  return null
+}
+
+function spaces(count: number): string {
+  return count === 1 ? '1 space' : `${count} spaces`
+}
+
+function isContent(line: string): boolean {
+  return /^\s*[^\s#]/.test(line)
+}
+
+function indentOf(line = ''): number {
+  return line.length - line.trimStart().length
+}
+
+/** Where the key of a line begins, behind the dashes of its item; null where there is no key. */
+function keyColumn(line: string): number | null {
+  const [head] = /^\s*(?:- +)*(?=["']?[A-Za-z_][^:]*:(\s|$))/.exec(line) ?? []
+  return head === undefined ? null : head.length
+}
+
+function columnOf(lines: readonly string[], row: number, offset: number): number {
+  return Math.max(0, offset - lines.slice(0, row).reduce((sum, line) => sum + line.length + 1, 0))
+}
+
+function single(text: string): string {
+  return `'${text.trim().replaceAll("'", "''")}'`
+}

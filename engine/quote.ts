@@ -1,0 +1,41 @@
+// Text from outside in a message: on one line, and no longer than can be read.
+
+/** How much of a value a message shows, in characters. */
+const maxQuoted = 60
+
+/** The text in backticks, cut, with everything that would break the line or hide in it written as an escape. */
+export function quote(text: string): string {
+  return `\`${onOneLine(cut(text, maxQuoted))}\``
+}
+
+/** A path in backticks: the middle of a very long one is left out. */
+export function quotePath(text: string): string {
+  return `\`${onOneLine(text.length > 120 ? `${text.slice(0, 60)}…${text.slice(-50)}` : text)}\``
+}
+
+/** A dot-separated path with its list indexes in brackets: `policies.3.params` is `policies[3].params`. */
+export function bracketed(path: string): string {
+  return path.replace(/(^|\.)(\d+)(?=\.|$)/g, '[$2]')
+}
+
+/** A message whose quoted parts were put together elsewhere: each of them is cut, and all of it is one line. */
+export function tidy(message: string): string {
+  return onOneLine(
+    cut(
+      message.replace(/`([^`]*)`/g, (_, text: string) => `\`${cut(text, maxQuoted)}\``),
+      600,
+    ),
+  )
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text
+}
+
+/** Control and format characters, line separators and lone surrogates as JSON writes them. */
+function onOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
+    const plain = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character]
+    return plain ?? [...character].map((one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join('')
+  })
+}
