@@ -1809,6 +1809,12 @@ export interface Manifest {
     }
   }[]
   /**
+   * for the author; has no effect
+   */
+  metadata?: {
+    [k: string]: unknown
+  }
+  /**
    * @minItems 1
    * @maxItems 1000
    */
@@ -1888,6 +1894,12 @@ export interface Manifest {
      * Items: such as ASI01 or EU-AI-Act:50(1)
      */
     controls?: string[]
+    /**
+     * for the author; has no effect
+     */
+    metadata?: {
+      [k: string]: unknown
+    }
   }[]
 }
 

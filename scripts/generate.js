@@ -66,10 +66,12 @@ async function schemaTypes() {
   return `${header}\n${parts.join('\n\n')}\n`
 }
 
-/** Conditions between members say nothing a type could use. */
+/** Conditions between members, and keys that nothing reads, say nothing a type could use. */
 function forTypes(document) {
   const isCondition = (key, value) =>
-    key === 'allOf' || (key === 'anyOf' && value.every((part) => Object.keys(part).join() === 'required'))
+    key === 'allOf' ||
+    key === 'patternProperties' ||
+    (key === 'anyOf' && value.every((part) => Object.keys(part).join() === 'required'))
   return JSON.parse(JSON.stringify(document, (key, value) => (isCondition(key, value) ? undefined : value)))
 }
 

@@ -1,6 +1,10 @@
 // The shape of a manifest, whatever its rules (engine.md §4).
 import type { JsonMap } from '../steps.js'
 
+/** What authors keep for themselves: nothing reads it, and it changes nothing. */
+const own = { metadata: { type: 'object', description: 'for the author; has no effect' } }
+const ownKeys: JsonMap = { '^x-': { description: 'for the author; has no effect' } }
+
 /** The most policies, waivers or tests in one file (engine.md §4). */
 export const mostItems = 1000
 
@@ -14,6 +18,7 @@ const policy: JsonMap = {
   type: 'object',
   required: ['name', 'rule_type', 'scope', 'severity'],
   additionalProperties: false,
+  patternProperties: ownKeys,
   properties: {
     name: { ...text('what the policy is called; unique in the manifest'), maxLength: 200 },
     rule_type: text('name of the rule; see `svc rules`'),
@@ -25,6 +30,7 @@ const policy: JsonMap = {
     enabled: { type: 'boolean', description: 'default true' },
     mode: { type: 'string', enum: ['enforce', 'observe'], description: 'default enforce; observe never blocks' },
     controls: { type: 'array', items: text('such as ASI01 or EU-AI-Act:50(1)') },
+    ...own,
   },
 }
 
@@ -99,6 +105,7 @@ export const manifestShape: JsonMap = {
   type: 'object',
   required: ['name', 'version', 'policies'],
   additionalProperties: false,
+  patternProperties: ownKeys,
   properties: {
     name: { ...text('what the manifest is called'), maxLength: 200 },
     version: text('such as "1.2.0"; in quotes, so that it stays text'),
@@ -106,6 +113,7 @@ export const manifestShape: JsonMap = {
     policies: { type: 'array', items: policy, minItems: 1, maxItems: mostItems },
     waivers: { type: 'array', items: waiver, maxItems: mostItems },
     tests,
+    ...own,
   },
 }
 
