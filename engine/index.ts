@@ -13,7 +13,7 @@ export {
   payloadLine,
 } from './log/bundle.js'
 export { canonical } from './log/canonical.js'
-export { maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './log/depth.js'
+export { maxCompoundDepth, maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './log/depth.js'
 export { afterSizeIn, type PublishedRoots } from './log/integrity.js'
 export { keyLines } from './log/key-lines.js'
 export { openedLeaf, type StoredRecord } from './log/leaf.js'
@@ -85,6 +85,7 @@ export {
   type ManifestError,
   type ManifestReading,
   type ManifestTest,
+  type ManifestWarning,
   parseManifest,
   parseTestFile,
   type TestFileReading,

@@ -3,6 +3,9 @@
 /** Levels of arrays and objects in a request, to the platform or to the local engine. */
 export const maxRequestDepth = 64
 
+/** Compound rules (all_of, any_of, not) inside each other in one policy, wherever the policy comes from. */
+export const maxCompoundDepth = 1_000
+
 /** Levels in the parameters of a policy: 1,000 compound rules inside each other take three levels each. */
 export const maxPolicyDepth = 3_200
 

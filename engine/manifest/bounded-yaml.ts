@@ -1,5 +1,6 @@
 // YAML text to its documents, given up as soon as it costs more than any manifest can need.
-import { Composer, type Document, Lexer, type LineCounter, Parser } from 'yaml'
+import { type Document, Lexer, type LineCounter, Parser } from 'yaml'
+import { composeSlices } from './slices.js'
 
 /** The text is larger, in some respect, than what is read. */
 export class TooMuch extends Error {
@@ -19,8 +20,8 @@ export class TooMuch extends Error {
 const maxTokens = 150_000
 /** Resolving an alias costs a look at every anchor before it; 2,000 of both were measured to add less than 0.1 s. */
 export const maxAliases = 2000
-/** Far beyond conditions inside each other a thousand deep, three levels of brackets each. */
-const maxBrackets = 3200
+/** Three times what a policy may have (log/depth.ts), so that one that is too deep is rejected alone. */
+const maxBrackets = 10_000
 /** Tags are errors, each with a message of its own. */
 const maxTags = 20
 
@@ -37,7 +38,7 @@ const strictly = {
 /** The documents of a text, each composed when it is asked for. Throws TooMuch. */
 export function documentsOf(text: string, lines: LineCounter): Iterable<Document.Parsed> {
   lines.addNewLine(0)
-  return new Composer(strictly).compose(tokens(text, new Parser(lines.addNewLine)))
+  return composeSlices(tokens(text, new Parser(lines.addNewLine)), strictly)
 }
 
 /** What the lexer reports beside the text: a document, the end of a flow collection, a scalar. */
@@ -79,7 +80,9 @@ function newCount(): (lexeme: string) => string | null {
     if (lexeme.length === 1 || '&*!'.includes(first)) kinds[first]?.()
     if (seen.tokens > maxTokens) return `the file has more than ${maxTokens} keys, values and marks: split it`
     if (seen.aliases > maxAliases) return `more than ${maxAliases} anchors and aliases: write the repeated parts out`
-    if (seen.tags > maxTags) return 'tags are not allowed'
-    return Math.max(seen.brackets, seen.dashes) > maxBrackets ? 'nested too deeply' : null
+    if (seen.tags > maxTags) return `more than ${maxTags} tags: remove them, tags are not allowed`
+    return Math.max(seen.brackets, seen.dashes) > maxBrackets
+      ? `nested deeper than ${maxBrackets} levels: close brackets that are open, or split the value`
+      : null
   }
 }

@@ -1,7 +1,8 @@
 // What YAML allows and two readers could understand differently, or what costs more to read than it looks.
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, visit, type YAMLMap } from 'yaml'
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml'
 import { quote } from '../quote.js'
 import { maxAliases } from './bounded-yaml.js'
+import { nodesOf } from './tree.js'
 
 export interface Hazard {
   readonly message: string
@@ -13,8 +14,6 @@ type Note = (node: unknown, message: string) => void
 
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
 const plainTag = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/
-/** Deep enough for a hundred conditions inside each other, far from what exhausts a stack. */
-const deepest = 500
 /** Each unknown key, and each item, can have an error of its own, which must be found in the text again. */
 const maxKeys = 1000
 const maxItems = 10_000
@@ -29,28 +28,31 @@ export function hazards(document: Document.Parsed): Hazard[] {
   }
   const anchors = new Set<string>()
   let named = 0
-  visit(document, {
-    Node: (_, node, path) => {
-      if (path.length > deepest) note(node, 'nested too deeply')
-      if (isAlias(node) && !anchors.has(node.source))
-        note(
-          node,
-          `the alias ${quote(`*${node.source}`)} has no anchor before it: put a text that begins with \`*\` in quotes`,
-        )
-      if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor)
-      if (isAlias(node) || node.anchor !== undefined) named++
-      if (named > maxAliases) note(node, `more than ${maxAliases} anchors and aliases: write the repeated parts out`)
-      if (path.length > deepest || named > maxAliases || found.length >= mostHazards) return visit.BREAK
-      if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag))
-        note(node, `the tag ${quote(node.tag)} is not allowed: remove it`)
-      if (isMap(node) && node.items.length > maxKeys) note(node, `more than ${maxKeys} keys in one map: split it`)
-      else if (isMap(node)) noteKeys(node, note)
-      if (isSeq(node) && node.items.length > maxItems) note(node, `more than ${maxItems} items in one list: split it`)
-      if (isScalar(node)) noteScalar(node, note)
-      return undefined
-    },
-  })
+  for (const node of nodesOf(document.contents)) {
+    if (found.length >= mostHazards) break
+    if (isAlias(node) && !anchors.has(node.source)) note(node, unknownAlias(node.source))
+    if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor)
+    if (isAlias(node) || node.anchor !== undefined) named++
+    if (named > maxAliases) {
+      note(node, `more than ${maxAliases} anchors and aliases: write the repeated parts out`)
+      break
+    }
+    noteNode(node, note)
+  }
   return found.slice(0, mostHazards)
+}
+
+function noteNode(node: Node, note: Note): void {
+  if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag))
+    note(node, `the tag ${quote(node.tag)} is not allowed: remove it`)
+  if (isMap(node) && node.items.length > maxKeys) note(node, `more than ${maxKeys} keys in one map: split it`)
+  else if (isMap(node)) noteKeys(node, note)
+  if (isSeq(node) && node.items.length > maxItems) note(node, `more than ${maxItems} items in one list: split it`)
+  if (isScalar(node)) noteScalar(node, note)
+}
+
+function unknownAlias(name: string): string {
+  return `the alias ${quote(`*${name}`)} has no anchor before it: put a text that begins with \`*\` in quotes`
 }
 
 function noteKeys(map: YAMLMap, note: Note): void {

@@ -1,16 +1,22 @@
 // Finding the place of a value in a YAML document by its path.
 import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair } from 'yaml'
+import type { Targets } from './tree.js'
 
 /**
  * 0-based offset of the value at a path, or of its name; the nearest parent's where there is no such value. A name
  * that holds dots may stand as one part or as several.
  */
-export function offsetOf(document: Document.Parsed, path: readonly string[], at_key: boolean): number {
+export function offsetOf(
+  document: Document.Parsed,
+  targets: Targets,
+  path: readonly string[],
+  at_key: boolean,
+): number {
   let node: unknown = document.contents
   let offset = startOf(node) ?? 0
   let rest = path
   while (rest.length > 0) {
-    if (isAlias(node)) node = node.resolve(document)
+    if (isAlias(node)) node = targets.get(node)
     const step = isMap(node) ? memberOf(node.items, rest) : isSeq(node) ? itemOf(node.items, rest) : null
     if (step === null) return offset
     rest = step.rest
@@ -18,6 +24,13 @@ export function offsetOf(document: Document.Parsed, path: readonly string[], at_
     offset = startOf(node) ?? startOf(step.key) ?? offset
   }
   return offset
+}
+
+/** How the value at a path is written, when it is a word without quotes; else null. */
+export function plainSourceOf(document: Document.Parsed, key: string): string | null {
+  if (!isMap(document.contents)) return null
+  const node = memberOf(document.contents.items, [key])?.value
+  return isScalar(node) && node.type === 'PLAIN' ? (node.source ?? null) : null
 }
 
 interface Step {

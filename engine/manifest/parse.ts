@@ -1,11 +1,14 @@
 // From the text of a manifest to policies, with everything wrong named by line and column.
 import type { Manifest } from '@svc/schemas'
-import { bracketed, quotePath } from '../quote.js'
+import { isDeeperThan, maxPolicyDepth } from '../log/depth.js'
+import { bracketed, quote, quotePath } from '../quote.js'
 import { compileRule } from '../rules/compile-rule.js'
+import { depthWords } from '../rules/compound-depth.js'
 import { ParameterError } from '../rules/rule.js'
 import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../schema-check.js'
+import type { JsonMap } from '../steps.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
-import { readYaml, type YamlReading } from './read-yaml.js'
+import { type Position, readYaml, type YamlReading } from './read-yaml.js'
 import { manifestShape, mostItems, testFileShape } from './shape.js'
 
 export interface ManifestError {
@@ -18,6 +21,11 @@ export interface ManifestError {
   readonly path: string
 }
 
+/** Something that is accepted, and is hardly what its author meant. */
+export interface ManifestWarning extends Omit<ManifestError, 'code'> {
+  readonly code: 'UNQUOTED_VERSION' | 'UNKNOWN_STEP_TYPE' | 'UNKNOWN_VERB' | 'UNKNOWN_PROPERTY'
+}
+
 export type ManifestPolicy = Manifest['policies'][number]
 export type ManifestTest = NonNullable<Manifest['tests']>[number]
 
@@ -25,6 +33,8 @@ export interface ManifestReading {
   /** The manifest with its sound policies only; null when the document as such cannot be used. */
   readonly value: Manifest | null
   readonly errors: readonly ManifestError[]
+  /** What takes nothing away from the manifest; in the order of the text. */
+  readonly warnings: readonly ManifestWarning[]
   /** Line of each sound policy, in the order of `value.policies`. */
   readonly lines: readonly number[]
 }
@@ -46,12 +56,13 @@ const mostErrors = 1000
  * those who must go on enforcing what they can.
  */
 export function parseManifest(text: string, file: string): ManifestReading {
-  const yaml = readYaml(text)
+  const yaml = withVersionAsText(readYaml(text))
   const notes = newNotes(yaml, file)
+  if (yaml.version_source !== null) notes.warn('UNQUOTED_VERSION', ['version'], unquoted(yaml.version_source))
   const broken = noteShape(yaml, checkManifest, notes)
   const written = yaml.value as Partial<Manifest> | null
   if (!Array.isArray(written?.policies) || tooLong(written) !== null) {
-    return { value: null, errors: notes.errors(), lines: [] }
+    return { value: null, errors: notes.errors(), warnings: notes.warnings(), lines: [] }
   }
   const manifest = wellShaped(written as Manifest, broken)
   const doubtful = crossCheck(manifest, namesOf(written.policies))
@@ -62,7 +73,20 @@ export function parseManifest(text: string, file: string): ManifestReading {
   )
   const lines = sound.map(([index]) => yaml.positionOf(['policies', `${index}`], false).line)
   const usable = !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
-  return { value: usable ? withOnly(written as Manifest, manifest, sound) : null, errors: notes.errors(), lines }
+  const value = usable ? withOnly(written as Manifest, manifest, sound) : null
+  return { value, errors: notes.errors(), warnings: notes.warnings(), lines }
+}
+
+/** A version such as 1.10 is a number to YAML, which forgets its zero: its text is taken as it is written. */
+function withVersionAsText(yaml: YamlReading): YamlReading & { readonly version_source: string | null } {
+  const { version } = (yaml.value ?? {}) as { version?: unknown }
+  const version_source = typeof version === 'number' ? yaml.plainSource('version') : null
+  if (version_source === null) return { ...yaml, version_source }
+  return { ...yaml, value: { ...(yaml.value as JsonMap), version: version_source }, version_source }
+}
+
+function unquoted(version: string): string {
+  return `\`version\` is read as the text ${quote(version)}: write ${quote(`version: "${version}"`)}, because without quotes it is a number`
 }
 
 /** Reads a sibling `<manifest>.test.yaml` about policies of these names; never throws. */
@@ -83,7 +107,7 @@ function noteShape(yaml: YamlReading, check: SchemaCheck, notes: Notes): Readonl
   if (yaml.problems.length > 0) return new Set()
   // Every item of a list far too long would have its own errors: nobody needs them, and they cost seconds.
   const long = tooLong(yaml.value)
-  const problems = long === null ? check(yaml.value) : [long]
+  const problems = long === null ? [...check(yaml.value), ...tooDeep(yaml.value)] : [long]
   for (const problem of problems) notes.add('SHAPE', problem.path, shapeMessage(problem), problem.at_key)
   return new Set(problems.map(({ path }) => path.slice(0, 2).join('.')))
 }
@@ -108,6 +132,23 @@ function tooLong(value: unknown): SchemaProblem | null {
   const name = lists.find(([, list]) => Array.isArray(list) && list.length > mostItems)?.[0]
   if (name === undefined) return null
   return { path: [name], at_key: false, message: `must have at most ${mostItems} items: split the file` }
+}
+
+/** Members and items with more levels than a policy may have; each is rejected alone. Parameters are compiled later. */
+function tooDeep(value: unknown): SchemaProblem[] {
+  if (!isDeeperThan(value, maxPolicyDepth)) return []
+  const parts = Object.entries((value ?? {}) as JsonMap).flatMap(([name, member]) =>
+    Array.isArray(member)
+      ? member.map((item: unknown, index) => ({ path: [name, `${index}`], part: withoutParams(item) }))
+      : [{ path: [name], part: member }],
+  )
+  return parts
+    .filter(({ part }) => isDeeperThan(part, maxPolicyDepth + 1))
+    .map(({ path }) => ({ path, at_key: false, message: depthWords, sentence: { subject: path, says: depthWords } }))
+}
+
+function withoutParams(item: unknown): unknown {
+  return typeof item === 'object' && item !== null && 'params' in item ? { ...item, params: null } : item
 }
 
 /** The items that have the right shape, with their places. */
@@ -155,13 +196,30 @@ interface Notes {
   /** In the order of the text. */
   readonly errors: () => ManifestError[]
   readonly add: (code: ManifestError['code'], path: readonly string[], message: string, at_key?: boolean) => void
+  readonly warnings: () => ManifestWarning[]
+  readonly warn: (code: ManifestWarning['code'], path: readonly string[], message: string, at_key?: boolean) => void
 }
 
 function newNotes(yaml: YamlReading, file: string): Notes {
   const noted: ManifestError[] = yaml.problems.map((problem) => ({ code: 'UNREADABLE', file, path: '', ...problem }))
-  const add: Notes['add'] = (code, path, message, at_key = false) => {
-    if (noted.length >= mostErrors) return
-    noted.push({ code, message, file, path: path.join('.'), ...yaml.positionOf(path, at_key) })
+  const doubts: ManifestWarning[] = []
+  const placeOf = (path: readonly string[], at_key: boolean) => ({
+    file,
+    path: path.join('.'),
+    ...yaml.positionOf(path, at_key),
+  })
+  return {
+    errors: () => noted.toSorted(byPlace),
+    add: (code, path, message, at_key = false) => {
+      if (noted.length < mostErrors) noted.push({ code, message, ...placeOf(path, at_key) })
+    },
+    warnings: () => doubts.toSorted(byPlace),
+    warn: (code, path, message, at_key = false) => {
+      if (doubts.length < mostErrors) doubts.push({ code, message, ...placeOf(path, at_key) })
+    },
   }
-  return { errors: () => noted.toSorted((a, b) => a.line - b.line || a.column - b.column), add }
+}
+
+function byPlace(a: Position, b: Position): number {
+  return a.line - b.line || a.column - b.column
 }

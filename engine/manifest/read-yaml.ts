@@ -1,8 +1,10 @@
 // Reading untrusted YAML: one document, plain data, nothing that expands, and a position for everything.
 import { type Document, LineCounter } from 'yaml'
+import { tidy } from '../quote.js'
 import { documentsOf, TooMuch } from './bounded-yaml.js'
 import { hazards } from './hazards.js'
-import { offsetOf } from './locate.js'
+import { offsetOf, plainSourceOf } from './locate.js'
+import { plainValue, targetsOf } from './tree.js'
 import { type Fault, faultOf } from './yaml-faults.js'
 
 export interface Position {
@@ -20,6 +22,8 @@ export interface YamlReading {
   readonly problems: readonly YamlProblem[]
   /** Where the value at a path stands, or its name; the nearest parent's place when there is no such value. */
   readonly positionOf: (path: readonly string[], at_key: boolean) => Position
+  /** How a value of the top map is written, where that is one word without quotes; else null. */
+  readonly plainSource: (key: string) => string | null
 }
 
 /** 256 KiB: a thousand policies of ordinary length (git.md §1). */
@@ -40,6 +44,7 @@ export function readYaml(text: string): YamlReading {
     value: null,
     problems: [{ message, ...at }],
     positionOf: () => at,
+    plainSource: () => null,
   })
   const unreadable = problemOfText(text)
   if (unreadable !== null) return refuse(unreadable.message, unreadable)
@@ -55,17 +60,19 @@ export function readYaml(text: string): YamlReading {
       message,
       ...place(offset),
     }))
-    const positionOf = (path: readonly string[], at_key: boolean) => place(offsetOf(document, path, at_key))
-    if (problems.length > 0) return { value: null, problems, positionOf }
+    const targets = targetsOf(document.contents)
+    const positionOf = (path: readonly string[], at_key: boolean) => place(offsetOf(document, targets, path, at_key))
+    const plainSource = (key: string) => plainSourceOf(document, key)
+    if (problems.length > 0) return { value: null, problems, positionOf, plainSource }
     // Aliases become shared values here, so nothing grows before it has been measured.
-    const value: unknown = document.toJS({ maxAliasCount: -1 })
+    const value = plainValue(document.contents, targets)
     if (value === null) return refuse('the file is empty, or holds comments only')
     if (!isSmall(value)) return refuse('aliases expand too far: write the repeated parts out')
-    return { value, problems, positionOf }
+    return { value, problems, positionOf, plainSource }
   } catch (error) {
     if (error instanceof TooMuch) return refuse(error.message, place(error.offset))
-    if (error instanceof RangeError) return refuse('the file is nested too deeply')
-    return refuse(`not valid YAML: ${error instanceof Error ? error.message : String(error)}`)
+    if (error instanceof RangeError) return refuse('the file is nested too deeply to be read: split it')
+    return refuse(tidy(`the file cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`))
   }
 }
 

@@ -173,7 +173,7 @@ function afterQuotes({ code, said, lines, row, offset }: Scene): Sight | null {
     const sequence = said.split(' ').at(-1) ?? ''
     return {
       row,
-      says: `has ${quote(sequence)} in double quotes, which is no sequence: use single quotes, or write ${quote(`\\${sequence}`)}`,
+      says: `has ${quote(sequence)} in double quotes, which is not an escape: use single quotes, or write ${quote(`\\${sequence}`)}`,
     }
   }
   const [, head = '', mark] = /^(\s*(?:- )*(?:[\w.-]+: +)?)(['"])/.exec(lines[row] ?? '') ?? []

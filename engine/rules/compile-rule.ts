@@ -4,6 +4,7 @@ import { quote } from '../quote.js'
 import { lazyCheck } from '../schema-check.js'
 import { canonicalType, type JsonMap, type Step } from '../steps.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
+import { assertDepth, depthWords } from './compound-depth.js'
 import { compileHead, type StepPattern, type TargetFilter, targetKeys, targetPattern, withTarget } from './filter.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
 import { type Check, type CompileEnvironment, type LeafRule, ParameterError, type Scope } from './rule.js'
@@ -25,6 +26,16 @@ export interface CompiledRule {
 
 /** Compiles a rule with its parameters. Throws ParameterError whose path is relative to the policy's `params`. */
 export function compileRule(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledRule {
+  assertDepth(rule_type, params)
+  try {
+    return compileShallow(rule_type, params, environment)
+  } catch (error) {
+    // A value within the limit still needs some stack, and there may be little of it left.
+    throw error instanceof RangeError ? new ParameterError('', depthWords, '') : error
+  }
+}
+
+function compileShallow(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledRule {
   const scopes = scopesOf(rule_type, params)
   if (!scopes.includes(environment.scope)) {
     const usable = scopes.length === 0 ? 'its conditions share no scope' : `write ${scopes.map(quote).join(' or ')}`

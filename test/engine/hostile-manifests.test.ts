@@ -23,10 +23,14 @@ describe('hostile manifests', () => {
       text: `a: [${Array.from({ length: 20_000 }, (_, index) => `&a${index} 1`).join(',')}]\n`,
       message: 'anchors and aliases',
     },
-    { name: 'brackets without end', text: '['.repeat(250_000), message: 'nested too deeply' },
-    { name: 'brackets that end', text: `a: ${'['.repeat(1000)}${']'.repeat(1000)}\n`, message: 'nested too deeply' },
-    { name: 'lists in lists in lists', text: `${'- '.repeat(50_000)}a\n`, message: 'nested too deeply' },
-    { name: 'braces without end', text: '{a: '.repeat(60_000), message: 'nested too deeply' },
+    { name: 'brackets without end', text: '['.repeat(250_000), message: 'nested deeper than 10000 levels' },
+    {
+      name: 'brackets that end',
+      text: `a: ${'['.repeat(10_001)}${']'.repeat(10_001)}\n`,
+      message: 'nested deeper than 10000 levels',
+    },
+    { name: 'lists in lists in lists', text: `${'- '.repeat(50_000)}a\n`, message: 'nested deeper than 10000 levels' },
+    { name: 'braces without end', text: '{a: '.repeat(60_000), message: 'nested deeper than 10000 levels' },
     {
       name: 'thousands of keys',
       text: Array.from({ length: 25_000 }, (_, index) => `k${index}: 1\n`).join(''),

@@ -1,0 +1,37 @@
+// How deep the conditions of a policy may be nested: one limit for files, bodies and stored policies.
+import { isDeeperThan, maxCompoundDepth, maxPolicyDepth } from '../log/depth.js'
+import type { JsonMap } from '../steps.js'
+import { isCombinator } from './compound.js'
+import { ParameterError } from './rule.js'
+
+/** Rejects parameters with more levels than everything that handles policies can take. Throws ParameterError. */
+export function assertDepth(rule_type: string, params: JsonMap): void {
+  if (isDeeperThan(params, maxPolicyDepth) || hasDeepConditions(rule_type, params))
+    throw new ParameterError('', depthWords, '')
+}
+
+const number = (value: number) => value.toLocaleString('en-US')
+
+/** The rest of a sentence about a policy that is too deep. */
+export const depthWords = `must have at most ${number(maxCompoundDepth)} conditions inside each other and ${number(maxPolicyDepth)} levels in all: split it`
+
+function hasDeepConditions(rule_type: string, params: JsonMap): boolean {
+  let level: unknown[] = [{ rule_type, params }]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxCompoundDepth) return true
+    level = level.flatMap(conditionsOf)
+  }
+  return false
+}
+
+/** The conditions of a compound rule, however wrong; nothing for any other value. */
+function conditionsOf(node: unknown): unknown[] {
+  const { rule_type, params } = (node ?? {}) as {
+    rule_type?: unknown
+    params?: { condition?: unknown; conditions?: unknown } | null
+  }
+  if (typeof rule_type !== 'string' || !isCombinator(rule_type)) return []
+  const { condition, conditions } = params ?? {}
+  if (rule_type === 'not') return [condition]
+  return Array.isArray(conditions) ? conditions : []
+}
