@@ -139,7 +139,9 @@ function adviceOf(type: Kind, schema: JsonMap, data: unknown): string {
   if (type === 'string' && Array.isArray(data) && data.length === 1 && typeof data[0] === 'string')
     return write(plain(data[0]))
   if ((type === 'integer' || type === 'number') && typeof data === 'string')
-    return data.trim() !== '' && Number.isFinite(Number(data)) ? write(data.trim()) : ''
+    return data.trim() !== '' && Number.isFinite(Number(data))
+      ? write(data.trim())
+      : `; write a number such as ${quote(String(schema.minimum ?? 1))}`
   if (type === 'integer' && typeof data === 'number') return write(String(Math.round(data)))
   if (type === 'boolean') {
     if (/^(yes|on|true|y|1)$/i.test(String(data))) return write('true')

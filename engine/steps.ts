@@ -39,7 +39,8 @@ export const verbsOf: Readonly<Record<BehaviorType, readonly Verb[]>> = {
   'step.unknown': [],
 }
 
-const aliases: ReadonlyMap<string, BehaviorType> = new Map([
+/** Names of the platform's older vocabulary. */
+export const aliases: ReadonlyMap<string, BehaviorType> = new Map([
   ['START_NODE', 'task.start'],
   ['END_NODE', 'task.end'],
   ['ERROR_NODE', 'task.error'],

@@ -8,6 +8,7 @@ import { ParameterError } from '../rules/rule.js'
 import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../schema-check.js'
 import type { JsonMap } from '../steps.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
+import { doubtsAbout } from './doubts.js'
 import { type Position, readYaml, type YamlReading } from './read-yaml.js'
 import { manifestShape, mostItems, testFileShape } from './shape.js'
 
@@ -71,6 +72,11 @@ export function parseManifest(text: string, file: string): ManifestReading {
   const sound = manifest.policies.filter(
     ([index, policy]) => isSound(policy, index, notes) && !refused.has(`policies.${index}`),
   )
+  for (const [index, { params = {} }] of sound)
+    for (const doubt of doubtsAbout(params)) {
+      const path = ['policies', `${index}`, 'params', ...doubt.path]
+      notes.warn(doubt.code, path, `${shownPath(path)} ${doubt.says}`, doubt.at_key)
+    }
   const lines = sound.map(([index]) => yaml.positionOf(['policies', `${index}`], false).line)
   const usable = !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
   const value = usable ? withOnly(written as Manifest, manifest, sound) : null

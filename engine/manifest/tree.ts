@@ -34,8 +34,8 @@ export function targetsOf(root: Node | null): Targets {
 export function plainValue(root: Node | null, targets: Targets): unknown {
   const values = new Map<unknown, unknown>()
   const pending: Node[] = []
-  const valueOf = (node: unknown): unknown => {
-    if (isAlias(node)) return valueOf(targets.get(node))
+  const plain = (node: unknown): unknown => {
+    if (isAlias(node)) return plain(targets.get(node))
     if (isScalar(node)) return node.value
     if (!isCollection(node)) return null
     const known = values.get(node)
@@ -45,13 +45,13 @@ export function plainValue(root: Node | null, targets: Targets): unknown {
     pending.push(node)
     return made
   }
-  const value = valueOf(root)
+  const value = plain(root)
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     const made = values.get(node)
     if (isMap(node))
       for (const { key, value: member } of node.items)
-        (made as Record<string, unknown>)[isScalar(key) ? String(key.value) : ''] = valueOf(member)
-    else if (isSeq(node)) for (const item of node.items) (made as unknown[]).push(valueOf(item))
+        (made as Record<string, unknown>)[isScalar(key) ? String(key.value) : ''] = plain(member)
+    else if (isSeq(node)) for (const item of node.items) (made as unknown[]).push(plain(item))
   }
   return value
 }

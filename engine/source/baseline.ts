@@ -8,7 +8,8 @@ import type { Version } from './versions.js'
 export function baselineVersion(): Version {
   const { path, text, blob_sha } = baseline()
   const file = { source: 'baseline', path, text, sha: blob_sha, named: true } as const
-  return { file, value: baselineManifest, refused: { policies: [], others: [] }, sound: true }
+  const refused = { policies: [], others: [], whole: false }
+  return { file, value: baselineManifest, refused, sound: true, errors: [], warnings: [] }
 }
 
 /** Never changes. */

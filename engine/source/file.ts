@@ -1,4 +1,5 @@
 // Policies from files, with the bundled baseline or without, read again when they change.
+import { printable } from '../cli/printable.js'
 import { baselineVersion } from './baseline.js'
 import { changeLines } from './changes.js'
 import { loadVersions } from './load.js'
@@ -19,8 +20,8 @@ const restPerLook = 20
 
 /**
  * Files as a living source: a changed one is read again. One that became invalid, or is gone, keeps its last sound version
- * in force, and `report` and /health say so (engine.md §6). Rejects when a path that was named cannot be read at first: a
- * source somebody asked for and did not get must not pass for an empty one.
+ * in force, and `report` and /health say so (engine.md §6). Rejects when at first a path cannot be read, or a file is not a
+ * manifest: a start without the policies that were asked for would allow what they forbid.
  */
 export async function fileSource(
   sources: FileSources,
@@ -30,6 +31,7 @@ export async function fileSource(
   const { paths } = sources
   let seen = await signatureOf(paths)
   let settled = settle(await readPolicyFiles(paths, refuse), new Map())
+  assertManifests(settled)
   let current = load(sources, settled, clock())
   let turn: Promise<unknown> = Promise.resolve()
   let timer: NodeJS.Timeout | null = null
@@ -77,6 +79,20 @@ export async function fileSource(
 
 function refuse(error: unknown): never {
   throw error
+}
+
+/** How many findings are listed; the others follow when these are gone. */
+const maxListed = 20
+
+/** Throws with a line for each finding when a file is not a manifest at all. */
+function assertManifests({ versions }: Settled): void {
+  const findings = [...versions.values()].filter(({ refused }) => refused.whole).flatMap(({ errors }) => errors)
+  if (findings.length === 0) return
+  const lines = findings.map(({ file, line, column, message }) => printable(`${file}:${line}:${column}: ${message}`))
+  const more = lines.length > maxListed ? [`and ${lines.length - maxListed} more`] : []
+  throw new Error(
+    ['a policy file cannot be used; nothing is started', ...lines.slice(0, maxListed), ...more].join('\n'),
+  )
 }
 
 /** What cannot be read later on counts as gone: its last sound version stays. */

@@ -21,6 +21,7 @@ export function loadVersions(
   const offered = set.offered + unreadable.length
   return {
     ...{ set, offered, dropped: [...unreadable, ...others, ...remarks, ...set.dropped] },
+    warnings: versions.flatMap(({ warnings }) => warnings),
     ...{ load_state: firstState(offered, set.count), manifests, agent: null, source },
     ...{ stale: false, loaded_at: now, last_fetch_at: now, last_fetch_succeeded: true, expires_at: null },
   }

@@ -41,7 +41,7 @@ const longestTtl = 86_400_000
 
 export function nothingYet(now: number, ttl: number | null): Memory {
   const current: LoadedPolicies = {
-    ...{ set: compile([]), offered: 0, dropped: [], manifests: [], source: 'api', agent: null },
+    ...{ set: compile([]), offered: 0, dropped: [], warnings: [], manifests: [], source: 'api', agent: null },
     ...{ load_state: 'unavailable', stale: false, loaded_at: now, last_fetch_at: null },
     ...{ last_fetch_succeeded: false, expires_at: null },
   }
@@ -118,6 +118,7 @@ function loadedFrom({ body }: FetchedPolicies, now: number, expires_at: number):
   const set = compile(body.policies)
   return {
     ...{ set, offered: set.offered, dropped: set.dropped, source: 'api', agent: body.agent },
+    warnings: [],
     manifests: body.manifests.map(({ manifest_id, name, path, sha }) => ({ manifest_id, name, path, sha })),
     load_state: firstState(set.offered, set.count),
     ...{ stale: false, loaded_at: now, last_fetch_at: now, last_fetch_succeeded: true, expires_at },

@@ -11,6 +11,8 @@ export interface Refused {
   readonly policies: readonly DroppedPolicy[]
   /** What else is wrong and costs no policy, such as a bad waiver. */
   readonly others: readonly DroppedPolicy[]
+  /** The file is not a manifest: it cannot be parsed, or it has no list of policies that could be named. */
+  readonly whole: boolean
 }
 
 /**
@@ -27,14 +29,15 @@ export function refusedOf({ value, errors }: ManifestReading, text: string, file
   const rows = [...first.entries()]
   const others = rows.filter(([place]) => !/^policies\.\d/.test(place)).map(([, row]) => row)
   const names = errors.length === 0 ? [] : policyNames(text)
-  if (value === null && names.length === 0) return { policies: others.slice(0, 1), others: others.slice(1) }
+  if (value === null && names.length === 0)
+    return { policies: others.slice(0, 1), others: others.slice(1), whole: true }
   const [cause] = others
   const policies = names.flatMap((name, index) => {
     const own = first.get(`policies.${index}`)
     if (own !== undefined) return [{ ...own, name }]
     return value === null && cause !== undefined ? [{ ...cause, name }] : []
   })
-  return { policies, others: value === null ? [] : others }
+  return { policies, others: value === null ? [] : others, whole: false }
 }
 
 /** What the policies of a manifest are called, as far as that can be told; more than a manifest may hold is not. */

@@ -1,5 +1,6 @@
 // Where policies come from, and whether anything is governed (engine.md §6).
 import type { Agent, DroppedPolicy } from '@svc/schemas'
+import type { ManifestWarning } from '../manifest/parse.js'
 import type { PolicySet } from '../policy/compile.js'
 import type { LoadState } from './state.js'
 
@@ -15,6 +16,8 @@ export interface LoadedPolicies {
   readonly set: PolicySet
   readonly offered: number
   readonly dropped: readonly DroppedPolicy[]
+  /** What the files in force say that no step can have; it costs no policy. */
+  readonly warnings: readonly ManifestWarning[]
   readonly load_state: LoadState
   readonly manifests: readonly ManifestInEffect[]
   /** Name of the source: `baseline`, `file` or `api`. */

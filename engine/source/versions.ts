@@ -1,6 +1,6 @@
 // Which version of each policy file is in force: nothing that governs is given up for one that is wrong, or for none.
 import type { DroppedPolicy, Manifest } from '@svc/schemas'
-import { parseManifest } from '../manifest/parse.js'
+import { type ManifestError, type ManifestWarning, parseManifest } from '../manifest/parse.js'
 import { readYaml } from '../manifest/read-yaml.js'
 import type { PolicyFile } from './policy-files.js'
 import { type Refused, refusedOf } from './refused.js'
@@ -13,6 +13,8 @@ export interface Version {
   readonly refused: Refused
   /** Nothing in it is wrong. */
   readonly sound: boolean
+  readonly errors: readonly ManifestError[]
+  readonly warnings: readonly ManifestWarning[]
 }
 
 export type Versions = ReadonlyMap<string, Version>
@@ -25,8 +27,9 @@ export interface Settled {
 
 export function readVersion(file: PolicyFile): Version {
   const reading = parseManifest(file.text, file.path)
-  const { value, errors } = reading
-  return { file, value, refused: refusedOf(reading, file.text, file.path), sound: errors.length === 0 }
+  const { value, errors, warnings } = reading
+  const refused = refusedOf(reading, file.text, file.path)
+  return { file, value, refused, sound: errors.length === 0, errors, warnings }
 }
 
 /** What is in force after these files were found, by path, file by file. */

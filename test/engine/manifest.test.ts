@@ -9,12 +9,14 @@ import {
   materialise,
   parseManifest,
   parseTestFile,
+  rules,
   runTests,
   waivedUntil,
 } from '@svc/engine'
 import { documents } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { doubtsAbout } from '../../engine/manifest/doubts.js'
 
 const folder = new URL('../cases/manifests/', import.meta.url)
 const textOf = (name: string) => readFileSync(new URL(name, folder), 'utf8')
@@ -128,6 +130,15 @@ describe('a manifest with everything', () => {
     expect(until(longer, 'refund-night-batch')).toEqual([Date.UTC(2026, 2, 2)])
     expect(until(value, 'refund-day')).toEqual([])
   })
+})
+
+describe('the examples of the rules', () => {
+  it.each(rules.map(({ name, example }) => ({ name, example })))(
+    'name only what steps can have: $name',
+    ({ example }) => {
+      expect(doubtsAbout(example)).toEqual([])
+    },
+  )
 })
 
 describe('test files', () => {

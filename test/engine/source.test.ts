@@ -1,12 +1,12 @@
 // Where policies come from: the table of load states, files that change, and a platform that is there or not.
-import { readdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type LoadState, nextState } from '../../engine/source/state.js'
-import { type Serve, startServe } from '../support/serve.js'
+import { folderWith, runSvc, type Serve, startServe } from '../support/serve.js'
 
 const states: readonly LoadState[] = ['enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped']
 const nothing = { cached: false, expired: false }
@@ -185,5 +185,63 @@ describe('files', () => {
       ...{ load_state: 'enforcing', policy_count: 1, policies_offered: 2 },
       dropped: [{ name: 'bad', source: 'a.yaml', line: 5, reason: expect.stringContaining('field_not_empty') }],
     })
+  })
+
+  it('that say what no step can have are in force, with a warning for each when they are loaded', async () => {
+    const odd = manifest('a')
+      .replace('severity: low', 'severity: low, x-note: odd')
+      .replace('{field: step_name}', '{field: step_name, target_step_types: [step.mesage]}')
+    serve = await startServe(['--policy-file', 'a.yaml'], { 'a.yaml': odd })
+    expect(await health()).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [] })
+    const warning =
+      'svc serve: warning (a.yaml:4:90): `policies[0].params.target_step_types[0]` names the step type `step.mesage`, which no step of the engine has; did you mean `step.message`?\n'
+    expect(serve.printed().err).toBe(warning)
+    writeFileSync(join(serve.folder, 'a.yaml'), odd.replace('version: "1"', 'version: 2'))
+    await vi.waitFor(() => expect(serve?.printed().err).toContain('warning (a.yaml:2:10): `version`'), 10_000)
+    expect(serve.printed().err.split('step.mesage')).toHaveLength(2)
+  })
+
+  it('that lose all policies for one cause are reported in one line', async () => {
+    const nameless = [manifest('a'), ...manifest('b').split('\n').slice(3)].join('').replace('name: a\n', '')
+    serve = await startServe(['--policy-file', 'a.yaml'], { 'a.yaml': nameless })
+    expect(await health()).toMatchObject({ load_state: 'all_dropped', dropped: [{ name: 'a' }, { name: 'b' }] })
+    expect(serve.printed().err.split('\n').slice(0, 2)).toEqual([
+      'svc serve: dropped 2 policies, `a` first (a.yaml:1:1): `name` is missing: write `name: …`',
+      expect.stringContaining('all_dropped'),
+    ])
+  })
+
+  it.each([
+    {
+      what: 'a file that is not YAML',
+      files: { 'a.yaml': 'name: A\npolicies: [\n' },
+      says: ['a.yaml:2:11: line 2 opens a `[`'],
+    },
+    { what: 'an empty file', files: { 'a.yaml': '' }, says: ['a.yaml:1:1: the file is empty'] },
+    {
+      what: 'a file without policies',
+      files: { 'a.yaml': 'name: A\n' },
+      says: ['a.yaml:1:1: `version` is missing', 'a.yaml:1:1: `policies` is missing'],
+    },
+    {
+      what: 'one of several files',
+      files: { 'a.yaml': manifest('a'), 'b.yaml': '\tpolicies:\n' },
+      says: ['b.yaml:1:1: line 1 is indented with a tab'],
+    },
+  ])('end the start with 1 and their findings: $what', async ({ files, says }) => {
+    // A folder may hold other YAML files, which are passed over unless they look like manifests.
+    const looks = Object.values(files).some((text) => /^\s*policies:/m.test(text))
+    for (const named of looks ? [true, false] : [true]) {
+      const folder = folderWith(files)
+      const paths = named ? Object.keys(files).map((name) => join(folder, name)) : [folder]
+      const { code, out, err } = await runSvc(['serve', ...paths.flatMap((path) => ['--policy-file', path])])
+      rmSync(folder, { recursive: true })
+      expect([code, out]).toEqual([1, ''])
+      const [first, ...findings] = err.trimEnd().split('\n')
+      expect(first).toBe('svc serve: a policy file cannot be used; nothing is started')
+      expect(findings.map((line) => line.slice(folder.length + 1))).toEqual(
+        says.map((text) => expect.stringContaining(text)),
+      )
+    }
   })
 })
