@@ -115,3 +115,4 @@ export {
   verbProblem,
 } from './steps.js'
 export { type VerifyRequest, verifyBundle } from './verify/verify.js'
+export { type PropertyWord, propertyWords, type StepWord, stepAliases, stepWords } from './vocabulary.js'

@@ -10,6 +10,7 @@ import { keyCommand } from './key.js'
 import { loginCommand, logoutCommand, whoamiCommand } from './login.js'
 import { rulesCommand } from './rules.js'
 import { serveCommand } from './serve.js'
+import { stepsCommand } from './steps.js'
 import { verifyCommand } from './verify.js'
 import { witnessCommand } from './witness.js'
 import { workspaceCommand } from './workspace.js'
@@ -23,7 +24,7 @@ const program = new Command('svc')
   .exitOverride()
 
 const commands = [
-  ...[serveCommand(), explainCommand(), importCommand(), rulesCommand()],
+  ...[serveCommand(), explainCommand(), importCommand(), rulesCommand(), stepsCommand()],
   ...[verifyCommand(), witnessCommand(), attackDemoCommand()],
   ...[loginCommand(), logoutCommand(), whoamiCommand(), accountCommand(), workspaceCommand(), keyCommand()],
   ...[checkpointCommand(), bundleCommand()],
