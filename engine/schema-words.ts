@@ -52,7 +52,7 @@ export function sayWhy(error: ErrorObject, dialect: Dialect): string {
     case 'pattern':
       return `must ${patternWords(schema, String(params.pattern))}${textFound(data)}`
     case 'format':
-      return `must be an RFC 3339 time with a zone, such as 2026-01-31T08:00:00Z${textFound(data)}`
+      return `must be an RFC 3339 time, such as 2026-01-31T08:00:00Z${textFound(data)}`
     case 'minLength':
     case 'minItems':
     case 'minProperties':
