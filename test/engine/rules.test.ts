@@ -1,6 +1,17 @@
 // Every rule case through compile, history and evaluate.
-import { compile, evaluate, materialise, newHistory, parseTimestamp, record, rules } from '@svc/engine'
+import {
+  compile,
+  evaluate,
+  materialise,
+  newHistory,
+  type PolicyInput,
+  parseTimestamp,
+  record,
+  rules,
+} from '@svc/engine'
 import { describe, expect, it } from 'vitest'
+import { compileTree } from '../../engine/rules/compound.js'
+import { PASS } from '../../engine/rules/rule.js'
 import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
 
 const cases = ruleCases()
@@ -34,25 +45,46 @@ it('has no cases for rules that do not exist', () => {
   expect(cases.map((entry) => entry.rule).filter((name) => !names.has(name))).toEqual([])
 })
 
-describe('a condition tree 10,000 deep', () => {
+/** A rule inside so many compound rules, an even number of negations among them. */
+function nestedIn(levels: number) {
   const leaf = { rule_type: 'field_not_empty', params: { field: 'step_name' } }
-  const nested = Array.from({ length: 10_000 }).reduce<object>(
+  return Array.from({ length: levels }).reduce<object>(
     (condition, _, index) =>
       index % 2 === 0
         ? { rule_type: 'not', params: { condition } }
         : { rule_type: 'all_of', params: { conditions: [condition] } },
     leaf,
   ) as typeof leaf
+}
+
+describe('a deep condition tree', () => {
+  const deepest = nestedIn(1000)
 
   it.each([
     { step_name: 'refund', expected: 'pass' },
     { step_name: '', expected: 'violation' },
-  ])('is compiled and answers $expected', ({ step_name, expected }) => {
-    const set = policySet(nested.rule_type, { scope: 'step_execution', params: nested.params })
+  ])('of 1,000 levels is compiled and answers $expected', ({ step_name, expected }) => {
+    const policy = { scope: 'step_execution', severity: 'low', mode: 'enforce', enabled: true, name: 'deep', id: 1 }
+    const set = compile([{ ...policy, ...deepest } as unknown as PolicyInput])
     expect(set.dropped).toEqual([])
     const step = { step_type: 'step.exec', step_name }
     const situation = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
-    expect(answerOf(evaluate(set, 'step', situation).policies)).toBe(expected)
+    expect(evaluate(set, 'step', situation).policies[0]?.violated).toBe(expected === 'violation')
+  })
+
+  it('of more levels is dropped, alone', () => {
+    const set = policySet('not', { scope: 'step_execution', params: { condition: deepest } })
+    expect(set.dropped.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining('at most 1,000 conditions inside each other'),
+      expect.stringContaining('at most 1,000 conditions inside each other'),
+    ])
+  })
+
+  it('exhausts no stack, however deep it is', () => {
+    const check = compileTree(nestedIn(10_000), () => () => PASS)
+    const set = compile([])
+    const situation = { step: { step_type: 'step.exec' }, agent: {}, context: {}, history: newHistory(set), now: 0 }
+    expect(check(situation)).toBe(PASS)
   })
 })
 
