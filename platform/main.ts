@@ -100,6 +100,13 @@ for (const operation of adminOperations)
       process.exitCode = await runAdmin(operation, email, process.env, process.stdout, process.stderr)
     })
 
+// A reader that ends, such as `head`, is not an error of the command: it ends with what a shell reports for SIGPIPE; a
+// platform that has started goes on.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (program.args[0] !== 'start') process.exit(code === 'EPIPE' ? 141 : 1)
+  })
+
 try {
   await program.parseAsync()
 } catch (error) {

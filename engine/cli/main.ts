@@ -31,6 +31,16 @@ const commands = [
 ]
 for (const command of commands) program.addCommand(command.exitOverride())
 
+/** Commands that go on when what they print is no longer read. */
+const servers = ['serve', 'witness']
+
+// A reader that ends, such as `head`, is not an error of the command: it ends with what a shell reports for SIGPIPE, not with
+// 0, because what was not printed may have been the verdict.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (!servers.includes(program.args[0] ?? '')) process.exit(code === 'EPIPE' ? 141 : 1)
+  })
+
 try {
   await program.parseAsync()
 } catch (error) {

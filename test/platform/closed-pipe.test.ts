@@ -1,0 +1,43 @@
+// Readers that end before `svc-platform` does: a command ends without a word, the platform goes on.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { freePort, startPiped, svcPlatform } from '../support/closed-pipe.js'
+import { sharedPostgres } from '../support/postgres.js'
+
+describe('a command whose output is closed', () => {
+  it.each([
+    { closed: 'stdout', args: ['--help'] },
+    { closed: 'stdout', args: ['--version'] },
+    { closed: 'stderr', args: ['nothing'] },
+    { closed: 'stderr', args: ['rotate-key'] },
+  ] as const)('ends quietly: svc-platform $args', async ({ closed, args }) => {
+    const { code, other } = await startPiped(closed, [svcPlatform, ...args]).ended
+    expect(other).toBe('')
+    expect([0, 2, 141]).toContain(code)
+  })
+})
+
+describe('a platform whose output is closed', () => {
+  it.each(['stdout', 'stderr'] as const)('goes on: %s', async (closed) => {
+    const postgres = await sharedPostgres()
+    if (postgres === null) return
+    const folder = mkdtempSync(join(tmpdir(), 'svc-pipe-'))
+    const port = await freePort()
+    const env = {
+      SVC_DATABASE_URL: postgres.freshDatabase(),
+      SVC_DATA_DIR: folder,
+      SVC_PORT: `${port}`,
+      SVC_LOG_LEVEL: 'debug',
+      SVC_ENCRYPTION_KEY: 'ab'.repeat(32),
+    }
+    const { pid, ended } = startPiped(closed, [svcPlatform, 'start'], env)
+    const status = () => fetch(`http://127.0.0.1:${port}/health`).then((response) => response.status)
+    await vi.waitFor(async () => expect(await status()).toBe(200), 60_000)
+    for (let call = 0; call < 5; call++) expect(await status()).toBe(200)
+    process.kill(await pid, 'SIGTERM')
+    expect((await ended).code).toBe(0)
+    rmSync(folder, { recursive: true, force: true })
+  })
+})
