@@ -63,6 +63,33 @@ describe('a manifest', () => {
     expect(value?.policies[1]?.params).toEqual({ field: 'verb', values: [1, [2], [2]] })
   })
 
+  it('means the same at every depth: in brackets, in lines and behind anchors', () => {
+    const levels = 150
+    const flow = `${Array.from({ length: levels }, (_, level) => `&a${level} {x: [${level}, `).join('')}end${']}'.repeat(levels)}`
+    const lines = Array.from({ length: levels }, (_, level) => `${' '.repeat(level + 2)}k${level}: &b${level}\n`).join(
+      '',
+    )
+    const aliases = Array.from({ length: 4 }, (_, index) => `*a${62 + index}, *b${62 + index}`).join(', ')
+    const text = `${manifest(nested('P', 1))}metadata:\n  flow: ${flow}\n  lines:\n${lines.replace(/^/gm, '  ').trimEnd()} end\n  again: [${aliases}]\n`
+    const { value, errors } = parseManifest(text, 'a.yaml')
+    expect(errors).toEqual([])
+    const expected = (from: number) => {
+      let inFlow: unknown = 'end'
+      let inLines: unknown = 'end'
+      for (let level = levels - 1; level >= from; level--) {
+        inFlow = { x: [level, inFlow] }
+        if (level > from) inLines = { [`k${level}`]: inLines }
+      }
+      return [inFlow, inLines]
+    }
+    const [flowValue, linesValue] = expected(0)
+    expect(value?.metadata).toEqual({
+      flow: flowValue,
+      lines: { k0: linesValue },
+      again: [62, 63, 64, 65].flatMap(expected),
+    })
+  })
+
   it.each([
     { what: 'brackets', text: `a: ${lists(10_001)}\n` },
     { what: 'dashes', text: `${'- '.repeat(10_001)}a\n` },
