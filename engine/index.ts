@@ -114,5 +114,6 @@ export {
   taskStatus,
   verbProblem,
 } from './steps.js'
+export { type RunState, startsRun, stateAfter } from './trace/runs.js'
 export { type VerifyRequest, verifyBundle } from './verify/verify.js'
 export { type PropertyWord, propertyWords, type StepWord, stepAliases, stepWords } from './vocabulary.js'

@@ -9,14 +9,17 @@ import { type Explanation, explain } from '../policy/explain.js'
 import { occasionOf } from '../policy/plan.js'
 import type { JsonMap, Step } from '../steps.js'
 import type { ExplainOptions } from './explain.js'
-import { asText } from './explain-text.js'
+import { asText, nameOf } from './explain-text.js'
 import { printable } from './printable.js'
 import { readText } from './read-text.js'
-import { CannotUse, recordedTask } from './recorded-task.js'
+import { CannotUse, type RecordedTask, recordedTask } from './recorded-task.js'
 
 /** What was found out about one step. */
 export interface ExplainedStep extends Explanation {
   readonly task_id: string
+  /** Which run of the task's id, from 1, and how many the trace holds. */
+  readonly run: number
+  readonly runs: number
   readonly step: number
   readonly judged: Step
   /** Names of policies of a level above the agent's. */
@@ -27,9 +30,9 @@ export interface ExplainedStep extends Explanation {
 export async function runExplain(path: string, options: ExplainOptions, out: Writable, err: Writable): Promise<number> {
   try {
     const manifest = readManifest(path, err)
-    const { task_id, steps } = await recordedTask(options.trace, options.task)
-    const agent = options.agent === undefined ? agentIn(steps) : agentAt(options.agent)
-    const explained = explainStep(manifest, agent, task_id, steps, options.step)
+    const task = await recordedTask(options.trace, options.task, options.run)
+    const agent = options.agent === undefined ? agentIn(task.steps) : agentAt(options.agent)
+    const explained = explainStep(manifest, agent, task, options.step)
     out.write(options.json ? `${JSON.stringify(explained, null, 2)}\n` : asText(explained).map(printable).join('\n'))
     return 0
   } catch (error) {
@@ -70,16 +73,15 @@ function isMap(value: unknown): value is JsonMap {
 function explainStep(
   manifest: Manifest,
   agent: JsonMap,
-  task_id: string,
-  steps: readonly Step[],
+  { steps, ...task }: RecordedTask,
   number: number,
 ): ExplainedStep {
   const index = steps.findIndex((step, position) => (step.step ?? position + 1) === number)
   const judged = steps[index]
-  if (judged === undefined) throw new CannotUse(`task \`${task_id}\` has no step ${number}: it has ${steps.length}`)
+  if (judged === undefined) throw new CannotUse(`${nameOf(task)} has no step ${number}: it has ${steps.length}`)
   const { set, skipped } = onAgent(manifest, agent)
   const times = timesOf(steps.slice(0, index + 1))
   const history = historyOf(set, steps.slice(0, index), times)
   const situation = { step: judged, agent, context: agent, history, now: times[index] ?? 0 }
-  return { task_id, step: number, judged, skipped, ...explain(set, occasionOf(judged), situation) }
+  return { ...task, step: number, judged, skipped, ...explain(set, occasionOf(judged), situation) }
 }

@@ -5,12 +5,13 @@ import type { Step } from '../steps.js'
 import type { ExplainedStep } from './explain-run.js'
 
 /** What matters first: violations, then what passed, then what did not apply. */
-export function asText({ task_id, step, judged, policies, skipped, outcome, risk_score }: ExplainedStep): string[] {
+export function asText(explained: ExplainedStep): string[] {
+  const { step, judged, policies, skipped, outcome, risk_score } = explained
   const violated = policies.filter(({ answer }) => answer === 'violated')
   const passed = policies.filter(({ answer }) => answer === 'passed')
   const others = policies.filter(({ answer }) => answer === 'not_applicable')
   return [
-    `step ${step} of task \`${task_id}\`: ${stepInWords(judged)}`,
+    `step ${step} of ${nameOf(explained)}: ${stepInWords(judged)}`,
     `${outcome}, risk score ${risk_score}: ${violated.length} of ${policies.length} policies violated`,
     ...violated.flatMap((policy) => ['', ...violation(policy, step)]),
     ...(passed.length > 0 ? ['', 'passed'] : []),
@@ -21,6 +22,11 @@ export function asText({ task_id, step, judged, policies, skipped, outcome, risk
     ...skipped.map((name) => `  ${name}`),
     '',
   ]
+}
+
+/** The task, with which run of it where its id was used for several. */
+export function nameOf({ task_id, run, runs }: Pick<ExplainedStep, 'task_id' | 'run' | 'runs'>): string {
+  return `task \`${task_id}\`${runs === 1 ? '' : ` (run ${run} of ${runs})`}`
 }
 
 function violation(policy: ExplainedPolicy, number: number): string[] {

@@ -5,6 +5,7 @@ export interface ExplainOptions {
   readonly trace: string
   readonly step: number
   readonly task?: string
+  readonly run?: number
   readonly agent?: string
   readonly json?: true
 }
@@ -26,6 +27,7 @@ export function explainCommand(): Command {
     .requiredOption('--trace <file>', 'recorded steps, a JSON object a line')
     .requiredOption('--step <number>', 'which step of the task', numberOf)
     .option('--task <id>', 'which task; needed when the trace holds several')
+    .option('--run <number>', 'which run of a task id that was used again after its end; default: the last', numberOf)
     .option('--agent <file>', 'fields of the agent, as YAML or JSON')
     .option('--json', 'print JSON')
     .addHelpText('after', example)
@@ -37,5 +39,5 @@ export function explainCommand(): Command {
 
 function numberOf(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('steps are numbered from 1')
+  throw new InvalidArgumentError('give a number from 1')
 }

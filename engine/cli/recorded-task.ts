@@ -3,52 +3,85 @@ import { isDeeperThan, maxRequestDepth } from '../log/depth.js'
 import { parseStoredJson } from '../log/strict-json.js'
 import type { Step } from '../steps.js'
 import { readLines } from '../trace/read-lines.js'
+import { type RunState, startsRun, stateAfter } from '../trace/runs.js'
 
 /** What was given cannot be used; the message says why and what would do. */
 export class CannotUse extends Error {}
 
 export interface RecordedTask {
   readonly task_id: string
-  /** In the order of the trace. */
+  /** Which run of the task's id, from 1, and how many the trace holds: an id used again after its end is a new task. */
+  readonly run: number
+  readonly runs: number
+  /** The steps of that run, in the order of the trace. */
   readonly steps: readonly Step[]
+}
+
+interface Runs {
+  state: RunState
+  readonly runs: Step[][]
 }
 
 /** Names listed when somebody has to choose. */
 const namesListed = 5
 
-/** The task's steps, or those of the only task there is. Throws CannotUse, naming the line that is wrong. */
-export async function recordedTask(path: string, wanted: string | undefined): Promise<RecordedTask> {
-  const tasks = new Map<string, Step[]>()
+/**
+ * The steps of one run of the task, or of the only task there is; the last run unless another is wanted. Throws
+ * CannotUse, naming the line that is wrong.
+ */
+export async function recordedTask(path: string, wanted: string | undefined, run?: number): Promise<RecordedTask> {
+  const tasks = new Map<string, Runs>()
   for await (const line of readLines(path)) {
     const where = `${path}:${line.line + 1}`
     if (line.problem !== null) throw new CannotUse(`${where}: ${line.problem}`)
     if (line.text.trim() === '') continue
-    const step = stepIn(line.text, where)
-    if (step === null || (wanted !== undefined && step.task_id !== wanted)) continue
-    const task_id = step.task_id ?? ''
-    const steps = tasks.get(task_id) ?? []
-    steps.push(step)
-    tasks.set(task_id, steps)
+    const found = stepOrEndIn(line.text, where)
+    if (found === null || (wanted !== undefined && found.task_id !== wanted)) continue
+    addTo(tasks, found)
   }
   const [only, ...others] = tasks
   if (only === undefined)
     throw new CannotUse(`\`${path}\` holds no steps${wanted === undefined ? '' : ` of task \`${wanted}\``}`)
   if (others.length > 0)
     throw new CannotUse(`${path} holds ${tasks.size} tasks: choose one with --task (${listed(tasks)})`)
-  return { task_id: only[0], steps: only[1] }
+  const [task_id, { runs }] = only
+  const number = run ?? runs.length
+  const steps = runs[number - 1]
+  if (steps === undefined)
+    throw new CannotUse(`task \`${task_id}\` has no run ${number}: \`${path}\` holds ${runs.length} of it`)
+  return { task_id, run: number, runs: runs.length, steps }
+}
+
+function addTo(tasks: Map<string, Runs>, { task_id = '', step }: StepOrEnd): void {
+  const task = tasks.get(task_id)
+  if (step === null) {
+    if (task !== undefined) task.state = 'none'
+    return
+  }
+  const { state, runs } = task ?? { state: 'none', runs: [] }
+  if (startsRun(state, step.step_type)) runs.push([])
+  runs.at(-1)?.push(step)
+  tasks.set(task_id, { state: stateAfter(state, step.step_type), runs })
+}
+
+/** A step, or what /end_task has written of a task: then `step` is null. */
+interface StepOrEnd {
+  readonly task_id?: string | undefined
+  readonly step: Step | null
 }
 
 /** Null for a line of the engine's trace that is about something else. */
-function stepIn(text: string, where: string): Step | null {
+function stepOrEndIn(text: string, where: string): StepOrEnd | null {
   const reading = parseStoredJson(text)
   if (reading.problem !== null) throw new CannotUse(`${where}: ${reading.problem.message}`)
   const { kind, recorded_at: _at, ...step } = (reading.value ?? {}) as Step & { kind?: unknown; recorded_at?: unknown }
+  if (kind === 'end') return { task_id: step.task_id, step: null }
   if (kind !== undefined && kind !== 'step') return null
   if (typeof step.step_type !== 'string') throw new CannotUse(`${where}: a step needs a \`step_type\``)
   // Only an incident may be deeper, because it quotes the parameters of its policy.
   if (isDeeperThan(step, maxRequestDepth))
     throw new CannotUse(`${where}: a step is nested deeper than ${maxRequestDepth} levels`)
-  return step
+  return { task_id: step.task_id, step }
 }
 
 function listed(tasks: ReadonlyMap<string, unknown>): string {

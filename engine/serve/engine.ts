@@ -65,7 +65,8 @@ export function createEngine(parts: EngineParts): LocalEngine {
     record: ({ step }) => recordStep(it, step),
     release: ({ evaluation_id }) => ({ status: 'ok', released: release(it, evaluation_id) }),
     endTask: async ({ task_id }) => {
-      await endTask(it, task_id)
+      await it.tasks.load(task_id, it.clock())
+      endTask(it, task_id)
       await it.sink.flush()
       return { status: 'ok', task_id }
     },
@@ -80,7 +81,7 @@ async function evaluateIntended(it: Workings, { intended, context, reserve }: Ev
   checkContext(intended, context)
   const { agent_id, task_id } = context
   const now = it.clock()
-  const task = await it.tasks.open(task_id, now)
+  const task = await it.tasks.open(task_id, intended.step_type, now)
   task.facts = it.judge.facts(it.agents.get(agent_id), context)
   const step = { agent_id, task_id, timestamp: timeOf(now), ...intended }
   const evaluation = it.judge.step(task, step, occasionIn(task, step))
@@ -111,7 +112,7 @@ async function recordStep(it: Workings, sent: Behavior): Promise<RecordedStep> {
   const { task_id } = sent
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
   const now = it.clock()
-  const task = await it.tasks.open(task_id, now)
+  const task = await it.tasks.open(task_id, sent.step_type, now)
   const known = sent.agent_id === undefined ? undefined : it.agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) task.facts = it.judge.facts(known, {})
   const step = {
@@ -178,13 +179,22 @@ function release({ reservations }: Workings, evaluation_id: string): boolean {
   return task?.reserved.delete(evaluation_id) ?? false
 }
 
+/**
+ * Forgets the task. INVARIANT (an end is final): its line follows the task's last one, also for a task that is not known
+ * here, and is on disk before the answer.
+ */
+function endTask(it: Workings, task_id: string): void {
+  const task = it.tasks.close(task_id)
+  if (task !== null) concludeTask(it, task)
+  it.sink.write({ kind: 'end', recorded_at: timeOf(it.clock()), task_id })
+}
+
 /** Task rules that no task.end has asked for are asked now; what they find goes to the trace and blocks nothing. */
-async function endTask(it: Workings, task_id: string): Promise<void> {
-  const task = await it.tasks.close(task_id, it.clock())
-  if (task === null) return
+function concludeTask(it: Workings, task: Task): void {
   for (const evaluation_id of task.reserved.keys()) it.reservations.delete(evaluation_id)
   task.reserved.clear()
   if (task.ended) return
+  const { task_id } = task
   const step: Behavior = { ...agentOf(task), step_type: 'task.end', task_id }
   const { policies } = it.judge.step(task, step, 'end')
   const incidents = incidentLines(step, policies, it.clock())

@@ -2,16 +2,20 @@
 import type { PolicySet } from '../policy/compile.js'
 import { carryOver, newHistory, record } from '../policy/history.js'
 import type { PastStep, Recall } from '../trace/recall.js'
+import { startsRun } from '../trace/runs.js'
 import { newTask, type Task } from './task.js'
 
 export interface Tasks {
   /**
-   * The task, begun now when it is new; `now` is ms since 1970. One that this process has let go, or that was running
-   * before it started, is read back from the trace when there is one; else it says `history_lost`.
+   * The task that takes a step of this type, begun now when it is new, or when its run has ended; `now` is ms since
+   * 1970. One that this process has let go, or that was running before it started, is read back from the trace when
+   * there is one; else it says `history_lost`.
    */
-  readonly open: (task_id: string, now: number) => Task | Promise<Task>
-  /** The task as it was left, which is then forgotten; null for one that nobody knows. */
-  readonly close: (task_id: string, now: number) => Promise<Task | null>
+  readonly open: (task_id: string, step_type: string, now: number) => Task | Promise<Task>
+  /** Brings the task back when it is running and this process has let it go. */
+  readonly load: (task_id: string, now: number) => Promise<void>
+  /** The task as it was left, which is then forgotten; null for one that is not in memory. */
+  readonly close: (task_id: string) => Task | null
   readonly count: () => number
 }
 
@@ -32,16 +36,16 @@ export function createTasks({ set, recall, most, oldest }: TasksParts): Tasks {
   const evicted = new Set<string>()
   const opening = new Map<string, Promise<Task>>()
 
-  const evict = (task_id: string) => {
+  const evict = ({ task_id, ended }: Task) => {
     known.delete(task_id)
-    evicted.add(task_id)
+    if (!ended) evicted.add(task_id)
     const [first] = evicted
     if (evicted.size > evictedRemembered && first !== undefined) evicted.delete(first)
   }
   const makeRoom = (now: number) => {
     for (const task of known.values()) {
       if (known.size < most && now - task.touched_at <= oldest) return
-      evict(task.task_id)
+      evict(task)
     }
   }
   const keep = (task: Task, now: number): Task => {
@@ -88,20 +92,30 @@ export function createTasks({ set, recall, most, oldest }: TasksParts): Tasks {
     return complete || recall === null ? carry() : bringBack(task.task_id, now, carry)
   }
 
-  const open = (task_id: string, now: number) => {
+  const find = (task_id: string, now: number) => {
     const task = known.get(task_id)
     if (task === undefined) return opening.get(task_id) ?? unknown(task_id, now)
     return task.set === set() ? keep(task, now) : reindexed(task, now)
   }
+  const takes = (task: Task, step_type: string) => !(task.ended && startsRun('ended', step_type))
+  const open = (task_id: string, step_type: string, now: number): Task | Promise<Task> => {
+    const task = find(task_id, now)
+    if (!(task instanceof Promise)) return takes(task, step_type) ? task : begin(task_id, now)
+    // While this one waited another request may have ended the task.
+    return task.then((found) =>
+      known.get(task_id) === found && takes(found, step_type) ? found : open(task_id, step_type, now),
+    )
+  }
 
   return {
     open,
-    close: async (task_id, now) => {
-      const exists = known.has(task_id) || ((await recall?.holds(task_id)) ?? false)
-      const task = exists ? await open(task_id, now) : null
+    load: async (task_id, now) => {
+      if (known.has(task_id) || (await recall?.holds(task_id))) await find(task_id, now)
+    },
+    close: (task_id) => {
+      const task = known.get(task_id) ?? null
       known.delete(task_id)
       evicted.delete(task_id)
-      recall?.forget(task_id)
       return task
     },
     count: () => known.size,

@@ -1,5 +1,5 @@
 // The trace as a file, a JSON object a line.
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { requestJson } from '../log/request-json.js'
 import { createRecall } from './recall.js'
@@ -16,6 +16,7 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const file = openSync(path, 'a', 0o600)
   const durable = fstatSync(file).isFile()
+  if (durable && !endsWithNewline(path)) writeSync(file, '\n')
   let waiting: string[] = []
   let size = 0
   let unwritten = Buffer.alloc(0)
@@ -53,12 +54,15 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
   const keep = (line: TraceLine) => {
     const text = `${requestJson(line)}\n`
     if (size + text.length > mostWaiting) {
+      // An end that was answered must be in the file: the caller gets an error, and repeats it.
+      if (line.kind === 'end') throw new Error(`the trace \`${path}\` cannot be written, and too much waits for it`)
       lost += 1
       return
     }
     waiting.push(text)
     size += text.length
-    if (line.kind === 'step' && line.task_id !== undefined) recall?.note(line.task_id, place)
+    if (line.kind === 'step' && line.task_id !== undefined) recall?.noteStep(line.task_id, line.step_type, place)
+    if (line.kind === 'end') recall?.noteEnd(line.task_id)
     place += Buffer.byteLength(text)
   }
   const flush = async () => {
@@ -86,5 +90,17 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
         closeSync(file)
       }
     },
+  }
+}
+
+/** False when a crash has cut off the last line: the next one must not be joined to it. */
+function endsWithNewline(path: string): boolean {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const last = Buffer.alloc(1)
+    return size === 0 || readSync(file, last, 0, 1, size - 1) === 0 || last.toString() === '\n'
+  } finally {
+    closeSync(file)
   }
 }

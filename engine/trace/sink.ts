@@ -1,8 +1,10 @@
-// Where the local engine's trace goes: a line for each step and each incident.
+// Where the local engine's trace goes: a line for each step, each incident and each end of a task.
 import type { Behavior, StepViolation } from '@svc/schemas'
 import type { Recall } from './recall.js'
 
 export type TraceLine =
+  /** A task that /end_task has ended: its id used again is a new task. No step of the agent. */
+  | { readonly kind: 'end'; readonly recorded_at: string; readonly task_id: string }
   | ({ readonly kind: 'step'; readonly recorded_at: string } & Behavior)
   | {
       readonly kind: 'incident'
@@ -19,6 +21,7 @@ export type TraceLine =
 export interface Sink {
   /** True when lines go to standard output, where nothing else may then be printed. */
   readonly on_stdout: boolean
+  /** Throws only for a line of an end that cannot be kept until it is written. */
   readonly write: (line: TraceLine) => void
   /** Resolves once what has been written has left this process, or has failed to: no step fails for its trace. */
   readonly settled: () => Promise<void>

@@ -6,7 +6,10 @@ import {
   newHistory,
   occasionOf,
   occurredAt,
+  type RunState,
   record,
+  startsRun,
+  stateAfter,
   verbProblem,
 } from '@svc/engine'
 import type { Evaluation, HostedEvaluateRequest } from '@svc/schemas'
@@ -37,7 +40,7 @@ export async function evaluateStep(
   return withTransaction(platform.db, scope, async (tx) => {
     const rules = await rulesFor(scope, tx, key, named)
     const task_id = context.task_id ?? intended.task_id
-    const { history, last_at } = await historyOf(scope, tx, rules, task_id ?? null)
+    const { history, last_at } = await historyOf(scope, tx, rules, task_id ?? null, intended.step_type)
     const facts = factsTightened(rules.facts, context)
     const at = occurredAt(intended.timestamp ?? new Date(now).toISOString(), last_at)
     const situation = { step: intended, agent: facts, context: facts, history, now: at }
@@ -56,15 +59,20 @@ async function rulesFor(scope: Scope, tx: Transaction, key: KeyIdentity | null, 
   return rules
 }
 
-async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, task_id: string | null) {
-  const history = newHistory(rules.set)
+/** What the task has done before a step of that type: nothing, where its id is used again after its end. */
+async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, task_id: string | null, step_type: string) {
+  let history = newHistory(rules.set)
+  let state: RunState = 'none'
   const head = task_id === null ? null : await readHead(scope, tx, task_id)
   if (task_id === null || head === null) return { history, last_at: null }
   if (head.agent_id !== rules.agent.agent_id) throw new PlatformError('NOT_FOUND', 'no such task of this agent')
   let last_at: number | null = null
   for (const { step, at } of await readTail(scope, tx, task_id, 0)) {
+    if (startsRun(state, step.step_type)) history = newHistory(rules.set)
+    state = stateAfter(state, step.step_type)
     record(rules.set, history, step, at)
     last_at = at
   }
+  if (startsRun(state, step_type)) history = newHistory(rules.set)
   return { history, last_at }
 }

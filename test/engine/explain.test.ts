@@ -83,6 +83,30 @@ of a risk level above the agent’s
     expect(out).toContain('refund�[2J')
   })
 
+  const used_again = trace('again.jsonl', [
+    { kind: 'step', ...start },
+    { kind: 'step', task_id: 't1', step_type: 'step.gate' },
+    { kind: 'step', task_id: 't2', step_type: 'step.gate' },
+    { kind: 'end', recorded_at: '2026-01-05T09:00:00Z', task_id: 't1' },
+    { kind: 'step', ...start },
+    { kind: 'step', ...refund },
+    { kind: 'step', task_id: 't1', step_type: 'task.end' },
+    { kind: 'step', task_id: 't1', step_type: 'task.error' },
+    { kind: 'end', recorded_at: '2026-01-05T09:00:00Z', task_id: 't1' },
+    { kind: 'end', recorded_at: '2026-01-05T09:00:00Z', task_id: 't1' },
+  ])
+  it.each([
+    { more: [], step: '2', says: 'step 2 of task `t1` (run 2 of 2): step.resource POST refund', blocks: true },
+    { more: ['--run', '2'], step: '4', says: 'step 4 of task `t1` (run 2 of 2): task.error', blocks: false },
+    { more: ['--run', '1'], step: '2', says: 'step 2 of task `t1` (run 1 of 2): step.gate', blocks: false },
+  ])('explains one run of a task id that was used again: $says', async ({ more, step, says, blocks }) => {
+    const args = ['explain', manifest, '--trace', used_again, '--task', 't1', '--step', step, ...more]
+    const { code, out, err } = await runSvc(args)
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain(says)
+    expect(out.includes('Refunds need a fresh approval  (critical')).toBe(blocks)
+  })
+
   const broken = file('broken.yaml', 'name: x\n')
   const several = trace('several.jsonl', [refund, { ...refund, task_id: 't2' }])
   it.each([
@@ -96,7 +120,17 @@ of a risk level above the agent’s
       says: 'bad.jsonl:1',
     },
     { args: [broken, '--trace', several, '--step', '1'], code: 1, says: 'broken.yaml:1:1' },
-    { args: [manifest, '--trace', several, '--step', '0'], code: 2, says: 'numbered from 1' },
+    { args: [manifest, '--trace', several, '--step', '0'], code: 2, says: 'a number from 1' },
+    {
+      args: [manifest, '--trace', used_again, '--step', '1', '--task', 't1', '--run', '3'],
+      code: 1,
+      says: 'task `t1` has no run 3',
+    },
+    {
+      args: [manifest, '--trace', used_again, '--step', '3', '--task', 't1', '--run', '1'],
+      code: 1,
+      says: 'task `t1` (run 1 of 2) has no step 3: it has 2',
+    },
     { args: [manifest, '--step', '1'], code: 2, says: '--trace' },
   ])('ends with $code and says $says', async ({ args, code, says }) => {
     const answer = await runSvc(['explain', ...args])

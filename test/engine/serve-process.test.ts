@@ -281,7 +281,7 @@ describe('the trace', () => {
     await serve.ended
     const lines = serve.printed().out.trim().split('\n')
     const kinds = new Set(lines.map((line) => (JSON.parse(line) as { kind: string }).kind))
-    expect(kinds).toEqual(new Set(['step', 'incident']))
+    expect(kinds).toEqual(new Set(['step', 'incident', 'end']))
   })
 
   it('leaves payloads out when told to, and keeps what else there is', async () => {

@@ -205,6 +205,23 @@ describe.each([
     expect(await verify('hosted')).toMatchObject({ entries: 2 })
   })
 
+  it('judges a step after the end of a task as the first of a new one', async () => {
+    const ask = async (step_type: string) => {
+      const context = { agent_id: 'booker', task_id: 'ended' }
+      const { body } = await platform.call<{ blocked: boolean }>('POST', '/api/v1/engine/evaluate', {
+        as: 'key',
+        body: { intended: { step_type }, context },
+      })
+      return body.blocked
+    }
+    await log({ task_id: 'ended', step: 1, step_type: 'step.gate', timestamp: at(1) })
+    expect(await ask('step.exec')).toBe(false)
+    await log({ task_id: 'ended', step: 2, step_type: 'END_NODE', timestamp: at(2) })
+    expect(await ask('step.exec')).toBe(true)
+    await log({ task_id: 'ended', step: 3, step_type: 'step.gate', timestamp: at(3) })
+    expect(await ask('step.exec')).toBe(false)
+  })
+
   it('pages through the log without repeating or skipping', async () => {
     const seen: number[] = []
     let cursor: string | null = null

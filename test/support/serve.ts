@@ -42,6 +42,8 @@ export interface Serve {
   readonly ended: Promise<number | null>
   /** Ends it, and removes what it wrote. */
   readonly discard: () => Promise<void>
+  /** Kills it and starts it again in the same folder; this one is of no use then. */
+  readonly restart: () => Promise<Serve>
 }
 
 /** A line of the trace, read back loosely: a test names what it expects of it. */
@@ -69,7 +71,10 @@ export async function startServe(
   files: Readonly<Record<string, string>> = {},
   env: Readonly<Record<string, string>> = {},
 ): Promise<Serve> {
-  const folder = folderWith(files)
+  return startIn(folderWith(files), args, env)
+}
+
+async function startIn(folder: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Serve> {
   const { child, printed, ended } = start(['serve', '--port', '0', ...args], env, folder)
   const url = await new Promise<string>((resolve, reject) => {
     const look = () => {
@@ -97,6 +102,11 @@ export async function startServe(
       child.kill('SIGKILL')
       await ended
       rmSync(folder, { recursive: true, force: true })
+    },
+    restart: async () => {
+      child.kill('SIGKILL')
+      await ended
+      return startIn(folder, args, env)
     },
   }
 }
