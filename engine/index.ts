@@ -93,6 +93,7 @@ export {
 export { manifestSchema } from './manifest/schema.js'
 export { runTests, type TestResult } from './manifest/test.js'
 export { didYouMean } from './nearest.js'
+export { createNullRemoval, type NullRemoval } from './null-members.js'
 export { compile, type PolicyInput, type PolicySet } from './policy/compile.js'
 export { type Decision, evaluate } from './policy/evaluate.js'
 export { newHistory, record } from './policy/history.js'

@@ -23,7 +23,7 @@ export type JsonMap = { readonly [key: string]: unknown }
 type BehaviorType = Behavior['step_type']
 type Verb = NonNullable<Behavior['verb']>
 
-/** Which verbs a step type takes; an empty list means none (engine.md §1). */
+/** Which verbs steps of a type usually have; an empty list means none. Any step may have any of the four. */
 export const verbsOf: Readonly<Record<BehaviorType, readonly Verb[]>> = {
   'task.start': [],
   'task.end': [],
@@ -54,13 +54,12 @@ export function canonicalType(step_type: string): string {
   return aliases.get(step_type) ?? step_type
 }
 
-/** Why a Behavior's verb does not fit its step type, or null when it does. */
-export function verbProblem(step: Behavior): string | null {
-  if (step.verb === undefined) return null
-  const allowed = verbsOf[step.step_type]
-  if (allowed.includes(step.verb)) return null
-  if (allowed.length === 0) return `a \`${step.step_type}\` step takes no verb; leave \`verb\` out`
-  return `a \`${step.step_type}\` step takes ${allowed.join(', ')}; got \`${step.verb}\``
+const verbs: readonly string[] = ['GET', 'POST', 'PATCH', 'DELETE'] satisfies Verb[]
+
+/** Why a step cannot have its verb, or null when it can: any step type may have any of the four. */
+export function verbProblem({ verb }: Pick<Step, 'step_type' | 'verb'>): string | null {
+  if (verb === undefined || verbs.includes(verb)) return null
+  return `must be one of ${verbs.join(', ')}, found \`${verb}\``
 }
 
 /** True when the step can modify data: said outright, or by its verb, or because it runs code. */
@@ -88,7 +87,10 @@ const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,
 const firstTime = Date.parse('0001-01-01T00:00:00Z')
 const lastTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** Milliseconds since 1970 of an RFC 3339 time, null for other text. Without a zone it is UTC; a leap second counts as the next. */
+/**
+ * Milliseconds since 1970 of an RFC 3339 time, or null when the text is not one. Without a zone it is UTC: Python writes
+ * such. A leap second counts as the next.
+ */
 export function parseTimestamp(text: string): number | null {
   const match = rfc3339.exec(text)
   if (match === null) return null

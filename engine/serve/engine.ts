@@ -15,7 +15,7 @@ import { record } from '../policy/history.js'
 import { occasionOf } from '../policy/plan.js'
 import { registrationFacts } from '../registration.js'
 import type { PolicySource } from '../source/source.js'
-import { isBlocked, type JsonMap, verbProblem } from '../steps.js'
+import { isBlocked, type JsonMap } from '../steps.js'
 import type { Sink } from '../trace/sink.js'
 import { ServeError } from './errors.js'
 import { createJudge, type Judge, type JudgedEvaluation } from './judge.js'
@@ -77,12 +77,13 @@ export function createEngine(parts: EngineParts): LocalEngine {
 
 /** Judges a step that has not happened. Nothing but the decision is remembered, and what it reserves. */
 async function evaluateIntended(it: Workings, { intended, context, reserve }: EvaluateRequest) {
-  checkStep(intended, 'intended')
   checkContext(intended, context)
-  const { agent_id, task_id } = context
+  const { agent_id } = context
+  const task_id = context.task_id ?? intended.task_id
+  if (task_id === undefined) throw invalid('context.task_id', 'is missing, and so is `intended.task_id`: name the task')
   const now = it.clock()
   const task = await it.tasks.open(task_id, intended.step_type, now)
-  task.facts = it.judge.facts(it.agents.get(agent_id), context)
+  task.facts = it.judge.facts(it.agents.get(agent_id), { ...context, task_id })
   const step = { agent_id, task_id, timestamp: timeOf(now), ...intended }
   const evaluation = it.judge.step(task, step, occasionIn(task, step))
   awaitRecord(task, evaluation)
@@ -94,7 +95,8 @@ async function evaluateIntended(it: Workings, { intended, context, reserve }: Ev
 /** Refuses a request that says the same thing twice: one of the two would silently win. */
 function checkContext(intended: Behavior, context: EvaluateRequest['context']): void {
   for (const key of ['task_id', 'agent_id'] as const) {
-    if (intended[key] !== undefined && intended[key] !== context[key])
+    const [own, others] = [intended[key], context[key]]
+    if (own !== undefined && others !== undefined && own !== others)
       throw invalid(`intended.${key}`, `differs from \`context.${key}\`: say one or the other`)
   }
   if (context.declared_tools !== undefined && context.agent_allowed_tools !== undefined)
@@ -108,7 +110,6 @@ function occasionIn(task: Task, step: Behavior) {
 
 /** Takes in a step that happened, joined with the decision on it, and writes it to the trace. */
 async function recordStep(it: Workings, sent: Behavior): Promise<RecordedStep> {
-  checkStep(sent, 'step')
   const { task_id } = sent
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
   const now = it.clock()
@@ -212,11 +213,6 @@ function registerAgent(it: Workings, body: AgentRegistration) {
   const evaluation = it.judge.registration(agent)
   for (const line of incidentLines({ agent_id }, evaluation.policies, it.clock())) it.sink.write(line)
   return { ...evaluation, agent_id }
-}
-
-function checkStep(step: Behavior, path: string): void {
-  const message = verbProblem(step)
-  if (message !== null) throw invalid(`${path}.verb`, message)
 }
 
 function invalid(path: string, message: string): ServeError {

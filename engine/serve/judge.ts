@@ -53,7 +53,8 @@ export function createJudge({ source, fail_closed, clock, newId }: JudgeParts): 
     },
     facts: (registered = {}, said) => {
       const { agent } = source.current()
-      return agent === null ? factsAsSaid(registered, said) : factsTightened({ ...agent }, said)
+      if (agent !== null) return factsTightened({ ...agent }, said)
+      return { risk_classification: 'unclassified', ...factsAsSaid(registered, said) }
     },
   }
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { documents, type SchemaName } from '@svc/schemas'
 import { lineAndColumn, parseStrictJson } from '../log/strict-json.js'
+import { createNullRemoval, type NullRemoval } from '../null-members.js'
 import { createChecker, problemSummary, type SchemaCheck } from '../schema-check.js'
 import { ServeError } from './errors.js'
 
@@ -21,18 +22,27 @@ export interface BodyReader {
 /** Schemas are compiled when they are first needed, so that starting does not wait for them. */
 export function createBodyReader(): BodyReader {
   let checker: ((id: string) => SchemaCheck) | undefined
+  let nulls: ((id: string) => NullRemoval) | undefined
   const checkOf = (schema: SchemaName) => {
     checker ??= createChecker(Object.values(documents))
     return checker(`${schema}.json`)
+  }
+  const nullsOf = (schema: SchemaName) => {
+    nulls ??= createNullRemoval(Object.values(documents))
+    return nulls(`${schema}.json`)
   }
   return {
     read: async <T>(request: IncomingMessage, schema: SchemaName) => {
       refuseOtherTypes(request)
       const value = parse(await readBytes(request))
+      nullsOf(schema)(value)
       refuseMisfit(checkOf(schema), value)
       return value as T
     },
-    prepare: checkOf,
+    prepare: (schema) => {
+      checkOf(schema)
+      nullsOf(schema)
+    },
   }
 }
 

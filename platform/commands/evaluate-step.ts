@@ -10,7 +10,6 @@ import {
   record,
   startsRun,
   stateAfter,
-  verbProblem,
 } from '@svc/engine'
 import type { Evaluation, HostedEvaluateRequest } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'
@@ -32,8 +31,6 @@ export async function evaluateStep(
   key: KeyIdentity | null,
   { intended, context = {} }: HostedEvaluateRequest,
 ): Promise<Evaluation> {
-  const problem = verbProblem(intended)
-  if (problem !== null) throw invalid([{ path: 'intended.verb', message: problem }])
   const named = context.agent_id ?? intended.agent_id
   if (named === undefined) throw invalid([{ path: 'context.agent_id', message: 'name the agent' }])
   const now = platform.clock()

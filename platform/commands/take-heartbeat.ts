@@ -1,4 +1,5 @@
 // A local engine says in which state it is, or was.
+import { parseTimestamp } from '@svc/engine'
 import type { EngineHeartbeat } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
@@ -20,15 +21,17 @@ export async function takeHeartbeat(
   heartbeat: EngineHeartbeat,
 ): Promise<void> {
   const now = clock()
-  const { since, until = new Date(now).toISOString() } = heartbeat
-  if (Date.parse(since) > now + mostAhead) throw invalid([{ path: 'since', message: 'lies in the future' }])
-  if (Date.parse(until) < Date.parse(since)) throw invalid([{ path: 'until', message: 'is before `since`' }])
+  const begin = parseTimestamp(heartbeat.since) ?? now
+  const end = parseTimestamp(heartbeat.until ?? '') ?? now
+  if (begin > now + mostAhead) throw invalid([{ path: 'since', message: 'lies in the future' }])
+  if (end < begin) throw invalid([{ path: 'until', message: 'is before `since`' }])
   await withTransaction(db, scope, async (tx) => {
     const agent_id = agentIdOf(key.first_key_hash, heartbeat.agent_key)
     const [agent] = await findAgents(scope, tx, [agent_id])
     if (agent === undefined || agent.api_key_id !== key.key_id) throw new PlatformError('NOT_FOUND', 'no such agent')
-    const seen_at = Math.min(Date.parse(until), now)
-    if (!(await putInterval(scope, tx, agent_id, heartbeat, seen_at))) return
+    const seen_at = Math.min(end, now)
+    const since = new Date(begin).toISOString()
+    if (!(await putInterval(scope, tx, agent_id, { ...heartbeat, since }, seen_at))) return
     const { instance_id, load_state, policy_count, version } = heartbeat
     const data = { instance_id, load_state, policy_count, version, since }
     await recordEvents(scope, tx, now, [{ kind: 'engine.state', subject_kind: 'agent', subject_id: agent_id, data }])

@@ -1,9 +1,10 @@
 // From bytes to checked values: strict JSON first, then the schema; all that is wrong at once.
-import { createChecker, lineAndColumn, parseStrictJson, type SchemaProblem } from '@svc/engine'
+import { createChecker, createNullRemoval, lineAndColumn, parseStrictJson, type SchemaProblem } from '@svc/engine'
 import { documents, type SchemaName } from '@svc/schemas'
 import { type FieldError, invalid, PlatformError } from '../errors.js'
 
 const checker = createChecker(Object.values(documents))
+const nulls = createNullRemoval(Object.values(documents))
 /** Fields that an answer names as wrong; nobody mends more at once. */
 const mostErrors = 50
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -49,8 +50,12 @@ function parseText(text: string, lines_before: number | null = null): unknown {
   throw new PlatformError('MALFORMED', `${message}${where}`)
 }
 
-/** The value as its schema's type. Throws INVALID naming every field that is wrong. */
+/**
+ * The value as its schema's type, without the nulls of optional members, which are taken out of it. Throws INVALID naming
+ * every field that is wrong.
+ */
 export function validated<T>(name: SchemaName, value: unknown): T {
+  nulls(`${name}.json`)(value)
   return checked<T>(checker(`${name}.json`)(value), value)
 }
 

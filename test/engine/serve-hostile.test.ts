@@ -48,18 +48,6 @@ describe('a body that does not fit', () => {
     },
     { name: 'no context', body: { intended }, at: '', says: /`context` is missing/ },
     {
-      name: 'a verb outside its row',
-      body: asking({ verb: 'GET' }),
-      at: 'intended.verb',
-      says: /takes POST; got `GET`/,
-    },
-    {
-      name: 'a verb where none is taken',
-      body: asking({ step_type: 'step.exec' }),
-      at: 'intended.verb',
-      says: /takes no verb/,
-    },
-    {
       name: 'a verb there is none of',
       body: asking({ verb: 'PUT' }),
       at: 'intended.verb',
@@ -73,7 +61,14 @@ describe('a body that does not fit', () => {
       at: 'intended.input',
       says: /must be an object/,
     },
-    { name: 'a time without seconds', body: asking({ timestamp: '2026-01-01T00:00' }), at: 'intended.timestamp' },
+    { name: 'a time that is none', body: asking({ timestamp: '2026-02-30T00:00:00' }), at: 'intended.timestamp' },
+    { name: 'a required key that is null', body: asking({}, { environment: null }), at: 'context.environment' },
+    {
+      name: 'a task in neither place',
+      body: asking({}, { task_id: null }),
+      at: 'context.task_id',
+      says: /is missing, and so is `intended.task_id`/,
+    },
     {
       name: 'another task than the context',
       body: asking({ task_id: 'other' }),
@@ -112,9 +107,9 @@ describe('a body that does not fit', () => {
       says: /missing/,
     },
     {
-      name: 'a recorded verb outside its row',
+      name: 'a recorded verb that is none of the four',
       path: '/record',
-      body: { step: { task_id: 't', step_type: 'step.gate', verb: 'GET' } },
+      body: { step: { task_id: 't', step_type: 'step.gate', verb: 'get' } },
       at: 'step.verb',
     },
     { name: 'an end without a task', path: '/end_task', body: {}, at: '' },

@@ -222,6 +222,43 @@ describe.each([
     expect(await ask('step.exec')).toBe(false)
   })
 
+  const nothing = { verb: null, step_name: null, input: null, output: null, properties: null, meta: null }
+
+  it('reads null for an optional key as absent, and a time without a zone as UTC', async () => {
+    const entry = { task_id: 'nulls', agent_key: 'booker', agent_id: null, prev_hash: null, is_external_call: null }
+    const first = await log({
+      ...entry,
+      ...nothing,
+      step: 1,
+      step_type: 'START_NODE',
+      timestamp: '2026-01-05T09:00:00',
+    })
+    expect(first.status).toBe(201)
+    const sent = { ...entry, ...nothing, step: null, step_number: 2, step_type: 'step.self', input: { a: null } }
+    const batch = { entries: [{ ...sent, timestamp: '2026-01-05T09:00:00.250000' }] }
+    const answer = await platform.call<{ results: { status: number }[] }>('POST', '/api/v1/logs/batch', {
+      ...{ as: 'key', body: batch },
+    })
+    expect(answer.body.results.map(({ status }) => status)).toEqual([201])
+    const { body } = await platform.call<LogList>('GET', '/api/v1/logs?task_id=nulls')
+    expect(body.logs.map(({ timestamp }) => timestamp)).toEqual(['2026-01-05T09:00:00', '2026-01-05T09:00:00.250000'])
+    expect(await verify('nulls')).toMatchObject({ entries: 2 })
+    const asked = await platform.call('POST', '/api/v1/engine/evaluate', {
+      as: 'key',
+      body: {
+        intended: { step_type: 'step.exec', agent_id: null, task_id: null, timestamp: null, step: null, ...nothing },
+        context: { agent_id: 'booker', task_id: 'nulls', environment: null, declared_tools: null },
+      },
+    })
+    expect(asked.status).toBe(200)
+    const verbOnExec = { intended: { step_type: 'step.exec', verb: 'POST' }, context: { agent_id: 'booker' } }
+    const { status } = await platform.call('POST', '/api/v1/engine/evaluate', { as: 'key', body: verbOnExec })
+    expect(status).toBe(200)
+    const agent = { agent_key: 'null-agent', name: null, purpose: null, environment: null, declared_tools: null }
+    const registered = await platform.call('POST', '/api/v1/agents', { as: 'key', body: agent })
+    expect(registered.status).toBe(201)
+  })
+
   it('pages through the log without repeating or skipping', async () => {
     const seen: number[] = []
     let cursor: string | null = null
