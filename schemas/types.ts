@@ -588,11 +588,26 @@ export interface EngineHealth {
    */
   policies_offered: number
   load_state: 'enforcing' | 'stale_cache' | 'none_configured' | 'unavailable' | 'all_dropped'
+  /**
+   * Exactly the offered policies that are not in effect: policies_offered - policy_count of them
+   */
   dropped: DroppedPolicy[]
+  /**
+   * Offered policies that were rejected while their last valid version is in effect
+   */
+  outdated: DroppedPolicy[]
+  /**
+   * Parts of policy files that are no policies and are not in effect, such as a wrong waiver
+   */
+  ignored: DroppedPolicy[]
   stale: boolean
   source: string
   last_fetch_at: string | null
   last_fetch_succeeded: boolean
+  /**
+   * Why the source gave no policies, and what to change; null when it answered
+   */
+  last_fetch_problem: string | null
   instance_id: string
   ttl_remaining_seconds: number
 }

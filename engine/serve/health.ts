@@ -4,19 +4,22 @@ import type { LoadedPolicies } from '../source/source.js'
 
 /** `now` is ms since 1970. */
 export function healthOf(policies: LoadedPolicies, instance_id: string, now: number): EngineHealth {
-  const { set, offered, dropped, load_state, source, stale, last_fetch_at, last_fetch_succeeded, expires_at } = policies
+  const { set, last_fetch_at, expires_at } = policies
   return {
     loaded: set.count > 0,
     policy_count: set.count,
-    policies_offered: offered,
-    load_state,
-    dropped: [...dropped],
-    stale,
-    source,
+    policies_offered: policies.offered,
+    load_state: policies.load_state,
+    dropped: [...policies.dropped],
+    outdated: [...policies.outdated],
+    ignored: [...policies.ignored],
+    stale: policies.stale,
+    source: policies.source,
     last_fetch_at: last_fetch_at === null ? null : new Date(last_fetch_at).toISOString(),
-    last_fetch_succeeded,
+    last_fetch_succeeded: policies.last_fetch_succeeded,
+    last_fetch_problem: policies.last_fetch_problem,
     instance_id,
-    // Files do not age: what was read stays in force until they change.
+    // Files do not age: what was read stays in effect until they change.
     ttl_remaining_seconds: expires_at === null ? 0 : Math.max(0, (expires_at - now) / 1000),
   }
 }

@@ -3,7 +3,7 @@ import { baseline } from '@svc/library'
 import { baselineManifest } from './baseline-manifest.js'
 import { loadVersions } from './load.js'
 import type { PolicySource } from './source.js'
-import type { Version } from './versions.js'
+import { noRemarks, type Version } from './versions.js'
 
 export function baselineVersion(): Version {
   const { path, text, blob_sha } = baseline()
@@ -14,6 +14,6 @@ export function baselineVersion(): Version {
 
 /** Never changes. */
 export function baselineSource(agent_key: string | null, clock: () => number): PolicySource {
-  const current = loadVersions('baseline', [baselineVersion()], [], agent_key, clock())
+  const current = loadVersions('baseline', [baselineVersion()], noRemarks, agent_key, clock())
   return { current: () => current, reload: async () => current, close: async () => undefined }
 }

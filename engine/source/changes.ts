@@ -3,21 +3,37 @@ import type { DroppedPolicy } from '@svc/schemas'
 import type { ManifestWarning } from '../manifest/parse.js'
 import type { LoadedPolicies } from './source.js'
 
-/** What is new since `before`: policies that were dropped, warnings, and an ungoverned state that was entered; all at a start. */
+/**
+ * What is new since `before`: what was rejected, warnings, and an ungoverned state that was entered; all at a start.
+ * Policies that were rejected for one and the same cause share a line.
+ */
 export function changeLines(before: LoadedPolicies | null, after: LoadedPolicies): string[] {
-  const known = new Set([...(before?.dropped.map(droppedLine) ?? []), ...(before?.warnings.map(warningLine) ?? [])])
-  const dropped = after.dropped.filter((row) => !known.has(droppedLine(row)))
-  const warnings = after.warnings.map(warningLine).filter((line) => !known.has(line))
+  const known = new Set(before === null ? [] : rejectedIn(before).map(rejectedLine))
+  const rejected = rejectedIn(after).filter((row) => !known.has(rejectedLine(row)))
+  const warned = new Set(before?.warnings.map(warningLine))
+  const warnings = after.warnings.map(warningLine).filter((line) => !warned.has(line))
   const entered = before?.load_state === after.load_state ? null : ungovernedLine(after)
-  return [...byCause(dropped).map(droppedLines), ...warnings, ...(entered === null ? [] : [entered])]
+  return [...byCause(rejected).map(sharedLine), ...warnings, ...(entered === null ? [] : [entered])]
 }
 
-/** Policies that were dropped for one and the same cause. */
-function byCause(rows: readonly DroppedPolicy[]): DroppedPolicy[][] {
-  const groups = new Map<string, DroppedPolicy[]>()
-  for (const row of rows) {
-    const key = `${placeOf(row)} ${row.reason}`
-    groups.set(key, [...(groups.get(key) ?? []), row])
+interface Rejected {
+  readonly what: 'dropped' | 'outdated' | 'ignored'
+  readonly row: DroppedPolicy
+}
+
+function rejectedIn({ dropped, outdated, ignored }: LoadedPolicies): Rejected[] {
+  return [
+    ...dropped.map((row): Rejected => ({ what: 'dropped', row })),
+    ...outdated.map((row): Rejected => ({ what: 'outdated', row })),
+    ...ignored.map((row): Rejected => ({ what: 'ignored', row })),
+  ]
+}
+
+function byCause(rows: readonly Rejected[]): Rejected[][] {
+  const groups = new Map<string, Rejected[]>()
+  for (const one of rows) {
+    const key = `${one.what} ${placeOf(one.row)} ${one.row.reason}`
+    groups.set(key, [...(groups.get(key) ?? []), one])
   }
   return [...groups.values()]
 }
@@ -27,15 +43,20 @@ export function allOf(count: number): string {
   return count === 1 ? 'the only policy was' : `all ${count} policies were`
 }
 
-function droppedLine(row: DroppedPolicy): string {
-  return `dropped \`${row.name}\` (${placeOf(row)}): ${row.reason}`
+function rejectedLine({ what, row }: Rejected): string {
+  return `${what} \`${row.name}\` (${placeOf(row)}): ${row.reason}${afterwards(what)}`
 }
 
-function droppedLines(rows: readonly DroppedPolicy[]): string {
+function sharedLine(rows: readonly Rejected[]): string {
   const [first, ...others] = rows
   if (first === undefined) return ''
-  if (others.length === 0) return droppedLine(first)
-  return `dropped ${rows.length} policies, \`${first.name}\` first (${placeOf(first)}): ${first.reason}`
+  if (others.length === 0) return rejectedLine(first)
+  const { what, row } = first
+  return `${what} ${rows.length} policies, \`${row.name}\` first (${placeOf(row)}): ${row.reason}${afterwards(what)}`
+}
+
+function afterwards(what: Rejected['what']): string {
+  return what === 'outdated' ? ' (the last valid version stays in effect)' : ''
 }
 
 function placeOf({ source, line, column }: DroppedPolicy): string {
@@ -50,6 +71,7 @@ function warningLine({ file, line, column, message }: ManifestWarning): string {
 function ungovernedLine({ load_state, offered }: LoadedPolicies): string | null {
   if (load_state === 'none_configured') return 'none_configured: the source has no policies, every step is allowed'
   if (load_state === 'all_dropped') return `all_dropped: ${allOf(offered)} refused, every step is allowed; see /health`
-  if (load_state === 'unavailable') return 'unavailable: the source cannot be reached, every step is allowed'
+  if (load_state === 'unavailable')
+    return 'unavailable: the source gave no policies, every step is allowed; see `last_fetch_problem` of /health'
   return null
 }

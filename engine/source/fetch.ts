@@ -51,9 +51,9 @@ export async function fetchPolicies(
       const body = policiesIn(parsed(await textOf(response)))
       return { kind: 'fetched', fetched: { body, etag: response.headers.get('etag'), fetched_at: now } }
     }
-    await response.body?.cancel()
     const retry_after = waitOf(response.headers.get('retry-after'), now)
-    return { kind: 'failed', trouble: refusal(response.status, origin, agent_key), retry_after }
+    const trouble = refusal(response.status, await detailOf(response), origin, agent_key)
+    return { kind: 'failed', trouble, retry_after }
   } catch (error) {
     return { kind: 'failed', trouble: `no policies from ${origin}: ${reasonOf(error)}`, retry_after: null }
   }
@@ -78,11 +78,29 @@ export function endpointOf(url: string, path: string): URL {
   return new URL(path, `${url.replace(/\/+$/, '')}/`)
 }
 
-function refusal(status: number, origin: string, agent_key: string): string {
-  if (status === 401 || status === 403) return `${origin} does not take the key in SVC_API_KEY (${status})`
-  if (status === 404) return `${origin} knows no agent \`${agent_key}\` of this key: register it first (404)`
-  if (status >= 300 && status < 400) return `${origin} points elsewhere (${status}): set SVC_API_URL to its own address`
+/** What is wrong, and which variable to change. `detail` is the platform's own, empty where something else answered. */
+function refusal(status: number, detail: string, origin: string, agent_key: string): string {
+  if (status === 401)
+    return `SVC_API_KEY is wrong: ${origin} rejects the key (401); set it to a key of the workspace that is not revoked or expired`
+  if (status === 403)
+    return `SVC_API_KEY is wrong: ${origin} does not let the key read policies (403); set it to a key with the scope \`read\``
+  if (status === 404 && detail.startsWith('no such agent'))
+    return `SVC_AGENT_KEY is wrong: ${origin} has no agent \`${agent_key}\` of this API key (404); register it with POST /api/v1/agents, or set SVC_AGENT_KEY (or --agent-key) to an agent that this key registered`
+  if (status === 404)
+    return `SVC_API_URL is wrong: ${origin} has no policies at this path (404); set it to the base address of the platform, without /api`
+  if (status >= 300 && status < 400)
+    return `SVC_API_URL is wrong: ${origin} points elsewhere (${status}); set it to the platform's own address`
   return `${origin} answered ${status}`
+}
+
+/** The detail of a problem document (RFC 9457), which a proxy or another server does not send. */
+async function detailOf(response: Response): Promise<string> {
+  if (response.status !== 404 || !/^application\/problem\+json/.test(response.headers.get('content-type') ?? '')) {
+    await response.body?.cancel()
+    return ''
+  }
+  const { detail } = Object(parsed(await textOf(response))) as { detail?: unknown }
+  return typeof detail === 'string' ? detail : ''
 }
 
 /** Seconds, or a date (RFC 9110 §10.2.3), as ms from now. */

@@ -1,26 +1,26 @@
 // From versions of manifests to policies in force.
-import type { DroppedPolicy } from '@svc/schemas'
 import { materialise, waivedUntil } from '../manifest/materialise.js'
 import { compileSound, type PolicyInput } from '../policy/compile.js'
 import type { LoadedPolicies, ManifestInEffect } from './source.js'
 import { firstState } from './state.js'
-import type { Version } from './versions.js'
+import type { Remarks, Version } from './versions.js'
 
-/** The sound policies of all of them, waived for the agent where they say so; `remarks` are told beside what is refused. */
+/** The valid policies of all of them, waived for the agent where they say so; `remarks` are reported beside what is rejected. */
 export function loadVersions(
   source: string,
   versions: readonly Version[],
-  remarks: readonly DroppedPolicy[],
+  remarks: Remarks,
   agent_key: string | null,
   now: number,
 ): LoadedPolicies {
   const { policies, manifests } = numbered(versions, agent_key)
   const set = compileSound(policies)
   const unreadable = versions.flatMap(({ refused }) => refused.policies)
-  const others = versions.flatMap(({ refused }) => refused.others)
-  const offered = set.offered + unreadable.length
+  const dropped = [...unreadable, ...remarks.dropped, ...set.dropped]
+  const ignored = [...versions.flatMap(({ refused }) => refused.others), ...remarks.ignored]
+  const offered = set.count + dropped.length
   return {
-    ...{ set, offered, dropped: [...unreadable, ...others, ...remarks, ...set.dropped] },
+    ...{ set, offered, dropped, outdated: remarks.outdated, ignored, last_fetch_problem: null },
     warnings: versions.flatMap(({ warnings }) => warnings),
     ...{ load_state: firstState(offered, set.count), manifests, agent: null, source },
     ...{ stale: false, loaded_at: now, last_fetch_at: now, last_fetch_succeeded: true, expires_at: null },

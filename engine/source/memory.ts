@@ -1,5 +1,6 @@
 // What is known of a platform's policies, and what an answer or its absence makes of it (engine.md §6).
-import { compile } from '../policy/compile.js'
+import type { DroppedPolicy } from '@svc/schemas'
+import { compile, type PolicySet } from '../policy/compile.js'
 import type { PolicyCache } from './cache.js'
 import { allOf } from './changes.js'
 import type { FetchedPolicies, FetchResult } from './fetch.js'
@@ -41,9 +42,19 @@ const longestTtl = 86_400_000
 
 export function nothingYet(now: number, ttl: number | null): Memory {
   const current: LoadedPolicies = {
-    ...{ set: compile([]), offered: 0, dropped: [], warnings: [], manifests: [], source: 'api', agent: null },
+    ...{
+      set: compile([]),
+      offered: 0,
+      dropped: [],
+      outdated: [],
+      ignored: [],
+      warnings: [],
+      manifests: [],
+      source: 'api',
+      agent: null,
+    },
     ...{ load_state: 'unavailable', stale: false, loaded_at: now, last_fetch_at: null },
-    ...{ last_fetch_succeeded: false, expires_at: null },
+    ...{ last_fetch_succeeded: false, last_fetch_problem: null, expires_at: null },
   }
   return { current, started: false, etag: null, ttl: ttl ?? usualTtl, failures: 0, retry_after: null }
 }
@@ -71,6 +82,7 @@ function afterFailure(
     current: {
       ...(cached?.loaded ?? current),
       ...{ load_state, stale: load_state === 'stale_cache', last_fetch_at: now, last_fetch_succeeded: false },
+      last_fetch_problem: trouble,
     },
   }
   return { next, trouble }
@@ -90,7 +102,7 @@ function usable(cache: PolicyCache, now: number, report: (line: string) => void)
 function afterConfirmation(memory: Memory, { clock }: Circumstances): Learned {
   const { current, ttl } = memory
   const load_state = isGoverned(current.load_state) ? 'enforcing' : current.load_state
-  const confirmed = { ...current, ...freshAt(clock(), ttl), load_state, stale: false, dropped: current.set.dropped }
+  const confirmed = { ...current, ...freshAt(clock(), ttl), load_state, stale: false, ...rejectedIn(current.set) }
   return { next: { ...memory, current: confirmed }, trouble: null }
 }
 
@@ -100,8 +112,8 @@ function afterAnswer(memory: Memory, fetched: FetchedPolicies, circumstances: Ci
   const ttl = circumstances.ttl ?? said
   const loaded = loadedFrom(fetched, now, now + ttl)
   if (loaded.load_state === 'all_dropped' && isGoverned(memory.current.load_state)) {
-    const trouble = `${allOf(loaded.offered)} refused, what was in force stays so; see /health`
-    const current = { ...memory.current, ...freshAt(now, ttl), dropped: loaded.dropped }
+    const trouble = `${allOf(loaded.offered)} rejected, what was in effect stays so; see /health`
+    const current = { ...memory.current, ...freshAt(now, ttl), ...rejectedBeside(memory.current.set, loaded.dropped) }
     return { next: { ...memory, current, ttl }, trouble }
   }
   if (loaded.load_state === 'enforcing') circumstances.cache.write(fetched)
@@ -110,17 +122,30 @@ function afterAnswer(memory: Memory, fetched: FetchedPolicies, circumstances: Ci
 }
 
 function freshAt(now: number, ttl: number) {
-  return { last_fetch_at: now, last_fetch_succeeded: true, expires_at: now + ttl }
+  return { last_fetch_at: now, last_fetch_succeeded: true, last_fetch_problem: null, expires_at: now + ttl }
+}
+
+function rejectedIn({ offered, dropped }: PolicySet) {
+  return { offered, dropped, outdated: [] }
+}
+
+/** What was offered and rejected while `set` stays in effect: a policy of it is outdated, any other is dropped. */
+function rejectedBeside({ policies, count }: PolicySet, rejected: readonly DroppedPolicy[]) {
+  const in_effect = new Set<number | null>(policies.map(({ policy }) => policy.id))
+  const dropped = rejected.filter(({ policy_id }) => !in_effect.has(policy_id))
+  const outdated = rejected.filter(({ policy_id }) => in_effect.has(policy_id))
+  return { offered: count + dropped.length, dropped, outdated }
 }
 
 /** Policies as fetched, compiled. */
 function loadedFrom({ body }: FetchedPolicies, now: number, expires_at: number): LoadedPolicies {
   const set = compile(body.policies)
   return {
-    ...{ set, offered: set.offered, dropped: set.dropped, source: 'api', agent: body.agent },
+    ...{ set, ...rejectedIn(set), ignored: [], source: 'api', agent: body.agent },
     warnings: [],
     manifests: body.manifests.map(({ manifest_id, name, path, sha }) => ({ manifest_id, name, path, sha })),
     load_state: firstState(set.offered, set.count),
     ...{ stale: false, loaded_at: now, last_fetch_at: now, last_fetch_succeeded: true, expires_at },
+    last_fetch_problem: null,
   }
 }

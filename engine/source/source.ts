@@ -15,7 +15,12 @@ export interface ManifestInEffect {
 export interface LoadedPolicies {
   readonly set: PolicySet
   readonly offered: number
+  /** Exactly the offered policies that are not in effect. */
   readonly dropped: readonly DroppedPolicy[]
+  /** Offered policies that were rejected while their last valid version is in effect. */
+  readonly outdated: readonly DroppedPolicy[]
+  /** Parts of policy files that are no policies and are not in effect, such as a wrong waiver. */
+  readonly ignored: readonly DroppedPolicy[]
   /** What the files in force say that no step can have; it costs no policy. */
   readonly warnings: readonly ManifestWarning[]
   readonly load_state: LoadState
@@ -31,6 +36,8 @@ export interface LoadedPolicies {
   /** When the source was last asked, ms since 1970, and whether it answered. */
   readonly last_fetch_at: number | null
   readonly last_fetch_succeeded: boolean
+  /** Why it gave no policies, and what to change; null when it answered. */
+  readonly last_fetch_problem: string | null
   /** When the source is to be asked again, ms since 1970; null for files, which do not age. */
   readonly expires_at: number | null
 }

@@ -124,13 +124,14 @@ describe('reloading', () => {
       return (await serve.call<EngineHealth>('POST', '/reload')).body
     }
     const wrong = await reload(once.replace('execution_max_steps', 'execution_max_stepz'))
-    expect(wrong).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [{ name: 'one command a task' }] })
+    expect(wrong).toMatchObject({ load_state: 'enforcing', policy_count: 1, policies_offered: 1, dropped: [] })
+    expect(wrong.outdated).toMatchObject([{ name: 'one command a task', source: 'p.yaml', line: 6 }])
     expect((await ask('running')).blocked).toBe(true)
     const other = await reload(once.replace('step.exec, max_steps: 1', 'step.model, max_steps: 1'))
-    expect(other).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [] })
+    expect(other).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [], outdated: [] })
     expect(await ask('running')).toMatchObject({ blocked: false, history_lost: true })
     expect(await ask('fresh')).not.toHaveProperty('history_lost')
-    expect(serve.printed().err).toContain('the last sound version stays in force')
+    expect(serve.printed().err).toContain('its last valid version stays in effect')
   })
 
   it('reads the past of a running task back where there is a trace', async () => {

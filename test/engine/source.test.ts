@@ -58,8 +58,11 @@ async function startEndpoint(port = 0) {
     said.asked += 1
     const url = new URL(request.url ?? '', 'http://x')
     if (request.headers.authorization !== 'Bearer SvcKey-secret') return response.writeHead(401).end()
-    if (url.pathname !== '/api/v1/policies/effective' || url.searchParams.get('agent_key') !== 'desk')
-      return response.writeHead(404).end()
+    if (url.pathname !== '/api/v1/policies/effective') return response.writeHead(404).end('<html>')
+    if (url.searchParams.get('agent_key') !== 'desk')
+      return response
+        .writeHead(404, { 'content-type': 'application/problem+json; charset=utf-8' })
+        .end(JSON.stringify({ code: 'NOT_FOUND', detail: 'no such agent for this key: register it first' }))
     if (said.status !== 200) return response.writeHead(said.status, { location: 'http://elsewhere.example/' }).end()
     if (request.headers['if-none-match'] === said.etag) {
       said.unchanged += 1
@@ -89,7 +92,12 @@ describe('a platform', () => {
     Object.assign(said, { policies: [named, { ...named, id: 2, name: 'again' }], etag: '"2"' })
     await eventually({ policy_count: 2 })
     Object.assign(said, { policies: [wrong], etag: '"3"' })
-    await eventually({ load_state: 'enforcing', policy_count: 2, dropped: [{ name: 'steps have names' }] })
+    await eventually({
+      load_state: 'enforcing',
+      policy_count: 2,
+      dropped: [],
+      outdated: [{ name: 'steps have names' }],
+    })
     Object.assign(said, { policies: [], etag: '"4"' })
     await eventually({ load_state: 'none_configured', policy_count: 0, loaded: false })
     expect(serve.printed().err.match(/none_configured/g)).toHaveLength(1)
@@ -113,21 +121,29 @@ describe('a platform', () => {
   })
 
   it.each([
-    { what: 'a wrong key', env: { SVC_API_KEY: 'SvcKey-wrong' }, status: 200, says: 'does not take the key' },
-    { what: 'an unknown agent', env: { SVC_AGENT_KEY: 'nobody' }, status: 200, says: 'register it first' },
-    { what: 'a redirect', env: {}, status: 302, says: 'points elsewhere (302)' },
+    { what: 'a wrong key', env: { SVC_API_KEY: 'SvcKey-wrong' }, status: 200, says: 'SVC_API_KEY is wrong' },
+    { what: 'a key that may not read', env: {}, status: 403, says: 'set it to a key with the scope `read`' },
+    { what: 'an unknown agent', env: { SVC_AGENT_KEY: 'nobody' }, status: 200, says: 'SVC_AGENT_KEY is wrong' },
+    { what: 'a path that does not exist', env: {}, path: '/api', status: 200, says: 'SVC_API_URL is wrong' },
+    { what: 'a redirect', env: {}, status: 302, says: 'SVC_API_URL is wrong' },
     { what: 'a failure', env: {}, status: 500, says: 'answered 500' },
-  ])('that answers with $what leaves the engine ungoverned and says why, once', async ({ env, status, says }) => {
-    const { said, url } = await startEndpoint()
-    said.status = status
-    serve = await startServe([], {}, envFor(url, env))
-    expect(await health()).toMatchObject({ load_state: 'unavailable', last_fetch_succeeded: false, loaded: false })
-    await vi.waitFor(() => expect(said.asked).toBeGreaterThan(2), 10_000)
-    const { err } = serve.printed()
-    expect(err.split(says)).toHaveLength(2)
-    expect(err.match(/unavailable/g)).toHaveLength(1)
-    expect(err).not.toContain('SvcKey-')
-  })
+  ])(
+    'that answers with $what leaves the engine ungoverned and says why, once',
+    async ({ env, path = '', status, says }) => {
+      const { said, url } = await startEndpoint()
+      said.status = status
+      serve = await startServe([], {}, envFor(url + path, env))
+      expect(await health()).toMatchObject({
+        ...{ load_state: 'unavailable', last_fetch_succeeded: false, loaded: false },
+        last_fetch_problem: expect.stringContaining(says),
+      })
+      await vi.waitFor(() => expect(said.asked).toBeGreaterThan(2), 10_000)
+      const { err } = serve.printed()
+      expect(err.split(says)).toHaveLength(2)
+      expect(err.match(/unavailable/g)).toHaveLength(1)
+      expect(err).not.toMatch(/SvcKey-|cannot be reached/)
+    },
+  )
 
   it('may be away at the start of another process: the cache governs, and holds no key', async () => {
     const { said, url } = await startEndpoint()
@@ -163,19 +179,61 @@ describe('files', () => {
   const manifest = (name: string, rule_type = 'field_not_empty') =>
     `name: ${name}\nversion: "1"\npolicies:\n  - {name: ${name}, rule_type: ${rule_type}, params: {field: step_name}, severity: low, scope: step_execution}\n`
 
-  it('are read again when they change, come or go; what is wrong or gone keeps its last sound version', async () => {
+  it('are read again when they change, come or go; what is wrong or gone keeps its last valid version', async () => {
     serve = await startServe(['--policy-file', '.'], { 'a.yaml': manifest('a'), 'b.yaml': manifest('b') })
     const path = (name: string) => join(serve?.folder ?? '', name)
     writeFileSync(path('c.yaml'), manifest('c'))
     await eventually({ policy_count: 3, dropped: [] })
     writeFileSync(path('b.yaml'), manifest('b', 'field_not_emptied'))
-    await eventually({ policy_count: 3, dropped: [{ name: 'b', line: 4, source: 'b.yaml' }] })
+    await eventually({ policy_count: 3, dropped: [], outdated: [{ name: 'b', line: 4, source: 'b.yaml' }] })
     unlinkSync(path('a.yaml'))
-    await eventually({ policy_count: 3, load_state: 'enforcing' })
+    await eventually({ policy_count: 3, load_state: 'enforcing', outdated: [{ name: 'b' }, { name: 'a' }] })
     await vi.waitFor(() => expect(serve?.printed().err).toContain('the file is gone'), 10_000)
     writeFileSync(path('a.yaml'), manifest('a2'))
     writeFileSync(path('b.yaml'), manifest('b'))
-    await eventually({ policy_count: 3, dropped: [] })
+    await eventually({ policy_count: 3, dropped: [], outdated: [] })
+  })
+
+  const one = (name: string, rule_type = 'field_not_empty', more = '') =>
+    `  - {name: ${name}, rule_type: ${rule_type}, params: {field: step_name}, severity: low, scope: step_execution${more}}\n`
+  const file = (...policies: string[]) => `name: M\nversion: "1"\npolicies:\n${policies.join('')}`
+  const wrongRule = 'field_not_emptied'
+  it.each([
+    { name: 'a policy became invalid', text: file(one('a', wrongRule), one('b')), dropped: [], outdated: ['a'] },
+    {
+      name: 'a new policy is invalid',
+      text: file(one('a'), one('b'), one('c', wrongRule)),
+      ...{ dropped: ['c'], outdated: [] },
+    },
+    {
+      name: 'a new policy and a changed one are beside an invalid one',
+      text: file(one('a', wrongRule), one('b', 'field_not_empty', ', mode: observe'), one('c')),
+      ...{ dropped: ['c'], outdated: ['a', 'b'] },
+    },
+    {
+      name: 'a policy is missing and another is invalid',
+      text: file(one('a', wrongRule)),
+      ...{ dropped: [], outdated: ['a'] },
+    },
+    { name: 'the file is not YAML', text: 'policies: [', dropped: [], outdated: ['a', 'b'] },
+    {
+      name: 'the file has no name',
+      text: file(one('a'), one('c')).replace('name: M', ''),
+      ...{ dropped: ['c'], outdated: ['a'] },
+    },
+    {
+      name: 'a waiver is wrong',
+      text: `${file(one('a'), one('b'))}waivers:\n  - {policy: x}\n`,
+      ...{ dropped: [], outdated: [], ignored: ['waivers.0'] },
+    },
+  ])('count what is not in effect when $name', async ({ text, dropped, outdated, ...others }) => {
+    const { ignored } = { ignored: [] as string[], ...others }
+    serve = await startServe(['--policy-file', 'p.yaml'], { 'p.yaml': file(one('a'), one('b')) })
+    writeFileSync(join(serve.folder, 'p.yaml'), text)
+    const { body } = await serve.call<EngineHealth>('POST', '/reload')
+    const names = (rows: EngineHealth['dropped']) => rows.map(({ name }) => name).sort()
+    expect([names(body.dropped), names(body.outdated), names(body.ignored)]).toEqual([dropped, outdated, ignored])
+    expect(body).toMatchObject({ policy_count: 2, policies_offered: 2 + dropped.length, load_state: 'enforcing' })
   })
 
   it('that are half wrong enforce what is sound, and name the rest with its place', async () => {
