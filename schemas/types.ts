@@ -831,6 +831,14 @@ export interface Evaluation {
    */
   blocked: boolean
   outcome: 'allow' | 'warn' | 'block'
+  /**
+   * Why the step is blocked, in one sentence; null when it is allowed
+   */
+  reason: string | null
+  /**
+   * The violated policies, worst first: those that block, then by severity
+   */
+  violations: PolicyResult[]
   risk_score: number
   policies: PolicyResult[]
   /**
@@ -1121,6 +1129,14 @@ export interface LocalRegistration {
    */
   blocked: boolean
   outcome: 'allow' | 'warn' | 'block'
+  /**
+   * Why the step is blocked, in one sentence; null when it is allowed
+   */
+  reason: string | null
+  /**
+   * The violated policies, worst first: those that block, then by severity
+   */
+  violations: PolicyResult[]
   risk_score: number
   policies: PolicyResult[]
   /**
@@ -1742,6 +1758,40 @@ export interface Member {
 }
 
 /**
+ * The decision on one step without the policies that passed, as `Prefer: return=minimal` asks for it.
+ */
+export interface MinimalEvaluation {
+  evaluation_id: string
+  action: 'allow' | 'block'
+  /**
+   * True exactly when a policy blocks
+   */
+  blocked: boolean
+  outcome: 'allow' | 'warn' | 'block'
+  /**
+   * Why the step is blocked, in one sentence; null when it is allowed
+   */
+  reason: string | null
+  /**
+   * The violated policies, worst first: those that block, then by severity
+   */
+  violations: PolicyResult[]
+  risk_score: number
+  /**
+   * Policies in scope, violated or not
+   */
+  policies_evaluated: number
+  /**
+   * SHA-256 hex of the canonical step; null at registration
+   */
+  action_digest: string | null
+  /**
+   * True when earlier steps of the task are no longer known here
+   */
+  history_lost?: boolean
+}
+
+/**
  * Offers.
  */
 export interface OfferList {
@@ -2226,7 +2276,7 @@ export interface ViolationDetails {
   /**
    * One sentence; never quotes payload values
    */
-  message: string
+  reason: string
   rule_type: string
   params: {
     [k: string]: unknown
@@ -2236,6 +2286,10 @@ export interface ViolationDetails {
    * What would allow the step
    */
   remedy: string | null
+  /**
+   * Steps that, done and recorded in this order, allow the step: each is a body of POST /record
+   */
+  remedy_steps?: RecordRequest[]
 }
 
 /**

@@ -36,7 +36,7 @@ function violation(policy: ExplainedPolicy, number: number): string[] {
   const evidence = (details?.evidence ?? []).map((found) => evidenceInWords(found, number))
   return [
     `${blocks ? 'blocks' : 'violated'}  ${policy.name}  (${marks.join(', ')}; ${policy.rule_type})`,
-    `  why      ${details?.message} [${details?.code}]`,
+    `  why      ${details?.reason} [${details?.code}]`,
     ...(evidence.length > 0 ? [`  because  ${evidence.join(', ')}`] : []),
     `  remedy   ${details?.remedy ?? 'none is known'}`,
   ]

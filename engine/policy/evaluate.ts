@@ -1,5 +1,5 @@
 // The decision on one step, or on one registration (engine.md §5). Evaluating changes nothing.
-import type { Evaluation, PolicyResult, ViolationDetails } from '@svc/schemas'
+import type { Behavior, Evaluation, PolicyResult, RecordRequest, ViolationDetails } from '@svc/schemas'
 import { AmbiguousField } from '../rules/lookup.js'
 import { evidenceOf, type Finding, type Situation, Unjudgeable } from '../rules/rule.js'
 import type { PolicySet } from './compile.js'
@@ -7,7 +7,9 @@ import { type Occasion, type Question, resultOf } from './plan.js'
 import { riskOf } from './risk.js'
 
 /** The outcome of one evaluation without what costs more than all policies together: its id and the action's digest. */
-export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'risk_score'> {
+export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'reason' | 'risk_score'> {
+  /** The violated policies, worst first: those that block, then by severity. */
+  readonly violations: readonly PolicyResult[]
   /** Every policy in scope, in id order. */
   readonly policies: readonly PolicyResult[]
   /** The same list as it is when none is violated, which all decisions share: what is not violated stands in both. */
@@ -23,25 +25,54 @@ export function evaluate(set: PolicySet, occasion: Occasion, situation: Situatio
   const { step } = situation
   const asked = plan.asked(step)
   let policies: PolicyResult[] | null = null
+  const violated: Violation[] = []
   let risk_score = 0
-  let blocked = false
   for (
     let next = firstViolated(asked, 0, situation);
     next !== null;
     next = firstViolated(asked, next.after, situation)
   ) {
     const { question, answer } = next
-    const result = violation(question, answer, situation.now)
+    const result = violation(question, answer, situation)
+    const counts = result.mode === 'enforce' && !result.waived
+    violated.push({ result, blocks: counts && blocks(question) })
     // Not `slice`, which takes a hundred times as long on a frozen list.
     policies ??= [...plan.passed]
     policies[question.index] = result
-    if (result.mode !== 'enforce' || result.waived) continue
-    risk_score = Math.max(risk_score, riskOf[result.severity])
-    blocked ||= blocks(question)
+    if (counts) risk_score = Math.max(risk_score, riskOf[result.severity])
   }
-  const outcome = blocked ? 'block' : policies !== null ? 'warn' : 'allow'
   const { passed } = plan
-  return { action: blocked ? 'block' : 'allow', blocked, outcome, risk_score, policies: policies ?? passed, passed }
+  if (policies === null) return { ...allowed, risk_score, policies: passed, passed }
+  const worst_first = violated.toSorted(bySeriousness)
+  const violations = worst_first.map(({ result }) => result)
+  const reason = reasonOf(worst_first.filter((one) => one.blocks))
+  const blocked = reason !== null
+  const verdict = blocked ? blockedVerdict : warnedVerdict
+  return { ...verdict, reason, violations, risk_score, policies, passed }
+}
+
+const allowed = { action: 'allow', blocked: false, outcome: 'allow', reason: null, violations: [] } as const
+const warnedVerdict = { action: 'allow', blocked: false, outcome: 'warn' } as const
+const blockedVerdict = { action: 'block', blocked: true, outcome: 'block' } as const
+
+interface Violation {
+  readonly result: PolicyResult
+  readonly blocks: boolean
+}
+
+/** Those that block first, then the severest; in id order where both are the same. */
+function bySeriousness(a: Violation, b: Violation): number {
+  return Number(b.blocks) - Number(a.blocks) || riskOf[b.result.severity] - riskOf[a.result.severity]
+}
+
+/** One sentence on the policies that block, worst first; null when none does. */
+function reasonOf(blocking: readonly Violation[]): string | null {
+  const [worst] = blocking
+  if (worst === undefined) return null
+  const { name, violation_details } = worst.result
+  const others = blocking.length - 1
+  const more = others === 0 ? '' : ` (and ${others} more ${others === 1 ? 'policy blocks' : 'policies block'})`
+  return `\`${name}\` blocks: ${violation_details?.reason}${more}`
 }
 
 /** Only what is critical blocks, and never what is found when the task is over. */
@@ -82,15 +113,21 @@ export function failure(error: unknown, situation: Situation): Finding {
   return { code: 'RULE_ERROR', message: 'the rule failed on this step', evidence }
 }
 
-function violation({ policy }: Question, finding: Finding, now: number): PolicyResult {
+function violation({ policy }: Question, finding: Finding, { step, now }: Situation): PolicyResult {
   const violation_details: ViolationDetails = {
     code: finding.code,
-    message: finding.message,
+    reason: finding.message,
     rule_type: policy.rule_type,
     params: policy.params,
     evidence: [...finding.evidence],
     remedy: finding.remedy ?? null,
+    ...(finding.remedy_steps && { remedy_steps: bodiesOf(finding.remedy_steps, step?.task_id) }),
   }
   const waived = policy.waived_until !== undefined && now < policy.waived_until
   return { ...resultOf(policy, true), violation_details, waived }
+}
+
+/** What to send to /record, each in the task of the step that is evaluated. */
+function bodiesOf(steps: readonly Behavior[], task_id: string | undefined): RecordRequest[] {
+  return steps.map((step) => ({ step: { ...(task_id !== undefined && { task_id }), ...step } }))
 }

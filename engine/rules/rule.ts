@@ -1,5 +1,5 @@
 // What a rule is, what it is asked, and what it may answer.
-import type { EvidenceStep, Rule } from '@svc/schemas'
+import type { Behavior, EvidenceStep, Rule } from '@svc/schemas'
 import { bracketed, quotePath, tidy } from '../quote.js'
 import type { JsonMap, Step } from '../steps.js'
 
@@ -17,7 +17,7 @@ export interface Finding {
   readonly evidence: readonly EvidenceStep[]
   readonly remedy?: string
   /** Steps that would allow this one once they are recorded, where parameters alone decide what they look like. */
-  readonly remedy_steps?: readonly Step[]
+  readonly remedy_steps?: readonly Behavior[]
 }
 
 export type Answer = typeof PASS | typeof NOT_APPLICABLE | Finding

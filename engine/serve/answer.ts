@@ -10,8 +10,12 @@ interface SharedText {
   readonly starts: readonly number[]
 }
 
-/** What else the evaluation has, such as the `agent_id` of a registration, stands before its policies. */
-export type EvaluationWriter = (evaluation: JudgedEvaluation) => string
+/** Both write first what matters most; what else the evaluation has, such as `agent_id`, is before its policies. */
+export interface EvaluationWriter {
+  readonly whole: (evaluation: JudgedEvaluation) => string
+  /** Without the policies that passed (`Prefer: return=minimal`). */
+  readonly minimal: (evaluation: JudgedEvaluation) => string
+}
 
 /** What the writer remembers goes away with the policies it belongs to. */
 export function evaluationWriter(): EvaluationWriter {
@@ -28,20 +32,41 @@ export function evaluationWriter(): EvaluationWriter {
     shared.set(passed, made)
     return made
   }
-  const itemsOf = (policies: readonly PolicyResult[], passed: readonly PolicyResult[]) => {
+  /** The results, each with a comma before it; what is violated is also kept in `texts`. */
+  const itemsOf = ({ policies, passed }: JudgedEvaluation, texts: Map<PolicyResult, string>) => {
     const { text, starts } = sharedOf(passed)
     let items = ''
     let from = 0
     for (let index = 0; index < policies.length; index++) {
       const result = policies[index] as PolicyResult
       if (result === passed[index]) continue
-      items += `${text.slice(starts[from], starts[index])},${violated(result, passed[index])}`
+      const own = violated(result, passed[index])
+      texts.set(result, own)
+      items += `${text.slice(starts[from], starts[index])},${own}`
       from = index + 1
     }
     return items + text.slice(starts[from])
   }
-  return ({ policies, passed, ...others }) =>
-    `${JSON.stringify(others).slice(0, -1)},"policies":[${itemsOf(policies, passed).slice(1)}]}`
+  return {
+    whole: (evaluation) => {
+      const texts = new Map<PolicyResult, string>()
+      const items = itemsOf(evaluation, texts).slice(1)
+      const violations = evaluation.violations.map((result) => texts.get(result))
+      return `${headOf(evaluation, violations)},"policies":[${items}]}`
+    },
+    minimal: (evaluation) => {
+      const { policies, passed } = evaluation
+      const violations = evaluation.violations.map((result) => violated(result, passed[policies.indexOf(result)]))
+      return `${headOf(evaluation, violations)},"policies_evaluated":${policies.length}}`
+    },
+  }
+}
+
+/** All but the policies, without the brace that closes it. */
+function headOf(evaluation: JudgedEvaluation, violations: readonly (string | undefined)[]): string {
+  const { action, blocked, outcome, reason, violations: _, policies: _all, passed: _passed, ...others } = evaluation
+  const verdict = JSON.stringify({ action, blocked, outcome, reason }).slice(0, -1)
+  return `${verdict},"violations":[${violations.join(',')}],${JSON.stringify(others).slice(1, -1)}`
 }
 
 /** What is the policy's own, which is the larger part, is serialised once; `passed` is its result when it passes. */
@@ -60,7 +85,7 @@ function violationWriter() {
     const { violation_details, waived } = result
     if (passed === undefined || violation_details === null) return JSON.stringify(result)
     const [head, tail] = known.get(passed)?.get(waived) ?? partsOf(passed, result)
-    const { code, message, evidence, remedy } = violation_details
-    return `${head}${JSON.stringify({ code, message, evidence, remedy }).slice(0, -1)}${tail}`
+    const { code, reason, evidence, remedy, remedy_steps } = violation_details
+    return `${head}${JSON.stringify({ code, reason, evidence, remedy, remedy_steps }).slice(0, -1)}${tail}`
   }
 }

@@ -13,7 +13,8 @@ import type { JsonMap, Step } from '../steps.js'
 import { historyWithReserved, type Task } from './task.js'
 
 /** An evaluation with the decision behind it, whose results may be those that all decisions share. */
-export type JudgedEvaluation = Omit<Evaluation, 'policies'> & Pick<Decision, 'policies' | 'passed'>
+export type JudgedEvaluation = Omit<Evaluation, 'policies' | 'violations'> &
+  Pick<Decision, 'policies' | 'passed' | 'violations'>
 
 export interface Judge {
   readonly step: (task: Task, step: Step, occasion: Occasion) => JudgedEvaluation
@@ -80,7 +81,7 @@ function levelledSets() {
 function ungoverned({ load_state }: LoadedPolicies): Decision {
   const violation_details = {
     code: 'UNGOVERNED',
-    message: `no policy is in force: ${load_state}`,
+    reason: `no policy is in effect: ${load_state}`,
     rule_type: 'ungoverned',
     params: {},
     evidence: [],
@@ -90,5 +91,16 @@ function ungoverned({ load_state }: LoadedPolicies): Decision {
     ...{ policy_id: 0, name: 'ungoverned', severity: 'critical', violated: true, violation_details },
     ...{ rule_type: 'ungoverned', mode: 'enforce', manifest_id: null, waived: false },
   }
-  return { action: 'block', blocked: true, outcome: 'block', risk_score: 1, policies: [policy], passed: [] }
+  const reason = `\`ungoverned\` blocks: ${violation_details.reason}`
+  const policies = [policy]
+  return {
+    action: 'block',
+    blocked: true,
+    outcome: 'block',
+    reason,
+    violations: policies,
+    risk_score: 1,
+    policies,
+    passed: [],
+  }
 }

@@ -41,7 +41,8 @@ export function incidentLines(
   const defied = blocked && step.output?.status !== 'blocked'
   return policies
     .filter(({ violated, waived }) => violated && !waived)
-    .map(({ violated: _violated, rule_type: _rule, ...violation }) => ({
+    .map(({ violated: _violated, rule_type: _rule, ...violation }) => ({ ...violation, ...withoutSteps(violation) }))
+    .map((violation) => ({
       kind: 'incident' as const,
       recorded_at: new Date(now).toISOString(),
       agent_id: step.agent_id ?? null,
@@ -50,6 +51,12 @@ export function incidentLines(
       violation,
       reason: defied && blocks(violation) ? ('executed_although_blocked' as const) : ('violated' as const),
     }))
+}
+
+/** An incident says what would have allowed the step, not what to send: that may repeat what the step holds. */
+function withoutSteps({ violation_details }: Pick<PolicyResult, 'violation_details'>) {
+  const { remedy_steps: _, ...details } = violation_details ?? {}
+  return { violation_details: details }
 }
 
 function blocks({ mode, severity }: Pick<PolicyResult, 'mode' | 'severity'>): boolean {

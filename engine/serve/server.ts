@@ -28,6 +28,7 @@ interface Answer {
   readonly status: number
   readonly type: string
   readonly text: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 type Handler = (request: IncomingMessage) => Answer | Promise<Answer>
@@ -79,7 +80,7 @@ function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boo
     '/end_task': ['POST', post('end-task-request', engine.endTask)],
     '/register_agent': [
       'POST',
-      async (request) => jsonText(write(engine.registerAgent(await bodies.read(request, 'agent-registration')))),
+      async (request) => jsonText(write.whole(engine.registerAgent(await bodies.read(request, 'agent-registration')))),
     ],
     '/reload': [
       'POST',
@@ -106,10 +107,21 @@ function evaluation({ engine, meter }: ServerParts, bodies: BodyReader, write: E
   return async (request) => {
     const body = await bodies.read<EvaluateRequest>(request, 'evaluate-request')
     const start = performance.now()
-    const text = write(await engine.evaluate(body))
+    const evaluation = await engine.evaluate(body)
+    const minimal = prefersMinimal(request.headers.prefer)
+    const text = minimal ? write.minimal(evaluation) : write.whole(evaluation)
     meter.took((performance.now() - start) / 1000)
-    return jsonText(text)
+    return minimal ? { ...jsonText(text), headers: { 'preference-applied': 'return=minimal' } } : jsonText(text)
   }
+}
+
+/** Whether a Prefer header asks for `return=minimal` (RFC 7240 §2); of several values the first counts. */
+function prefersMinimal(header: string | string[] | undefined): boolean {
+  if (header === undefined) return false
+  const preferences = String(header).split(',')
+  const [, value] =
+    preferences.map((one) => /^\s*return\s*=\s*"?([^\s;"]*)/i.exec(one)).find((one) => one !== null) ?? []
+  return value?.toLowerCase() === 'minimal'
 }
 
 /** Not ready while stopping, nor while nothing is enforced and so nothing is allowed (engine.md §7). */
@@ -135,9 +147,14 @@ function letGo(server: Server, response: ServerResponse): void {
   if (!server.listening) response.shouldKeepAlive = false
 }
 
-function send(response: ServerResponse, { status, type, text }: Answer): void {
+function send(response: ServerResponse, { status, type, text, headers }: Answer): void {
   const length = Buffer.byteLength(text)
-  response.writeHead(status, { 'content-type': type, 'content-length': length, 'cache-control': 'no-store' })
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': length,
+    'cache-control': 'no-store',
+    ...headers,
+  })
   // ASCII alone, as nearly every answer is, is the same bytes either way and is copied faster as Latin-1.
   response.end(text, length === text.length ? 'latin1' : 'utf8')
 }

@@ -41,9 +41,15 @@ export async function evaluateStep(
     const facts = factsTightened(rules.facts, context)
     const at = occurredAt(intended.timestamp ?? new Date(now).toISOString(), last_at)
     const situation = { step: intended, agent: facts, context: facts, history, now: at }
-    const { passed: _, policies, ...decision } = evaluate(rules.set, occasionOf(intended), situation)
+    const { passed: _, policies, violations, ...decision } = evaluate(rules.set, occasionOf(intended), situation)
     const action_digest = actionDigest(intended)
-    return { evaluation_id: newId('eval', now), ...decision, policies: [...policies], action_digest }
+    return {
+      evaluation_id: newId('eval', now),
+      ...decision,
+      violations: [...violations],
+      policies: [...policies],
+      action_digest,
+    }
   })
 }
 

@@ -7,7 +7,9 @@ import type { PlacedEntry } from './batch.js'
 export function stepViolation(result: PolicyResult): StepViolation[] {
   const { policy_id, name, severity, mode, waived, manifest_id, violation_details } = result
   if (!result.violated || violation_details === null) return []
-  return [{ policy_id, name, severity, mode, waived, manifest_id, violation_details }]
+  // The step has happened: what to send before it is of no use, and may repeat what the step holds.
+  const { remedy_steps: _, ...details } = violation_details
+  return [{ policy_id, name, severity, mode, waived, manifest_id, violation_details: details }]
 }
 
 /** What the violations of placed entries are to incidents. */

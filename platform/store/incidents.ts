@@ -4,6 +4,7 @@ import type { Transaction } from './db.js'
 import { appendLeaves, type NewLeaf } from './leaves.js'
 import type { Scope } from './scope.js'
 import { insertRows, utc } from './sql.js'
+import { detailsColumn } from './violations.js'
 
 /** What makes a violation the same occurrence as an earlier one. */
 export interface IncidentKey {
@@ -98,7 +99,7 @@ function leafOf(id: string, incident: unknown): NewLeaf {
 }
 
 export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
-  scope, state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
+  scope, state, mode, risk_score, ${detailsColumn('violation_details')} as violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
 
 /** The incident; null when there is none. */

@@ -141,7 +141,7 @@ describe('the remedy', () => {
     ({ rule, one }) => {
       const details = judge(rule, one, sceneOf(one))
       expect(details?.remedy).toMatch(/^[^A-Z].*[^.]$/)
-      expect(`${details?.remedy} ${details?.message}`).not.toMatch(/undefined|\[object|NaN|\$\{/)
+      expect(`${details?.remedy} ${details?.reason}`).not.toMatch(/undefined|\[object|NaN|\$\{/)
       for (const { step, step_type } of details?.evidence ?? [])
         expect(
           step === null ||

@@ -131,7 +131,7 @@ describe('reloading', () => {
     expect(other).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [], outdated: [] })
     expect(await ask('running')).toMatchObject({ blocked: false, history_lost: true })
     expect(await ask('fresh')).not.toHaveProperty('history_lost')
-    expect(serve.printed().err).toContain('its last valid version stays in effect')
+    expect(serve.printed().err).toContain('the last valid version stays in effect')
   })
 
   it('reads the past of a running task back where there is a trace', async () => {

@@ -145,7 +145,7 @@ function logged({ task_id, step = 1 }: LogRequest) {
 
 function violation(name: string) {
   const severity = name.startsWith('critical') ? ('critical' as const) : ('low' as const)
-  const details = { code: 'SCRIPTED', message: 'as scripted', rule_type: 'not', params: {}, evidence: [], remedy: null }
+  const details = { code: 'SCRIPTED', reason: 'as scripted', rule_type: 'not', params: {}, evidence: [], remedy: null }
   const policy = { policy_id: 1, name, severity, mode: 'enforce' as const, waived: false, manifest_id: null }
   return { ...policy, violation_details: details }
 }

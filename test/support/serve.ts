@@ -163,7 +163,9 @@ function send<T>(url: string, method: string, path: string, { body, raw, headers
       response.on('end', () => {
         const status = response.statusCode ?? 0
         const answer = JSON.parse(text) as T
-        const name = status === 200 || path === '/readyz' ? answers[path] : 'problem'
+        const minimal = response.headers['preference-applied'] === 'return=minimal'
+        const expected = minimal ? 'minimal-evaluation' : answers[path]
+        const name = status === 200 || path === '/readyz' ? expected : 'problem'
         const problems = name === undefined ? [] : checker(`${name}.json`)(answer)
         if (problems.length > 0) reject(new Error(`${path} ${status}: not a \`${name}\`: ${JSON.stringify(problems)}`))
         else resolve({ status, headers: response.headers, body: answer })

@@ -1,0 +1,125 @@
+// What /evaluate answers, what matters first; and less of it for clients that ask for less.
+import type { Evaluation, MinimalEvaluation } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compile, type PolicyInput } from '../../engine/policy/compile.js'
+import { evaluate } from '../../engine/policy/evaluate.js'
+import { newHistory } from '../../engine/policy/history.js'
+import { plansOf } from '../../engine/policy/plan.js'
+import type { Finding } from '../../engine/rules/rule.js'
+import { evaluationWriter } from '../../engine/serve/answer.js'
+import { type Serve, startServe } from '../support/serve.js'
+
+const rule = (name: string, severity: string, more = '') =>
+  `  - {name: ${name}, rule_type: field_not_empty, params: {field: step_name}, severity: ${severity}, scope: step_execution${more}}\n`
+const desk = `name: Desk
+version: "1"
+policies:
+${rule('low', 'low')}${rule('observed', 'critical', ', mode: observe')}${rule('high', 'high')}${rule('first block', 'critical')}
+  - {name: passes, rule_type: field_not_empty, params: {field: step_type}, severity: critical, scope: step_execution}
+${rule('second block', 'critical')}${rule('for agents', 'critical').replace('step_name', 'owner_id').replace('step_execution', 'agent_registration')}`
+
+let serve: Serve
+beforeAll(async () => {
+  serve = await startServe(['--policy-file', 'p.yaml'], { 'p.yaml': desk })
+})
+afterAll(() => serve.discard())
+
+const context = { agent_id: 'a', task_id: 't', environment: 'test' }
+const ask = async <T = Evaluation>(intended: object, headers: Record<string, string> = {}) => {
+  const answer = await serve.call<T>('POST', '/evaluate', { body: { intended, context }, headers })
+  expect(answer.status).toBe(200)
+  return answer
+}
+const worst = ['first block', 'second block', 'observed', 'high', 'low']
+
+describe('the answer of /evaluate', () => {
+  it('begins with the decision, its reason and the violations, worst first', async () => {
+    const { body } = await ask({ step_type: 'step.self' })
+    const first = ['action', 'blocked', 'outcome', 'reason', 'violations']
+    expect(Object.keys(body).slice(0, 5)).toEqual(first)
+    expect(Object.keys(body).at(-1)).toBe('policies')
+    expect(body.violations.map(({ name }) => name)).toEqual(worst)
+    const [own] = body.violations
+    expect(body.reason).toBe(`\`first block\` blocks: ${own?.violation_details?.reason} (and 1 more policy blocks)`)
+    for (const violation of body.violations)
+      expect(body.policies.find(({ policy_id }) => policy_id === violation.policy_id)).toEqual(violation)
+    expect(body.policies.map(({ policy_id }) => policy_id)).toEqual([1, 2, 3, 4, 5, 6])
+  })
+
+  it('has no reason when the step is allowed', async () => {
+    const { body } = await ask({ step_type: 'step.self', step_name: 'x' })
+    expect(body).toMatchObject({ action: 'allow', reason: null, violations: [] })
+    expect(body.policies).toHaveLength(6)
+  })
+
+  it('is the same for a registration', async () => {
+    const { body } = await serve.post<Evaluation>('/register_agent', { agent_key: 'a' })
+    expect(body).toMatchObject({ blocked: true, violations: [{ name: 'for agents' }] })
+    expect(body.reason).toMatch(/^`for agents` blocks: /)
+  })
+
+  it.each(['return=minimal', 'respond-async, Return="minimal"; x=1, return=representation'])(
+    'leaves out what passed when asked with Prefer: %s',
+    async (prefer) => {
+      const { body, headers } = await ask<MinimalEvaluation>({ step_type: 'step.self' }, { prefer })
+      expect(headers['preference-applied']).toBe('return=minimal')
+      expect(body).not.toHaveProperty('policies')
+      expect(body.policies_evaluated).toBe(6)
+      expect(body.violations.map(({ name }) => name)).toEqual(worst)
+      const whole = await ask({ step_type: 'step.self' })
+      expect(whole.headers).not.toHaveProperty('preference-applied')
+      expect(body.violations).toEqual(whole.body.violations)
+    },
+  )
+
+  it.each(['return=representation', 'return=representation, return=minimal', 'wait=1', 'x="return=minimal"'])(
+    'is whole when asked with Prefer: %s',
+    async (prefer) => {
+      const { body, headers } = await ask({ step_type: 'step.self' }, { prefer })
+      expect(headers).not.toHaveProperty('preference-applied')
+      expect(body.policies).toHaveLength(6)
+    },
+  )
+})
+
+describe('the steps that a rule names as remedy', () => {
+  const policy: PolicyInput = {
+    ...{ id: 1, name: 'P', rule_type: 'field_not_empty', params: { field: 'verb' }, scope: 'step_execution' },
+    ...{ severity: 'critical', description: null, risk_classification: null, agent_id: null, enabled: true },
+    ...{ mode: 'enforce', controls: [], version: 1, manifest_id: null, manifest_name: null, manifest_repo: null },
+    ...{ manifest_path: null, manifest_sha: null, manifest_assigned_at: null, manifest_assigned_by: null },
+  }
+  const finding: Finding = {
+    ...{ code: 'C', message: 'no', evidence: [], remedy: 'a gate' },
+    remedy_steps: [{ step_type: 'step.gate', properties: { guard: { result: 'passed' } } }],
+  }
+  const compiled = compile([policy])
+  const set = { ...compiled, plans: plansOf(compiled.policies.map((one) => ({ ...one, check: () => finding }))) }
+  const judged = (task_id: string | undefined) => {
+    const step = { step_type: 'step.exec', ...(task_id !== undefined && { task_id }) }
+    return evaluate(set, 'step', { step, agent: {}, context: {}, history: newHistory(set), now: 0 })
+  }
+
+  it('are bodies for /record in the task of the step', () => {
+    const [violation] = judged('t-1').violations
+    const body = { step: { task_id: 't-1', ...finding.remedy_steps?.[0] } }
+    expect(violation?.violation_details?.remedy_steps).toEqual([body])
+    expect(judged(undefined).violations[0]?.violation_details?.remedy_steps).toEqual([
+      { step: finding.remedy_steps?.[0] },
+    ])
+  })
+
+  it('are written as they are, in both forms of the answer', () => {
+    const write = evaluationWriter()
+    for (const task_id of ['t-1', 't-2']) {
+      const { passed: _, ...decision } = judged(task_id)
+      const evaluation = { ...judged(task_id), evaluation_id: 'e', action_digest: 'd' }
+      const { policies, ...others } = { ...decision, evaluation_id: 'e', action_digest: 'd' }
+      const parsed = [write.whole(evaluation), write.minimal(evaluation)].map((text) => JSON.parse(text) as unknown)
+      expect(parsed).toEqual([
+        { ...others, policies },
+        { ...others, policies_evaluated: 1 },
+      ])
+    }
+  })
+})
