@@ -12,7 +12,7 @@ import type { ExplainOptions } from './explain.js'
 import { asText, nameOf } from './explain-text.js'
 import { printable } from './printable.js'
 import { readText } from './read-text.js'
-import { CannotUse, type RecordedTask, recordedTask } from './recorded-task.js'
+import { CannotUse, recordedEvaluation, recordedTask } from './recorded-task.js'
 
 /** What was found out about one step. */
 export interface ExplainedStep extends Explanation {
@@ -20,19 +20,24 @@ export interface ExplainedStep extends Explanation {
   /** Which run of the task's id, from 1, and how many the trace holds. */
   readonly run: number
   readonly runs: number
-  readonly step: number
+  /** Null for a step that was evaluated and did not happen. */
+  readonly step: number | null
+  readonly evaluation_id: string | null
   readonly judged: Step
   /** Names of policies of a level above the agent's. */
   readonly skipped: readonly string[]
 }
 
 /** Returns the exit code. */
-export async function runExplain(path: string, options: ExplainOptions, out: Writable, err: Writable): Promise<number> {
+export async function runExplain(
+  path: string | undefined,
+  options: ExplainOptions,
+  out: Writable,
+  err: Writable,
+): Promise<number> {
   try {
-    const manifest = readManifest(path, err)
-    const task = await recordedTask(options.trace, options.task, options.run)
-    const agent = options.agent === undefined ? agentIn(task.steps) : agentAt(options.agent)
-    const explained = explainStep(manifest, agent, task, options.step)
+    const manifest = path === undefined ? await bundled(err) : readManifest(path, err)
+    const explained = explainMoment(manifest, await momentOf(options))
     out.write(options.json ? `${JSON.stringify(explained, null, 2)}\n` : asText(explained).map(printable).join('\n'))
     return 0
   } catch (error) {
@@ -41,6 +46,31 @@ export async function runExplain(path: string, options: ExplainOptions, out: Wri
     err.write(`svc explain: ${printable(String(message))}\n`)
     return 1
   }
+}
+
+/** A step, what preceded it in its run, and whose it is. */
+interface Moment extends Pick<ExplainedStep, 'task_id' | 'run' | 'runs' | 'step' | 'evaluation_id' | 'judged'> {
+  readonly past: readonly Step[]
+  readonly agent: JsonMap
+}
+
+async function momentOf({ trace, task, run, step, evaluation, agent: file }: ExplainOptions): Promise<Moment> {
+  if (evaluation !== undefined) {
+    const { steps: past, intended: judged, ...found } = await recordedEvaluation(trace, evaluation)
+    return { ...found, past, judged, step: null, agent: file === undefined ? found.agent : agentAt(file) }
+  }
+  const { steps, ...found } = await recordedTask(trace, task, run)
+  const index = steps.findIndex((one, position) => (one.step ?? position + 1) === step)
+  const judged = steps[index]
+  if (judged === undefined) throw new CannotUse(`${nameOf(found)} has no step ${step}: it has ${steps.length}`)
+  const agent = file === undefined ? agentIn(steps) : agentAt(file)
+  return { ...found, past: steps.slice(0, index), judged, step: step ?? null, evaluation_id: null, agent }
+}
+
+/** The policies that `svc serve --baseline` enforces. */
+async function bundled(err: Writable): Promise<Manifest> {
+  err.write('svc explain: no manifest is given: the bundled baseline is used\n')
+  return (await import('../source/baseline-manifest.js')).baselineManifest
 }
 
 /** The manifest's sound policies; what is wrong with the others is said. */
@@ -70,18 +100,10 @@ function isMap(value: unknown): value is JsonMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function explainStep(
-  manifest: Manifest,
-  agent: JsonMap,
-  { steps, ...task }: RecordedTask,
-  number: number,
-): ExplainedStep {
-  const index = steps.findIndex((step, position) => (step.step ?? position + 1) === number)
-  const judged = steps[index]
-  if (judged === undefined) throw new CannotUse(`${nameOf(task)} has no step ${number}: it has ${steps.length}`)
+function explainMoment(manifest: Manifest, { past, agent, judged, ...named }: Moment): ExplainedStep {
   const { set, skipped } = onAgent(manifest, agent)
-  const times = timesOf(steps.slice(0, index + 1))
-  const history = historyOf(set, steps.slice(0, index), times)
-  const situation = { step: judged, agent, context: agent, history, now: times[index] ?? 0 }
-  return { ...task, step: number, judged, skipped, ...explain(set, occasionOf(judged), situation) }
+  const times = timesOf([...past, judged])
+  const history = historyOf(set, past, times)
+  const situation = { step: judged, agent, context: agent, history, now: times.at(-1) ?? 0 }
+  return { ...named, judged, skipped, ...explain(set, occasionOf(judged), situation) }
 }

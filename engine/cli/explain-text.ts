@@ -11,7 +11,7 @@ export function asText(explained: ExplainedStep): string[] {
   const passed = policies.filter(({ answer }) => answer === 'passed')
   const others = policies.filter(({ answer }) => answer === 'not_applicable')
   return [
-    `step ${step} of ${nameOf(explained)}: ${stepInWords(judged)}`,
+    `${step === null ? `evaluation ${explained.evaluation_id}` : `step ${step}`} of ${nameOf(explained)}: ${stepInWords(judged)}`,
     `${outcome}, risk score ${risk_score}: ${violated.length} of ${policies.length} policies violated`,
     ...violated.flatMap((policy) => ['', ...violation(policy, step)]),
     ...(passed.length > 0 ? ['', 'passed'] : []),
@@ -29,7 +29,7 @@ export function nameOf({ task_id, run, runs }: Pick<ExplainedStep, 'task_id' | '
   return `task \`${task_id}\`${runs === 1 ? '' : ` (run ${run} of ${runs})`}`
 }
 
-function violation(policy: ExplainedPolicy, number: number): string[] {
+function violation(policy: ExplainedPolicy, number: number | null): string[] {
   const { severity, mode, waived, violation_details: details } = policy
   const blocks = severity === 'critical' && mode === 'enforce' && !waived
   const marks = [severity, ...(mode === 'observe' ? ['observed only'] : []), ...(waived ? ['waived'] : [])]
@@ -50,6 +50,7 @@ function stepInWords({ step_type, verb, step_name }: Step): string {
   return [step_type, verb, step_name].filter((part) => part !== undefined).join(' ')
 }
 
-function evidenceInWords({ step, step_type, step_name }: EvidenceStep, number: number): string {
-  return `step ${step ?? number} ${step_type}${step_name === null ? '' : ` ${step_name}`}`
+function evidenceInWords({ step, step_type, step_name }: EvidenceStep, number: number | null): string {
+  const which = step ?? number
+  return `${which === null ? 'this' : `step ${which}`} ${step_type}${step_name === null ? '' : ` ${step_name}`}`
 }

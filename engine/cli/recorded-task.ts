@@ -1,7 +1,7 @@
 // One task out of a trace.
 import { isDeeperThan, maxRequestDepth } from '../log/depth.js'
 import { parseStoredJson } from '../log/strict-json.js'
-import type { Step } from '../steps.js'
+import type { JsonMap, Step } from '../steps.js'
 import { readLines } from '../trace/read-lines.js'
 import { type RunState, startsRun, stateAfter } from '../trace/runs.js'
 
@@ -52,6 +52,47 @@ export async function recordedTask(path: string, wanted: string | undefined, run
   return { task_id, run: number, runs: runs.length, steps }
 }
 
+export interface RecordedEvaluation extends RecordedTask {
+  readonly evaluation_id: string
+  /** The step that was evaluated; `steps` are those before it. */
+  readonly intended: Step
+  /** The agent as the policies saw it. */
+  readonly agent: JsonMap
+}
+
+/** An evaluation that the local engine has blocked, with the task before it. Throws CannotUse. */
+export async function recordedEvaluation(path: string, evaluation_id: string): Promise<RecordedEvaluation> {
+  const tasks = new Map<string, Runs>()
+  for await (const line of readLines(path)) {
+    const where = `${path}:${line.line + 1}`
+    if (line.problem !== null) throw new CannotUse(`${where}: ${line.problem}`)
+    if (line.text.trim() === '') continue
+    const value = lineIn(line.text, where)
+    if (value.kind === 'evaluation' && value.evaluation_id === evaluation_id)
+      return evaluationIn(tasks, value as unknown as EvaluationRow, where)
+    const found = stepOrEndOf(value, where)
+    if (found !== null) addTo(tasks, found)
+  }
+  throw new CannotUse(`\`${path}\` holds no blocked evaluation \`${evaluation_id}\``)
+}
+
+interface EvaluationRow {
+  readonly evaluation_id: string
+  readonly task_id: string
+  readonly intended: Step
+  readonly agent: JsonMap
+}
+
+function evaluationIn(tasks: ReadonlyMap<string, Runs>, row: EvaluationRow, where: string): RecordedEvaluation {
+  const { evaluation_id, task_id, intended, agent } = row
+  if (typeof intended?.step_type !== 'string') throw new CannotUse(`${where}: an evaluation needs an \`intended\` step`)
+  const { state, runs } = tasks.get(task_id) ?? { state: 'none', runs: [] }
+  const is_first = startsRun(state, intended.step_type)
+  const run = runs.length + (is_first ? 1 : 0)
+  const steps = is_first ? [] : (runs.at(-1) ?? [])
+  return { task_id, run, runs: run, steps, evaluation_id, intended, agent: agent ?? {} }
+}
+
 function addTo(tasks: Map<string, Runs>, { task_id = '', step }: StepOrEnd): void {
   const task = tasks.get(task_id)
   if (step === null) {
@@ -72,9 +113,17 @@ interface StepOrEnd {
 
 /** Null for a line of the engine's trace that is about something else. */
 function stepOrEndIn(text: string, where: string): StepOrEnd | null {
+  return stepOrEndOf(lineIn(text, where), where)
+}
+
+function lineIn(text: string, where: string): JsonMap {
   const reading = parseStoredJson(text)
   if (reading.problem !== null) throw new CannotUse(`${where}: ${reading.problem.message}`)
-  const { kind, recorded_at: _at, ...step } = (reading.value ?? {}) as Step & { kind?: unknown; recorded_at?: unknown }
+  return (reading.value ?? {}) as JsonMap
+}
+
+function stepOrEndOf(value: JsonMap, where: string): StepOrEnd | null {
+  const { kind, recorded_at: _at, ...step } = value as unknown as Step & { kind?: unknown; recorded_at?: unknown }
   if (kind === 'end') return { task_id: step.task_id, step: null }
   if (kind !== undefined && kind !== 'step') return null
   if (typeof step.step_type !== 'string') throw new CannotUse(`${where}: a step needs a \`step_type\``)

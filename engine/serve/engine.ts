@@ -17,9 +17,10 @@ import { registrationFacts } from '../registration.js'
 import type { PolicySource } from '../source/source.js'
 import { isBlocked, type JsonMap } from '../steps.js'
 import type { Sink } from '../trace/sink.js'
+import { blockedLine } from './blocked-line.js'
 import { ServeError } from './errors.js'
 import { createJudge, type Judge, type JudgedEvaluation } from './judge.js'
-import { incidentLines, stepLine } from './lines.js'
+import { evaluationLine, incidentLines, stepLine } from './lines.js'
 import type { Meter } from './metrics.js'
 import { awaitRecord, type Reservation, reservedFor, type Task, takeDecision } from './task.js'
 import { createTasks, type Tasks } from './tasks.js'
@@ -32,6 +33,8 @@ export interface EngineParts {
   readonly clock: () => number
   readonly newId: () => string
   readonly meter: Meter
+  /** Takes a line for a person: which step is blocked, and why. */
+  readonly notify: (line: string) => void
 }
 
 export interface LocalEngine {
@@ -84,11 +87,15 @@ async function evaluateIntended(it: Workings, { intended, context, reserve }: Ev
   const now = it.clock()
   const task = await it.tasks.open(task_id, intended.step_type, now)
   task.facts = it.judge.facts(it.agents.get(agent_id), { ...context, task_id })
-  const step = { agent_id, task_id, timestamp: timeOf(now), ...intended }
+  const step = { timestamp: timeOf(now), ...intended, agent_id, task_id }
   const evaluation = it.judge.step(task, step, occasionIn(task, step))
   awaitRecord(task, evaluation)
   if (reserve === true && !evaluation.blocked) reserveStep(it, task, evaluation.evaluation_id, { step, at: now })
   it.meter.evaluated(evaluation.outcome)
+  if (evaluation.blocked) {
+    it.notify(blockedLine(step, evaluation))
+    it.sink.write(evaluationLine(step, task.facts, evaluation, now))
+  }
   return evaluation
 }
 

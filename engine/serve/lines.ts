@@ -1,6 +1,7 @@
 // What the local engine writes of a step: the step with its decision, and the incidents it makes.
 import type { Behavior, PolicyResult } from '@svc/schemas'
 import type { ManifestInEffect } from '../source/source.js'
+import type { JsonMap } from '../steps.js'
 import type { TraceLine } from '../trace/sink.js'
 import type { JudgedEvaluation } from './judge.js'
 
@@ -26,6 +27,31 @@ export function stepLine(
   // The task comes first, where whoever reads the trace back looks for it.
   const { task_id = '' } = step
   return { kind: 'step', recorded_at: new Date(now).toISOString(), task_id, ...step, meta }
+}
+
+/** A step that is not to be carried out, with the decision; `agent` is what the policies saw of it. */
+export function evaluationLine(
+  intended: Behavior & { readonly task_id: string },
+  agent: JsonMap,
+  { evaluation_id, action, outcome, reason, violations }: JudgedEvaluation,
+  now: number,
+): TraceLine {
+  const rows = violations.map(({ policy_id, name, violation_details }) => ({
+    policy_id,
+    name,
+    code: violation_details?.code ?? null,
+  }))
+  const { task_id } = intended
+  const decision = { action, outcome, reason, violations: rows }
+  return {
+    kind: 'evaluation',
+    recorded_at: new Date(now).toISOString(),
+    task_id,
+    evaluation_id,
+    agent,
+    intended,
+    decision,
+  }
 }
 
 /**

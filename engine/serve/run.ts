@@ -97,7 +97,8 @@ function assemble(
   err: Writable,
 ): LocalServer {
   const { host, token, fail_closed } = settings
-  const parts = { source, sink, fail_closed, clock: Date.now, newId: () => randomUUID(), meter: createMeter() }
+  const notify = (line: string) => err.write(`${line}\n`)
+  const parts = { source, sink, fail_closed, clock: Date.now, newId: () => randomUUID(), meter: createMeter(), notify }
   const report = (error: unknown) => err.write(`svc serve: ${error instanceof Error ? error.stack : String(error)}\n`)
   const access = createAccess(host, token)
   return createLocalServer({ ...parts, engine: createEngine(parts), access, instance_id, report })

@@ -1,11 +1,32 @@
 // Where the local engine's trace goes: a line for each step, each incident and each end of a task.
 import type { Behavior, StepViolation } from '@svc/schemas'
+import type { JsonMap } from '../steps.js'
 import type { Recall } from './recall.js'
 
 export type TraceLine =
   /** A task that /end_task has ended: its id used again is a new task. No step of the agent. */
   | { readonly kind: 'end'; readonly recorded_at: string; readonly task_id: string }
   | ({ readonly kind: 'step'; readonly recorded_at: string } & Behavior)
+  /** A step that was evaluated and blocked: it did not happen, so that no reader takes it for a step of the task. */
+  | {
+      readonly kind: 'evaluation'
+      readonly recorded_at: string
+      readonly task_id: string
+      readonly evaluation_id: string
+      /** The agent as the policies saw it. */
+      readonly agent: JsonMap
+      readonly intended: Behavior
+      readonly decision: {
+        readonly action: 'allow' | 'block'
+        readonly outcome: string
+        readonly reason: string | null
+        readonly violations: readonly {
+          readonly policy_id: number
+          readonly name: string
+          readonly code: string | null
+        }[]
+      }
+    }
   | {
       readonly kind: 'incident'
       readonly recorded_at: string
@@ -34,6 +55,10 @@ export interface Sink {
 
 /** Leaves `input` and `output` out of a line; `properties` and `meta` stay (SVC_LOG_PAYLOADS=metadata_only). */
 export function withoutPayloads(line: TraceLine): TraceLine {
+  if (line.kind === 'evaluation') {
+    const { input: _input, output: _output, ...intended } = line.intended
+    return { ...line, intended }
+  }
   if (line.kind !== 'step') return line
   const { input: _input, output, ...rest } = line
   // How it ended is no payload, as long as it is a word: whether a step was blocked must stay readable.
