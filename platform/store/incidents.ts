@@ -4,7 +4,7 @@ import type { Transaction } from './db.js'
 import { appendLeaves, type NewLeaf } from './leaves.js'
 import type { Scope } from './scope.js'
 import { insertRows, utc } from './sql.js'
-import { detailsColumn } from './violations.js'
+import { shownDetails } from './violations.js'
 
 /** What makes a violation the same occurrence as an earlier one. */
 export interface IncidentKey {
@@ -99,21 +99,26 @@ function leafOf(id: string, incident: unknown): NewLeaf {
 }
 
 export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
-  scope, state, mode, risk_score, ${detailsColumn('violation_details')} as violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
+  scope, state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
+
+/** A row that was read by `incidentColumns`, as it is shown. */
+export function shownIncident(row: Incident): Incident {
+  return { ...row, violation_details: shownDetails(row.violation_details) }
+}
 
 /** The incident; null when there is none. */
 export async function findIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
   const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2`
   const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
-  return incident ?? null
+  return incident === undefined ? null : shownIncident(incident)
 }
 
 /** The incident, locked until the transaction ends; null when there is none. */
 export async function lockIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
   const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2 for update`
   const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
-  return incident ?? null
+  return incident === undefined ? null : shownIncident(incident)
 }
 
 export type IncidentChange = Pick<Incident, 'state' | 'reviewed_by' | 'note' | 'history'>
@@ -140,5 +145,5 @@ export async function updateIncident(
   )
   if (incident === undefined) return null
   await appendLeaves(scope, tx, now, [leafOf(id, change)])
-  return incident
+  return shownIncident(incident)
 }

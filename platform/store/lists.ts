@@ -4,7 +4,7 @@ import { type AgentRow, agentColumns, agentView, declaredLevel } from './agents.
 import type { Transaction } from './db.js'
 import { erasureColumns } from './erasures.js'
 import { holdColumns } from './holds.js'
-import { incidentColumns } from './incidents.js'
+import { incidentColumns, shownIncident } from './incidents.js'
 import { rangeOf } from './log-range.js'
 import { policyColumns } from './policies.js'
 import type { Scope } from './scope.js'
@@ -83,7 +83,8 @@ export async function listIncidents(
     .add('task_id = ?', filter.task_id)
     .add('policy_id = ?::bigint', filter.policy_id)
   const listing = { table: 'incidents', columns: incidentColumns, key: 'log_index', newest_first: true }
-  return page<Incident>(tx, listing, where, at)
+  const { rows, total } = await page<Incident>(tx, listing, where, at)
+  return { rows: rows.map(shownIncident), total }
 }
 
 export async function listErasures(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Erasure>> {

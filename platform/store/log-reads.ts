@@ -5,7 +5,7 @@ import type { Transaction } from './db.js'
 import { entrySelect } from './log.js'
 import { findPlaces, type LogFilter } from './log-places.js'
 import type { Scope } from './scope.js'
-import { violationColumns } from './violations.js'
+import { shownViolations, violationColumns } from './violations.js'
 
 type Row = StoredEntry & { readonly body: string | null; readonly salts: string | null }
 
@@ -63,7 +63,12 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
   )
   if (row === undefined) return null
   const salts = row.salts === null ? {} : (JSON.parse(row.salts) as Record<string, string>)
-  return { ...entryView(row), record: JSON.parse(row.record) as LogRecord, salts, violations: row.violations }
+  return {
+    ...entryView(row),
+    record: JSON.parse(row.record) as LogRecord,
+    salts,
+    violations: shownViolations(row.violations),
+  }
 }
 
 function entryView({

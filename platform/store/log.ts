@@ -5,7 +5,7 @@ import type { Batch, EarlierStep } from '../ingest/batch.js'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { columnsOf, utc } from './sql.js'
-import { violationColumns } from './violations.js'
+import { shownViolations, violationColumns } from './violations.js'
 
 export interface LogState {
   readonly size: number
@@ -91,7 +91,7 @@ export async function findSteps(
      order by e.log_index`,
     [scope.org_id, wanted.map((step) => step.task_id), wanted.map((step) => step.step)],
   )
-  return rows.map(({ salts, violations, ...entry }) => ({ entry, salts, violations }))
+  return rows.map(({ salts, violations, ...entry }) => ({ entry, salts, violations: shownViolations(violations) }))
 }
 
 /** Steps of a task after `seq`, as rules see them; a step whose payload is erased keeps its envelope. */

@@ -1,18 +1,24 @@
 // Which policies each entry violates, with the evidence: kept beside the log, which commits to the codes only.
+import type { StepViolation, ViolationDetails } from '@svc/schemas'
 import type { PlacedEntry } from '../ingest/batch.js'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { insertRows } from './sql.js'
 
 /** Details of a violation as they are shown: rows of earlier versions call their `reason` `message`. */
-export function detailsColumn(column: string): string {
-  return `case when ${column} -> 'message' is null then ${column} else (select json_object_agg(
-    case key when 'message' then 'reason' else key end, value) from json_each(${column})) end`
+export function shownDetails(stored: ViolationDetails & { readonly message?: string }): ViolationDetails {
+  const { message, ...details } = stored
+  return message === undefined ? stored : { ...details, reason: message }
+}
+
+/** Rows that were read by `violationColumns`, as they are shown. */
+export function shownViolations(stored: readonly StepViolation[]): StepViolation[] {
+  return stored.map((row) => ({ ...row, violation_details: shownDetails(row.violation_details) }))
 }
 
 /** A row of log_violations `v` as it is told to people. */
 export const violationColumns = `json_build_object('policy_id', v.policy_id, 'name', v.name, 'severity', v.severity,
-  'mode', v.mode, 'waived', v.waived, 'manifest_id', v.manifest_id, 'violation_details', ${detailsColumn('v.details')})`
+  'mode', v.mode, 'waived', v.waived, 'manifest_id', v.manifest_id, 'violation_details', v.details)`
 
 const types = {
   ...{ org_id: 'text', log_index: 'bigint', policy_id: 'bigint', name: 'text', severity: 'text', mode: 'text' },

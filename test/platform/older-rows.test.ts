@@ -1,11 +1,13 @@
 // Rows that an earlier version has written are shown as the current one names their members.
-import type { IncidentList, LogDetail, LogList } from '@svc/schemas'
+import type { IncidentList, LogDetail, LoggedStep, LogList } from '@svc/schemas'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 import { sharedPostgres } from '../support/postgres.js'
 
 const postgres = await sharedPostgres()
+
+const sent = { agent_key: 'a', task_id: 't', step: 1, step_type: 'step.exec', timestamp: '2026-01-05T09:00:00Z' }
 
 describe.skipIf(postgres === null)('violations of an earlier version', () => {
   let platform: TestPlatform
@@ -16,8 +18,7 @@ describe.skipIf(postgres === null)('violations of an earlier version', () => {
       as: 'key',
       body: { agent_key: 'a', risk_classification: 'limited' },
     })
-    const entry = { agent_key: 'a', task_id: 't', step: 1, step_type: 'step.exec', timestamp: '2026-01-05T09:00:00Z' }
-    const { status } = await platform.call('POST', '/api/v1/logs', { as: 'key', body: entry })
+    const { status } = await platform.call('POST', '/api/v1/logs', { as: 'key', body: sent })
     expect(status).toBe(201)
     const client = new Client({ connectionString: database_url })
     await client.connect()
@@ -39,6 +40,11 @@ describe.skipIf(postgres === null)('violations of an earlier version', () => {
     const { body: log } = await platform.call<LogList>('GET', '/api/v1/logs?task_id=t')
     const { body: entry } = await platform.call<LogDetail>('GET', `/api/v1/logs/${log.logs[0]?.log_id}`)
     expect(entry.violations.map(({ violation_details }) => violation_details)).toContainEqual(
+      expect.objectContaining(details),
+    )
+    const again = await platform.call<LoggedStep>('POST', '/api/v1/logs', { as: 'key', body: sent })
+    expect(again.status).toBe(200)
+    expect(again.body.violations.map(({ violation_details }) => violation_details)).toContainEqual(
       expect.objectContaining(details),
     )
     const { body: list } = await platform.call<IncidentList>('GET', '/api/v1/incidents?task_id=t')
