@@ -1,6 +1,6 @@
 // What several rules want to know of a task: whether a step satisfies, and the first of a kind.
-import type { EvidenceStep } from '@svc/schemas'
-import type { JsonMap, Step } from '../steps.js'
+import type { Behavior, EvidenceStep } from '@svc/schemas'
+import type { JsonMap } from '../steps.js'
 import { compilePattern, type StepPattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
@@ -24,12 +24,12 @@ export function named(step_type: string): string {
 }
 
 /** A gate that would satisfy, ready to be recorded; nothing for other types, which are more than their name. */
-export function gateSteps(step_type: string): { readonly remedy_steps?: readonly Step[] } {
+export function gateSteps(step_type: string): { readonly remedy_steps?: readonly Behavior[] } {
   return step_type === 'step.gate' ? { remedy_steps: [passedGate()] } : {}
 }
 
 /** A passed gate as an agent records it. */
-export function passedGate(check_type?: string, digest?: string): Step {
+export function passedGate(check_type?: string, digest?: string): Behavior {
   const guard = { ...(check_type !== undefined && { check_type }), result: 'passed' }
   return {
     step_type: 'step.gate',
