@@ -78,7 +78,7 @@ export function accountPage(platform: Platform, authentication: Authentication):
     if (visitor === null) return response.redirect(303, '/sign-in')
     try {
       if (act === 'end') {
-        platform.limits.by_person.take(visitor.person.person_id)
+        await platform.limits.by_person.take(visitor.person.person_id)
         await endAccount(platform, visitor.person.person_id, email)
         clearCookies(platform, response)
         return show(response, 200, ended({}))

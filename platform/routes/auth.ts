@@ -97,7 +97,7 @@ export const authRoutes: readonly Route[] = [
     responses: { 204: null },
     handle: async (call) => {
       const { person_id } = personOf(call)
-      call.platform.limits.by_person.take(person_id)
+      await call.platform.limits.by_person.take(person_id)
       await endAccount(call.platform, person_id, (call.body as AccountEnd).email)
       return { status: 204 }
     },

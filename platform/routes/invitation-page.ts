@@ -70,7 +70,7 @@ export function invitationPage(platform: Platform, authentication: Authenticatio
   })
   router.post('/auth/invitation', readForm, async (request: Request, response: Response) => {
     refuseStrangers(platform, request)
-    platform.limits.by_address.take(networkOf(request))
+    await platform.limits.by_address.take(networkOf(request))
     const token = tokenIn((request.body ?? {}) as Record<string, unknown>) ?? ''
     const offer = await openFor(request, response, token)
     if (offer === null) return

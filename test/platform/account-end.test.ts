@@ -61,6 +61,13 @@ describe('an account', () => {
     expect((await person.me()).email).toBe(person.email)
   })
 
+  it('is not guessed at for ever', async () => {
+    const person = await newPerson()
+    const statuses = []
+    for (let attempt = 0; attempt < 12; attempt++) statuses.push((await end(person, 'x')).status)
+    expect([statuses[0], statuses.at(-1)]).toEqual([422, 429])
+  })
+
   it('is confirmed by any spelling of its address', async () => {
     const person = await newPerson()
     expect((await end(person, ` ${person.email.toUpperCase()} `)).status).toBe(204)
