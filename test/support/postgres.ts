@@ -36,14 +36,17 @@ declare module 'vitest' {
 /** The database in the shared server that the others are copies of. */
 export const templateName = 'svc_template'
 
-function binaries(): string | null {
+/** Where the binaries of a server are; null where there are none. Asked once: a test runs psql hundreds of times. */
+const bindir = findBinaries()
+
+function findBinaries(): string | null {
   const found = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' })
   return found.status === 0 ? found.stdout.trim() : null
 }
 
 /** Whether this machine has the binaries of a server. */
 export function hasPostgres(): boolean {
-  return binaries() !== null
+  return bindir !== null
 }
 
 /**
@@ -51,7 +54,6 @@ export function hasPostgres(): boolean {
  * binaries. It ends with the process that started it, however that ends. `settings` are options of the server.
  */
 export async function startPostgres(settings = ''): Promise<Postgres | null> {
-  const bindir = binaries()
   if (bindir === null) {
     console.log('skipped: no PostgreSQL server on this machine (pg_config not found)')
     return null
@@ -120,10 +122,8 @@ function createDatabase(server: string, template: string): string {
 }
 
 function psql(url: string, sql: string): string {
-  const bindir = binaries() ?? ''
-  return execFileSync(join(bindir, 'psql'), ['-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', url, '-c', sql], {
-    encoding: 'utf8',
-  }).trim()
+  const args = ['-X', '-A', '-t', '-v', 'ON_ERROR_STOP=1', url, '-c', sql]
+  return execFileSync(join(bindir ?? '', 'psql'), args, { encoding: 'utf8' }).trim()
 }
 
 /** PostgreSQL refuses to run as root: its own user then, else nobody. */
