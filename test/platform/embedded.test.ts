@@ -1,5 +1,5 @@
 // The embedded database as many connections use it at once: one session, kept apart for each transaction.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
@@ -8,6 +8,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase, withUnscopedTransaction } from '../../platform/store/db.js'
 import { createSession } from '../../platform/store/embedded-session.js'
+import { newDatabasePath, prepareFolder } from '../../platform/store/new-database.js'
 
 const folders: string[] = []
 const folder = () => {
@@ -23,7 +24,9 @@ describe('connections to the one session', () => {
   let pglite: PGlite
   let connect: (maxWaitMs?: number) => Promise<pg.Client>
   beforeAll(async () => {
-    pglite = await PGlite.create()
+    const made = join(folder(), 'pg')
+    prepareFolder(made, newDatabasePath())
+    pglite = await PGlite.create({ dataDir: made })
     const sessionOf = (maxWaitMs: number) =>
       createSession((messages, take) => pglite.execProtocolRawStream(messages, { onRawData: take }), maxWaitMs)
     const session = sessionOf(20_000)
@@ -119,7 +122,8 @@ describe('the embedded database', () => {
   it('keeps its folder from other users, also where that was there before', async () => {
     const data_dir = folder()
     chmodSync(data_dir, 0o755)
-    mkdirSync(join(data_dir, 'pg'), { mode: 0o755 })
+    await (await started(data_dir)).db.close()
+    chmodSync(join(data_dir, 'pg'), 0o755)
     const { db, remarks } = await started(data_dir)
     expect(statSync(join(data_dir, 'pg')).mode & 0o777).toBe(0o700)
     expect(remarks).toEqual([])
