@@ -5,7 +5,7 @@ import type { TestPlatform } from '../support/platform.js'
 import { sharedPostgres } from '../support/postgres.js'
 
 const postgres = await sharedPostgres()
-const count = Number(process.env.SVC_HONEST_ENTRIES ?? 10_000)
+const count = Number(process.env.SVC_HONEST_ENTRIES ?? 4_000)
 const seed = Number(process.env.SVC_HONEST_SEED ?? Date.now() % 2 ** 31)
 
 describe('honest entries', () => {
