@@ -44,17 +44,23 @@ export const contentRules = [
       const get = compileField(path)
       const allowed = allowed_domains.map(allowedHost)
       const remedy = `use a host that is allowed: ${allowed_domains.join(', ')}`
+      const judged = (situation: StepSituation, host: unknown) => {
+        const read = typeof host === 'string' ? readHost(host) : null
+        if (read === null)
+          return stepViolation(situation, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
+        if (read.kind === 'path') return NOT_APPLICABLE
+        if (allowed.some((domain) => isUnder(read.host, domain))) return PASS
+        return stepViolation(situation, 'DOMAIN_NOT_ALLOWED', `a host in \`${path}\` is not allowed`, remedy)
+      }
       return (situation) => {
         const value = get(situation)
+        if (value === null) return NOT_APPLICABLE
+        if (!Array.isArray(value)) return judged(situation, value)
         let answer: typeof PASS | typeof NOT_APPLICABLE = NOT_APPLICABLE
-        for (const one of Array.isArray(value) ? value : value === null ? [] : [value]) {
-          const read = typeof one === 'string' ? readHost(one) : null
-          if (read === null)
-            return stepViolation(situation, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
-          if (read.kind === 'path') continue
-          if (!allowed.some((domain) => isUnder(read.host, domain)))
-            return stepViolation(situation, 'DOMAIN_NOT_ALLOWED', `a host in \`${path}\` is not allowed`, remedy)
-          answer = PASS
+        for (const one of value) {
+          const own = judged(situation, one)
+          if (typeof own === 'object') return own
+          if (own === PASS) answer = PASS
         }
         return answer
       }
