@@ -1,7 +1,7 @@
 // What a block leaves behind: a line for the person who watches, a line in the trace, and an explanation of it.
 import { join } from 'node:path'
 import type { Evaluation, RecordedStep } from '@svc/schemas'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runSvc, type Serve, startServe } from '../support/serve.js'
 
 const exec = { step_type: 'step.exec', step_name: 'make', input: { target: 'all' }, output: { text: 'secret' } }
@@ -26,7 +26,13 @@ const evaluations = async () => {
   await serve.post('/end_task', { task_id: 'flush' })
   return serve.trace().filter(({ kind }) => kind === 'evaluation')
 }
-const blockedLines = () => serve.printed().err.split('\n').slice(0, -1)
+/** What arrives on another pipe than the answer may arrive after it. */
+const blockedLines = () =>
+  vi.waitFor(() => {
+    const lines = serve.printed().err.split('\n').slice(0, -1)
+    expect(lines).not.toEqual([])
+    return lines
+  })
 
 describe('a blocked step', () => {
   it('is one line on stderr, and an allowed one is none', async () => {
@@ -35,14 +41,14 @@ describe('a blocked step', () => {
     const { violations } = await evaluate('t-1')
     const { reason, remedy } = violations[0]?.violation_details ?? {}
     const line = `blocked: task t-1, step.exec "make": ${reason} [Code runs only after a gate]; remedy: ${remedy}`
-    expect(blockedLines()).toEqual([line])
+    expect(await blockedLines()).toEqual([line])
   })
 
   it('stays on that line, whatever it is called', async () => {
     serve = await startServe(['--baseline'])
     const step_name = `a"\\\nblocked: task x\r\u2028\u202e\u001b[2J${'y'.repeat(900)}`
     await evaluate('t', { step_type: 'step.exec', step_name })
-    const [line = '', ...more] = blockedLines()
+    const [line = '', ...more] = await blockedLines()
     expect(more).toEqual([])
     expect(line).toContain('"a\\"\\\\\\u000ablocked: task x\\u000d\\u2028\\u202e\\u001b[2Jyyy')
     expect(line.length).toBeLessThan(1000)

@@ -2,7 +2,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation, Readiness, ReleasedReservation } from '@svc/schemas'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Serve, startServe } from '../support/serve.js'
 
 const once = `
@@ -131,7 +131,7 @@ describe('reloading', () => {
     expect(other).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [], outdated: [] })
     expect(await ask('running')).toMatchObject({ blocked: false, history_lost: true })
     expect(await ask('fresh')).not.toHaveProperty('history_lost')
-    expect(serve.printed().err).toContain('the last valid version stays in effect')
+    await vi.waitFor(() => expect(serve.printed().err).toContain('the last valid version stays in effect'))
   })
 
   it('reads the past of a running task back where there is a trace', async () => {
