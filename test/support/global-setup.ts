@@ -16,6 +16,8 @@ export default async function setUp(project: TestProject): Promise<(() => Promis
   const db = await openDatabase(config)
   await migrate(db)
   await db.close()
+  // A connection to it, such as that of the automatic vacuum, would keep it from being copied.
+  server.psql(server.url, `alter database ${templateName} allow_connections false`)
   project.provide('postgres', { url: server.url, folder: server.folder })
   return server.remove
 }
