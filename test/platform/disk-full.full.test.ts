@@ -7,9 +7,7 @@ import type { LoggedStep, Problem, TaskChain, Verification } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fast, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-
-const postgres = await sharedPostgres()
+import { hasPostgres, startPostgres } from '../support/postgres.js'
 
 /** A small disk of its own; null where none can be mounted. */
 function smallDisk(megabytes: number): { readonly folder: string; readonly remove: () => void } | null {
@@ -59,8 +57,8 @@ async function survives(platform: TestPlatform, folder: string): Promise<void> {
   const refused = await keep(400)
   expect(refused).toEqual({ status: 503, code: 'UNAVAILABLE', retry: '1' })
   expect(step).toBeGreaterThan(20)
-  // It stays so, and says so, until there is room.
-  expect((await log(step)).status).toBe(503)
+  // An entry may still find room in a page that another table has got; then it is refused again, until there is room.
+  expect(await keep(400)).toEqual(refused)
   rmSync(filler)
   expect(await keep(20)).toBeNull()
   const chain = await platform.call<TaskChain>('GET', '/api/v1/tasks/t/chain')
@@ -85,16 +83,18 @@ describe('a full disk', () => {
     await discard(platform)
   })
 
-  const server = postgres === null ? null : smallDisk(64)
+  const server = hasPostgres() ? smallDisk(64) : null
   afterAll(() => server?.remove())
   it.skipIf(server === null)('under a server loses nothing', async () => {
+    // A server of its own: one whose tablespace is gone makes no databases for other tests any more.
+    const postgres = await startPostgres('-c fsync=off')
     if (server === null || postgres === null) return
     const place = join(server.folder, 'tables')
     mkdirSync(place)
     chmodSync(server.folder, 0o755)
     const { uid, gid } = statSync(postgres.folder)
     chownSync(place, uid, gid)
-    const url = postgres.freshDatabase()
+    const url = postgres.emptyDatabase()
     postgres.psql(url, `create tablespace small location '${place}'`)
     postgres.psql(url.replace(/\/[^/]+$/, '/postgres'), `alter database ${url.split('/').at(-1)} set tablespace small`)
     const platform = await startPlatform({ database_url: url, env: { ...fast, SVC_LOG_LEVEL: 'silent' } })
@@ -102,5 +102,6 @@ describe('a full disk', () => {
     await discard(platform)
     postgres.psql(url.replace(/\/[^/]+$/, '/postgres'), `drop database ${url.split('/').at(-1)} with (force)`)
     postgres.psql(url.replace(/\/[^/]+$/, '/postgres'), 'drop tablespace small')
+    await postgres.remove()
   })
 })
