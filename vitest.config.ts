@@ -7,13 +7,14 @@ const shared = {
 
 export default defineConfig({
   test: {
-    // Most of the time is spent waiting for databases and processes, so that two workers do not disturb each other.
-    maxWorkers: 2,
+    // One more than the processors of an ordinary machine: part of the time is spent waiting.
+    maxWorkers: 3,
     projects: [
       {
         ...shared,
         test: {
           name: 'fast',
+          provide: { project: 'fast' },
           // No module keeps a state that changes, so that files can share what they have loaded.
           isolate: false,
           globalSetup: 'test/support/global-setup.ts',
@@ -28,11 +29,12 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'full',
+          provide: { project: 'full' },
           globalSetup: 'test/support/global-setup.ts',
           include: ['test/**/*.full.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          maxWorkers: 2,
         },
       },
     ],

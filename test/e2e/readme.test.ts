@@ -1,6 +1,6 @@
 // The documentation is tried: what the README shows and what a start prints is run as it stands.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -140,14 +140,6 @@ describe.skipIf(!hasCurl)('the platform that a start leaves running', () => {
     expect(verdict.endsWith(execFileSync(process.execPath, alone, { encoding: 'utf8', cwd: folder }))).toBe(true)
   })
 
-  it('names what is wrong when another cannot start', async () => {
-    await expect(startProcess({ ...env, SVC_PORT: '0' })).rejects.toThrow(/data directory .* is in use by process \d+/)
-    await expect(startProcess({ ...env, SVC_DATA_DIR: join(folder, 'other') })).rejects.toThrow(/port \d+ is taken/)
-    await expect(startProcess({ SVC_PORT: 'http', SVC_DATABASE_URL: 'mysql://x' })).rejects.toThrow(
-      /SVC_DATABASE_URL[\s\S]*SVC_PORT/,
-    )
-  })
-
   it('works as printed the second time, and mails whoever is invited a link', async () => {
     const mails = await startMailServer()
     expect(await platform.terminate()).toBe(0)
@@ -169,58 +161,3 @@ describe.skipIf(!hasCurl)('the platform that a start leaves running', () => {
     await mails.close()
   })
 })
-
-describe('the engine alone', () => {
-  it('installs and works without the platform', () => {
-    const pack = (name: string) => {
-      const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, join(root, name)]
-      return join(
-        folder,
-        execFileSync('npm', args, { encoding: 'utf8', cwd: root, stdio: ['ignore', 'pipe', 'ignore'] })
-          .trim()
-          .split('\n')
-          .at(-1) ?? '',
-      )
-    }
-    const packages = ['schemas', 'library', 'engine'].map(pack)
-    const home = join(folder, 'agent')
-    execFileSync('mkdir', ['-p', join(home, 'node_modules/@svc')])
-    for (const [index, name] of ['schemas', 'library', 'engine'].entries()) {
-      const target = join(home, 'node_modules/@svc', name)
-      execFileSync('mkdir', ['-p', target])
-      execFileSync('tar', ['-xzf', packages[index] ?? '', '-C', target, '--strip-components=1'])
-    }
-    const wanted = JSON.parse(readFileSync(join(root, 'engine/package.json'), 'utf8')) as {
-      dependencies: Record<string, string>
-    }
-    const allowed = new Set(closure(Object.keys(wanted.dependencies).filter((name) => !name.startsWith('@svc/'))))
-    for (const name of allowed) {
-      const target = join(home, 'node_modules', name)
-      execFileSync('mkdir', ['-p', join(target, '..')])
-      execFileSync('cp', ['-r', join(root, 'node_modules', name), target])
-    }
-    for (const heavy of ['express', 'knex', 'pg', 'pino', 'helmet']) expect(allowed).not.toContain(heavy)
-    writeFileSync(join(home, 'package.json'), '{"type":"module"}')
-    const printed = execFileSync(
-      process.execPath,
-      [join(home, 'node_modules/@svc/engine/bin/svc.js'), 'rules', '--name', 'not'],
-      { encoding: 'utf8', cwd: home },
-    )
-    expect(printed).toContain('not  (flow;')
-  })
-})
-
-/** The packages that these need to run, and all that those need. */
-function closure(names: readonly string[]): string[] {
-  const seen = new Set<string>()
-  const pending = [...names]
-  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-    if (seen.has(name)) continue
-    seen.add(name)
-    const { dependencies = {} } = JSON.parse(
-      readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8'),
-    ) as { dependencies?: Record<string, string> }
-    pending.push(...Object.keys(dependencies))
-  }
-  return [...seen]
-}

@@ -67,6 +67,16 @@ describe('a start', () => {
     await platform.terminate()
     expect(platform.printed.includes(warning)).toBe(warns)
   })
+
+  it('names what is wrong when another is there, and when its settings are none', async () => {
+    const first = await start('busy')
+    await expect(start('busy')).rejects.toThrow(/data directory .* is in use by process \d+/)
+    await expect(start('beside', { SVC_PORT: new URL(first.url).port })).rejects.toThrow(/port \d+ is taken/)
+    await expect(start('wrong', { SVC_PORT: 'http', SVC_DATABASE_URL: 'mysql://x' })).rejects.toThrow(
+      /SVC_DATABASE_URL[\s\S]*SVC_PORT/,
+    )
+    await first.terminate()
+  })
 })
 
 describe.skipIf(postgres === null)('the first key of a database', () => {

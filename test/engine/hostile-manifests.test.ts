@@ -129,7 +129,7 @@ describe('hostile manifests', () => {
         for (const { line, column } of errors) expect(line * column).toBeGreaterThan(0)
         if (value !== null) expect(runTests(value)).toHaveLength(value.tests?.length ?? 0)
       }),
-      { numRuns: 500 },
+      { numRuns: 250 },
     )
   })
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { policiesFor, ruleCases } from '../support/cases.js'
 
-const runs = Number(process.env.SVC_FUZZ_STEPS ?? 5_000)
+const runs = Number(process.env.SVC_FUZZ_STEPS ?? 2_000)
 
 /** Each rule with its example and with the parameters of some of its cases, and the negation of each. */
 function everyRule() {

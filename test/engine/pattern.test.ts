@@ -166,7 +166,7 @@ describe('both engines', () => {
         const [ours, oracle] = [matcherOf(written, use), oracleOf(written, use)]
         expect(texts.map(ours)).toEqual(texts.map(oracle))
       }),
-      { numRuns: 4000 },
+      { numRuns: 1500 },
     )
   })
 })

@@ -205,7 +205,7 @@ describe('the database', () => {
     await keyOf(person)
     expect((await end(person)).status).toBe(204)
     await platform.close()
-    const db = await openDatabase(readConfig({ SVC_DATA_DIR: platform.data_dir }).value)
+    const db = await openDatabase(readConfig(platform.env).value)
     const found = await withUnscopedTransaction(db, async (tx) => {
       const tables = await tx.query<{ name: string }>(
         `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
@@ -221,7 +221,6 @@ describe('the database', () => {
     })
     await db.close()
     expect([found.holding, found.size > 0, found.tables > 20]).toEqual([[], true, true])
-    const env = { SVC_SMTP_URL: mails.url }
-    platform = await startPlatform({ data_dir: platform.data_dir, env, clock: () => now++ })
+    platform = await platform.restart()
   })
 })

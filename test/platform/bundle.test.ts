@@ -6,26 +6,24 @@ import { zipLayout } from '../../engine/log/zip.js'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { databaseHere } from '../support/postgres.js'
 import { runSvc } from '../support/svc.js'
 
-const postgres = await sharedPostgres()
+const { kind, database_url } = await databaseHere()
 const desk = openDesk()
 afterAll(() => desk.clear())
 
 /** Five hours of a log, an hour a task of forty steps; the clock is the test's own. */
 const hours = ['09', '10', '11', '12', '13'].map((hour) => `2026-03-01T${hour}:00:00.000Z`)
 
-describe.each(['pglite', 'postgresql'] as const)('a bundle on %s', (kind) => {
-  if (kind === 'postgresql' && postgres === null) return it.skip('has no server here', () => undefined)
-  const url = kind === 'postgresql' ? (postgres?.freshDatabase() ?? null) : null
+describe(`a bundle on ${kind}`, () => {
   let now = Date.parse('2026-03-01T08:00:00Z')
   let platform: TestPlatform
   let first: LogCheckpoint
   let last: LogCheckpoint
   let trust: string
   beforeAll(async () => {
-    platform = await startPlatform({ database_url: url, env: fast, clock: () => now++ })
+    platform = await startPlatform({ database_url, env: fast, clock: () => now++ })
     await register(platform)
     for (const [index, hour] of hours.entries()) {
       now = Date.parse(hour)

@@ -13,7 +13,7 @@ import type { ConsistencyProof, InclusionProof, LogCheckpoint, LogDetail } from 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { databaseHere } from '../support/postgres.js'
 
 const bytes = (hex: string) => Buffer.from(hex, 'hex')
 
@@ -26,14 +26,12 @@ function signed({ note, key }: LogCheckpoint) {
   return parseCheckpoint(read.text)
 }
 
-const postgres = await sharedPostgres()
+const { kind, database_url } = await databaseHere()
 
-describe.each(['pglite', 'postgresql'] as const)('the log on %s', (kind) => {
-  if (kind === 'postgresql' && postgres === null) return it.skip('has no server here', () => undefined)
+describe(`the log on ${kind}`, () => {
   let platform: TestPlatform
   let first: LogCheckpoint
   beforeAll(async () => {
-    const database_url = kind === 'postgresql' ? (postgres?.freshDatabase() ?? null) : null
     platform = await startPlatform({ database_url, env: fast })
     await register(platform)
   })

@@ -1,6 +1,6 @@
 // The database layer on both databases: migrations, transactions, partitions, the lock, and a server that goes away.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { takeLock } from '@svc/engine'
@@ -16,7 +16,6 @@ import {
 } from '../../platform/store/db.js'
 import { scopeOf } from '../../platform/store/scope.js'
 import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
-import { startProcess } from '../support/process.js'
 
 const scope = scopeOf('org_1a', { kind: 'system', id: 'test' })
 
@@ -26,44 +25,6 @@ const raise = (db: Database, kind: string, value: number) =>
 
 const counters = (db: Database) =>
   withTransaction(db, scope, (tx) => tx.query<{ kind: string; value: number }>('select kind, value from counters'))
-
-const builtLock = new URL('../../engine/dist/lock-file.js', import.meta.url).href
-const taker = `
-  const { LockTaken, takeLock } = await import('${builtLock}')
-  const attempt = (directory) => {
-    try {
-      takeLock(directory)
-      return 'taken'
-    } catch (error) {
-      return error instanceof LockTaken ? 'refused' : String(error)
-    }
-  }
-  const { existsSync, writeSync } = await import('node:fs')
-  const [, directory, word] = process.argv
-  writeSync(1, 'ready')
-  while (!existsSync(word));
-  writeSync(1, attempt(directory))
-  setInterval(() => {}, 1000)
-`
-
-/** A process that takes the lock once the file `word` is there, as closely with others as can be, and lives on. */
-async function readyToTake(directory: string, word: string) {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', taker, directory, word])
-  const said = () =>
-    new Promise<string>((resolve, reject) => {
-      child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()))
-      child.stderr.once('data', (chunk: Buffer) => reject(new Error(chunk.toString())))
-    })
-  await said()
-  const ended = new Promise((resolve) => child.once('close', resolve))
-  return {
-    answer: said(),
-    end: () => {
-      child.kill('SIGKILL')
-      return ended
-    },
-  }
-}
 
 /** Every table, column, index and check there is, in one comparable value. */
 const shape = (db: Database) =>
@@ -219,21 +180,6 @@ describe('a data directory', () => {
     for (const made of folders) rmSync(made, { recursive: true, force: true })
   })
 
-  it('belongs to one live process, and to the next when that one was killed', async () => {
-    const data_dir = folder()
-    const config = readConfig({ SVC_DATA_DIR: data_dir }).value
-    const holder = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0' })
-    const [pid] = readFileSync(join(data_dir, 'lock'), 'utf8').split(' ')
-    await expect(openDatabase(config)).rejects.toMatchObject({
-      code: 'CONFLICT',
-      message: expect.stringContaining(`is in use by process ${pid}`),
-    })
-    await holder.kill9()
-    const db = await openDatabase(config)
-    expect(await lastMigration(db)).toMatch(/^\d{4}-[a-z-]+$/)
-    await db.close()
-  })
-
   it('is not opened twice by the same process', () => {
     const data_dir = folder()
     const unlock = takeLock(data_dir)
@@ -252,19 +198,6 @@ describe('a data directory', () => {
       expect(existsSync(join(data_dir, 'lock'))).toBe(false)
     }
     other.kill()
-  })
-
-  it.each(['no lock', 'a stale lock'])('goes to one of the starts that come together on %s', async (found) => {
-    for (let round = 0; round < 4; round++) {
-      const data_dir = folder()
-      const word = join(folder(), 'go')
-      if (found === 'a stale lock') writeFileSync(join(data_dir, 'lock'), '999999999 1')
-      const starts = await Promise.all(Array.from({ length: 5 }, () => readyToTake(data_dir, word)))
-      writeFileSync(word, '')
-      const answers = await Promise.all(starts.map((start) => start.answer))
-      await Promise.all(starts.map((start) => start.end()))
-      expect(answers.sort()).toEqual(['refused', 'refused', 'refused', 'refused', 'taken'])
-    }
   })
 })
 

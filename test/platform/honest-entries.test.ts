@@ -19,7 +19,7 @@ describe('honest entries', () => {
   afterAll(() => stop(platform))
 
   it('are never called altered', async () => {
-    const report = await expectHonest(platform, 400, seed, postgres === null ? 0 : longPolicies.length)
+    const report = await expectHonest(platform, 200, seed, postgres === null ? 0 : longPolicies.length)
     expect(report).toContain('0 called altered')
   })
 

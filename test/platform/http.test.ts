@@ -17,8 +17,8 @@ const at = (second: number) => new Date(Date.UTC(2026, 0, 5, 9, 0, second)).toIS
 let now = Date.UTC(2026, 0, 5, 12)
 const registration = { agent_key: 'booker', name: 'Travel', owner_id: 'ops', purpose: 'bookings' }
 
-const start = async (database_url: string | null) => {
-  const started = await startPlatform({ database_url, clock: () => now })
+const start = async (database_url?: string) => {
+  const started = await startPlatform({ ...(database_url !== undefined && { database_url }), clock: () => now })
   await started.call('POST', '/api/v1/agents', { as: 'key', body: registration })
   return started
 }
@@ -29,7 +29,7 @@ const step = (task_id: string, number: number, step_type: string) => ({
 /** For whatever does not count rows. */
 let platform: TestPlatform
 beforeAll(async () => {
-  platform = await start(null)
+  platform = await start()
 })
 afterAll(() => discard(platform))
 
@@ -94,7 +94,7 @@ describe('every answer', () => {
 describe('lists', () => {
   let platform: TestPlatform
   beforeAll(async () => {
-    platform = await start(null)
+    platform = await start()
     for (const name of ['b', 'c', 'd', 'e'])
       await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: name, environment: 'test' } })
     await platform.call('POST', '/api/v1/agents', { as: 'key', body: { ...registration, environment: 'production' } })

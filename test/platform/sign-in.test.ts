@@ -379,20 +379,16 @@ describe('a browser', () => {
 describe('the encryption key', () => {
   it('is rotated by putting the new one first', async () => {
     const [old, fresh] = [Buffer.alloc(32, 1).toString('base64'), Buffer.alloc(32, 2).toString('hex')]
-    const start = (SVC_ENCRYPTION_KEY: string, data_dir?: string) =>
-      startPlatform({
-        ...{ env: { SVC_SMTP_URL: mails.url, SVC_ENCRYPTION_KEY }, clock: () => now },
-        ...(data_dir !== undefined && { data_dir }),
-      })
+    const env = { SVC_SMTP_URL: mails.url, SVC_ENCRYPTION_KEY: old }
     now += 20 * minute
-    let own = await start(old)
+    // The processes of a server are told to rotate by a command of their own.
+    let own = await startPlatform({ database_url: null, env, clock: () => now })
     await own.call('POST', '/auth/magic-link', { as: null, body: { email: 'rotated@example.org' } })
     const body = { token: await mails.tokenFor('rotated@example.org') }
     const tokens = await own.call<SessionTokens>('POST', '/auth/magic-link/verify', { as: null, body })
     const status = async () => (await own.call('GET', '/auth/me', { as: tokens.body.access_token })).status
     const restarted = async (keys: string) => {
-      await own.close()
-      own = await start(keys, own.data_dir)
+      own = await own.restart({ SVC_ENCRYPTION_KEY: keys })
     }
     expect(await status()).toBe(200)
     await restarted(`${fresh} ${old}`)

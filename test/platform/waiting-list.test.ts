@@ -120,7 +120,7 @@ describe('a released account', () => {
   it('finds its own workspace open, as it was', async () => {
     const person = await late()
     await platform.close()
-    const { value: config } = readConfig({ SVC_DATA_DIR: platform.data_dir })
+    const { value: config } = readConfig(platform.env)
     const db = await openDatabase(config)
     await releaseAccount(db, person.email.toUpperCase(), now)
     // An account that an earlier version waitlisted has no workspace.
@@ -132,8 +132,7 @@ describe('a released account', () => {
     })
     await releaseAccount(db, older, now)
     await db.close()
-    const env = { ...limits, SVC_SMTP_URL: mails.url, SVC_REGISTRATION_CAP: '2' }
-    platform = await startPlatform({ data_dir: platform.data_dir, env, clock: () => now })
+    platform = await platform.restart({ SVC_REGISTRATION_CAP: '2' })
     const again = await signedIn(platform, mails, person.email)
     expect([again.org_id, (await again.me()).is_capped, await agents(again)]).toEqual([person.org_id, false, [200, '']])
     const other = await signedIn(platform, mails, older)

@@ -30,6 +30,7 @@ export interface Postgres extends Omit<SharedPostgres, 'freshDatabase'> {
 declare module 'vitest' {
   export interface ProvidedContext {
     postgres: { readonly url: string; readonly folder: string } | null
+    project: 'fast' | 'full'
   }
 }
 
@@ -145,6 +146,18 @@ export function freePort(): Promise<number> {
       server.close(() => resolve(typeof at === 'object' && at !== null ? at.port : 0))
     })
   })
+}
+
+/**
+ * The database that a long suite runs on: in the fast project the server where there is one, which takes half the time;
+ * else, and in the full project, the embedded one.
+ */
+export async function databaseHere(): Promise<{ kind: FreshDatabase['kind']; database_url: string | null }> {
+  const { inject } = await import('vitest')
+  const server = inject('project') === 'fast' ? await sharedPostgres() : null
+  return server === null
+    ? { kind: 'pglite', database_url: null }
+    : { kind: 'postgresql', database_url: server.freshDatabase() }
 }
 
 export interface FreshDatabase {

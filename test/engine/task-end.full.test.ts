@@ -1,0 +1,74 @@
+// Every end of a task, and everything that may happen before its id is used again: it is a new task each time.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Serve, startServe } from '../support/serve.js'
+import { callsOf, exec, gate } from '../support/task-calls.js'
+
+let serve: Serve
+afterEach(() => serve.discard())
+const { evaluate, record, endTask } = callsOf(() => serve)
+
+type Act = (task_id: string) => Promise<unknown>
+const between: Record<string, () => Promise<unknown>> = {
+  nothing: async () => undefined,
+  'a restart': async () => {
+    serve = await serve.restart()
+  },
+  'a reload of other policies': async () => {
+    writeFileSync(join(serve.folder, 'more.yaml'), more.replace('max_steps: 5', 'max_steps: 6'))
+    await serve.call('POST', '/reload')
+  },
+}
+const ends: Record<string, Act> = {
+  '/end_task': endTask,
+  'a second /end_task': async (task_id) => {
+    await endTask(task_id)
+    await endTask(task_id)
+  },
+  'a task.end step': (task_id) => record(task_id, { step_type: 'task.end' }),
+  'a task.end step and /end_task': async (task_id) => {
+    await record(task_id, { step_type: 'task.end' })
+    await endTask(task_id)
+  },
+  'a blocked step': (task_id) => record(task_id, { ...exec, output: { status: 'blocked' } }),
+  'a blocked step whose end the client sends too': async (task_id) => {
+    await record(task_id, { ...exec, output: { status: 'blocked' } })
+    await record(task_id, { step_type: 'task.error' })
+    await record(task_id, { step_type: 'task.end' })
+  },
+}
+const more = `
+name: More
+version: "1"
+policies:
+  - {name: few models, rule_type: execution_max_steps, params: {step_type: step.model, max_steps: 5}, severity: low, scope: step_execution}
+`
+const files = { 'more.yaml': more }
+const cases = Object.keys(ends).flatMap((end) => Object.keys(between).map((then) => ({ end, then })))
+
+describe('a task id that is used again', () => {
+  it.each(cases)('is a new task after $end and $then, and the other task goes on', async ({ end, then }) => {
+    serve = await startServe(['--baseline', '--policy-file', 'more.yaml'], files)
+    await record('t1', gate)
+    await record('other', gate)
+    expect((await evaluate('t1')).blocked).toBe(false)
+    await ends[end]?.('t1')
+    await record('other', { step_type: 'step.model' })
+    await between[then]?.()
+
+    const again = await evaluate('t1')
+    expect(again).toMatchObject({ blocked: true })
+    expect(again).not.toHaveProperty('history_lost')
+    expect((await evaluate('other')).blocked).toBe(false)
+    expect(await record('t1', { step_type: 'task.start' })).toBe(1)
+    expect(await record('other', { step_type: 'step.model' })).toBe(3)
+
+    // The new task is recalled, and nothing of the old one.
+    await between[then]?.()
+    expect((await evaluate('t1')).blocked).toBe(true)
+    expect(await record('t1', gate)).toBe(2)
+    await between[then]?.()
+    expect((await evaluate('t1')).blocked).toBe(false)
+  })
+})

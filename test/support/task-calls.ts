@@ -1,0 +1,29 @@
+// What a client sends for a task to `svc serve`; each answer is one of success.
+import type { Evaluation, RecordedStep } from '@svc/schemas'
+import { expect } from 'vitest'
+import type { Serve } from './serve.js'
+
+/** What the baseline blocks, unless a gate passed shortly before. */
+export const exec = { step_type: 'step.exec', step_name: 'make' }
+export const gate = { step_type: 'step.gate', properties: { guard: { result: 'passed' } } }
+
+/** Calls of the process that `serve` answers with at that time: it may be started again. */
+export function callsOf(serve: () => Serve) {
+  return {
+    evaluate: async (task_id: string, intended: object = exec) => {
+      const context = { agent_id: 'a', task_id, environment: 'test', risk_classification: 'limited' }
+      const { status, body } = await serve().post<Evaluation>('/evaluate', { intended, context })
+      expect(status).toBe(200)
+      return body
+    },
+    record: async (task_id: string, step: object) => {
+      const { status, body } = await serve().post<RecordedStep>('/record', { step: { task_id, ...step } })
+      expect(status).toBe(200)
+      return body.step
+    },
+    endTask: async (task_id: string) => {
+      const { status, body } = await serve().post('/end_task', { task_id })
+      expect([status, body]).toEqual([200, { status: 'ok', task_id }])
+    },
+  }
+}
