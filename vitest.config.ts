@@ -35,6 +35,7 @@ export default defineConfig({
           testTimeout: 600_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
