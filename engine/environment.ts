@@ -1,5 +1,5 @@
 // Every environment variable of svc, with its meaning: the engine, the command and the platform check names against this one list.
-import { didYouMean } from './nearest.js'
+import { didYouMean } from './check/nearest.js'
 
 /** Name to meaning. A variable that code reads stands here. */
 export const variables: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 // The composition root: the one place that puts the platform together.
 import { createServer, type Server } from 'node:http'
 import { hostname } from 'node:os'
-import { smallOrderProblem } from '@svc/engine'
+import { smallOrderProblem } from '@svc/proof'
 import { pino } from 'pino'
 import { openAdminSocket } from './admin/socket.js'
 import { seedWorkspace } from './commands/seed-workspace.js'

@@ -1,6 +1,6 @@
 // `svc-platform rotate-key` for a person.
 import type { Writable } from 'node:stream'
-import { keyLines } from '@svc/engine'
+import { keyLines } from '@svc/proof'
 import type { LogKey } from '@svc/schemas'
 import { announceKey } from './commands/announce-key.js'
 import { publicKeyOf, rotateKeys, signingKeysIn } from './log/signing-keys.js'

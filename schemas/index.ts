@@ -1,3 +1,16 @@
 // Everything that crosses a wire, as JSON Schema 2020-12 documents and as types.
 export { documents, type SchemaName } from './documents.js'
+export {
+  canonicalType,
+  hasWritePermission,
+  isBlocked,
+  type JsonMap,
+  parseTimestamp,
+  type Step,
+  type TaskStatus,
+  taskStatus,
+  verbProblem,
+  verbsOf,
+} from './steps.js'
 export type * from './types.js'
+export { type PropertyWord, propertyWords, type StepWord, stepAliases, stepWords, verbs } from './vocabulary.js'

@@ -1,8 +1,8 @@
 // What a schema cannot say of a manifest: names that are unique or must exist, days that are days, steps that can be.
 import type { Behavior, Manifest } from '@svc/schemas'
-import { didYouMean } from '../nearest.js'
-import { quote } from '../quote.js'
-import { canonicalType, parseTimestamp, verbProblem, verbsOf } from '../steps.js'
+import { canonicalType, parseTimestamp, verbProblem, verbsOf } from '@svc/schemas'
+import { didYouMean } from '../check/nearest.js'
+import { quote } from '../check/quote.js'
 
 export interface CrossProblem {
   readonly code: 'SHAPE' | 'DUPLICATE_NAME' | 'UNKNOWN_POLICY'

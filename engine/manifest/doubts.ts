@@ -1,8 +1,9 @@
 // What a policy asks for that no step can have: it loads, and never applies, which its author should know.
-import { didYouMean } from '../nearest.js'
-import { quote } from '../quote.js'
-import type { JsonMap } from '../steps.js'
-import { propertyWords, stepAliases, stepWords, verbs } from '../vocabulary.js'
+
+import type { JsonMap } from '@svc/schemas'
+import { propertyWords, stepAliases, stepWords, verbs } from '@svc/schemas'
+import { didYouMean } from '../check/nearest.js'
+import { quote } from '../check/quote.js'
 
 export interface Doubt {
   readonly code: 'UNKNOWN_STEP_TYPE' | 'UNKNOWN_VERB' | 'UNKNOWN_PROPERTY'

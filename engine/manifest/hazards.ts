@@ -1,6 +1,6 @@
 // What YAML allows and two readers could understand differently, or what costs more to read than it looks.
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml'
-import { quote } from '../quote.js'
+import { quote } from '../check/quote.js'
 import { maxAliases } from './bounded-yaml.js'
 import { nodesOf } from './tree.js'
 

@@ -1,8 +1,8 @@
 // From a manifest to the policies that stand on one agent (git.md §2, engine.md §4).
 import { createHash } from 'node:crypto'
 import type { Agent, Manifest, Policy } from '@svc/schemas'
+import { parseTimestamp } from '@svc/schemas'
 import { levelApplies } from '../policy/risk.js'
-import { parseTimestamp } from '../steps.js'
 
 export interface Assignment {
   /** Canonical URL of the repository, `bundled`, `baseline` or `file`. */

@@ -1,8 +1,7 @@
 // A manifest as it would stand on an agent that is only described.
-import type { Manifest } from '@svc/schemas'
+import type { JsonMap, Manifest } from '@svc/schemas'
 import { compile, type PolicyInput, type PolicySet } from '../policy/compile.js'
 import { riskLevelOf } from '../policy/risk.js'
-import type { JsonMap } from '../steps.js'
 import { materialise, waivedUntil } from './materialise.js'
 
 export interface ManifestOnAgent {

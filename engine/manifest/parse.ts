@@ -1,12 +1,12 @@
 // From the text of a manifest to policies, with everything wrong named by line and column.
-import type { Manifest } from '@svc/schemas'
-import { isDeeperThan, maxPolicyDepth } from '../log/depth.js'
-import { bracketed, quote, quotePath } from '../quote.js'
+
+import { isDeeperThan, maxPolicyDepth } from '@svc/proof'
+import type { JsonMap, Manifest } from '@svc/schemas'
+import { bracketed, quote, quotePath } from '../check/quote.js'
+import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../check/schema-check.js'
 import { compileRule } from '../rules/compile-rule.js'
 import { depthWords } from '../rules/compound-depth.js'
 import { ParameterError } from '../rules/rule.js'
-import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../schema-check.js'
-import type { JsonMap } from '../steps.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
 import { doubtsAbout } from './doubts.js'
 import { type Position, readYaml, type YamlReading } from './read-yaml.js'

@@ -1,8 +1,9 @@
 // Recorded steps as a history: when each happened, and what they add up to.
+
+import { parseTimestamp, type Step } from '@svc/schemas'
 import type { PolicySet } from '../policy/compile.js'
 import { newHistory, record } from '../policy/history.js'
 import type { History } from '../rules/rule.js'
-import { parseTimestamp, type Step } from '../steps.js'
 
 /** When a first step happens unless it says so: a Monday morning, 2026-01-05T09:00:00Z. */
 export const begin = Date.UTC(2026, 0, 5, 9)

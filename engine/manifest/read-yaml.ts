@@ -1,6 +1,6 @@
 // Reading untrusted YAML: one document, plain data, nothing that expands, and a position for everything.
 import { type Document, LineCounter } from 'yaml'
-import { tidy } from '../quote.js'
+import { tidy } from '../check/quote.js'
 import { documentsOf, TooMuch } from './bounded-yaml.js'
 import { hazards } from './hazards.js'
 import { offsetOf, plainSourceOf } from './locate.js'

@@ -1,6 +1,7 @@
 // The JSON Schema of a manifest, made from the rule registry so that an editor knows every rule and its parameters.
+
+import type { JsonMap } from '@svc/schemas'
 import { rules } from '../rules/registry.js'
-import type { JsonMap } from '../steps.js'
 import { manifestShape } from './shape.js'
 
 /** Schema of a manifest; served as schemas/manifest.json. */

@@ -1,5 +1,5 @@
 // The shape of a manifest, whatever its rules (engine.md §4).
-import type { JsonMap } from '../steps.js'
+import type { JsonMap } from '@svc/schemas'
 
 /** What authors keep for themselves: nothing reads it, and it changes nothing. */
 const own = { metadata: { type: 'object', description: 'for the author; has no effect' } }

@@ -1,10 +1,10 @@
 // Running the tests of a manifest through the very evaluation the product uses (engine.md §4).
 import type { Evaluation, Manifest } from '@svc/schemas'
-import { factsAsSaid } from '../context.js'
+import { parseTimestamp } from '@svc/schemas'
+import { factsAsSaid } from '../agent/context.js'
 import type { PolicySet } from '../policy/compile.js'
 import { evaluate } from '../policy/evaluate.js'
 import { occasionOf } from '../policy/plan.js'
-import { parseTimestamp } from '../steps.js'
 import { onAgent } from './on-agent.js'
 import type { ManifestTest } from './parse.js'
 import { begin, historyOf, timesOf } from './past.js'

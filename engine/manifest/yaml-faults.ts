@@ -1,6 +1,6 @@
 // What the YAML reader objects to, in the words of somebody who edits the file: which line, what is wrong, what to write.
 import type { YAMLError } from 'yaml'
-import { quote } from '../quote.js'
+import { quote } from '../check/quote.js'
 import { openBracket } from './open-bracket.js'
 
 export interface Fault {

@@ -1,7 +1,8 @@
 // What a task has done so far, kept as running indexes: recording a step costs the number of distinct trackers
 // of the policy set, and asking costs nothing that grows with the task.
+
+import { canonicalType, isBlocked, type Step } from '@svc/schemas'
 import type { History, Tracker } from '../rules/rule.js'
-import { canonicalType, isBlocked, type Step } from '../steps.js'
 
 /** The trackers of a policy set, in slot order. */
 export interface HistoryPlan {

@@ -1,5 +1,5 @@
 // Rules about who the agent is and what it may use (engine.md §3, 18–19).
-import type { JsonMap } from '../steps.js'
+import type { JsonMap } from '@svc/schemas'
 import { compileField } from './lookup.js'
 import { defineStepRule, PASS, ParameterError, type Scope, type Situation, stepViolation } from './rule.js'
 import { stepType } from './track.js'

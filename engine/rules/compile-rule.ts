@@ -1,8 +1,9 @@
 // From a rule's name and parameters to a check; everything wrong with them is found here, at load.
-import { didYouMean } from '../nearest.js'
-import { quote } from '../quote.js'
-import { lazyCheck } from '../schema-check.js'
-import { canonicalType, type JsonMap, type Step } from '../steps.js'
+
+import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
+import { didYouMean } from '../check/nearest.js'
+import { quote } from '../check/quote.js'
+import { lazyCheck } from '../check/schema-check.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
 import { compileHead, type StepPattern, type TargetFilter, targetKeys, targetPattern, withTarget } from './filter.js'

@@ -1,6 +1,6 @@
 // How deep the conditions of a policy may be nested: one limit for files, bodies and stored policies.
-import { isDeeperThan, maxCompoundDepth, maxPolicyDepth } from '../log/depth.js'
-import type { JsonMap } from '../steps.js'
+import { isDeeperThan, maxCompoundDepth, maxPolicyDepth } from '@svc/proof'
+import type { JsonMap } from '@svc/schemas'
 import { isCombinator } from './compound.js'
 import { ParameterError } from './rule.js'
 

@@ -1,8 +1,8 @@
 // Rules about what a step carries (engine.md §3, 20–22 and argument_matches).
-import type { JsonMap } from '../steps.js'
+import type { JsonMap } from '@svc/schemas'
+import { compileSearch } from '../pattern/pattern.js'
 import { isUnder, readHost } from './host.js'
 import { compileField } from './lookup.js'
-import { compileSearch } from './pattern.js'
 import { isWithin } from './root.js'
 import {
   defineStepRule,

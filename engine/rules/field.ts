@@ -1,7 +1,7 @@
 // Rules about one field of the step, or of the agent at its registration (engine.md §3, 1–3).
-import { canonicalType } from '../steps.js'
+import { canonicalType } from '@svc/schemas'
+import { compileAnchored } from '../pattern/pattern.js'
 import { compileField, sameJson } from './lookup.js'
-import { compileAnchored } from './pattern.js'
 import {
   defineRule,
   evidenceOf,

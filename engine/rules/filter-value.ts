@@ -1,7 +1,7 @@
 // What a filter wants of one field.
-import { canonicalType, type JsonMap } from '../steps.js'
+import { canonicalType, type JsonMap } from '@svc/schemas'
+import { compileAnchored } from '../pattern/pattern.js'
 import { sameJson } from './lookup.js'
-import { compileAnchored } from './pattern.js'
 import { ParameterError } from './rule.js'
 import { textOf } from './text.js'
 

@@ -1,5 +1,5 @@
 // Choosing steps: property filters, and the target filter that every step rule has (engine.md §1, §3).
-import { canonicalType, type JsonMap, type Step } from '../steps.js'
+import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { acceptor } from './filter-value.js'
 import { AmbiguousField, compileField, compileStepField } from './lookup.js'
 import { type Check, NOT_APPLICABLE, type Situation } from './rule.js'

@@ -1,6 +1,6 @@
 // The rule about time (engine.md §3, 23). Compound rules are in compound.ts.
-import { nearest } from '../nearest.js'
-import { quote } from '../quote.js'
+import { nearest } from '../check/nearest.js'
+import { quote } from '../check/quote.js'
 import { defineStepRule, PASS, ParameterError, stepViolation } from './rule.js'
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const

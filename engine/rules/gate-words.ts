@@ -1,5 +1,5 @@
 // What a gate says of its result, in the words that agents and their frameworks use.
-import type { Step } from '../steps.js'
+import type { Step } from '@svc/schemas'
 import { AmbiguousField, compileStepField } from './lookup.js'
 
 const positive = new Set([

@@ -1,7 +1,7 @@
 // Rules about approvals and checks (engine.md §3, 8 and gate_binds_action). A gate is the agent's own word.
-import type { EvidenceStep } from '@svc/schemas'
-import { actionDigest } from '../log/record.js'
-import type { JsonMap, Step } from '../steps.js'
+
+import { actionDigest } from '@svc/proof'
+import type { EvidenceStep, JsonMap, Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { AmbiguousField, compileStepField } from './lookup.js'

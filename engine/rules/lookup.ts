@@ -1,6 +1,7 @@
 // Looking a field up by path (engine.md §1): one place, so that nobody hides a value behind another.
-import { quote } from '../quote.js'
-import { canonicalType, hasWritePermission, type JsonMap, type Step } from '../steps.js'
+
+import { canonicalType, hasWritePermission, type JsonMap, type Step } from '@svc/schemas'
+import { quote } from '../check/quote.js'
 import { ParameterError, type Situation } from './rule.js'
 
 /** The same path leads to two different values: the policy that asked is violated, whatever it asked. */

@@ -1,6 +1,6 @@
 // One judgement on a node, used for the step that is judged and, at task_execution, for every step of the task.
 import type { EvidenceStep } from '@svc/schemas'
-import { canonicalType, type Step } from '../steps.js'
+import { canonicalType, type Step } from '@svc/schemas'
 import {
   type Answer,
   type CompileEnvironment,

@@ -1,6 +1,6 @@
 // The platform's node rules (seed §2), in the same registry. At task_execution they judge the whole finished task:
 // each step against what preceded it, and the end itself.
-import { canonicalType, type JsonMap } from '../steps.js'
+import { canonicalType, type JsonMap } from '@svc/schemas'
 import { anotherLevel, levelOf, levels } from './classification.js'
 import { compilePattern, compileTarget, filterSchema } from './filter.js'
 import { nodeCheck } from './node-check.js'

@@ -1,5 +1,5 @@
 // Rules about what kinds of step the task holds (engine.md §3, 10–13).
-import type { JsonMap } from '../steps.js'
+import type { JsonMap } from '@svc/schemas'
 import { compileTarget, filterSchema } from './filter.js'
 import { defineStepRule, PASS, present, type Scope, type StepSituation, stepViolation } from './rule.js'
 import { type Kind, patternOf, stepType, trackFirstDone, trackFirstOffence, verbSchema } from './track.js'

@@ -1,6 +1,6 @@
 // Rules about the order of steps (engine.md §3, 4–7 and 9).
 import type { EvidenceStep } from '@svc/schemas'
-import { canonicalType, type JsonMap, type Step } from '../steps.js'
+import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { compilePattern, compileTarget, filterSchema, type TargetFilter, targetPattern } from './filter.js'
 import {
   type CompileEnvironment,

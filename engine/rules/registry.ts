@@ -1,6 +1,5 @@
 // The one list of rules. Adding a rule is one definition and one case file; nothing else names it.
-import type { Rule } from '@svc/schemas'
-import type { JsonMap } from '../steps.js'
+import type { JsonMap, Rule } from '@svc/schemas'
 import { classificationRules } from './classification.js'
 import { compoundRules } from './compound.js'
 import { contentRules } from './content.js'

@@ -1,7 +1,6 @@
 // What a rule is, what it is asked, and what it may answer.
-import type { Behavior, EvidenceStep, Rule } from '@svc/schemas'
-import { bracketed, quotePath, tidy } from '../quote.js'
-import type { JsonMap, Step } from '../steps.js'
+import type { Behavior, EvidenceStep, JsonMap, Rule, Step } from '@svc/schemas'
+import { bracketed, quotePath, tidy } from '../check/quote.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
 export type Category = Rule['category']

@@ -1,5 +1,5 @@
 // The text of a field, the same for every rule that reads text.
-import type { JsonMap } from '../steps.js'
+import type { JsonMap } from '@svc/schemas'
 
 /**
  * The value as one text: a string as it is, numbers and booleans as JSON writes them, a list of these joined by single

@@ -1,6 +1,5 @@
 // What several rules want to know of a task: whether a step satisfies, and the first of a kind.
-import type { Behavior, EvidenceStep } from '@svc/schemas'
-import type { JsonMap } from '../steps.js'
+import type { Behavior, EvidenceStep, JsonMap } from '@svc/schemas'
 import { compilePattern, type StepPattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'

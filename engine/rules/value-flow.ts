@@ -1,6 +1,5 @@
 // value_flow_forbidden (engine.md §3): follows values from where they were read to where they must not go.
-import type { EvidenceStep } from '@svc/schemas'
-import type { JsonMap, Step } from '../steps.js'
+import type { EvidenceStep, JsonMap, Step } from '@svc/schemas'
 import { compilePattern, compileTarget, filterSchema, type StepPattern } from './filter.js'
 import { AmbiguousField, compileStepField } from './lookup.js'
 import {

@@ -1,5 +1,5 @@
 // A block as one line of text, for the person who watches the engine.
-import type { Step } from '../steps.js'
+import type { Step } from '@svc/schemas'
 import type { JudgedEvaluation } from './judge.js'
 
 /** Characters of a name, and of a reason or a remedy: the line stays readable, whatever is sent. */

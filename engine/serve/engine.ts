@@ -1,4 +1,6 @@
 // What the local engine does, apart from HTTP: judge, record, end, register.
+
+import { actionDigest } from '@svc/proof'
 import type {
   AgentRegistration,
   Behavior,
@@ -10,12 +12,11 @@ import type {
   ReleasedReservation,
   ReleaseRequest,
 } from '@svc/schemas'
-import { actionDigest } from '../log/record.js'
+import { isBlocked, type JsonMap } from '@svc/schemas'
+import { registrationFacts } from '../agent/registration.js'
 import { record } from '../policy/history.js'
 import { occasionOf } from '../policy/plan.js'
-import { registrationFacts } from '../registration.js'
 import type { PolicySource } from '../source/source.js'
-import { isBlocked, type JsonMap } from '../steps.js'
 import type { Sink } from '../trace/sink.js'
 import { blockedLine } from './blocked-line.js'
 import { ServeError } from './errors.js'

@@ -1,7 +1,8 @@
 // The decision on a step with the policies in force now.
-import type { Evaluation, PolicyResult } from '@svc/schemas'
-import { factsAsSaid, factsTightened, type SaidContext } from '../context.js'
-import { actionDigest } from '../log/record.js'
+
+import { actionDigest } from '@svc/proof'
+import type { Evaluation, JsonMap, PolicyResult, Step } from '@svc/schemas'
+import { factsAsSaid, factsTightened, type SaidContext } from '../agent/context.js'
 import { atLevel, type PolicySet } from '../policy/compile.js'
 import { type Decision, evaluate } from '../policy/evaluate.js'
 import { newHistory } from '../policy/history.js'
@@ -9,7 +10,6 @@ import type { Occasion } from '../policy/plan.js'
 import { type RiskLevel, riskLevelOf } from '../policy/risk.js'
 import type { LoadedPolicies, PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
-import type { JsonMap, Step } from '../steps.js'
 import { historyWithReserved, type Task } from './task.js'
 
 /** An evaluation with the decision behind it, whose results may be those that all decisions share. */

@@ -1,7 +1,6 @@
 // What the local engine writes of a step: the step with its decision, and the incidents it makes.
-import type { Behavior, PolicyResult } from '@svc/schemas'
+import type { Behavior, JsonMap, PolicyResult } from '@svc/schemas'
 import type { ManifestInEffect } from '../source/source.js'
-import type { JsonMap } from '../steps.js'
 import type { TraceLine } from '../trace/sink.js'
 import type { JudgedEvaluation } from './judge.js'
 

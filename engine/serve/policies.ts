@@ -1,8 +1,8 @@
 // Which policies `svc serve` is told to enforce: the baseline, files, or a platform's.
 import { join } from 'node:path'
-import type { ServeOptions } from '../cli/serve.js'
 import type { PolicySource } from '../source/source.js'
 import { version } from '../version.js'
+import type { ServeOptions } from './options.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,9 +1,9 @@
 // From bytes to a checked body.
 import type { IncomingMessage } from 'node:http'
+import { lineAndColumn, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName } from '@svc/schemas'
-import { lineAndColumn, parseStrictJson } from '../log/strict-json.js'
-import { createNullRemoval, type NullRemoval } from '../null-members.js'
-import { createChecker, problemSummary, type SchemaCheck } from '../schema-check.js'
+import { createNullRemoval, type NullRemoval } from '../check/null-members.js'
+import { createChecker, problemSummary, type SchemaCheck } from '../check/schema-check.js'
 import { ServeError } from './errors.js'
 
 /** Largest body, bytes (engine.md §7). */

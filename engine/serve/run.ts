@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
-import { printable } from '../cli/printable.js'
-import type { ServeOptions } from '../cli/serve.js'
+import { printable } from '@svc/proof'
 import { unknownVariables } from '../environment.js'
 import { changeLines } from '../source/changes.js'
 import type { LoadedPolicies, PolicySource } from '../source/source.js'
@@ -13,8 +12,11 @@ import type { Sink } from '../trace/sink.js'
 import { createAccess } from './access.js'
 import { createEngine } from './engine.js'
 import { createMeter } from './metrics.js'
+import type { ServeOptions } from './options.js'
 import { type Environment, platformIn, policiesOf } from './policies.js'
 import { createLocalServer, type LocalServer } from './server.js'
+
+export type { ServeOptions } from './options.js'
 
 /** Runs until told to stop; returns the exit code. */
 export async function runServe(options: ServeOptions, env: Environment, out: Writable, err: Writable): Promise<number> {

@@ -1,8 +1,9 @@
 // One task: its history, and what has been decided in it and not been done yet.
+
+import type { JsonMap, Step } from '@svc/schemas'
 import type { PolicySet } from '../policy/compile.js'
 import { copyHistory, newHistory, record } from '../policy/history.js'
 import type { History } from '../rules/rule.js'
-import type { JsonMap, Step } from '../steps.js'
 import type { JudgedEvaluation } from './judge.js'
 
 /** An allowed step that has not been recorded: it counts as history until it is, or until this time. */

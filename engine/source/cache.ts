@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { readIfThere, replaceFile } from '../durable-file.js'
+import { readIfThere, replaceFile } from '../files/durable-file.js'
 import { type FetchedPolicies, policiesIn } from './fetch.js'
 
 export interface PolicyCache {

@@ -1,6 +1,6 @@
 // Asking a platform for the policies in effect for one agent.
 import { documents, type EffectivePolicies } from '@svc/schemas'
-import { createChecker, problemSummary } from '../schema-check.js'
+import { createChecker, problemSummary } from '../check/schema-check.js'
 
 export interface PlatformAddress {
   readonly url: string

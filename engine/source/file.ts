@@ -1,5 +1,5 @@
 // Policies from files, with the bundled baseline or without, read again when they change.
-import { printable } from '../cli/printable.js'
+import { printable } from '@svc/proof'
 import { baselineVersion } from './baseline.js'
 import { changeLines } from './changes.js'
 import { loadVersions } from './load.js'

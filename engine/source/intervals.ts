@@ -1,5 +1,5 @@
 // States that the platform has not been told of yet, on disk, so that they outlive this process.
-import { readIfThere, replaceFile } from '../durable-file.js'
+import { readIfThere, replaceFile } from '../files/durable-file.js'
 import type { LoadState } from './state.js'
 
 /** A time during which an engine was in one state; times are RFC 3339. */

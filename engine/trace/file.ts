@@ -1,7 +1,7 @@
 // The trace as a file, a JSON object a line.
 import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { requestJson } from '../log/request-json.js'
+import { requestJson } from '@svc/proof'
 import { createRecall } from './recall.js'
 import type { Sink, TraceLine } from './sink.js'
 

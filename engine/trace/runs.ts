@@ -1,5 +1,5 @@
 // Runs of a task id: an id that is used again after its end names a new task, of which nothing earlier counts.
-import { canonicalType } from '../steps.js'
+import { canonicalType } from '@svc/schemas'
 
 /** The latest run of a task id: `none` before its first step and after /end_task; `ended` after a task.end step. */
 export type RunState = 'none' | 'running' | 'ended'

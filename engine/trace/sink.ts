@@ -1,6 +1,5 @@
 // Where the local engine's trace goes: a line for each step, each incident and each end of a task.
-import type { Behavior, StepViolation } from '@svc/schemas'
-import type { JsonMap } from '../steps.js'
+import type { Behavior, JsonMap, StepViolation } from '@svc/schemas'
 import type { Recall } from './recall.js'
 
 export type TraceLine =

@@ -1,6 +1,6 @@
 // The trace on standard output.
 import type { Writable } from 'node:stream'
-import { requestJson } from '../log/request-json.js'
+import { requestJson } from '@svc/proof'
 import type { Sink } from './sink.js'
 
 export function stdoutSink(out: Writable): Sink {

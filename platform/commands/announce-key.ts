@@ -1,5 +1,5 @@
 // A new signing key, as the log itself says it: signed by the old key, so that whoever trusts that one can trust the new.
-import { formatVerifier, signerOf } from '@svc/engine'
+import { formatVerifier, signerOf } from '@svc/proof'
 import { originOf } from '../log/publish.js'
 import type { LogSigner } from '../log/signer.js'
 import { readProgress } from '../store/checkpoints.js'

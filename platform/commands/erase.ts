@@ -1,5 +1,5 @@
 // Erasing what entries carry (log.md §7): chain and proofs stay whole, and the log says who erased it and why.
-import type { Places } from '@svc/engine'
+import type { Places } from '@svc/proof'
 import type { Erasure, ErasureRequest, ErasureResult } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { newId } from '../ids.js'

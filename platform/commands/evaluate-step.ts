@@ -1,16 +1,16 @@
 // Hosted evaluation: the local engine's question, answered with the history the platform holds. Changes nothing.
+
 import {
-  actionDigest,
   evaluate,
   factsTightened,
   newHistory,
   occasionOf,
-  occurredAt,
   type RunState,
   record,
   startsRun,
   stateAfter,
 } from '@svc/engine'
+import { actionDigest, occurredAt } from '@svc/proof'
 import type { Evaluation, HostedEvaluateRequest } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'
 

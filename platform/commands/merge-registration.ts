@@ -1,7 +1,7 @@
 // What an agent is after a registration or a change by an operator: what operators set, over values sent now, over values
 // sent earlier, over defaults.
-import { attributesOf, compareLevels, type JsonMap, type RiskLevel } from '@svc/engine'
-import type { AgentRegistration } from '@svc/schemas'
+import { attributesOf, compareLevels, type RiskLevel } from '@svc/engine'
+import type { AgentRegistration, JsonMap } from '@svc/schemas'
 import type { AgentRow, AgentValues } from '../store/agents.js'
 
 export interface Merge {

@@ -1,6 +1,8 @@
 // Registering an agent (platform.md §2): idempotent; the baseline comes first, then registration is judged.
-import { canonical, evaluate, type JsonMap, newHistory, registrationFacts } from '@svc/engine'
-import type { AgentRegistration, RegisteredAgent } from '@svc/schemas'
+
+import { evaluate, newHistory, registrationFacts } from '@svc/engine'
+import { canonical } from '@svc/proof'
+import type { AgentRegistration, JsonMap, RegisteredAgent } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
 import { loadRules } from '../ingest/rulebook.js'

@@ -1,6 +1,7 @@
 // A local engine says in which state it is, or was.
-import { parseTimestamp } from '@svc/engine'
+
 import type { EngineHeartbeat } from '@svc/schemas'
+import { parseTimestamp } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
 import type { Platform } from '../platform.js'

@@ -1,5 +1,7 @@
 // Query parameters, checked like bodies: unknown ones are refused, so that a misspelt filter never means "all".
-import { type JsonMap, lazyCheck, parseTimestamp, type SchemaCheck } from '@svc/engine'
+
+import { lazyCheck, type SchemaCheck } from '@svc/engine'
+import { type JsonMap, parseTimestamp } from '@svc/schemas'
 import { type FieldError, invalid } from '../errors.js'
 import { checked } from './validate.js'
 

@@ -1,6 +1,5 @@
 // A route is data: Express serves it and the OpenAPI document describes it from the same definition.
-import type { JsonMap } from '@svc/engine'
-import type { SchemaName } from '@svc/schemas'
+import type { JsonMap, SchemaName } from '@svc/schemas'
 import type { Platform } from '../platform.js'
 import type { Role } from '../store/people.js'
 import type { Scope } from '../store/scope.js'

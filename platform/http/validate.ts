@@ -1,5 +1,6 @@
 // From bytes to checked values: strict JSON first, then the schema; all that is wrong at once.
-import { createChecker, createNullRemoval, lineAndColumn, parseStrictJson, type SchemaProblem } from '@svc/engine'
+import { createChecker, createNullRemoval, type SchemaProblem } from '@svc/engine'
+import { lineAndColumn, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName } from '@svc/schemas'
 import { type FieldError, invalid, PlatformError } from '../errors.js'
 

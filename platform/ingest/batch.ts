@@ -1,5 +1,5 @@
 // What a group commit works on, and the words its parts share.
-import type { StoredHead } from '@svc/engine'
+import type { StoredHead } from '@svc/proof'
 import type { LoggedStep, LogRequest } from '@svc/schemas'
 import type { PlatformError } from '../errors.js'
 import type { SealedPayload } from '../log/seal.js'

@@ -1,5 +1,7 @@
 // Placing one step at the end of its task, or recognising it as one that was placed before.
-import { advance, evaluate, occasionOf, occurredAt, record, type StoredHead } from '@svc/engine'
+
+import { evaluate, occasionOf, record } from '@svc/engine'
+import { advance, occurredAt, type StoredHead } from '@svc/proof'
 import type { LoggedStep } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { agentIdOf } from '../store/agents.js'

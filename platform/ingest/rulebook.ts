@@ -1,6 +1,9 @@
 // Which policies judge an agent's steps: compiled once per agent and kept until something in the organization that
 // could change them has changed.
-import { canonical, compile, type JsonMap, type PolicyInput, type PolicySet, policySetDigest } from '@svc/engine'
+
+import { compile, type PolicyInput, type PolicySet } from '@svc/engine'
+import { canonical, policySetDigest } from '@svc/proof'
+import type { JsonMap } from '@svc/schemas'
 import { type AgentRow, agentFacts, findAgents } from '../store/agents.js'
 import type { Transaction } from '../store/db.js'
 import { effectivePolicies } from '../store/policies.js'

@@ -1,5 +1,5 @@
 // What a bundle tells whoever opens it without having heard of it.
-import { bundleFiles as files, keyLines } from '@svc/engine'
+import { bundleFiles as files, keyLines } from '@svc/proof'
 import type { LogKey } from '@svc/schemas'
 
 /** VERIFY.md of a bundle of the log of that origin, whose keys are these. */

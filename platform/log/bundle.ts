@@ -21,7 +21,7 @@ import {
   subtreesOf,
   type ZipEntry,
   zipLayout,
-} from '@svc/engine'
+} from '@svc/proof'
 import type { BundleManifest, LogKey } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { crc32, createDeflateRaw } from 'node:zlib'
-import type { ZipEntry } from '@svc/engine'
+import type { ZipEntry } from '@svc/proof'
 import type { BundleManifest } from '@svc/schemas'
 
 export interface PackedFile {

@@ -1,5 +1,5 @@
 // Reading a log again from its first leaf: each record is hashed, and the tree is made anew.
-import { Frontier, type Hash, leafHash, type Range, type Subtree } from '@svc/engine'
+import { Frontier, type Hash, leafHash, type Range, type Subtree } from '@svc/proof'
 import { PlatformError } from '../errors.js'
 import { type LeafText, type Tile, tileHeight } from '../store/tree.js'
 

@@ -1,5 +1,5 @@
 // A log that is to go on after a restore: it is read again, and compared with what was signed for.
-import { covers, openedLeaf, removalIn } from '@svc/engine'
+import { covers, openedLeaf, removalIn } from '@svc/proof'
 import { PlatformError } from '../errors.js'
 import { readRemovals } from '../store/bundle-reads.js'
 import { readProgress } from '../store/checkpoints.js'

@@ -1,6 +1,6 @@
 // Values as the log keeps them: committed to in the record, and opened by a salt and a value that can be erased.
 import { randomBytes } from 'node:crypto'
-import { canonical, commitmentOfText, saltBytes } from '@svc/engine'
+import { canonical, commitmentOfText, saltBytes } from '@svc/proof'
 
 /** Values as they will be stored, and what the record says of them. `salts` and `values` are members of a JSON object each. */
 export interface SealedPayload {

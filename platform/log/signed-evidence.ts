@@ -1,6 +1,6 @@
 // Checkpoints of a log that its own key has signed, wherever they are kept: the signer's folder, the database, and anchors
 // that are folders. A person with the database alone can delete some of them, but cannot forge one.
-import { parseCheckpoint, parseNote, parseTrustPolicy, signedByLog } from '@svc/engine'
+import { parseCheckpoint, parseNote, parseTrustPolicy, signedByLog } from '@svc/proof'
 import { notesAfter, notesUpTo } from '../store/checkpoints.js'
 import type { Transaction } from '../store/db.js'
 import type { Scope } from '../store/scope.js'

@@ -1,6 +1,7 @@
 // The key that signs checkpoints, and what it has signed. Both live outside the database: whoever can rewrite the one
 // must not be able to rewrite the other (log.md §5).
 import { join } from 'node:path'
+import { readIfThere, replaceFile } from '@svc/engine'
 import {
   type Checkpoint,
   fingerprintOf,
@@ -9,12 +10,10 @@ import {
   formatVerifier,
   type Hash,
   manifestStatement,
-  readIfThere,
-  replaceFile,
   signerOf,
   signText,
   verifyConsistency,
-} from '@svc/engine'
+} from '@svc/proof'
 import type { LogKey } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { type SignedState, stateAfter, stateIn } from './signed-state.js'

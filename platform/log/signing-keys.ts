@@ -2,7 +2,8 @@
 // whoever trusts them has time to write down the new one.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { readIfThere, replaceFile, signerOf } from '@svc/engine'
+import { readIfThere, replaceFile } from '@svc/engine'
+import { signerOf } from '@svc/proof'
 import { PlatformError } from '../errors.js'
 
 export interface RetiringKey {

@@ -10,7 +10,7 @@ import {
   signatureLine,
   type Verifier,
   verifySignature,
-} from '@svc/engine'
+} from '@svc/proof'
 import type { Outgoing } from '../outgoing/outgoing.js'
 import { addSignature, type StoredCheckpoint } from '../store/checkpoints.js'
 import { type Database, withSnapshot, withTransaction } from '../store/db.js'

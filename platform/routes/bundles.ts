@@ -1,4 +1,4 @@
-import { parseTimestamp } from '@svc/engine'
+import { parseTimestamp } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { byAuditor, parameters, type Route } from '../http/route.js'
 

@@ -1,4 +1,4 @@
-import { consistencyRanges, type Hash, inclusionRanges, verifyConsistency, verifyInclusion } from '@svc/engine'
+import { consistencyRanges, type Hash, inclusionRanges, verifyConsistency, verifyInclusion } from '@svc/proof'
 import type { ConsistencyProof, InclusionProof, LogCheckpoint } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { byEither, type Call, parameters, type Route } from '../http/route.js'

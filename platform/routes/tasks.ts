@@ -1,4 +1,4 @@
-import { type TreeFinding, taskVerifier } from '@svc/engine'
+import { type TreeFinding, taskVerifier } from '@svc/proof'
 import { PlatformError } from '../errors.js'
 import { byEither, type Call, type Route } from '../http/route.js'
 import { latestCheckpoint } from '../store/checkpoints.js'

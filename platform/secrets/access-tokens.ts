@@ -1,7 +1,7 @@
 // Access tokens: signed statements of who holds which session, good for a quarter of an hour, in a browser for a day (RFC 9068, EdDSA). Their keys
 // follow from the encryption key and the month, so that they rotate by themselves and every process knows them.
 import { createHmac, createPublicKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { signerOf } from '@svc/engine'
+import { signerOf } from '@svc/proof'
 import { jwtVerify, SignJWT } from 'jose'
 import { keyInvalid } from './encryption-key.js'
 

@@ -1,7 +1,7 @@
 // Agents, and how they are named.
 import { createHash } from 'node:crypto'
-import type { JsonMap, RiskLevel } from '@svc/engine'
-import type { Agent } from '@svc/schemas'
+import type { RiskLevel } from '@svc/engine'
+import type { Agent, JsonMap } from '@svc/schemas'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { utc } from './sql.js'

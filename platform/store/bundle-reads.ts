@@ -1,5 +1,5 @@
 // What a bundle is made of, in pages, exactly as it stands.
-import type { Range } from '@svc/engine'
+import type { Range } from '@svc/proof'
 import type { StoredCheckpoint } from './checkpoints.js'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'

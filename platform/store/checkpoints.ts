@@ -1,5 +1,5 @@
 // Signed checkpoints: what each log was said to be, and when.
-import type { PublishedRoots } from '@svc/engine'
+import type { PublishedRoots } from '@svc/proof'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { utc } from './sql.js'

@@ -1,5 +1,5 @@
 // Erasing what entries carry: their salts and values go, and the commitments that stay can be neither opened nor guessed.
-import { covers, openedLeaf, removalIn, type StoredRecord } from '@svc/engine'
+import { covers, openedLeaf, removalIn, type StoredRecord } from '@svc/proof'
 import type { Erasure, ViolationDetails } from '@svc/schemas'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'

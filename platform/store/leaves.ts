@@ -1,6 +1,6 @@
 // What is in the log besides steps: a leaf each, so that it can be neither removed nor rewritten without being seen.
 // A kind of leaf is added by calling `appendLeaves` where its rows are written.
-import { leafHash, recordText } from '@svc/engine'
+import { leafHash, recordText } from '@svc/proof'
 import type { LeafRecord } from '@svc/schemas'
 import { seal } from '../log/seal.js'
 import type { Transaction } from './db.js'

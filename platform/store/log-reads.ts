@@ -1,5 +1,5 @@
 // The log as people read it: entries with their payloads, in pages.
-import { receivedAtOf, type StoredEntry } from '@svc/engine'
+import { receivedAtOf, type StoredEntry } from '@svc/proof'
 import type { LogDetail, LogEntry, LogRecord } from '@svc/schemas'
 import type { Transaction } from './db.js'
 import { entrySelect } from './log.js'

@@ -1,6 +1,8 @@
 // The log: entries, payloads, leaves and the heads of tasks. What ingestion needs of them; reads for people are in
 // log-reads.ts.
-import type { Step, StoredEntry, StoredHead } from '@svc/engine'
+
+import type { StoredEntry, StoredHead } from '@svc/proof'
+import type { Step } from '@svc/schemas'
 import type { Batch, EarlierStep } from '../ingest/batch.js'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'

@@ -1,5 +1,5 @@
 // How long entries are kept, and taking out those whose time is over; their leaf hashes stay.
-import type { Places } from '@svc/engine'
+import type { Places } from '@svc/proof'
 import type { Prune } from '@svc/schemas'
 import type { Transaction } from './db.js'
 import { heldTasks } from './holds.js'

@@ -6,9 +6,9 @@ import {
   type StoredHead,
   type StoredLeaf,
   type StoredPayload,
-  taskStatus,
-} from '@svc/engine'
+} from '@svc/proof'
 import type { TaskSummary } from '@svc/schemas'
+import { taskStatus } from '@svc/schemas'
 import { publishedRoots } from './checkpoints.js'
 import type { Transaction } from './db.js'
 import { entrySelect, headSelect } from './log.js'

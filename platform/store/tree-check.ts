@@ -1,5 +1,5 @@
 // Whether leaves are in the tree that was signed: every block they stand in is hashed again, up to the root.
-import type { Hash } from '@svc/engine'
+import type { Hash } from '@svc/proof'
 import type { StoredCheckpoint } from './checkpoints.js'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'

@@ -1,5 +1,5 @@
 // The tree of a log: its leaves, the inner nodes that are kept, and the hash of any part of it.
-import { type Hash, joined, type Range, receivedAtOf, type Subtree, subtreesOf } from '@svc/engine'
+import { type Hash, joined, type Range, receivedAtOf, type Subtree, subtreesOf } from '@svc/proof'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { insertRows } from './sql.js'

@@ -1,5 +1,6 @@
 // What is benched: a hundred policies of all six categories, no two alike, 20 of them compound, and a step of theirs.
-import type { PolicyInput, Step } from '@svc/engine'
+import type { PolicyInput } from '@svc/engine'
+import type { Step } from '@svc/schemas'
 
 type Rule = readonly [rule_type: string, params: Record<string, unknown>]
 

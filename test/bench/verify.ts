@@ -13,7 +13,7 @@ import {
   type StoredLeaf,
   type StoredPayload,
   taskVerifier,
-} from '@svc/engine'
+} from '@svc/proof'
 import type { Row } from './main.js'
 import { step } from './policies.js'
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseCheckpoint, parseNote, verifyConsistency } from '@svc/engine'
+import { parseCheckpoint, parseNote, verifyConsistency } from '@svc/proof'
 import type { BatchAnswer, ConsistencyProof, LogCheckpoint, LoggedStep, TaskChain, Verification } from '@svc/schemas'
 import { describe, expect, it, vi } from 'vitest'
 import { freePort, sharedPostgres } from '../support/postgres.js'

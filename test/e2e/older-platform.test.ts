@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { saveSession } from '../../engine/cli/session-file.js'
+import { saveSession } from '../../cli/account/session-file.js'
 import { runSvc } from '../support/svc.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-config-'))

@@ -31,7 +31,7 @@ describe.skipIf(!hasCurl)("the developer's five minutes", () => {
     const port = String(await freePort())
     const here = (command: string) => command.replaceAll(':8765', `:${port}`)
     expect(serve.trim()).toBe('npx --no-install svc serve --baseline')
-    const server = spawn(process.execPath, [join(root, 'engine/bin/svc.js'), 'serve', '--baseline', '--port', port], {
+    const server = spawn(process.execPath, [join(root, 'cli/bin/svc.js'), 'serve', '--baseline', '--port', port], {
       cwd: folder,
     })
     const ended = new Promise<number | null>((resolve) => server.once('close', resolve))
@@ -110,7 +110,7 @@ describe.skipIf(!hasCurl)('the platform that a start leaves running', () => {
     expect((await fetch(`${platform.url}/device`, { method: 'POST', headers: { cookie }, body })).status).toBe(200)
     expect((await finished).stdout).toContain('logged in as owner@localhost at')
 
-    const svc = `${process.execPath} ${join(root, 'engine/bin/svc.js')}`
+    const svc = `${process.execPath} ${join(root, 'cli/bin/svc.js')}`
     const answers = commands.map((command) =>
       execFileSync('bash', ['-c', command.replace('npx --no-install svc', svc)], {
         ...{ encoding: 'utf8', cwd: folder, env: { ...process.env, ...terminal } },
@@ -125,7 +125,7 @@ describe.skipIf(!hasCurl)('the platform that a start leaves running', () => {
 
   it('lets them verify a bundle offline by the key of a checkpoint', async () => {
     const terminal = { ...process.env, SVC_CONFIG_DIR: join(folder, 'config') }
-    const svc = `${process.execPath} ${join(root, 'engine/bin/svc.js')}`
+    const svc = `${process.execPath} ${join(root, 'cli/bin/svc.js')}`
     const here = (command: string) =>
       command
         .replaceAll('http://127.0.0.1:8080', platform.url)
@@ -136,7 +136,7 @@ describe.skipIf(!hasCurl)('the platform that a start leaves running', () => {
     await vi.waitFor(() => expect(run(here(checkpoint)).size).toBeGreaterThanOrEqual(5), 15_000)
     const verdict = execFileSync('bash', ['-ec', here(bundle)], { encoding: 'utf8', cwd: folder, env: terminal })
     expect(verdict).toContain('bundle.zip: everything in it holds')
-    const alone = [join(root, 'engine/verify/svc-verify.mjs'), 'bundle.zip', '--trust', 'trust.policy']
+    const alone = [join(root, 'proof/svc-verify.mjs'), 'bundle.zip', '--trust', 'trust.policy']
     expect(verdict.endsWith(execFileSync(process.execPath, alone, { encoding: 'utf8', cwd: folder }))).toBe(true)
   })
 

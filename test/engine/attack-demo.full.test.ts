@@ -1,6 +1,6 @@
 // The attack matrix, as a person sees it.
 import { expect, it } from 'vitest'
-import { attacks } from '../../engine/attacks/demo.js'
+import { attacks } from '../../proof/attacks/demo.js'
 import { runSvc } from '../support/svc.js'
 
 it('svc attack-demo shows every attack, each as stated', async () => {

@@ -1,9 +1,9 @@
 // The attack matrix: each attack is done, and each kind of auditor must make of it what is stated.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { judged, layers } from '../../engine/attacks/attack.js'
-import { attacks } from '../../engine/attacks/demo.js'
-import { newWorld } from '../../engine/attacks/world.js'
+import { judged, layers } from '../../proof/attacks/attack.js'
+import { attacks } from '../../proof/attacks/demo.js'
+import { newWorld } from '../../proof/attacks/world.js'
 
 describe('an attack', () => {
   it.each(attacks.map((attack) => [attack.name, attack] as const))('by which somebody would %s', async (_, attack) => {

@@ -1,11 +1,11 @@
 // Reading canonical texts and hashing under a key have a quick way each; both must say what the plain way says.
 import { createHmac } from 'node:crypto'
-import { canonical } from '@svc/engine'
+import { canonical } from '@svc/proof'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalObject, readCanonical } from '../../engine/log/canonical-text.js'
-import { hmacOfText } from '../../engine/log/hmac.js'
-import { parseStoredJson } from '../../engine/log/strict-json.js'
+import { canonicalObject, readCanonical } from '../../proof/json/canonical-text.js'
+import { parseStoredJson } from '../../proof/json/strict-json.js'
+import { hmacOfText } from '../../proof/record/hmac.js'
 
 /** What the texts are by definition: read strictly, then written again. */
 function byDefinition(text: string): unknown {

@@ -1,6 +1,7 @@
 // Manifests that are nested deeply: what is beyond the limit is rejected alone, and no stack overflows.
 import { execFileSync } from 'node:child_process'
-import { compile, maxCompoundDepth, maxPolicyDepth, type PolicyInput, parseManifest } from '@svc/engine'
+import { compile, type PolicyInput, parseManifest } from '@svc/engine'
+import { maxCompoundDepth, maxPolicyDepth } from '@svc/proof'
 import { describe, expect, it } from 'vitest'
 
 const gate = '{ rule_type: step_requires_gate }'

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { jsonText, printable } from '../../engine/cli/printable.js'
-import { download } from '../../engine/cli/session.js'
+import { download } from '../../cli/account/session.js'
+import { jsonText, printable } from '../../proof/printable.js'
 
 describe('a download', () => {
   let folder: string

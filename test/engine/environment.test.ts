@@ -9,7 +9,7 @@ import { runPlatform } from '../support/process.js'
 import { runSvc } from '../support/svc.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const sources = ['engine', 'platform', 'app', 'action'].flatMap((name) =>
+const sources = ['proof', 'engine', 'cli', 'platform', 'app', 'action'].flatMap((name) =>
   readdirSync(join(root, name), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !/(^|\/)(dist|node_modules)\//.test(path) && path !== 'environment.ts')
     .map((path) => readFileSync(join(root, name, path), 'utf8')),

@@ -1,12 +1,12 @@
 // Bundles of a period that are signed for by the log's own key and lie about what was removed: both verifiers find it.
 import type { BundleVerdict } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { packBundle } from '../../engine/attacks/pack.js'
-import { recordAt } from '../../engine/attacks/store.js'
-import { org_id, origin, World } from '../../engine/attacks/world.js'
-import { type BundledCheckpoint, bundleFiles, payloadLine } from '../../engine/log/bundle.js'
-import { canonical } from '../../engine/log/canonical.js'
-import { Frontier, type Range, subtreesOf } from '../../engine/log/merkle.js'
+import { packBundle } from '../../proof/attacks/pack.js'
+import { recordAt } from '../../proof/attacks/store.js'
+import { org_id, origin, World } from '../../proof/attacks/world.js'
+import { type BundledCheckpoint, bundleFiles, payloadLine } from '../../proof/bundle/bundle.js'
+import { canonical } from '../../proof/json/canonical.js'
+import { Frontier, type Range, subtreesOf } from '../../proof/tree/merkle.js'
 import { bothOn, openDesk } from '../support/bundle.js'
 
 const desk = openDesk()

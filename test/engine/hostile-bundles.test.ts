@@ -3,18 +3,18 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { crc32, deflateRawSync } from 'node:zlib'
-import { formatNote, formatVerifier, maxPolicyDepth, maxRequestDepth, parseNote, signerOf, signText } from '@svc/engine'
+import { formatNote, formatVerifier, maxPolicyDepth, maxRequestDepth, parseNote, signerOf, signText } from '@svc/proof'
 import type { BundleManifest } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { packBundle } from '../../engine/attacks/pack.js'
-import { World } from '../../engine/attacks/world.js'
-import { bundleFiles, manifestStatement } from '../../engine/log/bundle.js'
-import { zipLayout } from '../../engine/log/zip.js'
+import { packBundle } from '../../proof/attacks/pack.js'
+import { World } from '../../proof/attacks/world.js'
+import { bundleFiles, manifestStatement } from '../../proof/bundle/bundle.js'
+import { zipLayout } from '../../proof/bundle/zip.js'
 import { type BundlePart, bothOn, contentsOf, openDesk, partsOf } from '../support/bundle.js'
 import { deepObject } from '../support/odd-json.js'
 
 const desk = openDesk()
-const oneFile = fileURLToPath(new URL('../../engine/verify/svc-verify.mjs', import.meta.url))
+const oneFile = fileURLToPath(new URL('../../proof/svc-verify.mjs', import.meta.url))
 afterAll(() => desk.clear())
 
 function worldWith(value: string): World {

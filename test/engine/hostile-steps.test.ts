@@ -1,6 +1,7 @@
 // Steps from the Behavior schema and around it, under every rule at once: no throw, no answer but the three, nothing
 // left on any prototype (engine.md §3).
-import { compile, evaluate, newHistory, occasionOf, type PolicyInput, record, rules, type Step } from '@svc/engine'
+import { compile, evaluate, newHistory, occasionOf, type PolicyInput, record, rules } from '@svc/engine'
+import type { Step } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { policiesFor, ruleCases } from '../support/cases.js'

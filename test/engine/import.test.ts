@@ -1,15 +1,16 @@
 // Recorded runs as steps: what becomes of each message, and that nothing is lost, changed or different the second time.
 import { readFileSync } from 'node:fs'
-import { createChecker, parseStrictJson, verbProblem } from '@svc/engine'
-import { type Behavior, documents } from '@svc/schemas'
+import { createChecker } from '@svc/engine'
+import { parseStrictJson } from '@svc/proof'
+import { type Behavior, documents, verbProblem } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { stepsOf } from '../../engine/import/chat-completions.js'
-import { depthOf, keepsNumbers } from '../../engine/import/exact.js'
-import { taskIdOf } from '../../engine/import/task-id.js'
-import { meaningOf, type ToolMap } from '../../engine/import/tools.js'
-import { readTranscript } from '../../engine/import/transcript.js'
+import { stepsOf } from '../../engine/convert/chat-completions.js'
+import { depthOf, keepsNumbers } from '../../engine/convert/exact.js'
+import { taskIdOf } from '../../engine/convert/task-id.js'
+import { meaningOf, type ToolMap } from '../../engine/convert/tools.js'
+import { readTranscript } from '../../engine/convert/transcript.js'
 import { hangMs } from '../support/hang.js'
 
 interface TranscriptCase {

@@ -1,12 +1,12 @@
 // One grammar of JSON at every edge and in every reader: which spellings are accepted, and the one text they become.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { canonical, maxPolicyDepth, maxRequestDepth, maxStoredDepth, parseStrictJson } from '@svc/engine'
+import { canonical, maxPolicyDepth, maxRequestDepth, maxStoredDepth, parseStrictJson } from '@svc/proof'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readCanonical } from '../../engine/log/canonical-text.js'
-import { isDeeperThan } from '../../engine/log/depth.js'
-import { parseStoredJson } from '../../engine/log/strict-json.js'
+import { readCanonical } from '../../proof/json/canonical-text.js'
+import { isDeeperThan } from '../../proof/json/depth.js'
+import { parseStoredJson } from '../../proof/json/strict-json.js'
 
 const folder = fileURLToPath(new URL('../verifier/', import.meta.url))
 const python = spawnSync('python3', ['--version']).status === 0

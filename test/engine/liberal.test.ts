@@ -1,8 +1,8 @@
 // What clients in other languages send: nulls for what they leave out, times without a zone, a verb on every step.
 import type { Evaluation, LocalRegistration, RecordedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createNullRemoval } from '../../engine/null-members.js'
-import { parseTimestamp } from '../../engine/steps.js'
+import { createNullRemoval } from '../../engine/check/null-members.js'
+import { parseTimestamp } from '../../schemas/steps.js'
 import { type Serve, startServe } from '../support/serve.js'
 
 const policies = `

@@ -1,5 +1,6 @@
 // What is rejected or cut short because of its size, and that the size of a text makes no rule hang.
-import { compile, evaluate, newHistory, type PolicyInput, record, type Step } from '@svc/engine'
+import { compile, evaluate, newHistory, type PolicyInput, record } from '@svc/engine'
+import type { Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { hangMs } from '../support/hang.js'
 

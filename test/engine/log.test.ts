@@ -10,7 +10,7 @@ import {
   noCheckpoint,
   parseStrictJson,
   recordText,
-} from '@svc/engine'
+} from '@svc/proof'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sharedData } from '../support/shared.js'

@@ -14,7 +14,7 @@ import {
   subtreesOf,
   verifyConsistency,
   verifyInclusion,
-} from '@svc/engine'
+} from '@svc/proof'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sharedData } from '../support/shared.js'

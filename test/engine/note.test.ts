@@ -9,7 +9,7 @@ import {
   signerOf,
   signText,
   verifySignature,
-} from '@svc/engine'
+} from '@svc/proof'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 

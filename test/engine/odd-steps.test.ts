@@ -1,14 +1,14 @@
 // Steps with odd numbers, names, strings and depths at the local engine: what its edges accept, every reader reads back.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { canonical, parseStrictJson } from '@svc/engine'
+import { canonical, parseStrictJson } from '@svc/proof'
 import type { RecordedStep } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isDeeperThan } from '../../engine/log/depth.js'
-import { requestJson } from '../../engine/log/request-json.js'
-import { parseStoredJson } from '../../engine/log/strict-json.js'
 import { createRecall } from '../../engine/trace/recall.js'
+import { isDeeperThan } from '../../proof/json/depth.js'
+import { requestJson } from '../../proof/json/request-json.js'
+import { parseStoredJson } from '../../proof/json/strict-json.js'
 import { deepObject, oddObject, rejectedValues } from '../support/odd-json.js'
 import { runSvc, type Serve, startServe } from '../support/serve.js'
 

@@ -1,18 +1,10 @@
 // A remedy is a promise: whoever does what it says is not stopped again. Each violation of the cases is mended by its own
 // words, in its own task and in tasks where other things have happened as well, and judged again.
-import {
-  actionDigest,
-  canonicalType,
-  compile,
-  evaluate,
-  type JsonMap,
-  materialise,
-  newHistory,
-  parseTimestamp,
-  record,
-  type Step,
-} from '@svc/engine'
+
+import { compile, evaluate, materialise, newHistory, record } from '@svc/engine'
+import { actionDigest } from '@svc/proof'
 import type { ViolationDetails } from '@svc/schemas'
+import { canonicalType, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { policiesFor, type RuleCase, ruleCases } from '../support/cases.js'

@@ -1,7 +1,7 @@
 // Who answers for what is gone: the quick walk says what looking at each place alone would say.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Gone, type Places, type Removal } from '../../engine/log/removals.js'
+import { Gone, type Places, type Removal } from '../../proof/record/removals.js'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
 

@@ -2,8 +2,8 @@
 // read in two ways is refused.
 import { crc32, deflateRawSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { World } from '../../engine/attacks/world.js'
-import { verdictText } from '../../engine/verify/text.js'
+import { World } from '../../proof/attacks/world.js'
+import { verdictText } from '../../proof/verify/text.js'
 import { bothOn, contentsOf, openDesk } from '../support/bundle.js'
 
 const desk = openDesk()

@@ -1,6 +1,6 @@
 // Bundles of a log that was restarted: both verifiers compare what its leaf claims with what is there.
 import { afterAll, describe, expect, it } from 'vitest'
-import { World } from '../../engine/attacks/world.js'
+import { World } from '../../proof/attacks/world.js'
 import { bothOn, openDesk } from '../support/bundle.js'
 
 const desk = openDesk()

@@ -1,14 +1,6 @@
 // Every rule case through compile, history and evaluate.
-import {
-  compile,
-  evaluate,
-  materialise,
-  newHistory,
-  type PolicyInput,
-  parseTimestamp,
-  record,
-  rules,
-} from '@svc/engine'
+import { compile, evaluate, materialise, newHistory, type PolicyInput, record, rules } from '@svc/engine'
+import { parseTimestamp } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { compileTree } from '../../engine/rules/compound.js'
 import { PASS } from '../../engine/rules/rule.js'

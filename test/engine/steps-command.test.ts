@@ -1,7 +1,7 @@
 // The vocabulary of steps: what `svc steps` and docs/steps.md say of it can be used as it is printed.
 import { readFileSync } from 'node:fs'
-import { createChecker, propertyWords, stepWords, verbProblem } from '@svc/engine'
-import { type Behavior, documents } from '@svc/schemas'
+import { createChecker } from '@svc/engine'
+import { type Behavior, documents, propertyWords, stepWords, verbProblem } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { runSvc } from '../support/serve.js'
 

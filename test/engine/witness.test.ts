@@ -15,7 +15,7 @@ import {
   signerOf,
   signText,
   verifySignature,
-} from '@svc/engine'
+} from '@svc/proof'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runSvc } from '../support/svc.js'
 import { startWitness, type WitnessProcess } from '../support/witness.js'

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { parseCheckpoint, parseNote } from '@svc/engine'
+import { parseCheckpoint, parseNote } from '@svc/proof'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { checkpointOf, fast, logSteps, register, soon } from '../support/log.js'

@@ -1,6 +1,6 @@
 // Everything that must not get in, and what its sender is told (platform.md §2, §6; log.md §1).
 
-import { canonical } from '@svc/engine'
+import { canonical } from '@svc/proof'
 import type { BatchAnswer, LoggedStep, Problem, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CallOptions, discard, startPlatform, type TestPlatform } from '../support/platform.js'

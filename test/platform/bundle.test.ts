@@ -1,8 +1,8 @@
 // Proof bundles: whatever period is asked for, both verifiers hold it to be sound; whatever is altered, both say so.
-import { formatVerifier, signerOf } from '@svc/engine'
+import { formatVerifier, signerOf } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { zipLayout } from '../../engine/log/zip.js'
+import { zipLayout } from '../../proof/bundle/zip.js'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { checkpointOf, fast, logSteps, register } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'

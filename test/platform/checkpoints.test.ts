@@ -8,7 +8,7 @@ import {
   verifyConsistency,
   verifyInclusion,
   verifySignature,
-} from '@svc/engine'
+} from '@svc/proof'
 import type { ConsistencyProof, InclusionProof, LogCheckpoint, LogDetail } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'

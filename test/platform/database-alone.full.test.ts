@@ -1,7 +1,7 @@
 // What somebody with the database alone can have signed for them, who has not the keys of the log.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Frontier, formatVerifier, leafHash, recordText, signerOf } from '@svc/engine'
+import { Frontier, formatVerifier, leafHash, recordText, signerOf } from '@svc/proof'
 import type { EventList, LeafRecord, LogCheckpoint, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { seal } from '../../platform/log/seal.js'

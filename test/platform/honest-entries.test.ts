@@ -1,5 +1,5 @@
 // Whatever one edge accepts, every reader accepts: odd numbers, names, strings and depths, through the log to both verifiers.
-import { canonical } from '@svc/engine'
+import { canonical } from '@svc/proof'
 import type { Agent } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

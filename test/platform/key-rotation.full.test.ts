@@ -1,7 +1,7 @@
 // A new signing key: both sign for a while, the log names the new one, and old trust policies go on for that long.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { keyLines, parseNote } from '@svc/engine'
+import { keyLines, parseNote } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'

@@ -1,5 +1,5 @@
 // Events and incidents in the log.
-import { canonical, commitment, leafHash } from '@svc/engine'
+import { canonical, commitment, leafHash } from '@svc/proof'
 import type { LeafRecord } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'

@@ -1,6 +1,7 @@
 // The published document: complete, sound by itself, and the same as what is served.
-import { type JsonMap, lazyCheck } from '@svc/engine'
-import { documents } from '@svc/schemas'
+
+import { lazyCheck } from '@svc/engine'
+import { documents, type JsonMap } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { openapiDocument } from '../../platform/http/openapi.js'
 import { routes } from '../../platform/routes/table.js'

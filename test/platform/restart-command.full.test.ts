@@ -1,7 +1,7 @@
 // Going on with a log after a restore: what was signed for is compared with what is stored, and a log that was rewritten
 // is refused unless a person accepts it, which its verifiers see.
 import { afterAll, describe, expect, it } from 'vitest'
-import { verdictText } from '../../engine/verify/text.js'
+import { verdictText } from '../../proof/verify/text.js'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { dump, restore, rewriteLog } from '../support/database.js'
 import { begun, checkpointOf, logSteps } from '../support/log.js'

@@ -1,6 +1,6 @@
 // A task held against the tree that was signed.
 import { createHash } from 'node:crypto'
-import { logIdOf } from '@svc/engine'
+import { logIdOf } from '@svc/proof'
 import type { Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkpointOf, fast, logSteps, register } from '../support/log.js'

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseNote, parseVerifier, verifySignature } from '@svc/engine'
+import { parseNote, parseVerifier, verifySignature } from '@svc/proof'
 import { describe, expect, it, vi } from 'vitest'
 import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
 import { discard, startPlatform } from '../support/platform.js'

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { inflateRawSync } from 'node:zlib'
 import type { BundleVerdict } from '@svc/schemas'
 import { expect } from 'vitest'
-import { parseTrustPolicy } from '../../engine/log/trust.js'
-import { contentOffsets, directoryOffset, readDirectory, type ZipEntry } from '../../engine/log/zip.js'
-import { verifyBundle } from '../../engine/verify/verify.js'
+import { contentOffsets, directoryOffset, readDirectory, type ZipEntry } from '../../proof/bundle/zip.js'
+import { parseTrustPolicy } from '../../proof/notes/trust.js'
+import { verifyBundle } from '../../proof/verify/verify.js'
 import type { TestPlatform } from './platform.js'
 
 export interface Desk {

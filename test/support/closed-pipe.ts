@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
-export const svc = fileURLToPath(new URL(`${root}engine/bin/svc.js`, import.meta.url))
+export const svc = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
 export const svcPlatform = fileURLToPath(new URL(`${root}platform/bin/svc-platform.js`, import.meta.url))
 
 export interface Piped {

@@ -1,5 +1,5 @@
 // What a person with the database alone does to it: whole logs put back, and rewritten so that every hash fits.
-import { leafHash, recordText } from '@svc/engine'
+import { leafHash, recordText } from '@svc/proof'
 import type { LeafRecord, LogRecord } from '@svc/schemas'
 
 type Sql = (text: string) => string

@@ -1,5 +1,5 @@
 // Entries that an honest sender may send, and what becomes of them: accepted by an edge, they are valid to every reader.
-import { canonical } from '@svc/engine'
+import { canonical } from '@svc/proof'
 import type { BatchAnswer, LogCheckpoint, LogList, Verification } from '@svc/schemas'
 import fc from 'fast-check'
 import { expect, vi } from 'vitest'

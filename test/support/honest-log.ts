@@ -60,7 +60,7 @@ export async function startWithLongPolicies(postgres: SharedPostgres | null): Pr
 }
 
 /** The verifier that an auditor has as one file. */
-const oneFile = fileURLToPath(new URL('../../engine/verify/svc-verify.mjs', import.meta.url))
+const oneFile = fileURLToPath(new URL('../../proof/svc-verify.mjs', import.meta.url))
 
 /** Sends so many honest entries and asks every reader; a failure names the seed that makes the same entries. */
 export async function expectHonest(

@@ -2,7 +2,8 @@
 // policies or chains: what a client sends is checked against the published documents and remembered.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createChecker, parseStrictJson } from '@svc/engine'
+import { createChecker } from '@svc/engine'
+import { parseStrictJson } from '@svc/proof'
 import { type BatchResult, documents, type LogRequest } from '@svc/schemas'
 
 /** What to do with a request instead of answering it well; `drop` does the work and then cuts the connection. */

@@ -9,7 +9,7 @@ import { createChecker } from '@svc/engine'
 import { documents, type Problem } from '@svc/schemas'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
-const program = fileURLToPath(new URL(`${root}engine/bin/svc.js`, import.meta.url))
+const program = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
 const checker = createChecker(Object.values(documents))
 
 export interface ServeAnswer<T> {

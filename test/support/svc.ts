@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
-const program = fileURLToPath(new URL(`${root}engine/bin/svc.js`, import.meta.url))
+const program = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
 
 export interface Finished {
   readonly code: number | null

@@ -1,0 +1,138 @@
+// One task out of a trace.
+
+import { type RunState, readLines, startsRun, stateAfter } from '@svc/engine'
+import { isDeeperThan, maxRequestDepth, parseStoredJson } from '@svc/proof'
+import type { JsonMap, Step } from '@svc/schemas'
+
+/** What was given cannot be used; the message says why and what would do. */
+export class CannotUse extends Error {}
+
+export interface RecordedTask {
+  readonly task_id: string
+  /** Which run of the task's id, from 1, and how many the trace holds: an id used again after its end is a new task. */
+  readonly run: number
+  readonly runs: number
+  /** The steps of that run, in the order of the trace. */
+  readonly steps: readonly Step[]
+}
+
+interface Runs {
+  state: RunState
+  readonly runs: Step[][]
+}
+
+/** Names listed when somebody has to choose. */
+const namesListed = 5
+
+/**
+ * The steps of one run of the task, or of the only task there is; the last run unless another is wanted. Throws
+ * CannotUse, naming the line that is wrong.
+ */
+export async function recordedTask(path: string, wanted: string | undefined, run?: number): Promise<RecordedTask> {
+  const tasks = new Map<string, Runs>()
+  for await (const line of readLines(path)) {
+    const where = `${path}:${line.line + 1}`
+    if (line.problem !== null) throw new CannotUse(`${where}: ${line.problem}`)
+    if (line.text.trim() === '') continue
+    const found = stepOrEndIn(line.text, where)
+    if (found === null || (wanted !== undefined && found.task_id !== wanted)) continue
+    addTo(tasks, found)
+  }
+  const [only, ...others] = tasks
+  if (only === undefined)
+    throw new CannotUse(`\`${path}\` holds no steps${wanted === undefined ? '' : ` of task \`${wanted}\``}`)
+  if (others.length > 0)
+    throw new CannotUse(`${path} holds ${tasks.size} tasks: choose one with --task (${listed(tasks)})`)
+  const [task_id, { runs }] = only
+  const number = run ?? runs.length
+  const steps = runs[number - 1]
+  if (steps === undefined)
+    throw new CannotUse(`task \`${task_id}\` has no run ${number}: \`${path}\` holds ${runs.length} of it`)
+  return { task_id, run: number, runs: runs.length, steps }
+}
+
+export interface RecordedEvaluation extends RecordedTask {
+  readonly evaluation_id: string
+  /** The step that was evaluated; `steps` are those before it. */
+  readonly intended: Step
+  /** The agent as the policies saw it. */
+  readonly agent: JsonMap
+}
+
+/** An evaluation that the local engine has blocked, with the task before it. Throws CannotUse. */
+export async function recordedEvaluation(path: string, evaluation_id: string): Promise<RecordedEvaluation> {
+  const tasks = new Map<string, Runs>()
+  for await (const line of readLines(path)) {
+    const where = `${path}:${line.line + 1}`
+    if (line.problem !== null) throw new CannotUse(`${where}: ${line.problem}`)
+    if (line.text.trim() === '') continue
+    const value = lineIn(line.text, where)
+    if (value.kind === 'evaluation' && value.evaluation_id === evaluation_id)
+      return evaluationIn(tasks, value as unknown as EvaluationRow, where)
+    const found = stepOrEndOf(value, where)
+    if (found !== null) addTo(tasks, found)
+  }
+  throw new CannotUse(`\`${path}\` holds no blocked evaluation \`${evaluation_id}\``)
+}
+
+interface EvaluationRow {
+  readonly evaluation_id: string
+  readonly task_id: string
+  readonly intended: Step
+  readonly agent: JsonMap
+}
+
+function evaluationIn(tasks: ReadonlyMap<string, Runs>, row: EvaluationRow, where: string): RecordedEvaluation {
+  const { evaluation_id, task_id, intended, agent } = row
+  if (typeof intended?.step_type !== 'string') throw new CannotUse(`${where}: an evaluation needs an \`intended\` step`)
+  const { state, runs } = tasks.get(task_id) ?? { state: 'none', runs: [] }
+  const is_first = startsRun(state, intended.step_type)
+  const run = runs.length + (is_first ? 1 : 0)
+  const steps = is_first ? [] : (runs.at(-1) ?? [])
+  return { task_id, run, runs: run, steps, evaluation_id, intended, agent: agent ?? {} }
+}
+
+function addTo(tasks: Map<string, Runs>, { task_id = '', step }: StepOrEnd): void {
+  const task = tasks.get(task_id)
+  if (step === null) {
+    if (task !== undefined) task.state = 'none'
+    return
+  }
+  const { state, runs } = task ?? { state: 'none', runs: [] }
+  if (startsRun(state, step.step_type)) runs.push([])
+  runs.at(-1)?.push(step)
+  tasks.set(task_id, { state: stateAfter(state, step.step_type), runs })
+}
+
+/** A step, or what /end_task has written of a task: then `step` is null. */
+interface StepOrEnd {
+  readonly task_id?: string | undefined
+  readonly step: Step | null
+}
+
+/** Null for a line of the engine's trace that is about something else. */
+function stepOrEndIn(text: string, where: string): StepOrEnd | null {
+  return stepOrEndOf(lineIn(text, where), where)
+}
+
+function lineIn(text: string, where: string): JsonMap {
+  const reading = parseStoredJson(text)
+  if (reading.problem !== null) throw new CannotUse(`${where}: ${reading.problem.message}`)
+  return (reading.value ?? {}) as JsonMap
+}
+
+function stepOrEndOf(value: JsonMap, where: string): StepOrEnd | null {
+  const { kind, recorded_at: _at, ...step } = value as unknown as Step & { kind?: unknown; recorded_at?: unknown }
+  if (kind === 'end') return { task_id: step.task_id, step: null }
+  if (kind !== undefined && kind !== 'step') return null
+  if (typeof step.step_type !== 'string') throw new CannotUse(`${where}: a step needs a \`step_type\``)
+  // Only an incident may be deeper, because it quotes the parameters of its policy.
+  if (isDeeperThan(step, maxRequestDepth))
+    throw new CannotUse(`${where}: a step is nested deeper than ${maxRequestDepth} levels`)
+  return { task_id: step.task_id, step }
+}
+
+function listed(tasks: ReadonlyMap<string, unknown>): string {
+  const names = [...tasks.keys()].slice(0, namesListed).map((name) => `\`${name}\``)
+  return `${names.join(', ')}${tasks.size > namesListed ? ', …' : ''}`
+}

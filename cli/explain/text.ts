@@ -1,0 +1,56 @@
+// An explanation as a person reads it.
+
+import type { ExplainedPolicy } from '@svc/engine'
+import type { EvidenceStep, Step } from '@svc/schemas'
+import type { ExplainedStep } from './run.js'
+
+/** What matters first: violations, then what passed, then what did not apply. */
+export function asText(explained: ExplainedStep): string[] {
+  const { step, judged, policies, skipped, outcome, risk_score } = explained
+  const violated = policies.filter(({ answer }) => answer === 'violated')
+  const passed = policies.filter(({ answer }) => answer === 'passed')
+  const others = policies.filter(({ answer }) => answer === 'not_applicable')
+  return [
+    `${step === null ? `evaluation ${explained.evaluation_id}` : `step ${step}`} of ${nameOf(explained)}: ${stepInWords(judged)}`,
+    `${outcome}, risk score ${risk_score}: ${violated.length} of ${policies.length} policies violated`,
+    ...violated.flatMap((policy) => ['', ...violation(policy, step)]),
+    ...(passed.length > 0 ? ['', 'passed'] : []),
+    ...passed.map(line),
+    ...(others.length > 0 ? ['', 'not applicable'] : []),
+    ...others.map(line),
+    ...(skipped.length > 0 ? ['', 'of a risk level above the agent’s'] : []),
+    ...skipped.map((name) => `  ${name}`),
+    '',
+  ]
+}
+
+/** The task, with which run of it where its id was used for several. */
+export function nameOf({ task_id, run, runs }: Pick<ExplainedStep, 'task_id' | 'run' | 'runs'>): string {
+  return `task \`${task_id}\`${runs === 1 ? '' : ` (run ${run} of ${runs})`}`
+}
+
+function violation(policy: ExplainedPolicy, number: number | null): string[] {
+  const { severity, mode, waived, violation_details: details } = policy
+  const blocks = severity === 'critical' && mode === 'enforce' && !waived
+  const marks = [severity, ...(mode === 'observe' ? ['observed only'] : []), ...(waived ? ['waived'] : [])]
+  const evidence = (details?.evidence ?? []).map((found) => evidenceInWords(found, number))
+  return [
+    `${blocks ? 'blocks' : 'violated'}  ${policy.name}  (${marks.join(', ')}; ${policy.rule_type})`,
+    `  why      ${details?.reason} [${details?.code}]`,
+    ...(evidence.length > 0 ? [`  because  ${evidence.join(', ')}`] : []),
+    `  remedy   ${details?.remedy ?? 'none is known'}`,
+  ]
+}
+
+function line({ name, rule_type }: ExplainedPolicy): string {
+  return `  ${name}  (${rule_type})`
+}
+
+function stepInWords({ step_type, verb, step_name }: Step): string {
+  return [step_type, verb, step_name].filter((part) => part !== undefined).join(' ')
+}
+
+function evidenceInWords({ step, step_type, step_name }: EvidenceStep, number: number | null): string {
+  const which = step ?? number
+  return `${which === null ? 'this' : `step ${which}`} ${step_type}${step_name === null ? '' : ` ${step_name}`}`
+}

@@ -1,0 +1,66 @@
+// What became of the steps that were sent.
+import type { BatchAnswer, BatchResult, Behavior, StepViolation } from '@svc/schemas'
+import type { ImportCounts } from './target.js'
+
+export interface Counts {
+  /** The platform's answers to a part of the run on a line (from 0). */
+  readonly addAnswers: (line: number, part: readonly Behavior[], answer: BatchAnswer) => void
+  /** A part that was refused as a whole. */
+  readonly addRefusal: (line: number, part: readonly Behavior[], message: string) => void
+  /** True when a step of the run on a line was refused. */
+  readonly hasFailed: (line: number) => boolean
+  readonly total: () => ImportCounts
+}
+
+/** Nobody reads more, and every step of a large file could be refused. */
+const mostFailures = 1000
+
+export function createCounts(): Counts {
+  const count = { steps: 0, created: 0, replayed: 0 }
+  const failed = new Set<number>()
+  const failures: string[] = []
+  // Maps, because a policy may have any name.
+  const violations = new Map<string, number>()
+  const would_block = new Map<string, number>()
+
+  const fail = (line: number, what: string) => {
+    failed.add(line)
+    if (failures.length < mostFailures) failures.push(`line ${line + 1}, ${what}`)
+  }
+  const addResult = (line: number, step: number | undefined, { status, entry, problem }: BatchResult) => {
+    if (status === 201) count.created++
+    else if (status === 200) count.replayed++
+    else fail(line, `step ${step}: ${problem?.detail ?? `status ${status}`}`)
+    for (const violation of entry?.violations ?? []) {
+      increment(violations, violation.name)
+      if (blocks(violation)) increment(would_block, violation.name)
+    }
+  }
+
+  return {
+    addAnswers: (line, part, { results }) => {
+      count.steps += part.length
+      for (const [index, result] of results.entries()) addResult(line, part[index]?.step, result)
+    },
+    addRefusal: (line, part, message) => {
+      count.steps += part.length
+      fail(line, `steps ${part.at(0)?.step} to ${part.at(-1)?.step}: ${message}`)
+    },
+    hasFailed: (line) => failed.has(line),
+    total: () => ({
+      ...count,
+      failed_runs: failed.size,
+      failures,
+      violations: Object.fromEntries(violations),
+      would_block: Object.fromEntries(would_block),
+    }),
+  }
+}
+
+function blocks({ severity, mode, waived }: StepViolation): boolean {
+  return severity === 'critical' && mode === 'enforce' && !waived
+}
+
+function increment(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}

@@ -1,0 +1,24 @@
+// Steps into a file, one a line.
+import { type FileHandle, open } from 'node:fs/promises'
+import { requestJson } from '@svc/proof'
+import type { ImportTarget } from './target.js'
+
+/** The file is opened when the first run is ready, so that an import that cannot begin leaves it as it was. */
+export function createFileTarget(path: string): ImportTarget {
+  let file: FileHandle | null = null
+  let steps = 0
+  return {
+    begin: async () => {
+      file = await open(path, 'w')
+    },
+    has: () => false,
+    put: async (_, run) => {
+      await file?.appendFile(run.map((step) => `${requestJson(step)}\n`).join(''))
+      steps += run.length
+    },
+    finish: async () => {
+      await file?.close()
+      return { steps, created: steps, replayed: 0, failed_runs: 0, failures: [], violations: {}, would_block: {} }
+    },
+  }
+}

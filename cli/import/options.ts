@@ -1,0 +1,96 @@
+// What was asked for on the command line, checked before anything is read or sent.
+import { readFileSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { readYaml, type ToolMap, toolMapProblems } from '@svc/engine'
+import { parseTimestamp } from '@svc/schemas'
+import type { ImportOptions } from './target.js'
+
+export interface ImportPlan {
+  readonly agent_key: string
+  /** ms since 1970. */
+  readonly start: number
+  readonly tools: ToolMap
+  readonly to: { readonly out: string } | { readonly url: string; readonly api_key: string; readonly resume: boolean }
+}
+
+/** A call that cannot be understood. */
+export class UsageError extends Error {}
+
+/** Throws UsageError saying what is wrong and what would be right. */
+export function planImport(format: string, file: string, options: ImportOptions): ImportPlan {
+  if (format !== 'chat-completions') throw new UsageError(`unknown format \`${format}\`; there is: chat-completions`)
+  const start = parseTimestamp(options.start)
+  if (start === null)
+    throw new UsageError(`--start \`${options.start}\` is not an RFC 3339 time, such as 2026-01-01T00:00:00Z`)
+  const agent_key = agentKey(file, options)
+  const to = destination(file, options)
+  checkReadable(file)
+  const tools = options.tools === undefined ? {} : readToolMap(options.tools)
+  return { agent_key, start, tools, to }
+}
+
+function agentKey(file: string, { agentKey: given }: ImportOptions): string {
+  if (given === undefined && file === '-') throw new UsageError('standard input has no name: give --agent-key')
+  const agent_key = given ?? basename(file).replace(/\.jsonl?$/, '')
+  if (/^[ -~]{1,200}$/.test(agent_key)) return agent_key
+  throw new UsageError(`the agent key \`${agent_key}\` is not 1 to 200 printable ASCII characters: give --agent-key`)
+}
+
+function destination(file: string, { out, to, apiKey, resume }: ImportOptions): ImportPlan['to'] {
+  if (out !== undefined && to === undefined) {
+    if (resume) throw new UsageError('--resume goes with --to; a file is always written whole')
+    if (isSame(out, file)) throw new UsageError('--out is the file that is imported')
+    return { out }
+  }
+  if (to === undefined || out !== undefined)
+    throw new UsageError('say where the steps go: either --out FILE or --to URL')
+  if (!isPlatformUrl(to))
+    throw new UsageError(`--to \`${to}\` is not an http or https URL without credentials, query and fragment`)
+  const api_key = apiKey ?? process.env.SVC_API_KEY ?? ''
+  if (api_key === '') throw new UsageError('--to needs an API key: give --api-key or set SVC_API_KEY')
+  // Said without quoting it: a message may end up in a log.
+  if (!/^[!-~]+$/.test(api_key)) throw new UsageError('the API key holds characters that no key has')
+  if (resume && file === '-') throw new UsageError('--resume needs a file that is still there; `-` is not')
+  return { url: to.replace(/\/+$/, ''), api_key, resume: resume === true }
+}
+
+function isSame(out: string, file: string): boolean {
+  if (file === '-') return false
+  const [one, other] = [out, file].map((path) => statSync(path, { throwIfNoEntry: false }))
+  return one?.isFile() === true && one.ino === other?.ino && one.dev === other.dev
+}
+
+function isPlatformUrl(text: string): boolean {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false
+  const { username, password, search, hash } = new URL(text)
+  return username === '' && password === '' && search === '' && hash === ''
+}
+
+function checkReadable(file: string): void {
+  if (file === '-') return
+  const stat = statSync(file, { throwIfNoEntry: false })
+  if (stat === undefined) throw new UsageError(`there is no file \`${file}\``)
+  if (stat.isDirectory()) throw new UsageError(`\`${file}\` is a folder: name a file, one run a line`)
+}
+
+function readToolMap(path: string): ToolMap {
+  const yaml = readYaml(textOf(path))
+  const problems =
+    yaml.problems.length > 0
+      ? yaml.problems
+      : toolMapProblems(yaml.value).map((problem) => ({
+          message: `\`${problem.path.join('.') || 'the file'}\`: ${problem.message}`,
+          ...yaml.positionOf(problem.path, problem.at_key),
+        }))
+  if (problems.length > 0)
+    throw new UsageError(problems.map(({ message, line, column }) => `${path}:${line}:${column} ${message}`).join('\n'))
+  return yaml.value as ToolMap
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(`cannot read --tools \`${path}\`: ${(error as NodeJS.ErrnoException).code}`)
+  }
+}

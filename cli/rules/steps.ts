@@ -1,0 +1,53 @@
+// `svc steps`: the words that steps and policies share, for people and for programs.
+
+import type { PropertyWord, StepWord } from '@svc/schemas'
+import { Command } from 'commander'
+
+export function stepsCommand(): Command {
+  return new Command('steps')
+    .description('list the step types with their verbs, and the well-known properties, with an example each')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  svc steps\n\nExit codes: 0 ok, 2 usage')
+    .action(async ({ json }: { readonly json?: true }) => {
+      const { propertyWords, stepAliases, stepWords, verbs } = await import('@svc/schemas')
+      const all = { step_types: stepWords, aliases: stepAliases, verbs, properties: propertyWords }
+      process.stdout.write(json ? `${JSON.stringify(all, null, 2)}\n` : `${textOf(all)}\n`)
+    })
+}
+
+interface Vocabulary {
+  readonly step_types: readonly StepWord[]
+  readonly aliases: Readonly<Record<string, string>>
+  readonly properties: readonly PropertyWord[]
+}
+
+function textOf({ step_types, aliases, properties }: Vocabulary): string {
+  const older = Object.entries(aliases).map(([alias, name]) => `  ${alias} = ${name}`)
+  return [
+    'Step types, with the verbs that they take:',
+    ...step_types.map(describeStep),
+    'Older names of step types:',
+    ...older,
+    '',
+    'Well-known properties:',
+    ...properties.map(describeProperty),
+  ].join('\n')
+}
+
+function describeStep({ step_type, verbs, meaning, example }: StepWord): string {
+  return [
+    `  ${step_type}  (${verbs.length === 0 ? 'no verb' : verbs.join(', ')})`,
+    `    ${meaning}`,
+    `    example  ${JSON.stringify(example)}`,
+    '',
+  ].join('\n')
+}
+
+function describeProperty({ name, values, meaning, example }: PropertyWord): string {
+  return [
+    `  ${name}  (${values})`,
+    `    ${meaning}`,
+    `    example  ${JSON.stringify({ properties: example })}`,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,104 @@
+// Checking values against JSON Schemas, with messages that name the field and say what to do. The one door to Ajv.
+
+import { type JsonMap, parseTimestamp } from '@svc/schemas'
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+import { need } from './need.js'
+import { quote } from './quote.js'
+import { type Dialect, sayWhy, unknownKey } from './schema-words.js'
+
+export interface SchemaProblem {
+  /** Member names and array indexes that lead to the value. */
+  readonly path: readonly string[]
+  /** True when the trouble is the last member's name rather than its value. */
+  readonly at_key: boolean
+  /** What is wrong, for an answer that gives the path beside it; it names a key that is missing or unknown. */
+  readonly message: string
+  /** The same in two parts, for a message that names the whole path. */
+  readonly sentence?: { readonly subject: readonly string[]; readonly says: string }
+}
+
+export type SchemaCheck = (value: unknown) => readonly SchemaProblem[]
+
+/** Checks for schemas that refer to each other by `$id`; each is compiled at its first use, then kept. */
+export function createChecker(schemas: Iterable<JsonMap>): (id: string) => SchemaCheck {
+  const ajv = newAjv()
+  for (const schema of schemas) ajv.addSchema(schema)
+  return (id) => {
+    const validate = ajv.getSchema(id)
+    if (validate === undefined) throw new Error(`no schema \`${id}\``)
+    return checkWith(validate, 'json')
+  }
+}
+
+/** A check for one schema that refers to no other, compiled at its first use. */
+export function lazyCheck(schema: JsonMap, dialect: Dialect = 'json'): SchemaCheck {
+  let check: SchemaCheck | undefined
+  return (value) => {
+    check ??= checkWith(newAjv().compile(schema), dialect)
+    return check(value)
+  }
+}
+
+function newAjv(): Ajv2020 {
+  // The schemas are this project's own; checking them against the meta-schema at each start took most of the start.
+  const { Ajv2020 } = need('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
+  const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true, validateSchema: false })
+  return ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
+}
+
+function checkWith(validate: ValidateFunction, dialect: Dialect): SchemaCheck {
+  return (value) => {
+    if (validate(value)) return []
+    const errors = (validate.errors ?? []).filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'if')
+    return oneForEach(errors).map((error) => explain(error, dialect))
+  }
+}
+
+/** One cause, one message: a value of the wrong type breaks its other keywords too, and a list of values says most. */
+function oneForEach(errors: readonly ErrorObject[]): ErrorObject[] {
+  const chosen = new Map<string, ErrorObject>()
+  for (const error of errors) {
+    const key = subjectOf(error).join('\0')
+    const known = chosen.get(key)
+    if (known === undefined || rankOf(error) < rankOf(known)) chosen.set(key, error)
+  }
+  return [...chosen.values()]
+}
+
+function rankOf({ keyword }: ErrorObject): number {
+  return keyword === 'enum' || keyword === 'const' ? 0 : keyword === 'type' ? 1 : 2
+}
+
+function explain(error: ErrorObject, dialect: Dialect): SchemaProblem {
+  const subject = subjectOf(error)
+  const says = sayWhy(error, dialect)
+  const at_key = error.keyword === 'additionalProperties'
+  const missing = error.keyword === 'required'
+  const path = missing ? subject.slice(0, -1) : subject
+  const name = subject.at(-1) ?? ''
+  const message = at_key
+    ? unknownKey(name, (error.parentSchema ?? {}) as JsonMap)
+    : missing
+      ? `${quote(name)} ${says}`
+      : says
+  return { path, at_key, message, sentence: { subject, says } }
+}
+
+/** The path of the value that the error is about: for a key that is missing or unknown, the key's. */
+function subjectOf({ instancePath, keyword, params }: ErrorObject): string[] {
+  const path = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const { additionalProperty, missingProperty } = params as JsonMap
+  if (keyword === 'additionalProperties') return [...path, String(additionalProperty)]
+  return keyword === 'required' ? [...path, String(missingProperty)] : path
+}
+
+/** One sentence for any number of fields that are wrong. */
+export function problemSummary(errors: readonly { readonly path: string; readonly message: string }[]): string {
+  const [first] = errors
+  if (first === undefined) return 'a field is wrong'
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  return `${first.path === '' ? 'body' : `\`${first.path}\``}: ${first.message}${more}`
+}

@@ -1,0 +1,163 @@
+// Recorded runs become steps (engine.md §9). Pure: the same transcript always becomes the same steps.
+import type { Behavior, JsonMap } from '@svc/schemas'
+import { type Answers, answersIn } from './answers.js'
+import { readable, shallow } from './exact.js'
+import { taskIdOf } from './task-id.js'
+import { meaningOf, type ToolMap } from './tools.js'
+import type { Message, ToolCall, Transcript } from './transcript.js'
+
+export interface ImportSettings {
+  readonly agent_key: string
+  /** ms since 1970 of the first line's first step. */
+  readonly start: number
+  readonly tools: ToolMap
+  /** Every tool seen in the file: what the agent is taken to have declared. */
+  readonly declared_tools: readonly string[]
+}
+
+/** Transcripts carry no times: a line gets an hour, a step a second, both in ms. */
+export const lineTime = 3_600_000
+const stepTime = 1000
+
+/** A recorded run, standing on a line (from 0), as steps numbered from 1, with times that are marked as synthetic. */
+export function stepsOf(transcript: Transcript, line: number, settings: ImportSettings): Behavior[] {
+  const bodies = [
+    startOf(transcript, settings),
+    ...bodiesOf(transcript, settings.tools),
+    { step_type: 'task.end' as const },
+  ]
+  const task_id = taskIdOf(settings.agent_key, transcript.run_id)
+  return bodies.map(({ meta, ...body }, index) => ({
+    agent_id: settings.agent_key,
+    task_id,
+    step: index + 1,
+    timestamp: new Date(settings.start + line * lineTime + index * stepTime).toISOString(),
+    ...body,
+    meta: { ...meta, synthetic_time: true },
+  }))
+}
+
+type Body = Pick<Behavior, 'step_type' | 'verb' | 'step_name' | 'input' | 'output' | 'properties' | 'meta'>
+
+/** The start carries the agent, for tools that replay the file alone, its instructions, and what is said of the run. */
+function startOf({ run_id, messages, extra }: Transcript, { agent_key, declared_tools }: ImportSettings): Body {
+  const instructions = messages.filter(isInstruction)
+  const asides = instructions.map(asideOf)
+  return {
+    step_type: 'task.start',
+    ...(instructions.length > 0 && { input: { instructions: instructions.map(contentOf) } }),
+    meta: {
+      agent: { agent_key, declared_tools },
+      run: { run_id, ...eachShallow(extra) },
+      ...(asides.some(saysSomething) && { transcript: { instructions: asides } }),
+    },
+  }
+}
+
+function bodiesOf({ messages, model }: Transcript, tools: ToolMap): Body[] {
+  const answers = answersIn(messages)
+  return messages.flatMap((message, index): Body[] => {
+    if (isInstruction(message)) return []
+    switch (message.role) {
+      case 'user':
+        return [userTurn(message)]
+      case 'assistant':
+        return assistantTurn(message, index, model, tools, answers)
+      default:
+        return answers.taken(message) ? [] : [unexpected(message)]
+    }
+  })
+}
+
+function isInstruction({ role }: Message): boolean {
+  return role === 'system' || role === 'developer'
+}
+
+const withUser = { counterpart: { kind: 'user' } }
+
+function userTurn(message: Message): Body {
+  const output = { content: contentOf(message) }
+  return { step_type: 'step.message', verb: 'GET', output, properties: withUser, ...metaOf(asideOf(message)) }
+}
+
+/** One step for the model's turn, one for text that went to the user, one for each tool call with its answer. */
+function assistantTurn(message: Message, at: number, model: string | null, tools: ToolMap, answers: Answers): Body[] {
+  const content = contentOf(message)
+  const { tool_calls } = message
+  const output = {
+    ...(content !== null && { content }),
+    ...(tool_calls.length > 0 && { tool_calls: tool_calls.map(callView) }),
+  }
+  const bodies: Body[] = [
+    { step_type: 'step.model', verb: 'POST', step_name: model ?? 'model', output, ...metaOf(asideOf(message)) },
+  ]
+  if (hasText(content))
+    bodies.push({ step_type: 'step.message', verb: 'POST', input: { content }, properties: withUser })
+  for (const call of tool_calls) bodies.push(toolStep(call, answers.take(call, at), tools))
+  return bodies
+}
+
+function hasText(content: unknown): boolean {
+  return Array.isArray(content) ? content.length > 0 : typeof content === 'string' && content.trim() !== ''
+}
+
+function callView(call: ToolCall): JsonMap {
+  return { id: call.id, name: call.name, arguments: argumentsOf(call) }
+}
+
+function toolStep(call: ToolCall, answer: Message | null, tools: ToolMap): Body {
+  const { step_type, verb, properties = {} } = meaningOf(call.name, tools)
+  const { name, ...rest } = answer === null ? {} : asideOf(answer)
+  const aside = name === undefined || name === call.name ? rest : { name, ...rest }
+  return {
+    step_type,
+    ...(verb !== undefined && { verb }),
+    step_name: call.name,
+    input: argumentsOf(call),
+    ...(answer !== null && { output: { content: readable(answer.content) } }),
+    properties: call.id === null ? properties : { ...properties, ...callId(call.id, properties.tool) },
+    ...metaOf(aside),
+  }
+}
+
+/** What the map says of the tool wins; the model's turn has the id as well. */
+function callId(call_id: string, said: unknown): JsonMap {
+  if (said === undefined) return { tool: { call_id } }
+  const isMap = typeof said === 'object' && said !== null && !Array.isArray(said)
+  return isMap ? { tool: { call_id, ...said } } : {}
+}
+
+/** Arguments as an object; whatever cannot be read exactly is kept as the text it was. */
+function argumentsOf({ arguments: given }: ToolCall): JsonMap {
+  const value = readable(given)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonMap
+  return value === null || value === '' ? {} : { arguments: value }
+}
+
+/** An answer to no call, or a role nobody knows: kept, and not taken for anything. */
+function unexpected(message: Message): Body {
+  const { role, tool_call_id } = message
+  const said = { role, ...(tool_call_id !== null && { tool_call_id }), ...asideOf(message) }
+  return { step_type: 'step.unknown', input: { content: contentOf(message) }, ...metaOf(said) }
+}
+
+function contentOf({ content }: Message): unknown {
+  return shallow(content)
+}
+
+/** What a message says besides its content. */
+function asideOf({ name, extra }: Message): JsonMap {
+  return { ...(name !== null && { name }), ...eachShallow(extra) }
+}
+
+function eachShallow(members: JsonMap): JsonMap {
+  return Object.fromEntries(Object.entries(members).map(([key, value]) => [key, shallow(value)]))
+}
+
+function saysSomething(aside: JsonMap): boolean {
+  return Object.keys(aside).length > 0
+}
+
+function metaOf(aside: JsonMap): Pick<Body, 'meta'> {
+  return saysSomething(aside) ? { meta: { transcript: aside } } : {}
+}

@@ -1,0 +1,49 @@
+// Patterns are untrusted and must never hang the server (engine.md §3). One that is proven linear runs on the built-in
+// engine, every other one is scanned; what is too large for that is refused. 100,000 characters take less than 50 ms.
+
+import { ParameterError } from '../rules/rule.js'
+import { cutEnd, cutStart } from './cut.js'
+import { patternFault } from './fault.js'
+import { parsePattern } from './parse.js'
+import { isLinear } from './proof.js'
+import { compileKnownScan, compileScan } from './scan.js'
+import { literalOf, source, type Tree } from './tree.js'
+
+export type Matcher = (text: string) => boolean
+
+/** Matches at the start of the text, dot matches newline (seed §2). Throws ParameterError for what cannot be run. */
+export function compileAnchored(pattern: string, parameter: string): Matcher {
+  const tree = parsePattern(pattern)
+  if (tree === null) return refusing(pattern, parameter, () => compileScan(pattern, true))
+  const needed = cutEnd(tree)
+  if (isLinear(needed, true)) return native(`^(?:${source(needed)})`)
+  return refusing(pattern, parameter, () => compileKnownScan(sourceForRe2(needed), true))
+}
+
+/** Matches anywhere in the text, dot matches newline. Throws ParameterError for what cannot be run. */
+export function compileSearch(pattern: string, parameter: string): Matcher {
+  const tree = parsePattern(pattern)
+  if (tree === null) return refusing(pattern, parameter, () => compileScan(pattern, false))
+  const needed = cutStart(cutEnd(tree))
+  const literal = literalOf(needed)
+  if (literal !== null) return (text) => text.includes(literal)
+  if (isLinear(needed, false)) return native(source(needed))
+  return refusing(pattern, parameter, () => compileKnownScan(sourceForRe2(needed), false))
+}
+
+function native(pattern: string): Matcher {
+  const compiled = new RegExp(pattern, 'su')
+  return (text) => compiled.test(text)
+}
+
+function sourceForRe2(tree: Tree): string {
+  return source(tree).replaceAll('\\u{', '\\x{')
+}
+
+function refusing(pattern: string, parameter: string, compile: () => Matcher): Matcher {
+  try {
+    return compile()
+  } catch (error) {
+    throw new ParameterError(parameter, patternFault(pattern, error))
+  }
+}

@@ -1,0 +1,11 @@
+// What `svc serve` is asked to do.
+export interface ServeOptions {
+  readonly baseline?: true
+  readonly policyFile: readonly string[]
+  readonly host: string
+  readonly port: number
+  readonly agentKey?: string
+  readonly token?: string
+  readonly failClosed?: true
+  readonly logLocation?: string
+}

@@ -1,0 +1,112 @@
+// What a proof bundle is made of (log.md §6): names, the manifest, and the two texts that are signed for it.
+import type { BundleManifest } from '@svc/schemas'
+import { isHash, isMap, isTime } from '../json/checks.js'
+import { parseStoredJson } from '../json/strict-json.js'
+
+/** Files of a bundle, in the order they stand in it. */
+export const bundleFiles = {
+  how: 'VERIFY.md',
+  note: 'checkpoint.note',
+  checkpoints: 'checkpoints.jsonl',
+  records: 'records.jsonl',
+  payloads: 'payloads.jsonl',
+  policy_sets: 'policy_sets.jsonl',
+  authority: 'authority.jsonl',
+  leaves: 'leaves.bin',
+  nodes: 'nodes.bin',
+  manifest: 'manifest.json',
+  signature: 'manifest.note',
+} as const
+
+/** Those the manifest lists: all but itself and its signature. */
+export const listedFiles = Object.values(bundleFiles).filter((name) => !/^manifest/.test(name))
+
+/** A checkpoint that records name, or that somebody kept, as a line of checkpoints.jsonl. */
+export interface BundledCheckpoint {
+  readonly size: number
+  /** Hex. */
+  readonly root: string
+  readonly note: string
+  /** Consistency with the bundle's own checkpoint, hex; absent where the records themselves show it. */
+  readonly proof?: readonly string[]
+}
+
+/** A leaf outside the period that says why something in it is gone, as a line of authority.jsonl. */
+export interface BundledAuthority {
+  readonly log_index: number
+  readonly record: string
+  readonly salts: string
+  readonly body: string
+  /** Inclusion in the bundle's own checkpoint, hex. */
+  readonly proof: readonly string[]
+}
+
+/** The text that is signed for a manifest: no checkpoint can be read in it. */
+export function manifestStatement(origin: string, manifest_sha256: string): string {
+  return `svc.bundle/1\n${origin}\nsha256 ${manifest_sha256}\n`
+}
+
+/** A line of payloads.jsonl from what is stored of an entry. */
+export function payloadLine(salts: string | null, body: string | null): string {
+  return salts === null || body === null ? 'null' : `{"salts":${salts},"values":${body}}`
+}
+
+/** Reads manifest.json as far as it can be relied on; null when it is none. */
+export function parseBundleManifest(text: string): BundleManifest | null {
+  const reading = parseStoredJson(text)
+  const value = reading.problem === null ? reading.value : null
+  if (!isMap(value) || value.v !== 'svc.bundle/1') return null
+  const { origin, org_id, made_at, workspace, period, entries, records, checkpoint, keys, files } = value
+  const sound =
+    [origin, org_id, made_at].every(isText) &&
+    (workspace === undefined || isText(workspace)) &&
+    isMap(period) &&
+    [period.from, period.to].every((time) => time === null || isTime(time)) &&
+    (period.from === null || period.to === null || String(period.from) <= String(period.to)) &&
+    [entries, records].every(isRange) &&
+    isMap(checkpoint) &&
+    isCount(checkpoint.size) &&
+    isHash(checkpoint.root) &&
+    Array.isArray(keys) &&
+    keys.every(isText) &&
+    Array.isArray(files) &&
+    files.every(isFile)
+  if (!sound) return null
+  const manifest = value as unknown as BundleManifest
+  return nests(manifest) ? manifest : null
+}
+
+/** Whether the period lies in the records, and these in the log; neighbours are one at most. */
+function nests({ entries, records, checkpoint, files }: BundleManifest): boolean {
+  const before = entries.first - records.first
+  const after = records.end - entries.end
+  const names = files.map(({ name }) => name)
+  return (
+    entries.first <= entries.end &&
+    [0, 1].includes(before) &&
+    [0, 1].includes(after) &&
+    records.end <= checkpoint.size &&
+    JSON.stringify(names) === JSON.stringify(listedFiles)
+  )
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function isRange(value: unknown): boolean {
+  return isMap(value) && isCount(value.first) && isCount(value.end)
+}
+
+function isFile(value: unknown): boolean {
+  return (
+    isMap(value) &&
+    isText(value.name) &&
+    [value.bytes, value.packed].every(isCount) &&
+    [value.sha256, value.packed_sha256].every(isHash)
+  )
+}

@@ -1,0 +1,96 @@
+// What other packages may use of the evidence.
+export {
+  type BundledAuthority,
+  type BundledCheckpoint,
+  bundleFiles,
+  listedFiles,
+  manifestStatement,
+  payloadLine,
+} from './bundle/bundle.js'
+export { largestZip, type ZipEntry, zipLayout } from './bundle/zip.js'
+export { canonical } from './json/canonical.js'
+export { isDeeperThan, maxCompoundDepth, maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './json/depth.js'
+export { requestJson } from './json/request-json.js'
+export {
+  type JsonProblem,
+  type JsonReading,
+  lineAndColumn,
+  parseStoredJson,
+  parseStrictJson,
+} from './json/strict-json.js'
+export {
+  type AddCheckpoint,
+  formatAddCheckpoint,
+  judgeCheckpoint,
+  parseAddCheckpoint,
+  type Seen,
+  type Verdict,
+} from './notes/add-checkpoint.js'
+export { keyLines } from './notes/key-lines.js'
+export {
+  type Checkpoint,
+  fingerprintOf,
+  formatCheckpoint,
+  formatNote,
+  formatVerifier,
+  type KeyKind,
+  type Note,
+  parseCheckpoint,
+  parseNote,
+  parseVerifier,
+  readSignature,
+  type Signature,
+  type Signer,
+  signatureLine,
+  signerOf,
+  signText,
+  type Verifier,
+  verifySignature,
+} from './notes/note.js'
+export { smallOrderProblem } from './notes/small-order.js'
+export { parseTrustPolicy, signedByLog, type TrustPolicy } from './notes/trust.js'
+export { errorText, jsonText, printable } from './printable.js'
+export { afterSizeIn, type PublishedRoots } from './record/integrity.js'
+export { openedLeaf, type StoredRecord } from './record/leaf.js'
+export {
+  actionDigest,
+  commitment,
+  commitmentOfText,
+  leafHash,
+  logIdOf,
+  noCheckpoint,
+  type PayloadField,
+  payloadFields,
+  policySetDigest,
+  receivedAtOf,
+  recordText,
+  saltBytes,
+} from './record/record.js'
+export { covers, type Places, type Removal, removalIn } from './record/removals.js'
+export { restartIn } from './record/restarts.js'
+export {
+  advance,
+  occurredAt,
+  type StoredEntry,
+  type StoredHead,
+  type StoredLeaf,
+  type StoredPayload,
+} from './record/stored.js'
+export { type TaskVerifier, type TreeFinding, taskVerifier } from './record/verify.js'
+export {
+  consistencyRanges,
+  emptyTree,
+  Frontier,
+  type Hash,
+  inclusionRanges,
+  joined,
+  nodeHash,
+  type Range,
+  type Subtree,
+  subtreesOf,
+  verifyConsistency,
+  verifyInclusion,
+} from './tree/merkle.js'
+export { readText } from './verify/read-text.js'
+export type { VerifyOptions } from './verify/run.js'
+export { type VerifyRequest, verifyBundle } from './verify/verify.js'

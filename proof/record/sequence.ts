@@ -1,0 +1,66 @@
+// The claimed order of a task's steps, judged apart from its integrity: late arrival is not tampering (log.md §3).
+import type { Verification } from '@svc/schemas'
+import { canonicalType, parseTimestamp } from '@svc/schemas'
+import type { StoredEntry } from './stored.js'
+
+type Issue = Verification['sequence']['issues'][number]
+
+/** What of an entry its claimed order is judged by. */
+export type ClaimedStep = Pick<
+  StoredEntry,
+  'seq' | 'step' | 'step_type' | 'timestamp' | 'received_at' | 'prev_hash' | 'client_prev_hash'
+>
+
+/** A step's own clock may run ahead of the server's by this much before it is worth a warning, ms. */
+const skewAllowed = 5 * 60_000
+
+/** Walks entries in arrival order and judges the step numbers, times and links their senders claimed. */
+export function sequenceVerifier() {
+  const issues: Issue[] = []
+  const warnings: Issue[] = []
+  const seen = new Set<number>()
+  let highest = 0
+  let ended = false
+  let first: ClaimedStep | null = null
+  let last: ClaimedStep | null = null
+  let last_time: number | null = null
+  const note = (list: Issue[], entry: ClaimedStep, code: string, message: string) =>
+    list.push({ seq: entry.seq, step: entry.step, code, message })
+
+  const add = (entry: ClaimedStep) => {
+    if (seen.has(entry.step)) note(issues, entry, 'duplicate_step', `step ${entry.step} is claimed twice`)
+    else if (entry.step < highest)
+      note(issues, entry, 'out_of_order', `step ${entry.step} arrived after step ${highest}`)
+    if (ended) note(issues, entry, 'after_end', 'the step arrived after the end of the task')
+    if (entry.client_prev_hash !== null && entry.client_prev_hash !== entry.prev_hash) {
+      note(issues, entry, 'client_prev_mismatch', 'the sender knew another previous entry')
+    }
+    const time = parseTimestamp(entry.timestamp)
+    if (time !== null && last_time !== null && time < last_time) {
+      note(warnings, entry, 'timestamp_regression', 'the step claims to be earlier than the one before it')
+    }
+    if (time !== null && time > Date.parse(entry.received_at) + skewAllowed) {
+      note(warnings, entry, 'clock_skew', 'the step claims to be later than its arrival')
+    }
+    seen.add(entry.step)
+    highest = Math.max(highest, entry.step)
+    ended ||= canonicalType(entry.step_type) === 'task.end'
+    if (first === null || entry.step < first.step) first = entry
+    last = entry
+    last_time = time
+  }
+
+  const finish = () => {
+    for (let step = 1; step <= Math.min(highest, seen.size + 1); step++) {
+      if (seen.has(step) || first === null) continue
+      note(issues, first, 'gap', `step ${step} never arrived`)
+      break
+    }
+    if (first !== null && canonicalType(first.step_type) !== 'task.start') {
+      note(issues, first, 'no_start', 'the first step is not a START_NODE')
+    }
+    if (last !== null && !ended) note(warnings, last, 'no_end', 'the task has no END_NODE')
+    return { issues, warnings }
+  }
+  return { add, finish }
+}

@@ -1,0 +1,123 @@
+// The words that steps and policies share: step types, and properties that rules and reports understand. `svc steps` and
+// docs/steps.md print these tables; manifests are checked against them.
+
+import { aliases, type JsonMap, verbsOf } from './steps.js'
+import type { Behavior } from './types.js'
+
+export interface StepWord {
+  readonly step_type: Behavior['step_type']
+  readonly verbs: readonly string[]
+  readonly meaning: string
+  readonly example: JsonMap
+}
+
+export interface PropertyWord {
+  readonly name: string
+  /** Type of its values, or the values. */
+  readonly values: string
+  readonly meaning: string
+  /** `properties` of a step that has it. */
+  readonly example: JsonMap
+}
+
+export const verbs = ['GET', 'POST', 'PATCH', 'DELETE'] as const
+
+const meanings: Readonly<Record<Behavior['step_type'], readonly [meaning: string, example: JsonMap]>> = {
+  'task.start': ['a task begins', { properties: { declared_tools: ['search', 'refund'] } }],
+  'task.end': ['a task ends', { output: { status: 'done' } }],
+  'task.error': ['a task fails', { output: { error: 'the order does not exist' } }],
+  'task.idle': ['a task waits', {}],
+  'step.resource': [
+    'read or change something outside: a file, a database, an API',
+    {
+      verb: 'GET',
+      step_name: 'read_order',
+      input: { order: 1207 },
+      properties: { target: { host: 'orders.internal' } },
+    },
+  ],
+  'step.message': [
+    'receive (GET) or send (POST) a message',
+    {
+      verb: 'POST',
+      step_name: 'send_mail',
+      input: { to: 'mia@example.org' },
+      properties: { counterpart: { kind: 'user' } },
+    },
+  ],
+  'step.self': [
+    "the agent's own memory, plan or scratchpad",
+    { verb: 'POST', step_name: 'remember', input: { note: 'asked twice' } },
+  ],
+  'step.model': [
+    'call a model',
+    { verb: 'POST', step_name: 'chat', properties: { usage: { total_tokens: 812, cost_usd: 0.004 } } },
+  ],
+  'step.credential': [
+    'fetch a secret',
+    { verb: 'GET', step_name: 'read_token', properties: { auth: { method: 'vault' } } },
+  ],
+  'step.exec': ['run code or a command', { step_name: 'shell', properties: { exec: { command: 'npm test' } } }],
+  'step.gate': [
+    'an approval, a check or a guardrail was passed or failed',
+    { step_name: 'ask_manager', properties: { guard: { check_type: 'human_approval', result: 'passed' } } },
+  ],
+  'step.unknown': ['cannot be classified', { step_name: 'custom_tool' }],
+}
+
+export const stepWords: readonly StepWord[] = Object.entries(meanings).map(([name, [meaning, example]]) => {
+  const step_type = name as Behavior['step_type']
+  return { step_type, verbs: verbsOf[step_type], meaning, example: { step_type, ...example } }
+})
+
+/** Older names, which are compared as the newer ones. */
+export const stepAliases: Readonly<Record<string, string>> = Object.fromEntries(aliases)
+
+const property = (name: string, values: string, meaning: string, value: unknown): PropertyWord => ({
+  name,
+  values,
+  meaning,
+  example: name.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as JsonMap,
+})
+
+/** Well-known properties; others may be recorded too, outside the namespaces of these. */
+export const propertyWords: readonly PropertyWord[] = [
+  property('target.host', 'text', 'the host that is read or changed', 'api.example.com'),
+  property('target.trust', 'internal | external', 'whether the target is outside the organization', 'external'),
+  property('target.resource_type', 'text', 'the kind of resource', 'invoice'),
+  property('target.path', 'text', 'the file or path that is read or changed', '/srv/data/orders.csv'),
+  property('data.classification', 'text or list', 'how sensitive the data is', 'confidential'),
+  property('data.subject_id', 'text', 'the person whom the data is about', 'customer-1207'),
+  property('exec.command', 'text or list', 'the command that runs', 'npm test'),
+  property('guard.check_type', 'text', 'which check a gate is', 'human_approval'),
+  property('guard.result', 'text or true | false', 'how the gate ended', 'passed'),
+  property('guard.status', 'text', 'the same, under another name', 'approved'),
+  property('guard.decision', 'text', 'the same, under another name', 'allow'),
+  property('guard.passed', 'true | false', 'the same, under another name', true),
+  property('guard.approved', 'true | false', 'the same, under another name', true),
+  property('usage.total_tokens', 'number', 'tokens that a model call used', 812),
+  property('usage.cost_usd', 'number', 'what the step cost, in US dollars', 0.004),
+  property('auth.principal', 'text', 'on whose behalf the step acts', 'mia@example.org'),
+  property('auth.method', 'text', 'how it is authenticated', 'oauth'),
+  property('counterpart.kind', 'user | agent | service', 'whom a message comes from or goes to', 'user'),
+  property('counterpart.trust', 'text', 'how far the counterpart is trusted', 'external'),
+  property('content.trust', 'own | third_party | public', 'who wrote what the step received', 'public'),
+  property('content.trust_of', 'map of path to label', 'the same for parts of the output', {
+    'emails.*.body': 'third_party',
+  }),
+  property(
+    'content.sensitivity',
+    'public | internal | confidential | secret',
+    'how sensitive the content is',
+    'internal',
+  ),
+  property('content.synthetic', 'true | false', 'whether a model made the content', true),
+  property('content.marked', 'true | false', 'whether synthetic content is marked as such', true),
+  property('disclosure.ai', 'true | false', 'whether people are told that they deal with an AI', true),
+  property('tool.source', 'text', 'where the tool comes from', 'https://tools.example.com/refund'),
+  property('tool.version', 'text', 'its version', '2.1.0'),
+  property('tool.digest', 'text', 'the digest of its code or description', `sha256:${'0'.repeat(64)}`),
+  property('svc.subagent.id', 'text', 'which sub-agent does the step', 'researcher-1'),
+  property('svc.subagent.depth', 'number', 'how many agents are above it', 1),
+  property('svc.subagent.spawn_step', 'number', 'the step that started it', 4),
+]
