@@ -1,15 +1,6 @@
 // `svc explain`: why a step was allowed, warned about or blocked.
 import { Command, InvalidArgumentError, Option } from 'commander'
-
-export interface ExplainOptions {
-  readonly trace: string
-  readonly step?: number
-  readonly evaluation?: string
-  readonly task?: string
-  readonly run?: number
-  readonly agent?: string
-  readonly json?: true
-}
+import type { ExplainOptions } from './options.js'
 
 const example = `
 Examples:

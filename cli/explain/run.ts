@@ -1,34 +1,12 @@
 // What `svc explain` does: finds the step, judges it again on its own past, and says what each policy answered.
 import type { Writable } from 'node:stream'
-import {
-  type Explanation,
-  explain,
-  historyOf,
-  occasionOf,
-  onAgent,
-  parseManifest,
-  readYaml,
-  timesOf,
-} from '@svc/engine'
+import { explain, historyOf, occasionOf, onAgent, parseManifest, readYaml, timesOf } from '@svc/engine'
 import { printable, readText } from '@svc/proof'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
-import type { ExplainOptions } from './explain.js'
+import type { ExplainedStep } from './explained.js'
+import type { ExplainOptions } from './options.js'
 import { CannotUse, recordedEvaluation, recordedTask } from './recorded-task.js'
 import { asText, nameOf } from './text.js'
-
-/** What was found out about one step. */
-export interface ExplainedStep extends Explanation {
-  readonly task_id: string
-  /** Which run of the task's id, from 1, and how many the trace holds. */
-  readonly run: number
-  readonly runs: number
-  /** Null for a step that was evaluated and did not happen. */
-  readonly step: number | null
-  readonly evaluation_id: string | null
-  readonly judged: Step
-  /** Names of policies of a level above the agent's. */
-  readonly skipped: readonly string[]
-}
 
 /** Returns the exit code. */
 export async function runExplain(

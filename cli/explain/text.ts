@@ -2,7 +2,7 @@
 
 import type { ExplainedPolicy } from '@svc/engine'
 import type { EvidenceStep, Step } from '@svc/schemas'
-import type { ExplainedStep } from './run.js'
+import type { ExplainedStep } from './explained.js'
 
 /** What matters first: violations, then what passed, then what did not apply. */
 export function asText(explained: ExplainedStep): string[] {

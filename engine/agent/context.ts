@@ -1,7 +1,7 @@
 // What rules see of an agent while it works: what is registered, and what the caller says of it now (engine.md §2). It is
 // one set of facts: a context that leaves something out means what is registered, so `context.x` and `agent.x` agree.
 import type { Agent, EvaluationContext, JsonMap } from '@svc/schemas'
-import { compareLevels } from '../policy/risk.js'
+import { compareLevels } from './risk.js'
 
 export type SaidContext = Partial<EvaluationContext>
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Agent, Manifest, Policy } from '@svc/schemas'
 import { parseTimestamp } from '@svc/schemas'
-import { levelApplies } from '../policy/risk.js'
+import { levelApplies } from '../agent/risk.js'
 
 export interface Assignment {
   /** Canonical URL of the repository, `bundled`, `baseline` or `file`. */

@@ -1,7 +1,8 @@
 // A manifest as it would stand on an agent that is only described.
 import type { JsonMap, Manifest } from '@svc/schemas'
-import { compile, type PolicyInput, type PolicySet } from '../policy/compile.js'
-import { riskLevelOf } from '../policy/risk.js'
+import { riskLevelOf } from '../agent/risk.js'
+import { compile, type PolicySet } from '../policy/compile.js'
+import type { PolicyInput } from '../policy/policy-input.js'
 import { materialise, waivedUntil } from './materialise.js'
 
 export interface ManifestOnAgent {

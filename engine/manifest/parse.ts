@@ -2,11 +2,11 @@
 
 import { isDeeperThan, maxPolicyDepth } from '@svc/proof'
 import type { JsonMap, Manifest } from '@svc/schemas'
+import { ParameterError } from '../check/parameter-error.js'
 import { bracketed, quote, quotePath } from '../check/quote.js'
 import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../check/schema-check.js'
 import { compileRule } from '../rules/compile-rule.js'
 import { depthWords } from '../rules/compound-depth.js'
-import { ParameterError } from '../rules/rule.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
 import { doubtsAbout } from './doubts.js'
 import { type Position, readYaml, type YamlReading } from './read-yaml.js'

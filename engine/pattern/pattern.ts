@@ -1,7 +1,7 @@
 // Patterns are untrusted and must never hang the server (engine.md §3). One that is proven linear runs on the built-in
 // engine, every other one is scanned; what is too large for that is refused. 100,000 characters take less than 50 ms.
 
-import { ParameterError } from '../rules/rule.js'
+import { ParameterError } from '../check/parameter-error.js'
 import { cutEnd, cutStart } from './cut.js'
 import { patternFault } from './fault.js'
 import { parsePattern } from './parse.js'

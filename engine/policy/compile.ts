@@ -1,16 +1,12 @@
 // From stored or written policies to a PolicySet: compiled once, immutable, with everything refused named.
-import type { DroppedPolicy, Policy } from '@svc/schemas'
+import type { DroppedPolicy } from '@svc/schemas'
+import { levelApplies, type RiskLevel } from '../agent/risk.js'
+import { ParameterError } from '../check/parameter-error.js'
 import { compileRule } from '../rules/compile-rule.js'
 import type { History, Scope, Tracker } from '../rules/rule.js'
-import { ParameterError } from '../rules/rule.js'
 import type { HistoryPlan } from './history.js'
 import { type CompiledPolicy, type Plans, plansOf } from './plan.js'
-import { levelApplies, type RiskLevel } from './risk.js'
-
-/** A policy to be compiled, with the time until which it is waived for this agent, if it is. */
-export interface PolicyInput extends Policy {
-  readonly waived_until?: number
-}
+import type { PolicyInput } from './policy-input.js'
 
 export interface PolicySet extends HistoryPlan {
   readonly policies: readonly CompiledPolicy[]

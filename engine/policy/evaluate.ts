@@ -1,10 +1,10 @@
 // The decision on one step, or on one registration (engine.md §5). Evaluating changes nothing.
 import type { Behavior, Evaluation, PolicyResult, RecordRequest, ViolationDetails } from '@svc/schemas'
+import { riskOf } from '../agent/risk.js'
 import { AmbiguousField } from '../rules/lookup.js'
 import { evidenceOf, type Finding, type Situation, Unjudgeable } from '../rules/rule.js'
 import type { PolicySet } from './compile.js'
 import { type Occasion, type Question, resultOf } from './plan.js'
-import { riskOf } from './risk.js'
 
 /** The outcome of one evaluation without what costs more than all policies together: its id and the action's digest. */
 export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'reason' | 'risk_score'> {

@@ -4,7 +4,7 @@ import type { PolicyResult } from '@svc/schemas'
 import { canonicalType, type Step } from '@svc/schemas'
 import type { CompiledRule } from '../rules/compile-rule.js'
 import type { Scope } from '../rules/rule.js'
-import type { PolicyInput } from './compile.js'
+import type { PolicyInput } from './policy-input.js'
 
 export interface CompiledPolicy extends CompiledRule {
   readonly policy: PolicyInput

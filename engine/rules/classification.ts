@@ -1,7 +1,8 @@
 // Rules about who the agent is and what it may use (engine.md §3, 18–19).
 import type { JsonMap } from '@svc/schemas'
+import { ParameterError } from '../check/parameter-error.js'
 import { compileField } from './lookup.js'
-import { defineStepRule, PASS, ParameterError, type Scope, type Situation, stepViolation } from './rule.js'
+import { defineStepRule, PASS, type Scope, type Situation, stepViolation } from './rule.js'
 import { stepType } from './track.js'
 
 const scopes: readonly Scope[] = ['step_execution']

@@ -2,13 +2,14 @@
 
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
+import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { lazyCheck } from '../check/schema-check.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
 import { compileHead, type StepPattern, type TargetFilter, targetKeys, targetPattern, withTarget } from './filter.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
-import { type Check, type CompileEnvironment, type LeafRule, ParameterError, type Scope } from './rule.js'
+import type { Check, CompileEnvironment, LeafRule, Scope } from './rule.js'
 
 const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule), 'yaml') }]))
 

@@ -1,6 +1,6 @@
 // Why a compound rule is violated: which conditions made it so, the steps behind them, and what each of them says would help.
 import type { EvidenceStep } from '@svc/schemas'
-import type { Combinator, Condition } from './compound.js'
+import type { Combinator, Condition } from './condition.js'
 import { type Answer, evidenceOf, type Finding, NOT_APPLICABLE, PASS, type PassCause, type Situation } from './rule.js'
 
 /** One instruction of a program in post-order, as far as an explanation needs it. */

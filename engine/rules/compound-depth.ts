@@ -1,8 +1,8 @@
 // How deep the conditions of a policy may be nested: one limit for files, bodies and stored policies.
 import { isDeeperThan, maxCompoundDepth, maxPolicyDepth } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
+import { ParameterError } from '../check/parameter-error.js'
 import { isCombinator } from './compound.js'
-import { ParameterError } from './rule.js'
 
 /** Rejects parameters with more levels than everything that handles policies can take. Throws ParameterError. */
 export function assertDepth(rule_type: string, params: JsonMap): void {

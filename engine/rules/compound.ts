@@ -1,26 +1,19 @@
 // all_of, any_of and not (engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
 // nesting can exhaust the stack, neither when it is loaded nor when it runs.
 import type { JsonMap } from '@svc/schemas'
+import { ParameterError } from '../check/parameter-error.js'
 import { allOf, anyOf, explain, type Shape } from './compound-cause.js'
+import type { Combinator, Condition } from './condition.js'
 import {
   type Answer,
   type Check,
   type Finding,
   NOT_APPLICABLE,
   PASS,
-  ParameterError,
   type RuleDescription,
   type Scope,
   type Situation,
 } from './rule.js'
-
-export type Combinator = 'all_of' | 'any_of' | 'not'
-
-/** One node of a condition tree as an author wrote it. */
-export interface Condition {
-  readonly rule_type: string
-  readonly params?: JsonMap
-}
 
 const everyScope: readonly Scope[] = ['agent_registration', 'step_execution', 'task_execution']
 const condition = {

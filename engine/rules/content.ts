@@ -1,18 +1,11 @@
 // Rules about what a step carries (engine.md §3, 20–22 and argument_matches).
 import type { JsonMap } from '@svc/schemas'
+import { ParameterError } from '../check/parameter-error.js'
 import { compileSearch } from '../pattern/pattern.js'
 import { isUnder, readHost } from './host.js'
 import { compileField } from './lookup.js'
 import { isWithin } from './root.js'
-import {
-  defineStepRule,
-  NOT_APPLICABLE,
-  PASS,
-  ParameterError,
-  type Scope,
-  type StepSituation,
-  stepViolation,
-} from './rule.js'
+import { defineStepRule, NOT_APPLICABLE, PASS, type Scope, type StepSituation, stepViolation } from './rule.js'
 import { someText } from './text.js'
 
 const scopes: readonly Scope[] = ['step_execution']

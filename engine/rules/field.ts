@@ -1,17 +1,9 @@
 // Rules about one field of the step, or of the agent at its registration (engine.md §3, 1–3).
 import { canonicalType } from '@svc/schemas'
+import { ParameterError } from '../check/parameter-error.js'
 import { compileAnchored } from '../pattern/pattern.js'
 import { compileField, sameJson } from './lookup.js'
-import {
-  defineRule,
-  evidenceOf,
-  type Finding,
-  PASS,
-  ParameterError,
-  type Scope,
-  type Situation,
-  Unjudgeable,
-} from './rule.js'
+import { defineRule, evidenceOf, type Finding, PASS, type Scope, type Situation, Unjudgeable } from './rule.js'
 import { textOf } from './text.js'
 
 const scopes: readonly Scope[] = ['agent_registration', 'step_execution']

@@ -1,8 +1,8 @@
 // What a filter wants of one field.
 import { canonicalType, type JsonMap } from '@svc/schemas'
+import { ParameterError } from '../check/parameter-error.js'
 import { compileAnchored } from '../pattern/pattern.js'
 import { sameJson } from './lookup.js'
-import { ParameterError } from './rule.js'
 import { textOf } from './text.js'
 
 type Accepts = (value: unknown) => boolean

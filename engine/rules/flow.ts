@@ -1,7 +1,8 @@
 // The rule about time (engine.md §3, 23). Compound rules are in compound.ts.
 import { nearest } from '../check/nearest.js'
+import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
-import { defineStepRule, PASS, ParameterError, stepViolation } from './rule.js'
+import { defineStepRule, PASS, stepViolation } from './rule.js'
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 type Day = (typeof weekdays)[number]

@@ -1,8 +1,9 @@
 // Looking a field up by path (engine.md §1): one place, so that nobody hides a value behind another.
 
 import { canonicalType, hasWritePermission, type JsonMap, type Step } from '@svc/schemas'
+import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
-import { ParameterError, type Situation } from './rule.js'
+import type { Situation } from './rule.js'
 
 /** The same path leads to two different values: the policy that asked is violated, whatever it asked. */
 export class AmbiguousField extends Error {}

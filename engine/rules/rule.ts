@@ -1,6 +1,5 @@
 // What a rule is, what it is asked, and what it may answer.
 import type { Behavior, EvidenceStep, JsonMap, Rule, Step } from '@svc/schemas'
-import { bracketed, quotePath, tidy } from '../check/quote.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
 export type Category = Rule['category']
@@ -96,27 +95,6 @@ export interface CompileEnvironment {
   /** The parameters are known to fit the schema of the rule. */
   readonly sound: boolean
   readonly track: <S>(tracker: Tracker<S>) => Slot<S>
-}
-
-/** Parameters that do not fit the rule: the policy is dropped with this reason. */
-export class ParameterError extends Error {
-  /** Where the value is, seen from the policy's `params`, dot-separated. */
-  readonly path: string
-  /** The rest of a sentence whose subject is the value at `subject`; null where the message is whole as it is. */
-  readonly sentence: { readonly subject: string; readonly says: string } | null
-  /** Whether the name of the last member is wrong rather than its value. */
-  readonly at_key: boolean
-
-  constructor(path: string, message: string, subject: string | null = null, at_key = false) {
-    super(
-      subject === null
-        ? tidy(message)
-        : `${quotePath(bracketed(subject === '' ? 'params' : `params.${subject}`))} ${message}`,
-    )
-    this.path = path
-    this.sentence = subject === null ? null : { subject, says: message }
-    this.at_key = at_key
-  }
 }
 
 /** What is said of a rule to those who write policies. */

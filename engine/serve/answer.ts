@@ -1,7 +1,7 @@
 // An evaluation as JSON text. Most of it is the same every time, so what passes is serialised once and cut from one text:
 // JSON.stringify of a hundred results costs more than judging them.
 import type { PolicyResult } from '@svc/schemas'
-import type { JudgedEvaluation } from './judge.js'
+import type { JudgedEvaluation } from './judged.js'
 
 /** The results that all decisions share, as the items of a JSON list, each with a comma before it. */
 interface SharedText {

@@ -1,6 +1,6 @@
 // A block as one line of text, for the person who watches the engine.
 import type { Step } from '@svc/schemas'
-import type { JudgedEvaluation } from './judge.js'
+import type { JudgedEvaluation } from './judged.js'
 
 /** Characters of a name, and of a reason or a remedy: the line stays readable, whatever is sent. */
 const maxName = 100

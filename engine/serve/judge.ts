@@ -1,20 +1,17 @@
 // The decision on a step with the policies in force now.
 
 import { actionDigest } from '@svc/proof'
-import type { Evaluation, JsonMap, PolicyResult, Step } from '@svc/schemas'
+import type { JsonMap, PolicyResult, Step } from '@svc/schemas'
 import { factsAsSaid, factsTightened, type SaidContext } from '../agent/context.js'
+import { type RiskLevel, riskLevelOf } from '../agent/risk.js'
 import { atLevel, type PolicySet } from '../policy/compile.js'
 import { type Decision, evaluate } from '../policy/evaluate.js'
 import { newHistory } from '../policy/history.js'
 import type { Occasion } from '../policy/plan.js'
-import { type RiskLevel, riskLevelOf } from '../policy/risk.js'
 import type { LoadedPolicies, PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
+import type { JudgedEvaluation } from './judged.js'
 import { historyWithReserved, type Task } from './task.js'
-
-/** An evaluation with the decision behind it, whose results may be those that all decisions share. */
-export type JudgedEvaluation = Omit<Evaluation, 'policies' | 'violations'> &
-  Pick<Decision, 'policies' | 'passed' | 'violations'>
 
 export interface Judge {
   readonly step: (task: Task, step: Step, occasion: Occasion) => JudgedEvaluation

@@ -2,7 +2,7 @@
 import type { Behavior, JsonMap, PolicyResult } from '@svc/schemas'
 import type { ManifestInEffect } from '../source/source.js'
 import type { TraceLine } from '../trace/sink.js'
-import type { JudgedEvaluation } from './judge.js'
+import type { JudgedEvaluation } from './judged.js'
 
 /** The step as recorded: `svc.eval` says how it was decided, `svc.manifests` on task.start what was in force (seed §2). */
 export function stepLine(

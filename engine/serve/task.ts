@@ -4,7 +4,7 @@ import type { JsonMap, Step } from '@svc/schemas'
 import type { PolicySet } from '../policy/compile.js'
 import { copyHistory, newHistory, record } from '../policy/history.js'
 import type { History } from '../rules/rule.js'
-import type { JudgedEvaluation } from './judge.js'
+import type { JudgedEvaluation } from './judged.js'
 
 /** An allowed step that has not been recorded: it counts as history until it is, or until this time. */
 export interface Reservation {

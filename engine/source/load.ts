@@ -1,6 +1,7 @@
 // From versions of manifests to policies in force.
 import { materialise, waivedUntil } from '../manifest/materialise.js'
-import { compileSound, type PolicyInput } from '../policy/compile.js'
+import { compileSound } from '../policy/compile.js'
+import type { PolicyInput } from '../policy/policy-input.js'
 import type { LoadedPolicies, ManifestInEffect } from './source.js'
 import { firstState } from './state.js'
 import type { Remarks, Version } from './versions.js'

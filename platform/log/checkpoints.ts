@@ -10,7 +10,7 @@ import { type Database, withSnapshot, withTransaction, withUnscopedTransaction }
 import { recordEvents } from '../store/events.js'
 import { organizationsUnscoped } from '../store/organizations.js'
 import { type Scope, scopeOf } from '../store/scope.js'
-import type { Anchors } from './anchors/anchor.js'
+import type { Anchors } from './anchors/anchors.js'
 import { every } from './every.js'
 import { originOf, type Publishing, publishCheckpoint, refuseRestored } from './publish.js'
 import { ForkRefused, type LogSigner } from './signer.js'

@@ -1,10 +1,11 @@
 // What /evaluate answers, what matters first; and less of it for clients that ask for less.
 import type { Evaluation, MinimalEvaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compile, type PolicyInput } from '../../engine/policy/compile.js'
+import { compile } from '../../engine/policy/compile.js'
 import { evaluate } from '../../engine/policy/evaluate.js'
 import { newHistory } from '../../engine/policy/history.js'
 import { plansOf } from '../../engine/policy/plan.js'
+import type { PolicyInput } from '../../engine/policy/policy-input.js'
 import type { Finding } from '../../engine/rules/rule.js'
 import { evaluationWriter } from '../../engine/serve/answer.js'
 import { type Serve, startServe } from '../support/serve.js'

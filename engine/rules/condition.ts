@@ -1,0 +1,10 @@
+// The tree of a compound rule, as it is written.
+import type { JsonMap } from '@svc/schemas'
+
+export type Combinator = 'all_of' | 'any_of' | 'not'
+
+/** One node of a condition tree as an author wrote it. */
+export interface Condition {
+  readonly rule_type: string
+  readonly params?: JsonMap
+}
