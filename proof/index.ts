@@ -91,6 +91,3 @@ export {
   verifyConsistency,
   verifyInclusion,
 } from './tree/merkle.js'
-export { readText } from './verify/read-text.js'
-export type { VerifyOptions } from './verify/run.js'
-export { type VerifyRequest, verifyBundle } from './verify/verify.js'

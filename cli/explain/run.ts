@@ -1,7 +1,8 @@
 // What `svc explain` does: finds the step, judges it again on its own past, and says what each policy answered.
 import type { Writable } from 'node:stream'
 import { explain, historyOf, occasionOf, onAgent, parseManifest, readYaml, timesOf } from '@svc/engine'
-import { printable, readText } from '@svc/proof'
+import { printable } from '@svc/proof'
+import { readText } from '@svc/proof/verify'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
 import type { ExplainedStep } from './explained.js'
 import type { ExplainOptions } from './options.js'

@@ -8,6 +8,9 @@ import { readText } from './read-text.js'
 import { verdictText } from './text.js'
 import { verifyBundle } from './verify.js'
 
+export { readText } from './read-text.js'
+export { type VerifyRequest, verifyBundle } from './verify.js'
+
 export interface VerifyOptions {
   readonly trust: string
   readonly since?: string
