@@ -53,7 +53,8 @@ describe.skipIf(postgres === null)('a new signing key', () => {
       const verdict = await bothOn(await bundle(), `log ${key}\n`, desk, old.note)
       const codes = verdict.findings.map((finding) => finding.code)
       // A policy with the new key alone cannot take the checkpoint that was kept, nor the one that records name.
-      expect(codes).toEqual(key === old.key ? [] : ['checkpoint_unsigned', 'since_untrusted', ...codes.slice(2)])
+      if (key === old.key) expect(codes).toEqual([])
+      else expect(codes).toEqual(expect.arrayContaining(['checkpoint_unsigned', 'since_untrusted']))
       expect(verdict.new_keys).toEqual([now.key])
     }
     expect((await bothOn(await bundle(), `log ${old.key}\nlog ${now.key}\n`, desk, old.note)).valid).toBe(true)
