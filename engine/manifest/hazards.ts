@@ -57,6 +57,17 @@ function unknownAlias(name: string): string {
 
 function noteKeys(map: YAMLMap, note: Note): void {
   const seen = new Set<string>()
+  const twice = repeatedKeys(map)
+  const [first] = twice
+  // The keys of two items in one map: a dash is missing.
+  if (first !== undefined && twice.length > 1) {
+    const names = twice.map(({ key }) => quote(String((key as Scalar).value))).join(', ')
+    const line = quote(`- ${(first.key as Scalar).value}: …`)
+    note(
+      first.key,
+      `the keys ${names} are written twice: to begin another item here, write ${line}; else remove one of each`,
+    )
+  }
   for (const { key } of map.items) {
     if (!isScalar(key) || typeof key.value !== 'string') {
       note(key, `a key must be text${isScalar(key) && key.source ? `: write ${quote(`"${key.source}"`)}` : ''}`)
@@ -65,9 +76,20 @@ function noteKeys(map: YAMLMap, note: Note): void {
     const name = key.value
     if (name === '<<') note(key, 'the merge key `<<` is not allowed: write the keys out')
     else if (forbiddenKeys.has(name)) note(key, `the key ${quote(name)} is not allowed: use another name`)
-    else if (seen.has(name)) note(key, `the key ${quote(name)} is written twice: remove one of them`)
+    else if (seen.has(name) && twice.length === 1)
+      note(key, `the key ${quote(name)} is written twice: remove one of them`)
     seen.add(name)
   }
+}
+
+function repeatedKeys(map: YAMLMap): YAMLMap['items'] {
+  const seen = new Set<unknown>()
+  return map.items.filter(({ key }) => {
+    const name = isScalar(key) ? key.value : key
+    const isRepeated = typeof name === 'string' && seen.has(name)
+    seen.add(name)
+    return isRepeated
+  })
 }
 
 function noteScalar(node: Scalar, note: Note): void {

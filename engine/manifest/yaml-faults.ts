@@ -60,6 +60,7 @@ const looks: readonly ((scene: Scene) => Sight | null)[] = [
   specialStart,
   afterQuotes,
   other,
+  missingColon,
   deeperThanKey,
   indentation,
 ]
@@ -72,7 +73,11 @@ function tab({ code, lines, row }: Scene): Sight | null {
         0,
         lines.findIndex((line) => /^ *\t/.test(line)),
       )
-  return { row: at, column: lines[at]?.indexOf('\t') ?? 0, says: 'is indented with a tab: use spaces' }
+  return {
+    row: at,
+    column: lines[at]?.indexOf('\t') ?? 0,
+    says: `is indented with a tab: indent it by ${spaces(wantedIndent(lines, at))} instead`,
+  }
 }
 
 function tooDeep({ code, row }: Scene): Sight | null {
@@ -90,8 +95,9 @@ function tag({ code, text, lines, row, offset }: Scene): Sight | null {
 }
 
 function spaceAfterDash({ code, lines, row }: Scene): Sight | null {
-  if (code !== 'BLOCK_AS_IMPLICIT_KEY' && code !== 'MULTILINE_IMPLICIT_KEY') return null
-  const at = [row, row - 1].find((index) => /^\s*-[A-Za-z"'[{]/.test(lines[index] ?? ''))
+  const isKey = code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'
+  const glued = isKey ? /^\s*-[A-Za-z"'[{]/ : /^\s*-[A-Za-z_]\w*:(\s|$)/
+  const at = [row, row - 1].find((index) => glued.test(lines[index] ?? ''))
   if (at === undefined) return null
   const rest = (lines[at] ?? '').trim().slice(1)
   return { row: at, says: `has no space after the dash: write ${quote(`- ${rest}`)}` }
@@ -158,14 +164,22 @@ function bracket({ code, said, text, lines, row, offset }: Scene): Sight | null 
 /** A value that begins with a character of YAML's own. */
 function specialStart({ code, lines, row, offset }: Scene): Sight | null {
   if (code !== 'BAD_SCALAR_START' && code !== 'UNEXPECTED_TOKEN' && code !== 'BAD_ALIAS') return null
+  const here = columnOf(lines, row, offset)
+  const [inside = ''] = /^[%@`][^,\]}]*/.exec((lines[row] ?? '').slice(here)) ?? []
+  if (inside !== '' && /[[{]/.test((lines[row] ?? '').slice(0, here)))
+    return { row, column: here, says: quoted(inside) }
   const [, head = '', first, value = ''] =
     /^(\s*(?:- )*(?:[\w.-]+: +)?)([[\]{}*&!|>%@`])(.*)$/.exec(lines[row] ?? '') ?? []
   if (first === undefined || columnOf(lines, row, offset) < head.length) return null
   return {
     row,
     column: head.length,
-    says: `has a value that begins with ${quote(first)}: put it in quotes, ${quote(single(first + value))}`,
+    says: quoted(first + value),
   }
+}
+
+function quoted(value: string): string {
+  return `has a value that begins with ${quote(value[0] ?? '')}: put it in quotes, ${quote(single(value))}`
 }
 
 function afterQuotes({ code, said, lines, row, offset }: Scene): Sight | null {
@@ -208,21 +222,45 @@ function other({ code, said, lines, row }: Scene): Sight | null {
   return lone ? { row, says: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
 }
 
+/** A line of a map in which a key is followed by its value at once. */
+function missingColon({ code, lines, row }: Scene): Sight | null {
+  if (code !== 'BLOCK_AS_IMPLICIT_KEY' && code !== 'MULTILINE_IMPLICIT_KEY' && code !== 'MISSING_CHAR') return null
+  const at = [row, row - 1].find((index) => withoutColon.test(lines[index] ?? ''))
+  if (at === undefined) return null
+  const [, key = '', value = ''] = withoutColon.exec(lines[at] ?? '') ?? []
+  return { row: at, says: `has no colon: write ${quote(`${key}: ${value.trim()}`)}` }
+}
+
+const withoutColon = /^\s*(?:- +)*([a-z_]\w*) +([^\s:#][^:]*)$/
+
 /** The lines after `key: value` are deeper than its key, as if they belonged to the value. */
 function deeperThanKey({ code, lines, row }: Scene): Sight | null {
   if (code !== 'BLOCK_AS_IMPLICIT_KEY' && code !== 'MULTILINE_IMPLICIT_KEY') return null
   const next = lines.findIndex((line, index) => index > row && isContent(line))
   const key = keyColumn(lines[row] ?? '')
-  if (next < 0 || key === null || indentOf(lines[next]) <= key || !/:\s+\S/.test(lines[row] ?? '')) return null
-  return {
-    row: next,
-    says: `is indented by ${spaces(indentOf(lines[next]))}, line ${row + 1} by ${key}: indent both by the same`,
-  }
+  if (next < 0 || key === null || !/:\s+\S/.test(lines[row] ?? '')) return null
+  const [indent, deeper] = [indentOf(lines[row]), indentOf(lines[next])]
+  if (deeper <= key) return null
+  // The dash of an item is out of line, or the one line after it.
+  if (indent < key && nextIndents(lines, next + 1)[0] === deeper)
+    return { row, says: `is indented by ${spaces(indent)}: indent it by ${indent + deeper - key}` }
+  return { row: next, says: `is indented by ${spaces(deeper)}: indent it by ${key}, as line ${row + 1} is` }
+}
+
+/** How deep the lines with content are from there on. */
+function nextIndents(lines: readonly string[], from: number): number[] {
+  return lines.slice(from).filter(isContent).map(indentOf)
 }
 
 function indentation({ lines, row }: Scene): Sight | null {
   const indent = indentOf(lines[row])
   if (row === 0) return null
+  const item = itemAbove(lines, row)
+  if (item !== null)
+    return {
+      row,
+      says: `is indented by ${spaces(indent)}: indent it by ${indentOf(lines[item])}, as line ${item + 1} is`,
+    }
   for (let above = row - 1; above >= 0; above--) {
     const line = lines[above] ?? ''
     const key = isContent(line) ? keyColumn(line) : null
@@ -232,8 +270,29 @@ function indentation({ lines, row }: Scene): Sight | null {
   return null
 }
 
+/** How deep a line is meant to be: as the key above it, or below it where that has no value yet. */
+function wantedIndent(lines: readonly string[], row: number): number {
+  for (let above = row - 1; above >= 0; above--) {
+    const key = keyColumn(lines[above] ?? '')
+    if (key !== null) return /:\s*(#.*)?$/.test(lines[above] ?? '') ? key + 2 : key
+  }
+  return 0
+}
+
 function spaces(count: number): string {
   return count === 1 ? '1 space' : `${count} spaces`
+}
+
+/** For an item of a list, the item above whose dash is nearest to its own, but not in line with it. */
+function itemAbove(lines: readonly string[], row: number): number | null {
+  const isItem = (line = '') => /^\s*- /.test(line)
+  if (!isItem(lines[row])) return null
+  const away = (index: number) => Math.abs(indentOf(lines[index]) - indentOf(lines[row]))
+  let best: number | null = null
+  for (let above = row - 1; above >= 0; above--) {
+    if (isItem(lines[above]) && away(above) > 0 && (best === null || away(above) < away(best))) best = above
+  }
+  return best !== null && away(best) === 1 ? best : null
 }
 
 function isContent(line: string): boolean {

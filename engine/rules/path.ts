@@ -3,6 +3,7 @@ import type { JsonMap } from '@svc/schemas'
 import { compileTarget, filterSchema } from './filter.js'
 import { defineStepRule, PASS, present, type Scope, type StepSituation, stepViolation } from './rule.js'
 import { type Kind, patternOf, stepType, trackFirstDone, trackFirstOffence, verbSchema } from './track.js'
+import { kindWords, wantedGate, wantedWords } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -54,11 +55,12 @@ export const pathRules = [
     example: { step_type: 'step.message', verb: 'GET', property_filter: { 'counterpart.kind': 'user' } },
     compile: (params, environment) => {
       const first = trackFirstDone(environment, kindOf(params), 'property_filter')
-      const wanted = describe(params)
+      const wanted = wantedWords(kindOf(params))
+      const gate = wantedGate(kindOf(params))
       const check = (situation: StepSituation) => {
         if (first(situation.history) !== null) return PASS
-        const message = `no ${wanted} came earlier in this task`
-        return stepViolation(situation, 'NOT_IN_HISTORY', message, `do ${wanted} first`)
+        const message = `${wanted} is missing earlier in this task`
+        return { ...stepViolation(situation, 'NOT_IN_HISTORY', message, `${wanted} before this step`), ...gate }
       }
       const because = ({ history }: StepSituation) => ({
         evidence: present(first(history)),
@@ -77,12 +79,12 @@ export const pathRules = [
     example: { step_type: 'step.resource', verb: 'DELETE' },
     compile: (params) => {
       const isSuch = compileTarget(patternOf(kindOf(params)), 'property_filter')
-      const wanted = describe(params)
+      const wanted = kindWords(kindOf(params))
       const check = (situation: StepSituation) => {
         if (isSuch === null || isSuch(situation, situation.step)) return PASS
-        return stepViolation(situation, 'NOT_SUCH_STEP', `the step is not a ${wanted}`, `make it a ${wanted}`)
+        return stepViolation(situation, 'NOT_SUCH_STEP', `the step is not ${wanted}`, `make it ${wanted}`)
       }
-      return Object.assign(check, { because: () => ({ evidence: [], undo: `leave this ${wanted} out` }) })
+      return Object.assign(check, { because: () => ({ evidence: [], undo: `leave this ${wanted.slice(2)} out` }) })
     },
   }),
   defineStepRule<{ taint_step_type: string; taint_verb?: string; taint_property_filter?: JsonMap }>({
@@ -118,10 +120,4 @@ export const pathRules = [
 
 function kindOf({ step_type, verb, property_filter }: KindParams): Kind {
   return { step_type, verb, filter: property_filter }
-}
-
-function describe({ step_type, verb, property_filter }: KindParams): string {
-  const fields = Object.keys(property_filter ?? {})
-  const which = fields.length === 0 ? '' : ` with the wanted ${fields.map((path) => `\`${path}\``).join(', ')}`
-  return `\`${step_type}\`${verb === undefined ? '' : ` ${verb}`} step${which}`
 }

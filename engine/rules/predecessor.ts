@@ -15,6 +15,7 @@ import {
   stepViolation,
 } from './rule.js'
 import { gateSteps, named, satisfies, stepType, stepTypes, trackFirstDone } from './track.js'
+import { wantedGate, wantedWords } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -140,15 +141,19 @@ export const predecessorRules = [
       const isPredecessor = compilePattern(pattern, false, 'property_filter')
       const isOneNow = compileTarget(pattern, 'property_filter')
       const credit = trackCredit(environment, params, isPredecessor)
-      const wanted = named(params.required_step_type)
+      const kind = { step_type: params.required_step_type, filter: params.property_filter }
+      const wanted = wantedWords(kind)
+      const gate = wantedGate(kind)
       return (situation) => {
         if (isOneNow?.(situation, situation.step)) return NOT_APPLICABLE
         const { left, ever } = credit(situation.history)
         if (left > 0) return PASS
-        const message = ever ? `every ${wanted.slice(2)} has paid for a step already` : `${wanted} is missing`
+        const message = ever
+          ? `every ${wanted.slice(2)} belongs to an earlier step: each allows one`
+          : `${wanted} is missing earlier in this task`
         const remedy = `${ever ? `another ${wanted.slice(2)}` : wanted} before this step`
         const finding = stepViolation(situation, ever ? 'CREDIT_SPENT' : 'PREDECESSOR_MISSING', message, remedy)
-        return { ...finding, ...(params.property_filter === undefined && gateSteps(params.required_step_type)) }
+        return { ...finding, ...gate }
       }
     },
   }),

@@ -58,10 +58,6 @@ const mends: readonly (readonly [RegExp, Mend])[] = [
   [/^a passed step\.gate/, passGate],
   [
     /^(a|another)( passed)? `[^`]+`( step)?.* before this step/,
-    (scene, { names, params }) => after(scene, stepOf(names[0], params.property_filter)),
-  ],
-  [
-    /^do .* first$/,
     (scene, { names, words, params }) =>
       after(scene, { ...stepOf(names[0], params.property_filter), ...verbIn(words) }),
   ],

@@ -28,6 +28,7 @@ describe.each(rules)('$name', (rule) => {
     if (one.code !== undefined) expect(details?.code).toBe(one.code)
     if (one.evidence !== undefined) expect(details?.evidence.map(({ step }) => step)).toEqual(one.evidence)
     if (one.remedy !== undefined) expect(details?.remedy).toBe(one.remedy)
+    if (one.remedy_steps !== undefined) expect(details?.remedy_steps).toEqual(one.remedy_steps)
     if (answer === 'violation') expect(details?.reason).toMatch(/^[^A-Z].*[^.]$/)
   })
 })

@@ -24,6 +24,7 @@ export interface RuleCase {
   /** Numbers of the steps in the evidence; null is the step that is judged. */
   readonly evidence?: readonly (number | null)[]
   readonly remedy?: string
+  readonly remedy_steps?: readonly JsonMap[]
 }
 
 type WrittenCase = Partial<RuleCase> & Pick<RuleCase, 'name' | 'params' | 'expect'>
@@ -50,6 +51,7 @@ const checkCases = lazyCheck({
       code: { type: 'string' },
       evidence: { type: 'array', items: { type: ['integer', 'null'] } },
       remedy: { type: 'string' },
+      remedy_steps: { type: 'array', items: { type: 'object' } },
     },
   },
 })
