@@ -5,6 +5,7 @@ import { rules } from '@svc/engine'
 import { documents } from '@svc/schemas'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
+import { version as cliVersion } from '../cli/version.js'
 import { version as engineVersion } from '../engine/version.js'
 import { version as platformVersion } from '../platform/version.js'
 
@@ -29,6 +30,7 @@ describe('the schemas', () => {
 
 describe('versions', () => {
   it.each([
+    ['cli', cliVersion],
     ['engine', engineVersion],
     ['platform', platformVersion],
   ])('%s is what its package says', (name, version) => {

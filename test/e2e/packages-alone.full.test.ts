@@ -1,0 +1,89 @@
+// The packages that are installed alone: what comes with them, and that they work.
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'svc-alone-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const run = (program: string, args: readonly string[], cwd: string) =>
+  execFileSync(program, args, { encoding: 'utf8', cwd, stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+
+/** The packages of other makers that these need, and all that those need. */
+function needed(names: readonly string[]): string[] {
+  const seen = new Set<string>()
+  const pending = [...names]
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    if (seen.has(name)) continue
+    seen.add(name)
+    pending.push(...dependenciesOf(join(root, 'node_modules', name)))
+  }
+  return [...seen]
+}
+
+function dependenciesOf(path: string): string[] {
+  const text = readFileSync(join(path, 'package.json'), 'utf8')
+  return Object.keys((JSON.parse(text) as { dependencies?: Record<string, string> }).dependencies ?? {})
+}
+
+/** An empty folder with the package, as it is packed, and what it says it needs; the names of all that is installed. */
+function installed(name: string) {
+  const home = join(folder, name)
+  const all = new Set<string>()
+  const others = new Set<string>()
+  const install = (own: string) => {
+    if (all.has(own)) return
+    all.add(own)
+    const packed = run(
+      'npm',
+      ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, join(root, own)],
+      root,
+    )
+    const target = join(home, 'node_modules/@svc', own)
+    mkdirSync(target, { recursive: true })
+    run('tar', ['-xzf', join(folder, packed.split('\n').at(-1) ?? ''), '-C', target, '--strip-components=1'], folder)
+    for (const dependency of dependenciesOf(target)) {
+      if (dependency.startsWith('@svc/')) install(dependency.slice(5))
+      else others.add(dependency)
+    }
+  }
+  install(name)
+  for (const other of needed([...others]))
+    cpSync(join(root, 'node_modules', other), join(home, 'node_modules', other), { recursive: true })
+  writeFileSync(join(home, 'package.json'), '{"type":"module"}')
+  return { home, own: [...all].sort(), others: needed([...others]).sort() }
+}
+
+describe('a package alone', () => {
+  it('proof brings the schemas and nothing else, and verifies', () => {
+    const { home, own, others } = installed('proof')
+    expect([own, others]).toEqual([['proof', 'schemas'], []])
+    const program = `const { canonical, emptyTree } = await import('@svc/proof'); console.log(canonical({ b: 1, a: typeof emptyTree }))`
+    expect(run(process.execPath, ['--input-type=module', '-e', program], home)).toContain('"b":1}')
+    expect(run(process.execPath, ['node_modules/@svc/proof/svc-verify.mjs', '--help'], home)).toContain('--trust')
+  })
+
+  it('engine brings its own three and at most eight others, and decides', () => {
+    const { home, own, others } = installed('engine')
+    expect(own).toEqual(['engine', 'library', 'proof', 'schemas'])
+    for (const direct of ['ajv', 're2js', 'yaml']) expect(others).toContain(direct)
+    expect(others.length).toBeLessThanOrEqual(8)
+    const program = `const { parseManifest, rules } = await import('@svc/engine')
+      const policy = { name: 'P', rule_type: 'not', params: {}, scope: 'step_execution', severity: 'low' }
+      const { errors } = parseManifest(JSON.stringify({ name: 'A', version: '1', policies: [policy] }), 'a.yaml')
+      console.log(rules.length > 20, errors[0].path)`
+    expect(run(process.execPath, ['--input-type=module', '-e', program], home)).toBe('true policies.0.params.condition')
+  })
+
+  it('cli is the command', () => {
+    const { home, others } = installed('cli')
+    for (const heavy of ['express', 'knex', 'pg', 'pino', 'helmet']) expect(others).not.toContain(heavy)
+    expect(run(process.execPath, ['node_modules/@svc/cli/bin/svc.js', 'rules', '--name', 'not'], home)).toContain(
+      'not  (flow;',
+    )
+  })
+})
