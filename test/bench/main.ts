@@ -4,6 +4,7 @@ import { cpus } from 'node:os'
 import { benchBundle } from './bundle.js'
 import { benchEvaluate } from './evaluate.js'
 import { benchFirstStart } from './first-start.js'
+import { benchLists } from './lists.js'
 import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
 import { benchPeers } from './peers.js'
@@ -28,6 +29,7 @@ const rows: Row[] = [
   ...(await benchMemory()),
   ...(await benchFirstStart()),
   ...(await benchLogs()),
+  ...(await benchLists()),
   ...(await benchBundle()),
   ...(await benchSecrets()),
 ]
