@@ -1766,10 +1766,13 @@ function readText(path) {
 	try {
 		return readFileSync(path, "utf8");
 	} catch (error) {
-		const { code = "", message } = error;
-		const trouble = troubles[code];
-		throw Object.assign(new Error(trouble === void 0 ? message : `\`${path}\` ${trouble}`), { code });
+		throw fileError(path, error);
 	}
+}
+function fileError(path, error) {
+	const { code } = error;
+	const trouble = troubles[code ?? ""];
+	return trouble === void 0 ? error : Object.assign(/* @__PURE__ */ new Error(`\`${path}\` ${trouble}`), { code });
 }
 
 // proof/dist/verify/text.js

@@ -2,6 +2,7 @@
 
 import { type RunState, readLines, startsRun, stateAfter } from '@svc/engine'
 import { isDeeperThan, maxRequestDepth, parseStoredJson } from '@svc/proof'
+import { fileError } from '@svc/proof/verify'
 import type { JsonMap, Step } from '@svc/schemas'
 
 /** What was given cannot be used; the message says why and what would do. */
@@ -30,17 +31,18 @@ const namesListed = 5
  */
 export async function recordedTask(path: string, wanted: string | undefined, run?: number): Promise<RecordedTask> {
   const tasks = new Map<string, Runs>()
-  for await (const line of readLines(path)) {
-    const where = `${path}:${line.line + 1}`
-    if (line.problem !== null) throw new CannotUse(`${where}: ${line.problem}`)
-    if (line.text.trim() === '') continue
-    const found = stepOrEndIn(line.text, where)
-    if (found === null || (wanted !== undefined && found.task_id !== wanted)) continue
-    addTo(tasks, found)
+  const other = new Map<string, null>()
+  for await (const { text, where } of textLines(path)) {
+    const found = stepOrEndIn(text, where)
+    if (found === null) continue
+    if (wanted === undefined || found.task_id === wanted) addTo(tasks, found)
+    else if (found.task_id !== undefined && other.size <= namesListed) other.set(found.task_id, null)
   }
   const [only, ...others] = tasks
-  if (only === undefined)
-    throw new CannotUse(`\`${path}\` holds no steps${wanted === undefined ? '' : ` of task \`${wanted}\``}`)
+  if (only === undefined) {
+    const of = wanted === undefined ? '' : ` of task \`${wanted}\``
+    throw new CannotUse(`\`${path}\` holds no steps${of}${other.size > 0 ? `, but of ${listed(other)}` : ''}`)
+  }
   if (others.length > 0)
     throw new CannotUse(`${path} holds ${tasks.size} tasks: choose one with --task (${listed(tasks)})`)
   const [task_id, { runs }] = only
@@ -62,17 +64,27 @@ export interface RecordedEvaluation extends RecordedTask {
 /** An evaluation that the local engine has blocked, with the task before it. Throws CannotUse. */
 export async function recordedEvaluation(path: string, evaluation_id: string): Promise<RecordedEvaluation> {
   const tasks = new Map<string, Runs>()
-  for await (const line of readLines(path)) {
-    const where = `${path}:${line.line + 1}`
-    if (line.problem !== null) throw new CannotUse(`${where}: ${line.problem}`)
-    if (line.text.trim() === '') continue
-    const value = lineIn(line.text, where)
+  for await (const { text, where } of textLines(path)) {
+    const value = lineIn(text, where)
     if (value.kind === 'evaluation' && value.evaluation_id === evaluation_id)
       return evaluationIn(tasks, value as unknown as EvaluationRow, where)
     const found = stepOrEndOf(value, where)
     if (found !== null) addTo(tasks, found)
   }
   throw new CannotUse(`\`${path}\` holds no blocked evaluation \`${evaluation_id}\``)
+}
+
+/** The lines of a trace that hold something, each with its place. Rejects with CannotUse, naming the file or the line. */
+async function* textLines(path: string): AsyncGenerator<{ readonly text: string; readonly where: string }> {
+  try {
+    for await (const line of readLines(path)) {
+      const where = `${path}:${line.line + 1}`
+      if (line.problem !== null) throw new CannotUse(`${where}: ${line.problem}`)
+      if (line.text.trim() !== '') yield { text: line.text, where }
+    }
+  } catch (error) {
+    throw fileError(path, error)
+  }
 }
 
 interface EvaluationRow {

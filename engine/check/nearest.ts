@@ -2,7 +2,7 @@
 export function nearest(name: string, known: Iterable<string>): string | null {
   let best: { name: string; distance: number } | null = null
   for (const candidate of known) {
-    const distance = editDistance(name.slice(0, 100).toLowerCase(), candidate.toLowerCase())
+    const distance = editDistance(singular(name.slice(0, 100).toLowerCase()), singular(candidate.toLowerCase()))
     if (best === null || distance < best.distance) best = { name: candidate, distance }
   }
   return best !== null && best.distance <= Math.max(2, Math.floor(name.length / 4)) ? best.name : null
@@ -12,6 +12,11 @@ export function nearest(name: string, known: Iterable<string>): string | null {
 export function didYouMean(name: string, known: Iterable<string>): string {
   const near = nearest(name, known)
   return near === null ? '' : `; did you mean \`${near}\`?`
+}
+
+/** One for many: `policy` and `policies` are the same word. */
+function singular(name: string): string {
+  return name.replace(/ies$/, 'y').replace(/s$/, '')
 }
 
 function editDistance(a: string, b: string): number {

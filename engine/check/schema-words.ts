@@ -3,7 +3,7 @@
 
 import type { JsonMap } from '@svc/schemas'
 import type { ErrorObject } from 'ajv/dist/2020.js'
-import { didYouMean } from './nearest.js'
+import { didYouMean, nearest } from './nearest.js'
 import { quote } from './quote.js'
 
 /** Whose words: those of YAML files, which their authors read, or those of JSON bodies, which programs send. */
@@ -43,7 +43,7 @@ export function sayWhy(error: ErrorObject, dialect: Dialect): string {
     case 'additionalProperties':
       return `is not a known key${hintOf(String(params.additionalProperty), schema)}`
     case 'required':
-      return `is missing${exampleOf(schema, String(params.missingProperty), dialect)}`
+      return `is missing${misspelt(schema, String(params.missingProperty), data) ?? exampleOf(schema, String(params.missingProperty), dialect)}`
     case 'enum':
       return enumWords(params.allowedValues as unknown[], data, dialect)
     case 'const':
@@ -97,6 +97,14 @@ function hintOf(key: string, schema: JsonMap): string {
   return didYouMean(key, known) || (known.length <= 12 ? `; allowed: ${known.join(', ')}` : '')
 }
 
+/** The unknown key that the missing one was meant to be. */
+function misspelt(schema: JsonMap, key: string, data: unknown): string | null {
+  const known = (schema.properties as JsonMap | undefined) ?? {}
+  const unknown = Object.keys((data as JsonMap | null) ?? {}).filter((name) => !Object.hasOwn(known, name))
+  const near = nearest(key, unknown)
+  return near === null ? null : `: rename ${quote(near)}, which is not a known key, to ${quote(key)}`
+}
+
 function exampleOf(schema: JsonMap, key: string, dialect: Dialect): string {
   const { enum: values } = ((schema.properties as JsonMap | undefined)?.[key] ?? {}) as { enum?: unknown[] }
   if (dialect === 'json') return ''
@@ -141,7 +149,7 @@ function adviceOf(type: Kind, schema: JsonMap, data: unknown): string {
     return write(plain(data[0]))
   if ((type === 'integer' || type === 'number') && typeof data === 'string')
     return data.trim() !== '' && Number.isFinite(Number(data))
-      ? write(data.trim())
+      ? `${write(data.trim())} without quotes`
       : `; write a number such as ${quote(String(schema.minimum ?? 1))}`
   if (type === 'integer' && typeof data === 'number') return write(String(Math.round(data)))
   if (type === 'boolean') {

@@ -13,8 +13,13 @@ export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const { code = '', message } = error as { code?: string; message: string }
-    const trouble = troubles[code]
-    throw Object.assign(new Error(trouble === undefined ? message : `\`${path}\` ${trouble}`), { code })
+    throw fileError(path, error)
   }
+}
+
+/** An error of the file system in words that name the file, with its code; another error as it is. */
+export function fileError(path: string, error: unknown): unknown {
+  const { code } = error as { code?: string }
+  const trouble = troubles[code ?? '']
+  return trouble === undefined ? error : Object.assign(new Error(`\`${path}\` ${trouble}`), { code })
 }

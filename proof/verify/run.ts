@@ -8,7 +8,7 @@ import { readText } from './read-text.js'
 import { verdictText } from './text.js'
 import { verifyBundle } from './verify.js'
 
-export { readText } from './read-text.js'
+export { fileError, readText } from './read-text.js'
 export { type VerifyRequest, verifyBundle } from './verify.js'
 
 export interface VerifyOptions {

@@ -113,7 +113,7 @@ of a risk level above the agent’s
     { args: [manifest, '--trace', several, '--step', '1'], code: 1, says: 'choose one with --task (`t1`, `t2`)' },
     { args: [manifest, '--trace', several, '--step', '9', '--task', 't2'], code: 1, says: '`t2` has no step 9' },
     { args: [manifest, '--trace', several, '--step', '1', '--task', 't3'], code: 1, says: 'no steps of task `t3`' },
-    { args: [manifest, '--trace', join(folder, 'gone'), '--step', '1'], code: 1, says: 'no such file' },
+    { args: [manifest, '--trace', join(folder, 'gone'), '--step', '1'], code: 1, says: 'does not exist' },
     {
       args: [manifest, '--trace', file('bad.jsonl', '{"step_type": 1}\n'), '--step', '1'],
       code: 1,
