@@ -1,6 +1,8 @@
 // Rules about who the agent is and what it may use (engine.md §3, 18–19).
+
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
+import { quote } from '../check/quote.js'
 import { compileField } from './lookup.js'
 import { defineStepRule, PASS, type Scope, type Situation, stepViolation } from './rule.js'
 import { stepType } from './track.js'
@@ -80,7 +82,7 @@ export const classificationRules = [
       const listed =
         params.allowed === undefined
           ? `list this tool in \`${listField}\` of the agent`
-          : 'use a name that the policy allows'
+          : `use one of the names ${shownNames(params.allowed)}`
       const remedy = params.allowed?.length === 0 ? 'have the policy changed: no name passes it' : listed
       return (situation) => {
         const { step } = situation
@@ -127,4 +129,9 @@ function nameOf(item: unknown): string | null {
   if (typeof item === 'string') return item
   const name = typeof item === 'object' && item !== null ? (item as JsonMap).name : null
   return typeof name === 'string' ? name : null
+}
+
+/** The first few names of a list. */
+function shownNames(names: readonly string[]): string {
+  return `${names.slice(0, 8).map(quote).join(', ')}${names.length > 8 ? ', …' : ''}`
 }

@@ -1,6 +1,8 @@
 // Rules about what a step carries (engine.md §3, 20–22 and argument_matches).
+
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
+import { quote } from '../check/quote.js'
 import { compileSearch } from '../pattern/pattern.js'
 import { isUnder, readHost } from './host.js'
 import { compileField } from './lookup.js'
@@ -116,7 +118,7 @@ export const contentRules = [
               situation,
               'PATTERN_MISSING',
               `the pattern is not found in \`${path}\``,
-              `give \`${path}\` the form the policy asks for`,
+              `change \`${path}\`, so that the pattern ${quote(source)} is found in it`,
             )
           : stepViolation(
               situation,
@@ -163,6 +165,8 @@ function allowedHost(domain: string, index: number): string {
   const read = domain.includes('*') ? null : readHost(domain)
   const bare = !/[/@\\?#]/.test(domain) && (domain.startsWith('[') || !domain.includes(':'))
   if (read?.kind === 'host' && bare) return read.host
-  const hint = domain.startsWith('*.') ? `; write \`${domain.slice(2)}\`, which includes what is under it` : ''
+  const url = readHost(domain)
+  const host = url?.kind === 'host' && !bare ? `: write ${quote(url.host)}` : ''
+  const hint = domain.startsWith('*.') ? `: write \`${domain.slice(2)}\`, which includes what is under it` : host
   throw new ParameterError(`allowed_domains.${index}`, `\`${domain}\` is not a host${hint}`)
 }

@@ -1,6 +1,8 @@
 // Rules about one field of the step, or of the agent at its registration (engine.md §3, 1–3).
+
 import { canonicalType } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
+import { quote } from '../check/quote.js'
 import { compileAnchored } from '../pattern/pattern.js'
 import { compileField, sameJson } from './lookup.js'
 import { defineRule, evidenceOf, type Finding, PASS, type Scope, type Situation, Unjudgeable } from './rule.js'
@@ -91,7 +93,12 @@ export const fieldRules = [
         if (text !== null && matches(text)) return PASS
         const message =
           text === null ? `\`${params.field}\` is missing` : `\`${params.field}\` does not match the pattern`
-        return finding(situation, 'FIELD_NO_MATCH', message, `give \`${params.field}\` the form the policy asks for`)
+        return finding(
+          situation,
+          'FIELD_NO_MATCH',
+          message,
+          `change \`${params.field}\`, so that it matches the pattern ${quote(params.pattern)}`,
+        )
       }
     },
   }),

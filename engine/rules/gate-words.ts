@@ -35,7 +35,8 @@ export function gateProblem(gate: Step): string | null {
     checkType(gate)
     for (const { path, get } of fields) {
       const word = get(gate)
-      if (word !== null && !isPositive(word)) return `its \`${path}\` is ${shown(word)}, not \`passed\` or another yes`
+      if (word !== null && !isPositive(word))
+        return `its \`${path}\` is ${shown(word)}, which is not \`passed\`, \`approved\` or another positive result`
     }
     return null
   } catch (error) {

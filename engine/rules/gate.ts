@@ -219,6 +219,9 @@ function kindOf(check_type: string | undefined): string {
 
 function placeAndTime({ max_age_steps, max_age_seconds }: GateParams): string {
   const steps = max_age_steps === 1 ? 'right ' : max_age_steps === undefined ? '' : `at most ${max_age_steps} steps `
-  const when = max_age_seconds === undefined ? '' : ` and at most ${max_age_seconds} seconds old`
+  const when =
+    max_age_seconds === undefined
+      ? ''
+      : ` and at most ${max_age_seconds} ${max_age_seconds === 1 ? 'second' : 'seconds'} old`
   return `${steps}before this step${when}`
 }

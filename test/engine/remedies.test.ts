@@ -89,7 +89,7 @@ const mends: readonly (readonly [RegExp, Mend])[] = [
   ],
   [/^list this tool in/, (scene, { names }) => onFacts(scene, names[0] ?? '', [scene.step?.step_name])],
   [
-    /^use a name that the policy allows$/,
+    /^use one of the names /,
     (scene, { params }) => onStep(scene, (step) => ({ ...step, step_name: first(params.allowed) })),
   ],
   [
@@ -117,7 +117,7 @@ const mends: readonly (readonly [RegExp, Mend])[] = [
 
 /** What nobody can do by the words alone: a form that only the author of the pattern knows, or a step that is not made. */
 const beyond =
-  /^give `|^make `|^leave |^have the policy changed|__proto__|^say `|^change this step so that|one of: |; and /
+  /^change `|^give `|^make `|^leave |^have the policy changed|__proto__|^say `|^change this step so that|one of: |; and /
 
 describe('the remedy', () => {
   const violations = ruleCases().filter(({ case: one }) => one.expect === 'violation')
