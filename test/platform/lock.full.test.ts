@@ -9,7 +9,7 @@ import { lastMigration } from '../../platform/migrations/index.js'
 import { openDatabase } from '../../platform/store/db.js'
 import { startProcess } from '../support/process.js'
 
-const builtLock = new URL('../../engine/dist/lock-file.js', import.meta.url).href
+const builtLock = new URL('../../engine/dist/files/lock-file.js', import.meta.url).href
 const taker = `
   const { LockTaken, takeLock } = await import('${builtLock}')
   const attempt = (directory) => {
