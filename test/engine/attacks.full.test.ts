@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { judged, layers } from '../../proof/attacks/attack.js'
 import { attacks } from '../../proof/attacks/demo.js'
 import { newWorld } from '../../proof/attacks/world.js'
+import { runSvc } from '../support/svc.js'
 
 describe('an attack', () => {
   it.each(attacks.map((attack) => [attack.name, attack] as const))('by which somebody would %s', async (_, attack) => {
@@ -18,7 +19,12 @@ describe('an attack', () => {
     expect(layers.flatMap((layer) => result[layer].codes)).toEqual([])
   })
 
-  it('is written down', () => {
+  it('is shown to whoever asks for it, and written down', async () => {
+    const { code, stdout } = await runSvc(['attack-demo'])
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining(`${attacks.length} attacks, ${attacks.length} as stated`),
+    ])
     const table = readFileSync(new URL('../../docs/attacks.md', import.meta.url), 'utf8')
     for (const { name } of attacks) expect(table).toContain(`| **${name}**:`)
   })
