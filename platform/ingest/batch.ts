@@ -3,10 +3,9 @@ import type { StoredHead } from '@svc/proof'
 import type { LoggedStep, LogRequest } from '@svc/schemas'
 import type { PlatformError } from '../errors.js'
 import type { SealedPayload } from '../log/seal.js'
-import type { LogState } from '../store/log.js'
+import type { EarlierStep, LogState } from '../store/log.js'
 import { type NewEntry, sealPayload } from './entry.js'
 import type { Histories } from './histories.js'
-import type { Candidate } from './replay.js'
 import type { AgentRules } from './rulebook.js'
 
 /** Who sends: an API key. Agents it registered are the ones it may write for. */
@@ -36,11 +35,6 @@ export function itemOf(key: KeyIdentity, request: LogRequest): Item {
 export type Outcome =
   | { readonly status: 200 | 201; readonly replayed: boolean; readonly entry: LoggedStep }
   | { readonly error: PlatformError }
-
-/** An entry that may turn out to be what is sent again, with the violations its sender was told of. */
-export interface EarlierStep extends Candidate {
-  readonly violations: LoggedStep['violations']
-}
 
 /** An entry placed by this batch, with what its violations make of it. */
 export interface PlacedEntry extends NewEntry {

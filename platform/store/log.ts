@@ -2,8 +2,7 @@
 // log-reads.ts.
 
 import type { StoredEntry, StoredHead } from '@svc/proof'
-import type { Step } from '@svc/schemas'
-import type { Batch, EarlierStep } from '../ingest/batch.js'
+import type { LoggedStep, Step } from '@svc/schemas'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { columnsOf, utc } from './sql.js'
@@ -16,6 +15,22 @@ export interface LogState {
   readonly config_version: number
   /** The last published checkpoint, or that of the empty tree. */
   readonly after: { readonly size: number; readonly root: string }
+}
+
+/** An entry that may turn out to be what is sent again, with the violations its sender was told of. */
+export interface EarlierStep {
+  readonly entry: StoredEntry
+  /** Null once the payload is erased. */
+  readonly salts: string | null
+  readonly violations: LoggedStep['violations']
+}
+
+/** What one commit adds to the log. */
+export interface Addition {
+  /** ms since 1970 */
+  readonly received_at: number
+  readonly heads: ReadonlyMap<string, StoredHead>
+  readonly placed: readonly { readonly entry: StoredEntry; readonly salts: string; readonly body: string }[]
 }
 
 /** Locks the organization's log until the transaction ends. Every writer and every change of rules takes this lock. */
@@ -126,15 +141,15 @@ const headChanges = headFields
   .map((column) => `${column} = excluded.${column}`)
   .join(', ')
 
-/** Writes a batch's entries, payloads, leaves and heads and grows the log by them: one statement, one round trip. */
-export async function appendEntries(scope: Scope, tx: Transaction, batch: Batch): Promise<void> {
-  const entries = batch.placed.map((placed) => placed.entry)
+/** Writes entries, payloads, leaves and heads and grows the log by them: one statement, one round trip. */
+export async function appendEntries(scope: Scope, tx: Transaction, added: Addition): Promise<void> {
+  const entries = added.placed.map(({ entry }) => entry)
   const touched = new Set(entries.map((entry) => entry.task_id))
-  const heads = [...batch.heads.values()].filter((head) => touched.has(head.task_id))
+  const heads = [...added.heads.values()].filter((head) => touched.has(head.task_id))
   await tx.query(append, [
-    ...[scope.org_id, entries.length, new Date(batch.received_at).toISOString()],
+    ...[scope.org_id, entries.length, new Date(added.received_at).toISOString()],
     ...columnsOf(entries, entryFields),
-    ...[batch.placed.map((placed) => placed.salts), batch.placed.map((placed) => placed.body)],
+    ...[added.placed.map(({ salts }) => salts), added.placed.map(({ body }) => body)],
     ...columnsOf(heads, headFields),
   ])
 }

@@ -1,6 +1,5 @@
 // Which policies each entry violates, with the evidence: kept beside the log, which commits to the codes only.
 import type { StepViolation, ViolationDetails } from '@svc/schemas'
-import type { PlacedEntry } from '../ingest/batch.js'
 import type { Transaction } from './db.js'
 import type { Scope } from './scope.js'
 import { insertRows } from './sql.js'
@@ -25,8 +24,18 @@ const types = {
   ...{ waived: 'boolean', manifest_id: 'text', details: 'json' },
 }
 
+/** An entry and what it violates. */
+export interface ViolatingEntry {
+  readonly entry: { readonly log_index: number }
+  readonly violations: readonly StepViolation[]
+}
+
 /** Keeps every violation of the placed entries. */
-export async function insertViolations(scope: Scope, tx: Transaction, placed: readonly PlacedEntry[]): Promise<void> {
+export async function insertViolations(
+  scope: Scope,
+  tx: Transaction,
+  placed: readonly ViolatingEntry[],
+): Promise<void> {
   const rows = placed.flatMap(({ entry, violations }) =>
     violations.map((violation) => ({ log_index: entry.log_index, ...violation })),
   )
