@@ -1,6 +1,5 @@
 // What a schema cannot say of a manifest: names that are unique or must exist, days that are days, steps that can be.
-import type { Behavior, Manifest } from '@svc/schemas'
-import { canonicalType, parseTimestamp, verbProblem, verbsOf } from '@svc/schemas'
+import { type Behavior, canonicalType, type Manifest, parseTimestamp, verbProblem, verbsOf } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { quote } from '../check/quote.js'
 

@@ -1,7 +1,6 @@
 // What a policy asks for that no step can have: it loads, and never applies, which its author should know.
 
-import type { JsonMap } from '@svc/schemas'
-import { propertyWords, stepAliases, stepWords, verbs } from '@svc/schemas'
+import { type JsonMap, propertyWords, stepAliases, stepWords, verbs } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { quote } from '../check/quote.js'
 

@@ -56,7 +56,6 @@ function unknownAlias(name: string): string {
 }
 
 function noteKeys(map: YAMLMap, note: Note): void {
-  const seen = new Set<string>()
   const twice = repeatedKeys(map)
   const [first] = twice
   // The keys of two items in one map: a dash is missing.
@@ -68,7 +67,8 @@ function noteKeys(map: YAMLMap, note: Note): void {
       `the keys ${names} are written twice: to begin another item here, write ${line}; else remove one of each`,
     )
   }
-  for (const { key } of map.items) {
+  for (const item of map.items) {
+    const { key } = item
     if (!isScalar(key) || typeof key.value !== 'string') {
       note(key, `a key must be text${isScalar(key) && key.source ? `: write ${quote(`"${key.source}"`)}` : ''}`)
       continue
@@ -76,12 +76,12 @@ function noteKeys(map: YAMLMap, note: Note): void {
     const name = key.value
     if (name === '<<') note(key, 'the merge key `<<` is not allowed: write the keys out')
     else if (forbiddenKeys.has(name)) note(key, `the key ${quote(name)} is not allowed: use another name`)
-    else if (seen.has(name) && twice.length === 1)
+    else if (twice.length === 1 && item === first)
       note(key, `the key ${quote(name)} is written twice: remove one of them`)
-    seen.add(name)
   }
 }
 
+/** The pairs whose key stands in the map before. */
 function repeatedKeys(map: YAMLMap): YAMLMap['items'] {
   const seen = new Set<unknown>()
   return map.items.filter(({ key }) => {

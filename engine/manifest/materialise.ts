@@ -1,7 +1,6 @@
 // From a manifest to the policies that stand on one agent (git.md §2, engine.md §4).
 import { createHash } from 'node:crypto'
-import type { Agent, Manifest, Policy } from '@svc/schemas'
-import { parseTimestamp } from '@svc/schemas'
+import { type Agent, type Manifest, type Policy, parseTimestamp } from '@svc/schemas'
 import { levelApplies } from '../agent/risk.js'
 
 export interface Assignment {

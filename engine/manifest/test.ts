@@ -1,6 +1,5 @@
 // Running the tests of a manifest through the very evaluation the product uses (engine.md §4).
-import type { Evaluation, Manifest } from '@svc/schemas'
-import { parseTimestamp } from '@svc/schemas'
+import { type Evaluation, type Manifest, parseTimestamp } from '@svc/schemas'
 import { factsAsSaid } from '../agent/context.js'
 import type { PolicySet } from '../policy/compile.js'
 import { evaluate } from '../policy/evaluate.js'

@@ -1,6 +1,7 @@
 // What the YAML reader objects to, in the words of somebody who edits the file: which line, what is wrong, what to write.
 import type { YAMLError } from 'yaml'
 import { quote } from '../check/quote.js'
+import { indentOf, isContent, itemAbove, keyColumn, spaces, wantedIndent } from './indents.js'
 import { openBracket } from './open-bracket.js'
 
 export interface Fault {
@@ -95,8 +96,7 @@ function tag({ code, text, lines, row, offset }: Scene): Sight | null {
 }
 
 function spaceAfterDash({ code, lines, row }: Scene): Sight | null {
-  const isKey = code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'
-  const glued = isKey ? /^\s*-[A-Za-z"'[{]/ : /^\s*-[A-Za-z_]\w*:(\s|$)/
+  const glued = isImplicitKey(code) ? /^\s*-[A-Za-z"'[{]/ : /^\s*-[A-Za-z_]\w*:(\s|$)/
   const at = [row, row - 1].find((index) => glued.test(lines[index] ?? ''))
   if (at === undefined) return null
   const rest = (lines[at] ?? '').trim().slice(1)
@@ -224,7 +224,7 @@ function other({ code, said, lines, row }: Scene): Sight | null {
 
 /** A line of a map in which a key is followed by its value at once. */
 function missingColon({ code, lines, row }: Scene): Sight | null {
-  if (code !== 'BLOCK_AS_IMPLICIT_KEY' && code !== 'MULTILINE_IMPLICIT_KEY' && code !== 'MISSING_CHAR') return null
+  if (!isImplicitKey(code) && code !== 'MISSING_CHAR') return null
   const at = [row, row - 1].find((index) => withoutColon.test(lines[index] ?? ''))
   if (at === undefined) return null
   const [, key = '', value = ''] = withoutColon.exec(lines[at] ?? '') ?? []
@@ -235,21 +235,16 @@ const withoutColon = /^\s*(?:- +)*([a-z_]\w*) +([^\s:#][^:]*)$/
 
 /** The lines after `key: value` are deeper than its key, as if they belonged to the value. */
 function deeperThanKey({ code, lines, row }: Scene): Sight | null {
-  if (code !== 'BLOCK_AS_IMPLICIT_KEY' && code !== 'MULTILINE_IMPLICIT_KEY') return null
+  if (!isImplicitKey(code)) return null
   const next = lines.findIndex((line, index) => index > row && isContent(line))
   const key = keyColumn(lines[row] ?? '')
   if (next < 0 || key === null || !/:\s+\S/.test(lines[row] ?? '')) return null
   const [indent, deeper] = [indentOf(lines[row]), indentOf(lines[next])]
   if (deeper <= key) return null
   // The dash of an item is out of line, or the one line after it.
-  if (indent < key && nextIndents(lines, next + 1)[0] === deeper)
+  if (indent < key && indentOf(lines.slice(next + 1).find(isContent)) === deeper)
     return { row, says: `is indented by ${spaces(indent)}: indent it by ${indent + deeper - key}` }
   return { row: next, says: `is indented by ${spaces(deeper)}: indent it by ${key}, as line ${row + 1} is` }
-}
-
-/** How deep the lines with content are from there on. */
-function nextIndents(lines: readonly string[], from: number): number[] {
-  return lines.slice(from).filter(isContent).map(indentOf)
 }
 
 function indentation({ lines, row }: Scene): Sight | null {
@@ -270,43 +265,9 @@ function indentation({ lines, row }: Scene): Sight | null {
   return null
 }
 
-/** How deep a line is meant to be: as the key above it, or below it where that has no value yet. */
-function wantedIndent(lines: readonly string[], row: number): number {
-  for (let above = row - 1; above >= 0; above--) {
-    const key = keyColumn(lines[above] ?? '')
-    if (key !== null) return /:\s*(#.*)?$/.test(lines[above] ?? '') ? key + 2 : key
-  }
-  return 0
-}
-
-function spaces(count: number): string {
-  return count === 1 ? '1 space' : `${count} spaces`
-}
-
-/** For an item of a list, the item above whose dash is nearest to its own, but not in line with it. */
-function itemAbove(lines: readonly string[], row: number): number | null {
-  const isItem = (line = '') => /^\s*- /.test(line)
-  if (!isItem(lines[row])) return null
-  const away = (index: number) => Math.abs(indentOf(lines[index]) - indentOf(lines[row]))
-  let best: number | null = null
-  for (let above = row - 1; above >= 0; above--) {
-    if (isItem(lines[above]) && away(above) > 0 && (best === null || away(above) < away(best))) best = above
-  }
-  return best !== null && away(best) === 1 ? best : null
-}
-
-function isContent(line: string): boolean {
-  return /^\s*[^\s#]/.test(line)
-}
-
-function indentOf(line = ''): number {
-  return line.length - line.trimStart().length
-}
-
-/** Where the key of a line begins, behind the dashes of its item; null where there is no key. */
-function keyColumn(line: string): number | null {
-  const [head] = /^\s*(?:- +)*(?=["']?[A-Za-z_][^:]*:(\s|$))/.exec(line) ?? []
-  return head === undefined ? null : head.length
+/** The reader took what is no key for one. */
+function isImplicitKey(code: YAMLError['code']): boolean {
+  return code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'
 }
 
 function columnOf(lines: readonly string[], row: number, offset: number): number {
