@@ -1,6 +1,5 @@
 // Rules that count (engine.md §3, 14–17). A step of another type is not applicable to any of them.
-import type { EvidenceStep } from '@svc/schemas'
-import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
+import { canonicalType, type EvidenceStep, type JsonMap, type Step } from '@svc/schemas'
 import { AmbiguousField, compileField, compileStepField } from './lookup.js'
 import { defineStepRule, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
 

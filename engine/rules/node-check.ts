@@ -1,6 +1,5 @@
 // One judgement on a node, used for the step that is judged and, at task_execution, for every step of the task.
-import type { EvidenceStep } from '@svc/schemas'
-import { canonicalType, type Step } from '@svc/schemas'
+import { canonicalType, type EvidenceStep, type Step } from '@svc/schemas'
 import {
   type Answer,
   type CompileEnvironment,

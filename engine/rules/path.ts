@@ -3,7 +3,7 @@ import type { JsonMap } from '@svc/schemas'
 import { compileTarget, filterSchema } from './filter.js'
 import { defineStepRule, PASS, present, type Scope, type StepSituation, stepViolation } from './rule.js'
 import { type Kind, patternOf, stepType, trackFirstDone, trackFirstOffence, verbSchema } from './track.js'
-import { kindWords, wantedGate, wantedWords } from './wanted-step.js'
+import { kindWords, wantedSteps, wantedWords } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -56,11 +56,11 @@ export const pathRules = [
     compile: (params, environment) => {
       const first = trackFirstDone(environment, kindOf(params), 'property_filter')
       const wanted = wantedWords(kindOf(params))
-      const gate = wantedGate(kindOf(params))
+      const steps = wantedSteps(kindOf(params))
       const check = (situation: StepSituation) => {
         if (first(situation.history) !== null) return PASS
         const message = `${wanted} is missing earlier in this task`
-        return { ...stepViolation(situation, 'NOT_IN_HISTORY', message, `${wanted} before this step`), ...gate }
+        return { ...stepViolation(situation, 'NOT_IN_HISTORY', message, `${wanted} before this step`), ...steps }
       }
       const because = ({ history }: StepSituation) => ({
         evidence: present(first(history)),

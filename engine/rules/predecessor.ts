@@ -1,6 +1,5 @@
 // Rules about the order of steps (engine.md §3, 4–7 and 9).
-import type { EvidenceStep } from '@svc/schemas'
-import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
+import { canonicalType, type EvidenceStep, type JsonMap, type Step } from '@svc/schemas'
 import { compilePattern, compileTarget, filterSchema, type TargetFilter, targetPattern } from './filter.js'
 import {
   type CompileEnvironment,
@@ -14,8 +13,8 @@ import {
   type StepSituation,
   stepViolation,
 } from './rule.js'
-import { gateSteps, named, satisfies, stepType, stepTypes, trackFirstDone } from './track.js'
-import { wantedGate, wantedWords } from './wanted-step.js'
+import { satisfies, stepType, stepTypes, trackFirstDone } from './track.js'
+import { wantedSteps, wantedWords } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -43,14 +42,15 @@ export const predecessorRules = [
           evidence: evidenceOfRecorded(recorded),
         }),
       })
-      const wanted = named(required_step_type)
+      const wanted = wantedWords({ step_type: required_step_type })
+      const steps = wantedSteps({ step_type: required_step_type })
       const check = (situation: StepSituation) => {
         const before = last(situation.history)
         if (before?.satisfying === true) return PASS
         const message = `the step before this one is not ${wanted}`
         const remedy = `${wanted} right before this step`
         const finding = stepViolation(situation, 'NOT_DIRECTLY_PRECEDED', message, remedy, before?.evidence ?? null)
-        return { ...finding, ...gateSteps(type) }
+        return { ...finding, ...steps }
       }
       const because = ({ history }: StepSituation) => ({
         evidence: present(last(history)?.evidence ?? null),
@@ -74,12 +74,13 @@ export const predecessorRules = [
     example: { required_step_type: 'step.message', target_step_types: ['step.resource'] },
     compile: ({ required_step_type }, environment) => {
       const first = trackFirstDone(environment, { step_type: required_step_type }, 'required_step_type')
-      const wanted = named(required_step_type)
+      const wanted = wantedWords({ step_type: required_step_type })
+      const steps = wantedSteps({ step_type: required_step_type })
       const check = (situation: StepSituation) => {
         if (first(situation.history) !== null) return PASS
         const message = `${wanted} is missing earlier in this task`
         const finding = stepViolation(situation, 'PREDECESSOR_MISSING', message, `${wanted} before this step`)
-        return { ...finding, ...gateSteps(required_step_type) }
+        return { ...finding, ...steps }
       }
       const because = ({ history }: StepSituation) => ({
         evidence: present(first(history)),
@@ -107,10 +108,10 @@ export const predecessorRules = [
     },
     compile: ({ required_step_type, forbidden_intervening }, environment) => {
       const state = trackIntervening(environment, required_step_type, forbidden_intervening)
-      const wanted = named(required_step_type)
+      const wanted = wantedWords({ step_type: required_step_type })
       const forbidden = forbidden_intervening.map((type) => `\`${type}\``).join(' or ')
       const remedy = `${wanted} before this step, with no ${forbidden} step after it`
-      const steps = gateSteps(required_step_type)
+      const steps = wantedSteps({ step_type: required_step_type })
       return (situation) => {
         const { found, intervening } = state(situation.history)
         if (found && intervening === null) return PASS
@@ -143,7 +144,7 @@ export const predecessorRules = [
       const credit = trackCredit(environment, params, isPredecessor)
       const kind = { step_type: params.required_step_type, filter: params.property_filter }
       const wanted = wantedWords(kind)
-      const gate = wantedGate(kind)
+      const steps = wantedSteps(kind)
       return (situation) => {
         if (isOneNow?.(situation, situation.step)) return NOT_APPLICABLE
         const { left, ever } = credit(situation.history)
@@ -153,7 +154,7 @@ export const predecessorRules = [
           : `${wanted} is missing earlier in this task`
         const remedy = `${ever ? `another ${wanted.slice(2)}` : wanted} before this step`
         const finding = stepViolation(situation, ever ? 'CREDIT_SPENT' : 'PREDECESSOR_MISSING', message, remedy)
-        return { ...finding, ...gate }
+        return { ...finding, ...steps }
       }
     },
   }),

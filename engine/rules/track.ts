@@ -17,16 +17,6 @@ export function satisfies({ type, step }: Recorded): boolean {
   return type !== 'step.gate' || gateProblem(step) === null
 }
 
-/** A step type in words, such as a remedy needs it. */
-export function named(step_type: string): string {
-  return step_type === 'step.gate' ? 'a passed `step.gate`' : `a \`${step_type}\` step`
-}
-
-/** A gate that would satisfy, ready to be recorded; nothing for other types, which are more than their name. */
-export function gateSteps(step_type: string): { readonly remedy_steps?: readonly Behavior[] } {
-  return step_type === 'step.gate' ? { remedy_steps: [passedGate()] } : {}
-}
-
 /** A passed gate as an agent records it. */
 export function passedGate(check_type?: string, digest?: string): Behavior {
   const guard = { ...(check_type !== undefined && { check_type }), result: 'passed' }

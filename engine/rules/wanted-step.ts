@@ -3,7 +3,7 @@ import type { Behavior, JsonMap } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 import { compilePattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
-import { type Kind, named, passedGate, patternOf } from './track.js'
+import { type Kind, passedGate, patternOf } from './track.js'
 
 /** Such a step, whatever became of it, such as `` a `step.message` POST step with `channel` `mail` ``. */
 export function kindWords({ step_type, verb, filter }: Kind): string {
@@ -12,7 +12,7 @@ export function kindWords({ step_type, verb, filter }: Kind): string {
 
 /** Such a step as a predecessor: a gate only when it passed. */
 export function wantedWords(kind: Kind): string {
-  return kind.step_type === 'step.gate' ? `${named(kind.step_type)}${filterWords(kind.filter)}` : kindWords(kind)
+  return kind.step_type === 'step.gate' ? `a passed \`step.gate\`${filterWords(kind.filter)}` : kindWords(kind)
 }
 
 function filterWords(filter: JsonMap = {}): string {
@@ -38,7 +38,7 @@ function literal(value: unknown): string {
 }
 
 /** A passed gate that the filter takes, ready to be recorded; nothing for other types, and where the filter leaves a choice. */
-export function wantedGate(kind: Kind): { readonly remedy_steps?: readonly Behavior[] } {
+export function wantedSteps(kind: Kind): { readonly remedy_steps?: readonly Behavior[] } {
   if (kind.step_type !== 'step.gate') return {}
   const step: Record<string, unknown> = { ...passedGate(), ...(kind.verb !== undefined && { verb: kind.verb }) }
   for (const [path, wanted] of Object.entries(kind.filter ?? {})) {
