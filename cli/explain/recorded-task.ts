@@ -31,20 +31,20 @@ const namesListed = 5
  */
 export async function recordedTask(path: string, wanted: string | undefined, run?: number): Promise<RecordedTask> {
   const tasks = new Map<string, Runs>()
-  const other = new Map<string, null>()
+  const other = new Set<string>()
   for await (const { text, where } of textLines(path)) {
     const found = stepOrEndIn(text, where)
     if (found === null) continue
     if (wanted === undefined || found.task_id === wanted) addTo(tasks, found)
-    else if (found.task_id !== undefined && other.size <= namesListed) other.set(found.task_id, null)
+    else if (found.task_id !== undefined && other.size <= namesListed) other.add(found.task_id)
   }
   const [only, ...others] = tasks
   if (only === undefined) {
     const of = wanted === undefined ? '' : ` of task \`${wanted}\``
-    throw new CannotUse(`\`${path}\` holds no steps${of}${other.size > 0 ? `, but of ${listed(other)}` : ''}`)
+    throw new CannotUse(`\`${path}\` holds no steps${of}${other.size > 0 ? `, but of ${listed([...other])}` : ''}`)
   }
   if (others.length > 0)
-    throw new CannotUse(`${path} holds ${tasks.size} tasks: choose one with --task (${listed(tasks)})`)
+    throw new CannotUse(`${path} holds ${tasks.size} tasks: choose one with --task (${listed([...tasks.keys()])})`)
   const [task_id, { runs }] = only
   const number = run ?? runs.length
   const steps = runs[number - 1]
@@ -144,7 +144,7 @@ function stepOrEndOf(value: JsonMap, where: string): StepOrEnd | null {
   return { task_id: step.task_id, step }
 }
 
-function listed(tasks: ReadonlyMap<string, unknown>): string {
-  const names = [...tasks.keys()].slice(0, namesListed).map((name) => `\`${name}\``)
-  return `${names.join(', ')}${tasks.size > namesListed ? ', …' : ''}`
+function listed(task_ids: readonly string[]): string {
+  const names = task_ids.slice(0, namesListed).map((name) => `\`${name}\``)
+  return `${names.join(', ')}${task_ids.length > namesListed ? ', …' : ''}`
 }
