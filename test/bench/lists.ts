@@ -11,29 +11,20 @@ const entries = 1_000_000
 const rounds = 20
 
 const day = 'from=2026-01-20T00:00:00Z&to=2026-01-21T00:00:00Z'
-const pages = [
-  ...['', '?step_type=step.credential', '?step_type=absent', '?agent_id=ag_3', '?task_id=run-100', `?${day}`],
-  ...['?q=run-100', '?q=absent', '?agent_id=ag_3&step_type=absent'],
-].map((query) => `/api/v1/logs${query}`)
-pages.push(
-  ...[
-    ...[
-      '',
-      '?skip=40000',
-      '?agent_id=ag_3',
-      '?environment=test',
-      '?status=error',
-      '?status=running',
-      '?unfinished=true',
-    ],
-    ...[`?${day}`, '?q=run-1', '?q=absent', '?environment=test&status=running'],
-  ].map((query) => `/api/v1/logs/tasks${query}`),
-  ...['', '?state=open', '?severity=critical', '?agent_id=ag_3', '?task_id=run-100', '?policy_id=3'].map(
-    (query) => `/api/v1/incidents${query}`,
-  ),
-  ...['', '?kind=rare', '?actor=somebody', '?subject=inc_7', `?${day}`].map((query) => `/api/v1/events${query}`),
-  ...['', '?q=agent', '?environment=test'].map((query) => `/api/v1/agents${query}`),
-)
+const queries = {
+  logs: [
+    ...['', '?step_type=step.credential', '?step_type=absent', '?agent_id=ag_3', '?task_id=run-100', `?${day}`],
+    ...['?q=run-100', '?q=absent', '?agent_id=ag_3&step_type=absent'],
+  ],
+  'logs/tasks': [
+    ...['', '?skip=40000', '?agent_id=ag_3', '?environment=test', '?status=error', '?status=running'],
+    ...['?unfinished=true', `?${day}`, '?q=run-1', '?q=absent', '?environment=test&status=running'],
+  ],
+  incidents: ['', '?state=open', '?severity=critical', '?agent_id=ag_3', '?task_id=run-100', '?policy_id=3'],
+  events: ['', '?kind=rare', '?actor=somebody', '?subject=inc_7', `?${day}`],
+  agents: ['', '?q=agent', '?environment=test'],
+}
+const pages = Object.entries(queries).flatMap(([list, all]) => all.map((query) => `/api/v1/${list}${query}`))
 
 export async function benchLists(): Promise<Row[]> {
   const postgres = await startPostgres('-c fsync=off')

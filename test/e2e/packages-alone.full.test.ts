@@ -52,10 +52,11 @@ function installed(name: string) {
     }
   }
   install(name)
-  for (const other of needed([...others]))
+  const needs = needed([...others]).sort()
+  for (const other of needs)
     cpSync(join(root, 'node_modules', other), join(home, 'node_modules', other), { recursive: true })
   writeFileSync(join(home, 'package.json'), '{"type":"module"}')
-  return { home, own: [...all].sort(), others: needed([...others]).sort() }
+  return { home, own: [...all].sort(), others: needs }
 }
 
 describe('a package alone', () => {

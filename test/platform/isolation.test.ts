@@ -25,8 +25,7 @@ describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (
     await logSteps(platform, 'one', 3)
     await platform.call('POST', '/api/v1/holds', { body: { reason: 'a test' } })
     await platform.close()
-    const env = { SVC_DATA_DIR: platform.data_dir, ...(database_url !== null && { SVC_DATABASE_URL: database_url }) }
-    db = await openDatabase(readConfig(env).value)
+    db = await openDatabase(readConfig(platform.env).value)
     const rows = await withUnscopedTransaction(db, (tx) =>
       tx.query<{ name: string }>(
         `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'org_id'

@@ -1,11 +1,5 @@
 // A log in the tables of a platform, as large as lists are tried on; nothing of it is signed.
 
-/** Makes an organization for `entriesOf`. */
-export const organizationOf = (org_id: string) => /* sql */ `
-insert into organizations values ('${org_id}', 'A', 'shared', '2026-01-01');
-insert into org_log (org_id, size, last_received_at) values ('${org_id}', 0, '2026-03-01');
-`
-
 /** Fills the log of an organization with so many entries, of so many steps a task, over fifty days, and 10,000 events; the first is at that index. */
 export const entriesOf = (org_id: string, entries: number, steps: number, first = 0) => /* sql */ `
 update org_log set size = ${first + entries + 10_000} where org_id = '${org_id}';
