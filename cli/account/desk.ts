@@ -1,8 +1,7 @@
 // Commands of somebody who has logged in: each asks the platform and tells what came of it, to people or to programs.
 
 import { errorText, jsonText, printable } from '@svc/proof'
-import type { Account, MemberList, Workspace } from '@svc/schemas'
-import { parseTimestamp } from '@svc/schemas'
+import { type Account, type MemberList, parseTimestamp, type Workspace } from '@svc/schemas'
 import { Argument, Command, Option } from 'commander'
 
 export interface Desk {

@@ -1,7 +1,6 @@
 // A registration as rules see it, here and on the platform: the fields that have a meaning, and the rest as attributes.
 
-import type { JsonMap } from '@svc/schemas'
-import { documents } from '@svc/schemas'
+import { documents, type JsonMap } from '@svc/schemas'
 
 const fields = Object.keys(documents['agent-registration'].properties as JsonMap)
 

@@ -1,6 +1,5 @@
 // What kind of step a tool call is: said by a mapping file, else guessed from the tool's name.
-import type { Behavior } from '@svc/schemas'
-import { type JsonMap, verbProblem, verbsOf } from '@svc/schemas'
+import { type Behavior, type JsonMap, verbProblem, verbsOf } from '@svc/schemas'
 import { lazyCheck, type SchemaProblem } from '../check/schema-check.js'
 import { deepest, depthOf } from './exact.js'
 

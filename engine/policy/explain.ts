@@ -1,7 +1,6 @@
 // A decision with the answer of every policy, also of those that passed: for people who ask why.
 import type { Evaluation, PolicyResult } from '@svc/schemas'
-import type { Answer, Situation } from '../rules/rule.js'
-import { NOT_APPLICABLE } from '../rules/rule.js'
+import { type Answer, NOT_APPLICABLE, type Situation } from '../rules/rule.js'
 import type { PolicySet } from './compile.js'
 import { evaluate } from './evaluate.js'
 import type { CompiledPolicy, Occasion } from './plan.js'

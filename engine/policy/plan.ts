@@ -1,7 +1,6 @@
 // Which policies are asked on which occasion. Everything that the policies alone decide is decided here, at load: a
 // decision copies the results of a passing one and asks only those that can be applicable to the step's type.
-import type { PolicyResult } from '@svc/schemas'
-import { canonicalType, type Step } from '@svc/schemas'
+import { canonicalType, type PolicyResult, type Step } from '@svc/schemas'
 import type { CompiledRule } from '../rules/compile-rule.js'
 import type { Scope } from '../rules/rule.js'
 import type { PolicyInput } from './policy-input.js'

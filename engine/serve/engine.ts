@@ -1,18 +1,19 @@
 // What the local engine does, apart from HTTP: judge, record, end, register.
 
 import { actionDigest } from '@svc/proof'
-import type {
-  AgentRegistration,
-  Behavior,
-  EndedTask,
-  EndTaskRequest,
-  EvaluateRequest,
-  RecordedStep,
-  RecordRequest,
-  ReleasedReservation,
-  ReleaseRequest,
+import {
+  type AgentRegistration,
+  type Behavior,
+  type EndedTask,
+  type EndTaskRequest,
+  type EvaluateRequest,
+  isBlocked,
+  type JsonMap,
+  type RecordedStep,
+  type RecordRequest,
+  type ReleasedReservation,
+  type ReleaseRequest,
 } from '@svc/schemas'
-import { isBlocked, type JsonMap } from '@svc/schemas'
 import { registrationFacts } from '../agent/registration.js'
 import { record } from '../policy/history.js'
 import { occasionOf } from '../policy/plan.js'

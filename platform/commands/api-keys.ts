@@ -1,7 +1,6 @@
 // API keys (platform.md §5): they belong to the workspace, not to whoever made them, and their secret is shown once.
 
-import type { ApiKey, ApiKeyRequest, MadeApiKey } from '@svc/schemas'
-import { parseTimestamp } from '@svc/schemas'
+import { type ApiKey, type ApiKeyRequest, type MadeApiKey, parseTimestamp } from '@svc/schemas'
 import { newApiKey } from '../credentials.js'
 import { invalid, PlatformError } from '../errors.js'
 import { newId } from '../ids.js'

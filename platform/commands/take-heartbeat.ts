@@ -1,7 +1,6 @@
 // A local engine says in which state it is, or was.
 
-import type { EngineHeartbeat } from '@svc/schemas'
-import { parseTimestamp } from '@svc/schemas'
+import { type EngineHeartbeat, parseTimestamp } from '@svc/schemas'
 import { invalid, PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'
 import type { Platform } from '../platform.js'

@@ -1,6 +1,5 @@
 // The OpenAPI 3.1 document: made from the routes and the schemas, so that it cannot say anything else.
-import type { JsonMap } from '@svc/schemas'
-import { documents, type SchemaName } from '@svc/schemas'
+import { documents, type JsonMap, type SchemaName } from '@svc/schemas'
 import { errorTable } from '../errors.js'
 import type { Principal } from './auth.js'
 import type { Route } from './route.js'

@@ -1,8 +1,7 @@
 // From an accepted step to what is stored of it: the record, its hash, and the payload that opens its commitments.
 import { type Decision, isExternalCall, type PolicyInput } from '@svc/engine'
 import { leafHash, logIdOf, payloadFields, recordText, type StoredEntry } from '@svc/proof'
-import type { LogRecord, LogRequest } from '@svc/schemas'
-import { hasWritePermission, type Step } from '@svc/schemas'
+import { hasWritePermission, type LogRecord, type LogRequest, type Step } from '@svc/schemas'
 import { type SealedPayload, seal } from '../log/seal.js'
 
 /** A step number and the flags a log entry always has, whichever of its two shapes the step arrived in. */

@@ -1,8 +1,7 @@
 // Recognising a step that was sent before (log.md §4): same task, step and content is the same entry.
 
 import { commitment, payloadFields, type StoredEntry } from '@svc/proof'
-import type { LogRecord } from '@svc/schemas'
-import { canonicalType } from '@svc/schemas'
+import { canonicalType, type LogRecord } from '@svc/schemas'
 import type { AcceptedStep } from './entry.js'
 
 /** An entry that claims the same step of the same task; salts are null once its payload is erased. */

@@ -7,8 +7,7 @@ import {
   type StoredLeaf,
   type StoredPayload,
 } from '@svc/proof'
-import type { TaskSummary } from '@svc/schemas'
-import { taskStatus } from '@svc/schemas'
+import { type TaskSummary, taskStatus } from '@svc/schemas'
 import { publishedRoots } from './checkpoints.js'
 import type { Transaction } from './db.js'
 import { entrySelect, headSelect } from './log.js'

@@ -1,7 +1,6 @@
 // The record of a step: what is hashed, format svc.log/1 (log.md §1). FROZEN: a new field is a new `v`.
 import { hash } from 'node:crypto'
-import type { LeafRecord, LogRecord } from '@svc/schemas'
-import { canonicalType, type Step } from '@svc/schemas'
+import { canonicalType, type LeafRecord, type LogRecord, type Step } from '@svc/schemas'
 import { canonical } from '../json/canonical.js'
 import { isHash } from '../json/checks.js'
 import { hmacOfText } from './hmac.js'

@@ -1,6 +1,5 @@
 // The claimed order of a task's steps, judged apart from its integrity: late arrival is not tampering (log.md §3).
-import type { Verification } from '@svc/schemas'
-import { canonicalType, parseTimestamp } from '@svc/schemas'
+import { canonicalType, parseTimestamp, type Verification } from '@svc/schemas'
 import type { StoredEntry } from './stored.js'
 
 type Issue = Verification['sequence']['issues'][number]

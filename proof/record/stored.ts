@@ -1,6 +1,5 @@
 // What the platform stores of a task, and what of it follows from the records alone.
-import type { LogRecord } from '@svc/schemas'
-import { canonicalType, parseTimestamp } from '@svc/schemas'
+import { canonicalType, type LogRecord, parseTimestamp } from '@svc/schemas'
 
 /** An entry as stored: what was hashed, and the columns that repeat parts of it for queries. */
 export interface StoredEntry {

@@ -1,8 +1,7 @@
 // Verifying a bundle offline (log.md §6), in five steps: the file, its manifest, its checkpoint, what records name, and the
 // records themselves. Nothing is taken from the bundle on its own word: keys come from the trust policy.
 import type { BundleManifest, BundleVerdict } from '@svc/schemas'
-import type { BundledCheckpoint } from '../bundle/bundle.js'
-import { bundleFiles } from '../bundle/bundle.js'
+import { type BundledCheckpoint, bundleFiles } from '../bundle/bundle.js'
 import { bundleWalk, type Finding, type Report } from '../bundle/bundle-walk.js'
 import { fingerprintOf, formatVerifier } from '../notes/note.js'
 import { signedBefore, signedByLog, type TrustPolicy, witnessesOf } from '../notes/trust.js'

@@ -3,8 +3,7 @@
 
 import { compile, evaluate, materialise, newHistory, record } from '@svc/engine'
 import { actionDigest } from '@svc/proof'
-import type { ViolationDetails } from '@svc/schemas'
-import { canonicalType, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
+import { canonicalType, type JsonMap, parseTimestamp, type Step, type ViolationDetails } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { policiesFor, type RuleCase, ruleCases } from '../support/cases.js'

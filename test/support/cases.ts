@@ -1,8 +1,7 @@
 // The rule cases: data that is judged by the engine itself, by the local server and by the platform, with equal answers.
 import { readdirSync, readFileSync } from 'node:fs'
 import { lazyCheck, type Scope } from '@svc/engine'
-import type { Manifest, PolicyResult } from '@svc/schemas'
-import { type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
+import { type JsonMap, type Manifest, type PolicyResult, parseTimestamp, type Step } from '@svc/schemas'
 import { parse } from 'yaml'
 
 export type RuleAnswer = 'pass' | 'not_applicable' | 'violation'

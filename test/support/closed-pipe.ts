@@ -1,7 +1,6 @@
 // A built program whose output goes into a pipe that is closed at once.
 import { spawn } from 'node:child_process'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
