@@ -31,7 +31,7 @@ export interface Outcome {
 
 const svc = fileURLToPath(
   new URL(
-    import.meta.url.includes('/test/dist/') ? '../../../engine/bin/svc.js' : '../../engine/bin/svc.js',
+    import.meta.url.includes('/test/dist/') ? '../../../cli/bin/svc.js' : '../../cli/bin/svc.js',
     import.meta.url,
   ),
 )
