@@ -1,4 +1,4 @@
-// Everything that can go wrong for a caller, in one table (platform.md §6).
+// Everything that can go wrong for a caller, in one table (docs/design/platform.md §6).
 import { problemSummary } from '@svc/engine'
 
 export type ErrorCode = keyof typeof errorTable

@@ -75,7 +75,7 @@ export function isBlocked(step: Step): boolean {
 
 export type TaskStatus = 'error' | 'completed' | 'running'
 
-/** Status of a task from which steps exist (seed §3): an error takes precedence. */
+/** Status of a task from which steps exist (docs/design/platform.md §4): an error takes precedence. */
 export function taskStatus(has_error: boolean, has_end: boolean): TaskStatus {
   if (has_error) return 'error'
   return has_end ? 'completed' : 'running'

@@ -14,7 +14,7 @@ export interface Platform {
 /** Runs under way at once. A run has one batch under way, so its steps arrive in order. */
 const runsAtOnce = 4
 const batchSize = 200
-/** Characters of a batch: a platform reads 8 MiB (platform.md §6), and a character takes up to 3 bytes. */
+/** Characters of a batch: a platform reads 8 MiB (docs/design/platform.md §6), and a character takes up to 3 bytes. */
 const batchLength = 2 * 1024 * 1024
 /** Refusals that are about the steps; after any other nothing can be sent. */
 const aboutSteps = [400, 409, 413, 422]

@@ -1,4 +1,4 @@
-// What rules see of an agent while it works: what is registered, and what the caller says of it now (engine.md §2). It is
+// What rules see of an agent while it works: what is registered, and what the caller says of it now (docs/design/engine.md §2). It is
 // one set of facts: a context that leaves something out means what is registered, so `context.x` and `agent.x` agree.
 import type { Agent, EvaluationContext, JsonMap } from '@svc/schemas'
 import { compareLevels } from './risk.js'

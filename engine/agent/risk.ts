@@ -1,4 +1,4 @@
-// Risk levels and the score of a decision (engine.md §4, §5).
+// Risk levels and the score of a decision (docs/design/engine.md §4, §5).
 import type { Agent, PolicyResult } from '@svc/schemas'
 
 export type RiskLevel = Agent['risk_classification']

@@ -1,4 +1,4 @@
-// Recorded runs become steps (engine.md §9). Pure: the same transcript always becomes the same steps.
+// Recorded runs become steps (docs/design/engine.md §9). Pure: the same transcript always becomes the same steps.
 import type { Behavior, JsonMap } from '@svc/schemas'
 import { type Answers, answersIn } from './answers.js'
 import { readable, shallow } from './exact.js'

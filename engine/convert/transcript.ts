@@ -34,7 +34,7 @@ export type TranscriptReading =
   | { readonly transcript: Transcript; readonly problem: null }
   | { readonly problem: string }
 
-/** Reads one line by the grammar of every edge (log.md §1); never throws. */
+/** Reads one line by the grammar of every edge (docs/design/log.md §1); never throws. */
 export function readTranscript(text: string): TranscriptReading {
   const reading = parseStrictJson(text)
   if (reading.problem !== null) {

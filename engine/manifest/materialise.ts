@@ -1,4 +1,4 @@
-// From a manifest to the policies that stand on one agent (git.md §2, engine.md §4).
+// From a manifest to the policies that stand on one agent (docs/design/engine.md §4).
 import { createHash } from 'node:crypto'
 import { type Agent, type Manifest, type Policy, parseTimestamp } from '@svc/schemas'
 import { levelApplies } from '../agent/risk.js'

@@ -26,7 +26,7 @@ export interface YamlReading {
   readonly plainSource: (key: string) => string | null
 }
 
-/** 256 KiB: a thousand policies of ordinary length (git.md §1). */
+/** 256 KiB: a thousand policies of ordinary length (docs/design/engine.md §4). */
 const largest = 256 * 1024
 /** One fault often brings many; nobody reads more. */
 const mostFaults = 20

@@ -1,11 +1,11 @@
-// The shape of a manifest, whatever its rules (engine.md §4).
+// The shape of a manifest, whatever its rules (docs/design/engine.md §4).
 import type { JsonMap } from '@svc/schemas'
 
 /** What authors keep for themselves: nothing reads it, and it changes nothing. */
 const own = { metadata: { type: 'object', description: 'for the author; has no effect' } }
 const ownKeys: JsonMap = { '^x-': { description: 'for the author; has no effect' } }
 
-/** The most policies, waivers or tests in one file (engine.md §4). */
+/** The most policies, waivers or tests in one file (docs/design/engine.md §4). */
 export const mostItems = 1000
 
 const text = (description: string): JsonMap => ({ type: 'string', minLength: 1, description })

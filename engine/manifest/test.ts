@@ -1,4 +1,4 @@
-// Running the tests of a manifest through the very evaluation the product uses (engine.md §4).
+// Running the tests of a manifest through the very evaluation the product uses (docs/design/engine.md §4).
 import { type Evaluation, type Manifest, parseTimestamp } from '@svc/schemas'
 import { factsAsSaid } from '../agent/context.js'
 import type { PolicySet } from '../policy/compile.js'

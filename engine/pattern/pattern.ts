@@ -1,4 +1,4 @@
-// Patterns are untrusted and must never hang the server (engine.md §3). One that is proven linear runs on the built-in
+// Patterns are untrusted and must never hang the server (docs/design/engine.md §3). One that is proven linear runs on the built-in
 // engine, every other one is scanned; what is too large for that is refused. 100,000 characters take less than 50 ms.
 
 import { ParameterError } from '../check/parameter-error.js'
@@ -11,7 +11,7 @@ import { literalOf, source, type Tree } from './tree.js'
 
 export type Matcher = (text: string) => boolean
 
-/** Matches at the start of the text, dot matches newline (seed §2). Throws ParameterError for what cannot be run. */
+/** Matches at the start of the text, dot matches newline (docs/design/engine.md §3). Throws ParameterError for what cannot be run. */
 export function compileAnchored(pattern: string, parameter: string): Matcher {
   const tree = parsePattern(pattern)
   if (tree === null) return refusing(pattern, parameter, () => compileScan(pattern, true))

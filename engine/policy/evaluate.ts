@@ -1,4 +1,4 @@
-// The decision on one step, or on one registration (engine.md §5). Evaluating changes nothing.
+// The decision on one step, or on one registration (docs/design/engine.md §5). Evaluating changes nothing.
 import type { Behavior, Evaluation, PolicyResult, RecordRequest, ViolationDetails } from '@svc/schemas'
 import { riskOf } from '../agent/risk.js'
 import { AmbiguousField } from '../rules/lookup.js'

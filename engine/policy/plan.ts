@@ -15,7 +15,7 @@ export type Occasion = 'registration' | 'step' | 'last_step' | 'end'
 const scopesAt: Readonly<Record<Occasion, readonly Scope[]>> = {
   registration: ['agent_registration'],
   step: ['step_execution'],
-  // At the end of a task its whole path is judged as well as the last step itself (seed §2).
+  // At the end of a task its whole path is judged as well as the last step itself (docs/design/engine.md §5).
   last_step: ['step_execution', 'task_execution'],
   end: ['task_execution'],
 }

@@ -1,4 +1,4 @@
-// Rules about who the agent is and what it may use (engine.md §3, 18–19).
+// Rules about who the agent is and what it may use (docs/design/engine.md §3, 18–19).
 
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'

@@ -1,4 +1,4 @@
-// all_of, any_of and not (engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
+// all_of, any_of and not (docs/design/engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
 // nesting can exhaust the stack, neither when it is loaded nor when it runs.
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'

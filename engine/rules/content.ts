@@ -1,4 +1,4 @@
-// Rules about what a step carries (engine.md §3, 20–22 and argument_matches).
+// Rules about what a step carries (docs/design/engine.md §3, 20–22 and argument_matches).
 
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'

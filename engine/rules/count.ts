@@ -1,4 +1,4 @@
-// Rules that count (engine.md §3, 14–17). A step of another type is not applicable to any of them.
+// Rules that count (docs/design/engine.md §3, 14–17). A step of another type is not applicable to any of them.
 import { canonicalType, type EvidenceStep, type JsonMap, type Step } from '@svc/schemas'
 import { AmbiguousField, compileField, compileStepField } from './lookup.js'
 import { defineStepRule, PASS, type Recorded, type Scope, stepViolation } from './rule.js'

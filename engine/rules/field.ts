@@ -1,4 +1,4 @@
-// Rules about one field of the step, or of the agent at its registration (engine.md §3, 1–3).
+// Rules about one field of the step, or of the agent at its registration (docs/design/engine.md §3, 1–3).
 
 import { canonicalType } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'

@@ -1,4 +1,4 @@
-// The rule about time (engine.md §3, 23). Compound rules are in compound.ts.
+// The rule about time (docs/design/engine.md §3, 23). Compound rules are in compound.ts.
 import { nearest } from '../check/nearest.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'

@@ -1,4 +1,4 @@
-// Rules about approvals and checks (engine.md §3, 8 and gate_binds_action). A gate is the agent's own word.
+// Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). A gate is the agent's own word.
 
 import { actionDigest } from '@svc/proof'
 import type { EvidenceStep, JsonMap, Step } from '@svc/schemas'

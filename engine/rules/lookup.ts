@@ -1,4 +1,4 @@
-// Looking a field up by path (engine.md §1): one place, so that nobody hides a value behind another.
+// Looking a field up by path (docs/design/engine.md §1): one place, so that nobody hides a value behind another.
 
 import { canonicalType, hasWritePermission, type JsonMap, type Step } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'

@@ -1,4 +1,4 @@
-// The platform's node rules (seed §2), in the same registry. At task_execution they judge the whole finished task:
+// The platform's node rules (docs/design/engine.md §3), in the same registry. At task_execution they judge the whole finished task:
 // each step against what preceded it, and the end itself.
 import { canonicalType, type JsonMap } from '@svc/schemas'
 import { anotherLevel, levelOf, levels } from './classification.js'

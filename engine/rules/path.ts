@@ -1,4 +1,4 @@
-// Rules about what kinds of step the task holds (engine.md §3, 10–13).
+// Rules about what kinds of step the task holds (docs/design/engine.md §3, 10–13).
 import type { JsonMap } from '@svc/schemas'
 import { compileTarget, filterSchema } from './filter.js'
 import { defineStepRule, PASS, present, type Scope, type StepSituation, stepViolation } from './rule.js'

@@ -1,4 +1,4 @@
-// Rules about the order of steps (engine.md §3, 4–7 and 9).
+// Rules about the order of steps (docs/design/engine.md §3, 4–7 and 9).
 import { canonicalType, type EvidenceStep, type JsonMap, type Step } from '@svc/schemas'
 import { compilePattern, compileTarget, filterSchema, type TargetFilter, targetPattern } from './filter.js'
 import {

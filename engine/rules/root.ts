@@ -1,4 +1,4 @@
-// Whether a path stays inside a folder, told from the text alone (seed §2): links are not followed.
+// Whether a path stays inside a folder, told from the text alone (docs/design/engine.md §3): links are not followed.
 
 interface ParsedPath {
   /** `c:`, `//server/share`, `/`, or empty for a relative path. */

@@ -12,7 +12,7 @@ export const stepType: JsonMap = {
 export const stepTypes: JsonMap = { type: 'array', items: stepType, minItems: 1 }
 export const verbSchema: JsonMap = { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] }
 
-/** Whether a step of a wanted kind counts as done: a gate only when it passed (engine.md §3). */
+/** Whether a step of a wanted kind counts as done: a gate only when it passed (docs/design/engine.md §3). */
 export function satisfies({ type, step }: Recorded): boolean {
   return type !== 'step.gate' || gateProblem(step) === null
 }

@@ -1,4 +1,4 @@
-// value_flow_forbidden (engine.md §3): follows values from where they were read to where they must not go.
+// value_flow_forbidden (docs/design/engine.md §3): follows values from where they were read to where they must not go.
 import type { EvidenceStep, JsonMap, Step } from '@svc/schemas'
 import { compilePattern, compileTarget, filterSchema, type StepPattern } from './filter.js'
 import { AmbiguousField, compileStepField } from './lookup.js'
@@ -30,7 +30,7 @@ const selector: JsonMap = {
   properties: { step_types: stepTypes, verbs: names, step_names: names, property_filter: filterSchema },
 }
 
-/** Values kept for one task; a task that has more cannot be followed and its sinks are held (engine.md §3). */
+/** Values kept for one task; a task that has more cannot be followed and its sinks are held (docs/design/engine.md §3). */
 const mostValues = 50_000
 
 export const valueFlowRules = [

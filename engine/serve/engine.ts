@@ -31,7 +31,7 @@ import { createTasks, type Tasks } from './tasks.js'
 export interface EngineParts {
   readonly source: PolicySource
   readonly sink: Sink
-  /** Whether nothing is allowed while nothing is enforced (engine.md §6). */
+  /** Whether nothing is allowed while nothing is enforced (docs/design/engine.md §6). */
   readonly fail_closed: boolean
   readonly clock: () => number
   readonly newId: () => string
@@ -50,7 +50,7 @@ export interface LocalEngine {
   readonly tasks: () => number
 }
 
-/** Histories kept: this many tasks, none older than a day (engine.md §7). */
+/** Histories kept: this many tasks, none older than a day (docs/design/engine.md §7). */
 const limits = { most: 10_000, oldest: 24 * 3600 * 1000 }
 /** Agents that can be registered here; one more is refused rather than another forgotten, with its tools. */
 const mostAgents = 10_000
@@ -162,7 +162,7 @@ function keep(it: Workings, task: Task, step: Behavior & { step: number }, evalu
   it.meter.recorded(incidents.length)
 }
 
-/** A blocked step ends its task: the error and the end follow, so that the log is whole (seed §2). */
+/** A blocked step ends its task: the error and the end follow, so that the log is whole (docs/design/engine.md §7). */
 function stopTask(it: Workings, task: Task, { agent_id, task_id }: Behavior): void {
   const whose = { ...(agent_id !== undefined && { agent_id }), ...(task_id !== undefined && { task_id }) }
   for (const step_type of ['task.error', 'task.end'] as const) {

@@ -1,4 +1,4 @@
-// What /health says (seed §2).
+// What /health says (docs/design/engine.md §7).
 import type { EngineHealth } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
 

@@ -58,7 +58,7 @@ export function createJudge({ source, fail_closed, clock, newId }: JudgeParts): 
 }
 
 /**
- * Policies of a level above the agent's are left out, as they are when a manifest is put on an agent (engine.md §4). A
+ * Policies of a level above the agent's are left out, as they are when a manifest is put on an agent (docs/design/engine.md §4). A
  * platform has done that already.
  */
 function levelledSets() {
@@ -74,7 +74,7 @@ function levelledSets() {
   }
 }
 
-/** The one answer there is while nothing is enforced and nothing may pass unjudged (engine.md §6). */
+/** The one answer there is while nothing is enforced and nothing may pass unjudged (docs/design/engine.md §6). */
 function ungoverned({ load_state }: LoadedPolicies): Decision {
   const violation_details = {
     code: 'UNGOVERNED',

@@ -4,7 +4,7 @@ import type { ManifestInEffect } from '../source/source.js'
 import type { TraceLine } from '../trace/sink.js'
 import type { JudgedEvaluation } from './judged.js'
 
-/** The step as recorded: `svc.eval` says how it was decided, `svc.manifests` on task.start what was in force (seed §2). */
+/** The step as recorded: `svc.eval` says how it was decided, `svc.manifests` on task.start what was in force (docs/design/engine.md §7). */
 export function stepLine(
   step: Behavior,
   evaluation: JudgedEvaluation,

@@ -6,7 +6,7 @@ import { createNullRemoval, type NullRemoval } from '../check/null-members.js'
 import { createChecker, problemSummary, type SchemaCheck } from '../check/schema-check.js'
 import { ServeError } from './errors.js'
 
-/** Largest body, bytes (engine.md §7). */
+/** Largest body, bytes (docs/design/engine.md §7). */
 const largest = 1024 * 1024
 /** How much of a larger one is read before it is refused: who is cut off while sending does not see the answer. */
 const mostDiscarded = 16 * largest

@@ -124,7 +124,7 @@ function prefersMinimal(header: string | string[] | undefined): boolean {
   return value?.toLowerCase() === 'minimal'
 }
 
-/** Not ready while stopping, nor while nothing is enforced and so nothing is allowed (engine.md §7). */
+/** Not ready while stopping, nor while nothing is enforced and so nothing is allowed (docs/design/engine.md §7). */
 function readiness({ source, fail_closed }: ServerParts, listening: boolean): Answer {
   const { load_state } = source.current()
   const ready = listening && !(fail_closed && !isGoverned(load_state))

@@ -35,7 +35,7 @@ export interface Task {
 
 /** Decisions kept per task for /record to find. */
 const pendingKept = 32
-/** How long a reservation holds, ms (engine.md §5). */
+/** How long a reservation holds, ms (docs/design/engine.md §5). */
 export const reservedFor = 60_000
 
 export function newTask(task_id: string, set: PolicySet, history_lost: boolean): Task {

@@ -1,4 +1,4 @@
-// Policies from a platform: fetched, kept on disk, and asked for again in the background (engine.md §6).
+// Policies from a platform: fetched, kept on disk, and asked for again in the background (docs/design/engine.md §6).
 import type { PolicyCache } from './cache.js'
 import { changeLines } from './changes.js'
 import { fetchPolicies, type PlatformAddress } from './fetch.js'

@@ -1,4 +1,4 @@
-// The last good policies of a platform on disk, so that a restart during an outage still governs (engine.md §6).
+// The last good policies of a platform on disk, so that a restart during an outage still governs (docs/design/engine.md §6).
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

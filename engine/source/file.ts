@@ -20,7 +20,7 @@ const restPerLook = 20
 
 /**
  * Files as a living source: a changed one is read again. One that became invalid, or is gone, keeps its last sound version
- * in force, and `report` and /health say so (engine.md §6). Rejects when at first a path cannot be read, or a file is not a
+ * in force, and `report` and /health say so (docs/design/engine.md §6). Rejects when at first a path cannot be read, or a file is not a
  * manifest: a start without the policies that were asked for would allow what they forbid.
  */
 export async function fileSource(

@@ -1,4 +1,4 @@
-// Telling the platform in which state this engine is, and was while nobody could be told (engine.md §6).
+// Telling the platform in which state this engine is, and was while nobody could be told (docs/design/engine.md §6).
 
 import { endpointOf, type PlatformAddress } from './fetch.js'
 import { type Interval, type IntervalSpool, mostIntervals } from './intervals.js'

@@ -1,4 +1,4 @@
-// What is known of a platform's policies, and what an answer or its absence makes of it (engine.md §6).
+// What is known of a platform's policies, and what an answer or its absence makes of it (docs/design/engine.md §6).
 import type { DroppedPolicy } from '@svc/schemas'
 import { compile, type PolicySet } from '../policy/compile.js'
 import type { PolicyCache } from './cache.js'
@@ -35,7 +35,7 @@ export interface Circumstances {
   readonly report: (line: string) => void
 }
 
-/** How long policies are good unless somebody says, ms (engine.md §6), and what a platform may say. */
+/** How long policies are good unless somebody says, ms (docs/design/engine.md §6), and what a platform may say. */
 export const usualTtl = 300_000
 const shortestTtl = 1_000
 const longestTtl = 86_400_000

@@ -3,7 +3,7 @@ import type { DroppedPolicy } from '@svc/schemas'
 import type { ManifestReading } from '../manifest/parse.js'
 import { readYaml } from '../manifest/read-yaml.js'
 
-/** As many as one manifest may hold (engine.md §4). */
+/** As many as one manifest may hold (docs/design/engine.md §4). */
 const mostPolicies = 1000
 
 export interface Refused {

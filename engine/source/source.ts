@@ -1,4 +1,4 @@
-// Where policies come from, and whether anything is governed (engine.md §6).
+// Where policies come from, and whether anything is governed (docs/design/engine.md §6).
 import type { Agent, DroppedPolicy } from '@svc/schemas'
 import type { ManifestWarning } from '../manifest/parse.js'
 import type { PolicySet } from '../policy/compile.js'
@@ -29,7 +29,7 @@ export interface LoadedPolicies {
   readonly source: string
   /** The agent as the platform knows it; null where nobody else does. */
   readonly agent: Agent | null
-  /** True while a cache is in force past its time (engine.md §6). */
+  /** True while a cache is in force past its time (docs/design/engine.md §6). */
   readonly stale: boolean
   /** When the policies in force were compiled, ms since 1970. */
   readonly loaded_at: number

@@ -1,4 +1,4 @@
-// The load states and what leads from one to another (engine.md §6), as one function over the whole table.
+// The load states and what leads from one to another (docs/design/engine.md §6), as one function over the whole table.
 import type { EngineHealth } from '@svc/schemas'
 
 export type LoadState = EngineHealth['load_state']
@@ -13,7 +13,7 @@ export interface Circumstances {
   readonly expired: boolean
 }
 
-/** Whether policies are in force; the other states allow every step (seed §3). */
+/** Whether policies are in force; the other states allow every step (docs/design/engine.md §6). */
 export function isGoverned(load_state: LoadState): boolean {
   return load_state === 'enforcing' || load_state === 'stale_cache'
 }

@@ -1,4 +1,4 @@
-// API keys (platform.md §5): they belong to the workspace, not to whoever made them, and their secret is shown once.
+// API keys (docs/design/platform.md §5): they belong to the workspace, not to whoever made them, and their secret is shown once.
 
 import { type ApiKey, type ApiKeyRequest, type MadeApiKey, parseTimestamp } from '@svc/schemas'
 import { newApiKey } from '../credentials.js'

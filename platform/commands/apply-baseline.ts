@@ -1,4 +1,4 @@
-// The baseline on a new agent: an ordinary assignment whose repository is null (seed §1, git.md §2).
+// The baseline on a new agent: an ordinary assignment whose repository is null (docs/design/engine.md §4).
 import { materialise, parseManifest } from '@svc/engine'
 import { baseline } from '@svc/library'
 import type { AgentValues } from '../store/agents.js'

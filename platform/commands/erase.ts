@@ -1,4 +1,4 @@
-// Erasing what entries carry (log.md §7): chain and proofs stay whole, and the log says who erased it and why.
+// Erasing what entries carry (docs/design/log.md §7): chain and proofs stay whole, and the log says who erased it and why.
 import type { Places } from '@svc/proof'
 import type { Erasure, ErasureRequest, ErasureResult } from '@svc/schemas'
 import { PlatformError } from '../errors.js'

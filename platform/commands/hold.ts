@@ -1,4 +1,4 @@
-// Legal holds (log.md §7): while one is on, nothing it names is erased or pruned.
+// Legal holds (docs/design/log.md §7): while one is on, nothing it names is erased or pruned.
 import type { Hold, HoldRequest } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import { newId } from '../ids.js'

@@ -1,4 +1,4 @@
-// The life of an incident (seed §3, platform.md §4): one table decides what is possible, for this code and its documents.
+// The life of an incident (docs/design/platform.md §4): one table decides what is possible, for this code and its documents.
 import type { Incident } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'

@@ -1,4 +1,4 @@
-// What can become of an offer (platform.md §4): one table says who may offer what, to whom, and which moves there are; the
+// What can become of an offer (docs/design/platform.md §4): one table says who may offer what, to whom, and which moves there are; the
 // code and its documents follow it.
 import type { Offer } from '@svc/schemas'
 import { PlatformError } from '../errors.js'

@@ -1,4 +1,4 @@
-// A personal workspace becomes one that can be shared (seed §3).
+// A personal workspace becomes one that can be shared (docs/design/platform.md §4).
 import { PlatformError } from '../errors.js'
 import type { Platform } from '../platform.js'
 import { withUnscopedTransactionOf } from '../store/db.js'

@@ -1,4 +1,4 @@
-// Violations become incidents (seed §6, platform.md §4), in the transaction that found them.
+// Violations become incidents (docs/design/platform.md §4), in the transaction that found them.
 import type { StepViolation } from '@svc/schemas'
 import { newId } from '../ids.js'
 import type { Transaction } from '../store/db.js'

@@ -1,4 +1,4 @@
-// Registering an agent (platform.md §2): idempotent; the baseline comes first, then registration is judged.
+// Registering an agent (docs/design/platform.md §2): idempotent; the baseline comes first, then registration is judged.
 
 import { evaluate, newHistory, registrationFacts } from '@svc/engine'
 import { canonical } from '@svc/proof'

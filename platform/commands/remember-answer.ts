@@ -1,4 +1,4 @@
-// Idempotency-Key (log.md §4): for 24 hours the same key means the same request, and gets the same answer.
+// Idempotency-Key (docs/design/log.md §4): for 24 hours the same key means the same request, and gets the same answer.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { invalid, PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../ingest/batch.js'

@@ -1,4 +1,4 @@
-// How long entries are kept (log.md §7).
+// How long entries are kept (docs/design/log.md §7).
 import type { Platform } from '../platform.js'
 import { withTransaction } from '../store/db.js'
 import { recordEvents } from '../store/events.js'

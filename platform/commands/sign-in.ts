@@ -1,4 +1,4 @@
-// Signing in (platform.md §5): a link by mail that works once, sessions, and refresh tokens that give a thief away.
+// Signing in (docs/design/platform.md §5): a link by mail that works once, sessions, and refresh tokens that give a thief away.
 import { randomBytes } from 'node:crypto'
 import type { SessionTokens } from '@svc/schemas'
 import { PlatformError } from '../errors.js'

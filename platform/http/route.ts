@@ -60,7 +60,7 @@ export interface Route {
   readonly handle: (call: Call) => Promise<Reply>
 }
 
-/** What members of a workspace may do, by role (platform.md §4). */
+/** What members of a workspace may do, by role (docs/design/platform.md §4). */
 const everybody: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
 const people = (roles: readonly Role[] | null): Access => ({ kinds: ['operator', 'person'], key_scope: 'read', roles })
 

@@ -1,4 +1,4 @@
-// One group commit (log.md §2): everything between locking the organization's log and answering.
+// One group commit (docs/design/log.md §2): everything between locking the organization's log and answering.
 // INVARIANT (order): only the holder of the log row's lock places entries, so that seq, log_index and received_at
 // have no gap and no fork, however many processes write.
 import { record } from '@svc/engine'

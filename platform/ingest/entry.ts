@@ -132,7 +132,7 @@ function storedEntry(step: AcceptedStep, place: Placement, record: string, hash:
   }
 }
 
-/** What the record commits to of an evaluation: each policy's answer, without details (log.md §1). */
+/** What the record commits to of an evaluation: each policy's answer, without details (docs/design/log.md §1). */
 export function evaluationSummary(decision: Decision, policies: ReadonlyMap<number, PolicyInput>) {
   return decision.policies.map(({ policy_id, violated, violation_details }) => ({
     policy_id,

@@ -33,7 +33,7 @@ export function place(batch: Batch, item: Item): Outcome {
   return { status: 201, replayed: false, entry: answerOf(placed, placed.violations) }
 }
 
-/** The agent a step is logged for: as sent, else the task's, else the key's only active one (platform.md §2). */
+/** The agent a step is logged for: as sent, else the task's, else the key's only active one (docs/design/platform.md §2). */
 export function namedAgent({ request, key }: Item): string | null {
   if (request.agent_id !== undefined) return request.agent_id
   return request.agent_key === undefined ? null : agentIdOf(key.first_key_hash, request.agent_key)

@@ -1,4 +1,4 @@
-// Recognising a step that was sent before (log.md §4): same task, step and content is the same entry.
+// Recognising a step that was sent before (docs/design/log.md §4): same task, step and content is the same entry.
 
 import { commitment, payloadFields, type StoredEntry } from '@svc/proof'
 import { canonicalType, type LogRecord } from '@svc/schemas'

@@ -6,7 +6,7 @@ import type { Scope } from '../store/scope.js'
 import { type Item, itemOf, type KeyIdentity, type Outcome } from './batch.js'
 import { type CommitParts, commitBatch } from './commit.js'
 
-/** Most entries in one commit: past this a larger batch gains nothing and the others wait longer (log.md §2). */
+/** Most entries in one commit: past this a larger batch gains nothing and the others wait longer (docs/design/log.md §2). */
 const largestBatch = 256
 
 export interface Ingest {

@@ -1,4 +1,4 @@
-// Making a proof bundle (log.md §6): one period of a log with everything it takes to check it offline.
+// Making a proof bundle (docs/design/log.md §6): one period of a log with everything it takes to check it offline.
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'

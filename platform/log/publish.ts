@@ -1,4 +1,4 @@
-// Publishing a checkpoint: what is new in a log is read again and hashed again, and only then signed for (log.md §5).
+// Publishing a checkpoint: what is new in a log is read again and hashed again, and only then signed for (docs/design/log.md §5).
 import { consistencyRanges, emptyTree, Frontier, type Hash, leafHash, type Range, type Subtree } from '@svc/proof'
 import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from '../store/checkpoints.js'
 import { type Database, type Transaction, withSnapshot, withTransaction } from '../store/db.js'

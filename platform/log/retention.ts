@@ -1,4 +1,4 @@
-// Taking out what is older than it is kept (log.md §7): into a bundle first, which must verify, and only then out of the log.
+// Taking out what is older than it is kept (docs/design/log.md §7): into a bundle first, which must verify, and only then out of the log.
 import { covers, type Places } from '@svc/proof'
 import type { Prune } from '@svc/schemas'
 import type { Logger } from 'pino'

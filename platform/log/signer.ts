@@ -1,5 +1,5 @@
 // The key that signs checkpoints, and what it has signed. Both live outside the database: whoever can rewrite the one
-// must not be able to rewrite the other (log.md §5).
+// must not be able to rewrite the other (docs/design/log.md §5).
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
 import {

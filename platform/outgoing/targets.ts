@@ -1,4 +1,4 @@
-// What may be called from here (platform.md §5): the open network over HTTPS, and beyond that only what the operator allows.
+// What may be called from here (docs/design/platform.md §5): the open network over HTTPS, and beyond that only what the operator allows.
 import { lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'

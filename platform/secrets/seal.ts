@@ -1,4 +1,4 @@
-// Secrets that must be read again are kept sealed (platform.md §5): AES-256-GCM under a key that follows from the encryption
+// Secrets that must be read again are kept sealed (docs/design/platform.md §5): AES-256-GCM under a key that follows from the encryption
 // key, with the name of that key beside it, and bound to the place they stand in.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { keyMissing } from './encryption-key.js'

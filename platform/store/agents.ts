@@ -25,7 +25,7 @@ export const agentColumns = `agent_id, api_key_id, agent_key, sent, operator_set
 
 /**
  * `ag_` and the first 32 hex digits of SHA-256("svc.agent/1" NUL hex SHA-256(key's first secret) NUL agent_key):
- * the same agent_key under the same key is the same agent, also after the key has been rolled (platform.md §2).
+ * the same agent_key under the same key is the same agent, also after the key has been rolled (docs/design/platform.md §2).
  */
 export function agentIdOf(first_key_hash: Uint8Array, agent_key: string): string {
   const hash = createHash('sha256').update(`svc.agent/1\0${Buffer.from(first_key_hash).toString('hex')}\0${agent_key}`)

@@ -12,7 +12,7 @@ export const policyColumns = `id, name, rule_type, params, scope, severity, desc
 
 /**
  * Policies in effect for each agent, in id order: its own, and those for every agent, or for its level exactly when
- * they name one (engine.md §4).
+ * they name one (docs/design/engine.md §4).
  */
 export async function effectivePolicies(
   scope: Scope,

@@ -1,4 +1,4 @@
-// What a proof bundle is made of (log.md §6): names, the manifest, and the two texts that are signed for it.
+// What a proof bundle is made of (docs/design/log.md §6): names, the manifest, and the two texts that are signed for it.
 import type { BundleManifest } from '@svc/schemas'
 import { isHash, isMap, isTime } from '../json/checks.js'
 import { parseStoredJson } from '../json/strict-json.js'

@@ -1,4 +1,4 @@
-// Reading JSON the way evidence must be read (log.md §1): what two readers could understand differently is refused.
+// Reading JSON the way evidence must be read (docs/design/log.md §1): what two readers could understand differently is refused.
 import { maxRequestDepth, maxStoredDepth } from './depth.js'
 import { jsonFault } from './json-fault.js'
 

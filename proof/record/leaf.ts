@@ -1,4 +1,4 @@
-// What is in the log besides steps, as whoever has its values can check it (log.md §1).
+// What is in the log besides steps, as whoever has its values can check it (docs/design/log.md §1).
 import type { LeafRecord } from '@svc/schemas'
 import { canonicalObject } from '../json/canonical-text.js'
 import { firstUnopened, leafHash } from './record.js'

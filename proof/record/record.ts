@@ -1,4 +1,4 @@
-// The record of a step: what is hashed, format svc.log/1 (log.md §1). FROZEN: a new field is a new `v`.
+// The record of a step: what is hashed, format svc.log/1 (docs/design/log.md §1). FROZEN: a new field is a new `v`.
 import { hash } from 'node:crypto'
 import { canonicalType, type LeafRecord, type LogRecord, type Step } from '@svc/schemas'
 import { canonical } from '../json/canonical.js'
@@ -83,7 +83,7 @@ const latestTime = 253_402_300_799_999
 
 /**
  * What an approval binds to: SHA-256 hex of the JCS of {step_type, verb, step_name, input, properties without svc.*},
- * absent keys omitted (engine.md §3, gate_binds_action).
+ * absent keys omitted (docs/design/engine.md §3, gate_binds_action).
  */
 export function actionDigest(step: Step): string {
   const { verb, step_name, input } = step

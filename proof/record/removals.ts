@@ -18,7 +18,7 @@ export interface Removal {
   readonly log_index: number
 }
 
-/** Nothing is pruned before it has been kept for so long, ms (log.md §7). */
+/** Nothing is pruned before it has been kept for so long, ms (docs/design/log.md §7). */
 const leastKept = 184 * 86_400_000
 
 /** What an opened leaf of the log says was removed, of what stood before it; null when it says no such thing. */

@@ -1,4 +1,4 @@
-// The claimed order of a task's steps, judged apart from its integrity: late arrival is not tampering (log.md §3).
+// The claimed order of a task's steps, judged apart from its integrity: late arrival is not tampering (docs/design/log.md §3).
 import { canonicalType, parseTimestamp, type Verification } from '@svc/schemas'
 import type { StoredEntry } from './stored.js'
 

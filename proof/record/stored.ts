@@ -82,7 +82,7 @@ export function advance(head: StoredHead | null, entry: Omit<StoredEntry, 'recor
 }
 
 /**
- * When a step counts as having occurred, ms since 1970: its own time, never below its predecessor's (engine.md §2);
+ * When a step counts as having occurred, ms since 1970: its own time, never below its predecessor's (docs/design/engine.md §2);
  * a time that is none counts as the predecessor's.
  */
 export function occurredAt(timestamp: string, previous: number | null): number {

@@ -1,4 +1,4 @@
-// Verifying a task (log.md §3): has it been altered, and did it arrive in order. Two verdicts, never mixed.
+// Verifying a task (docs/design/log.md §3): has it been altered, and did it arrive in order. Two verdicts, never mixed.
 import type { Verification } from '@svc/schemas'
 import {
   afterSizeIn,

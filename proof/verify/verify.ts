@@ -1,4 +1,4 @@
-// Verifying a bundle offline (log.md §6), in five steps: the file, its manifest, its checkpoint, what records name, and the
+// Verifying a bundle offline (docs/design/log.md §6), in five steps: the file, its manifest, its checkpoint, what records name, and the
 // records themselves. Nothing is taken from the bundle on its own word: keys come from the trust policy.
 import type { BundleManifest, BundleVerdict } from '@svc/schemas'
 import { type BundledCheckpoint, bundleFiles } from '../bundle/bundle.js'

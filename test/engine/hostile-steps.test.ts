@@ -1,5 +1,5 @@
 // Steps from the Behavior schema and around it, under every rule at once: no throw, no answer but the three, nothing
-// left on any prototype (engine.md §3).
+// left on any prototype (docs/design/engine.md §3).
 import { compile, evaluate, newHistory, occasionOf, type PolicyInput, record, rules } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Everything that must not get in, and what its sender is told (platform.md §2, §6; log.md §1).
+// Everything that must not get in, and what its sender is told (docs/design/platform.md §2, §6; docs/design/log.md §1).
 
 import { canonical } from '@svc/proof'
 import type { BatchAnswer, LoggedStep, Problem, RegisteredAgent } from '@svc/schemas'

@@ -1,4 +1,4 @@
-// Every endpoint from its own schema, nearly from it and against it (quality.md §2): never 5xx, never a stack trace, an answer
+// Every endpoint from its own schema, nearly from it and against it: never 5xx, never a stack trace, an answer
 // within two seconds, and each as the published document says.
 import type { ApiKey, IncidentList } from '@svc/schemas'
 import fc from 'fast-check'
