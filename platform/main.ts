@@ -38,7 +38,7 @@ who verifies the log sees. Stop the platform first when it uses an embedded data
 Exit codes: 0 done, 1 not possible, 2 usage`,
   )
   .action(async (options: { reason: string; org?: string; acceptChangedEntries?: boolean }) => {
-    const { newIncarnation } = await import('./new-incarnation.js')
+    const { newIncarnation } = await import('./admin/new-epoch.js')
     process.exitCode = await newIncarnation(options, process.env, process.stdout, process.stderr)
   })
 
@@ -57,7 +57,7 @@ with both before that, so that all its processes know the new one; on an embedde
 Exit codes: 0 done, 1 not possible, 2 usage`,
   )
   .action(async () => {
-    const { rotateSecrets } = await import('./rotate-secrets.js')
+    const { rotateSecrets } = await import('./admin/rotate-secrets.js')
     process.exitCode = await rotateSecrets(process.env, process.stdout, process.stderr)
   })
 
@@ -79,7 +79,7 @@ it first. When the old key was stolen use --days 0.
 Exit codes: 0 done, 1 not possible, 2 usage`,
   )
   .action(async (options: { reason: string; days: number }) => {
-    const { rotateKey } = await import('./rotate-key.js')
+    const { rotateKey } = await import('./admin/rotate-key.js')
     process.exitCode = await rotateKey(options, process.env, process.stdout, process.stderr)
   })
 

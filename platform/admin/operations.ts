@@ -1,6 +1,6 @@
 // What the operator of an installation may do to accounts. One list: the command line, the socket and the help follow it.
 // The work is loaded when it is asked for, because every start of the command reads the list.
-import type { Database } from '../store/db.js'
+import type { Database } from '../db/db.js'
 
 export interface AdminParts {
   readonly db: Database
@@ -22,7 +22,7 @@ export const adminOperations: readonly AdminOperation[] = [
     name: 'release',
     summary: 'release an account from the waiting list (SVC_REGISTRATION_CAP)',
     run: async ({ db, clock }, email) => {
-      const { releaseAccount } = await import('../commands/release-account.js')
+      const { releaseAccount } = await import('../access/commands/release-account.js')
       await releaseAccount(db, email, clock())
       return [`${email}: released`]
     },
@@ -31,7 +31,7 @@ export const adminOperations: readonly AdminOperation[] = [
     name: 'sign-in-link',
     summary: 'print a sign-in link for an address, valid once and for 15 minutes',
     run: async ({ db, clock, url }, email) => {
-      const { makeLink } = await import('../commands/send-link.js')
+      const { makeLink } = await import('../access/commands/send-link.js')
       return [await makeLink(db, clock(), url(), email)]
     },
   },

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document: made from the routes and the schemas, so that it cannot say anything else.
 import { documents, type JsonMap, type SchemaName } from '@svc/schemas'
 import { errorTable } from '../errors.js'
-import type { Principal } from './auth.js'
+import type { Principal } from '../access/authentication.js'
 import type { Route } from './route.js'
 
 /** The document for these routes. */

@@ -1,9 +1,9 @@
 // A route is data: Express serves it and the OpenAPI document describes it from the same definition.
 import type { JsonMap, SchemaName } from '@svc/schemas'
 import type { Platform } from '../platform.js'
-import type { Role } from '../store/people.js'
-import type { Scope } from '../store/scope.js'
-import type { Access, Principal } from './auth.js'
+import type { Role } from '../access/store/people.js'
+import type { Scope } from '../db/scope.js'
+import type { Access, Principal } from '../access/authentication.js'
 
 export interface Call {
   readonly platform: Platform

@@ -1,6 +1,6 @@
 // Limits that guard secrets: counted in the database, so that all processes together allow what one would.
-import { type CountedLimit, countAttemptUnscoped, forgetAttemptsUnscoped } from '../store/attempts.js'
-import { type Database, withUnscopedTransaction } from '../store/db.js'
+import { type CountedLimit, countAttemptUnscoped, forgetAttemptsUnscoped } from './attempts-store.js'
+import { type Database, withUnscopedTransaction } from '../db/db.js'
 import { tooOften } from './limits.js'
 
 export interface SharedLimit {

@@ -2,11 +2,11 @@
 import type { StoredHead } from '@svc/proof'
 import type { LoggedStep, LogRequest } from '@svc/schemas'
 import type { PlatformError } from '../errors.js'
-import type { SealedPayload } from '../log/seal.js'
-import type { EarlierStep, LogState } from '../store/log.js'
+import type { SealedPayload } from '../ledger/commitments.js'
+import type { EarlierStep, LogState } from '../ledger/log.js'
 import { type NewEntry, sealPayload } from './entry.js'
 import type { Histories } from './histories.js'
-import type { AgentRules } from './rulebook.js'
+import type { AgentRules } from '../agents/rulebook.js'
 
 /** Who sends: an API key. Agents it registered are the ones it may write for. */
 export interface KeyIdentity {

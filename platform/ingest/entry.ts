@@ -2,7 +2,7 @@
 import { type Decision, isExternalCall, type PolicyInput } from '@svc/engine'
 import { leafHash, logIdOf, payloadFields, recordText, type StoredEntry } from '@svc/proof'
 import { hasWritePermission, type LogRecord, type LogRequest, type Step } from '@svc/schemas'
-import { type SealedPayload, seal } from '../log/seal.js'
+import { type SealedPayload, seal } from '../ledger/commitments.js'
 
 /** A step number and the flags a log entry always has, whichever of its two shapes the step arrived in. */
 export type AcceptedStep = Step & {

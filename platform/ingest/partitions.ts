@@ -1,6 +1,6 @@
 // The log's monthly partitions, asked for once a month rather than once a batch.
-import type { Transaction } from '../store/db.js'
-import { ensurePartitions } from '../store/log.js'
+import type { Transaction } from '../db/db.js'
+import { ensurePartitions } from '../ledger/log.js'
 
 export interface Partitions {
   /** Sees to it that the partitions of that time (ms since 1970) exist when the transaction commits. */

@@ -1,6 +1,6 @@
 // From a policy's result to what is told of it and kept of it.
 import type { PolicyResult, StepViolation } from '@svc/schemas'
-import type { FoundViolation } from '../commands/raise-incidents.js'
+import type { FoundViolation } from '../incidents/raise-command.js'
 import type { PlacedEntry } from './batch.js'
 
 /** The violation a result is, as a list of one; nothing when the policy passed. */

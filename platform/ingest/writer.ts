@@ -2,7 +2,7 @@
 // an idle log commits at once, a busy one commits what came in meanwhile.
 import type { LogRequest } from '@svc/schemas'
 import { PlatformError } from '../errors.js'
-import type { Scope } from '../store/scope.js'
+import type { Scope } from '../db/scope.js'
 import { type Item, itemOf, type KeyIdentity, type Outcome } from './batch.js'
 import { type CommitParts, commitBatch } from './commit.js'
 

@@ -1,6 +1,6 @@
 // All processes of one database must use the same encryption key: a sealed constant in the database shows whether they do.
-import type { Transaction } from '../store/db.js'
-import { keyCheckUnscoped, replaceKeyCheckUnscoped } from '../store/secrets.js'
+import type { Transaction } from '../db/db.js'
+import { keyCheckUnscoped, replaceKeyCheckUnscoped } from './store.js'
 import { keyDiffers, keyInvalid } from './encryption-key.js'
 import type { Sealer } from './seal.js'
 

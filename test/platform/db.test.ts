@@ -6,15 +6,15 @@ import { join } from 'node:path'
 import { takeLock } from '@svc/engine'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../platform/config.js'
-import { lastMigration, migrate } from '../../platform/migrations/index.js'
+import { lastMigration, migrate } from '../../platform/db/migrations/index.js'
 import {
   type Database,
   openDatabase,
   withSnapshot,
   withTransaction,
   withUnscopedTransaction,
-} from '../../platform/store/db.js'
-import { scopeOf } from '../../platform/store/scope.js'
+} from '../../platform/db/db.js'
+import { scopeOf } from '../../platform/db/scope.js'
 import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
 
 const scope = scopeOf('org_1a', { kind: 'system', id: 'test' })

@@ -1,0 +1,79 @@
+// Letting a program in that cannot show a page itself (RFC 8628): it shows a code, a person who has signed in types it.
+import { randomBytes, randomInt } from 'node:crypto'
+import type { DeviceCode, SessionTokens } from '@svc/schemas'
+import { type ErrorCode, PlatformError } from '../../errors.js'
+import type { Platform } from '../../platform.js'
+import { withUnscopedTransaction } from '../../db/db.js'
+import { decideDeviceUnscoped, insertDeviceUnscoped, type Polled, pollDeviceUnscoped } from '../store/devices.js'
+import { readPersonUnscoped } from '../store/people.js'
+import { beginSession, type Session, tokensOf } from './sign-in.js'
+
+/** Seconds. */
+const lifetime = 600
+const interval = 5
+/** Consonants: no word can be read in them, and none is taken for another (RFC 8628 §6.1). */
+const letters = 'BCDFGHJKLMNPQRSTVWXZ'
+
+/** A code for a person and one for the program. Rejects with ENCRYPTION_KEY_INVALID where nobody could be let in. */
+export async function beginDevice({ db, clock, url, access_tokens }: Platform): Promise<DeviceCode> {
+  access_tokens.require()
+  const now = clock()
+  const device_code = `SvcDevice-${randomBytes(32).toString('base64url')}`
+  const user_code = [4, 4]
+    .map((count) => Array.from({ length: count }, () => letters[randomInt(letters.length)]).join(''))
+    .join('-')
+  const until = now + lifetime * 1000
+  await withUnscopedTransaction(db, (tx) => insertDeviceUnscoped(tx, now, { secret: device_code, user_code, until }))
+  const verification_uri = `${url()}/device`
+  return {
+    ...{ device_code, user_code, verification_uri, expires_in: lifetime, interval },
+    verification_uri_complete: `${verification_uri}?user_code=${user_code}`,
+  }
+}
+
+/** The person's decision. Rejects with NOT_FOUND for a code that nothing waits with. */
+export async function decideDevice(
+  { db, clock }: Platform,
+  person_id: string,
+  typed: string,
+  approve: boolean,
+): Promise<void> {
+  const plain = typed.toUpperCase().replaceAll(/[^A-Z]/g, '')
+  const user_code = `${plain.slice(0, 4)}-${plain.slice(4)}`
+  const state = approve ? 'approved' : 'denied'
+  const known = await withUnscopedTransaction(db, (tx) =>
+    decideDeviceUnscoped(tx, clock(), { user_code, person_id, state }),
+  )
+  if (!known) throw new PlatformError('NOT_FOUND', 'nothing waits with this code: look at it again, or start anew')
+}
+
+/** The tokens once a person has let the program in; until then, and otherwise, the reason why not. */
+export async function askDevice(platform: Platform, secret: string): Promise<SessionTokens> {
+  const { db, clock } = platform
+  const now = clock()
+  const session = await withUnscopedTransaction(db, async (tx): Promise<Session | ErrorCode> => {
+    const polled = await pollDeviceUnscoped(tx, now, secret)
+    const reason = reasonOf(polled)
+    if (reason !== null) return reason
+    const person = await readPersonUnscoped(tx, polled?.person_id ?? '')
+    return person === null ? 'ACCESS_DENIED' : beginSession(tx, now, person)
+  })
+  if (typeof session === 'string') throw new PlatformError(session, words[session] ?? 'not possible now')
+  return tokensOf(platform, session)
+}
+
+function reasonOf(polled: Polled | null): ErrorCode | null {
+  if (polled === null || polled.state === 'used') return 'INVALID_GRANT'
+  if (polled.is_over) return 'EXPIRED_TOKEN'
+  if (polled.too_soon) return 'SLOW_DOWN'
+  if (polled.state === 'denied') return 'ACCESS_DENIED'
+  return polled.state === 'pending' ? 'AUTHORIZATION_PENDING' : null
+}
+
+const words: Partial<Readonly<Record<ErrorCode, string>>> = {
+  AUTHORIZATION_PENDING: 'the person has not decided yet: ask again after the interval',
+  SLOW_DOWN: 'the interval is 5 seconds longer from now on',
+  ACCESS_DENIED: 'the person has refused',
+  EXPIRED_TOKEN: 'the code has expired: start again at /auth/device/code',
+  INVALID_GRANT: 'the `device_code` is unknown or was already used: start again at /auth/device/code',
+}

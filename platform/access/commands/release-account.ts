@@ -1,0 +1,23 @@
+// Releasing an account that is waitlisted because of SVC_REGISTRATION_CAP.
+import { PlatformError } from '../../errors.js'
+import { addressOf } from '../../mail/address.js'
+import { type Database, withUnscopedTransaction } from '../../db/db.js'
+import { findPersonUnscoped, releasePersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
+import { placeSessionsUnscoped } from '../store/sessions.js'
+import { makeWorkspace } from './make-workspace.js'
+
+/** Opens the account's personal workspace. Rejects with NOT_FOUND when no waitlisted account has the address. */
+export async function releaseAccount(db: Database, email: string, now: number): Promise<void> {
+  const released = await withUnscopedTransaction(db, async (tx) => {
+    if (!(await releasePersonUnscoped(tx, addressOf(email)))) return false
+    const person = await findPersonUnscoped(tx, addressOf(email))
+    const own = person === null ? [] : await workspacesOfUnscoped(tx, person.person_id)
+    if (person === null || own.some(({ kind }) => kind === 'personal')) return true
+    // An account that an earlier version waitlisted has no workspace yet.
+    const org_id = await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
+    await placeSessionsUnscoped(tx, person.person_id, org_id)
+    return true
+  })
+  if (!released)
+    throw new PlatformError('NOT_FOUND', `no account with the address \`${addressOf(email)}\` is on the waiting list`)
+}

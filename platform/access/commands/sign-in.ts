@@ -1,0 +1,99 @@
+// Signing in (docs/design/platform.md §5): a link by mail that works once, sessions, and refresh tokens that give a thief away.
+import { randomBytes } from 'node:crypto'
+import type { SessionTokens } from '@svc/schemas'
+import { PlatformError } from '../../errors.js'
+import { newId } from '../../db/ids.js'
+import type { Platform } from '../../platform.js'
+import { accessLifetime } from '../../secrets/access-tokens.js'
+import { type Transaction, withUnscopedTransaction } from '../../db/db.js'
+import { findPersonUnscoped, isWaitlisted, type Person, workspacesOfUnscoped } from '../store/people.js'
+import {
+  insertRefreshUnscoped,
+  insertSessionUnscoped,
+  lastWorkspaceUnscoped,
+  revokeSessionUnscoped,
+  spendLinkUnscoped,
+  useRefreshUnscoped,
+} from '../store/sessions.js'
+import { signUp } from './sign-up.js'
+
+/** A session that is not used for so long is over, ms. */
+const refreshLifetime = 30 * 86_400_000
+
+/** Spends a link: signs its holder in, and up if need be. Rejects with UNAUTHENTICATED. */
+export async function signIn(platform: Platform, secret: string): Promise<SessionTokens> {
+  platform.access_tokens.require()
+  const now = platform.clock()
+  const session = await withUnscopedTransaction(platform.db, async (tx) => {
+    const email = await spendLinkUnscoped(tx, now, secret)
+    if (email === null) return null
+    const person = (await findPersonUnscoped(tx, email)) ?? (await signUp(platform, tx, now, email))
+    return beginSession(tx, now, person)
+  })
+  if (session === null) throw refused('the link was used already, or is over: ask for a new one')
+  return tokensOf(platform, session)
+}
+
+export interface Session {
+  readonly person_id: string
+  readonly session_id: string
+  readonly refresh_token: string
+}
+
+/** Begins a session in `wanted`, else where the person worked last, else in the first workspace that is open to them. */
+export async function beginSession(
+  tx: Transaction,
+  now: number,
+  { person_id, is_capped }: Person,
+  wanted: string | null = null,
+): Promise<Session> {
+  const session_id = newId('ses', now)
+  const member = (await workspacesOfUnscoped(tx, person_id)).filter(({ is_suspended }) => !is_suspended)
+  const open = member.filter(({ kind }) => !isWaitlisted(is_capped, kind))
+  const last = await lastWorkspaceUnscoped(tx, person_id)
+  const chosen = [wanted, last].find((id) => open.some(({ org_id }) => org_id === id))
+  const org_id = chosen ?? (open[0] ?? member[0])?.org_id ?? null
+  await insertSessionUnscoped(tx, now, { session_id, person_id, org_id })
+  return { person_id, session_id, refresh_token: await newRefresh(tx, now, session_id) }
+}
+
+async function newRefresh(tx: Transaction, now: number, session_id: string): Promise<string> {
+  const secret = `SvcRefresh-${randomBytes(32).toString('base64url')}`
+  await insertRefreshUnscoped(tx, now, { secret, session_id, until: now + refreshLifetime })
+  return secret
+}
+
+/** What the holder of a session is handed. */
+export async function tokensOf(
+  { access_tokens }: Platform,
+  { refresh_token, ...holder }: Session,
+): Promise<SessionTokens> {
+  const access_token = await access_tokens.issue(holder)
+  return { access_token, token_type: 'Bearer', expires_in: accessLifetime, refresh_token }
+}
+
+/** Continues a session. Rejects with UNAUTHENTICATED; a token that was used before ends the session for everybody. */
+export async function refresh(platform: Platform, secret: string): Promise<SessionTokens> {
+  const now = platform.clock()
+  const continued = await withUnscopedTransaction(platform.db, async (tx) => {
+    const used = await useRefreshUnscoped(tx, now, secret)
+    if (used.kind !== 'continued') return used
+    return { ...used, refresh_token: await newRefresh(tx, now, used.session_id) }
+  })
+  if (continued.kind === 'reused') {
+    platform.logger.warn({ session_id: continued.session_id }, 'a refresh token was used twice: the session is over')
+    throw refused('the token was used before: the session is over, sign in again')
+  }
+  if (continued.kind === 'unknown') throw refused('the token is not valid here: sign in again')
+  const { person_id, session_id, refresh_token } = continued
+  return tokensOf(platform, { person_id, session_id, refresh_token })
+}
+
+/** Ends a session. */
+export async function signOut({ db, clock }: Platform, session_id: string): Promise<void> {
+  await withUnscopedTransaction(db, (tx) => revokeSessionUnscoped(tx, clock(), session_id))
+}
+
+function refused(detail: string): PlatformError {
+  return new PlatformError('UNAUTHENTICATED', detail, { headers: { 'www-authenticate': 'Bearer realm="svc"' } })
+}

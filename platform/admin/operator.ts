@@ -1,0 +1,59 @@
+// What an operator's commands have in common: they open what the platform opens, without serving anything.
+import type { Writable } from 'node:stream'
+import { type Config, readConfig } from '../config.js'
+import { type LogSigner, openSigner } from '../log/publish/signer.js'
+import { migrate } from '../db/migrations/index.js'
+import { logIdentityUnscoped } from '../log/publish/store/checkpoints.js'
+import { type Database, openDatabase, withUnscopedTransaction } from '../db/db.js'
+import { assertRights } from '../db/rights.js'
+
+export interface Opened {
+  readonly config: Config
+  readonly db: Database
+}
+
+/**
+ * Opens the database of this configuration, and returns the exit code: 1 when something is not possible. `explain` may put
+ * another error in the place of the one that is printed.
+ */
+export async function onDatabase(
+  env: NodeJS.ProcessEnv,
+  err: Writable,
+  work: (opened: Opened) => Promise<void>,
+  explain: (error: unknown) => unknown = (error) => error,
+): Promise<0 | 1> {
+  try {
+    const { value: config, errors } = readConfig(env)
+    if (errors.length > 0) throw new Error(errors.join('; '))
+    const db = await openDatabase(config)
+    try {
+      await assertRights(db)
+      await migrate(db)
+      await work({ config, db })
+      return 0
+    } finally {
+      await db.close()
+    }
+  } catch (thrown) {
+    const error = explain(thrown)
+    err.write(`svc-platform: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  }
+}
+
+export interface OpenedLog extends Opened {
+  readonly signer: LogSigner
+  readonly log_host: string
+}
+
+/** The same with the log's key, which must be the one that signs. */
+export function onLog(env: NodeJS.ProcessEnv, err: Writable, work: (log: OpenedLog) => Promise<void>): Promise<0 | 1> {
+  return onDatabase(env, err, async ({ config, db }) => {
+    const signer = openSigner(config.log_key_dir, Date.now)
+    const proposed = { log_host: config.log_host ?? 'localhost', public_key: signer.public_key }
+    const { log_host, public_key } = await withUnscopedTransaction(db, (tx) => logIdentityUnscoped(tx, proposed))
+    if (!signer.knows(public_key))
+      throw new Error('the key here is not the one that signs this log; see SVC_LOG_KEY_DIR')
+    await work({ config, db, signer, log_host })
+  })
+}

@@ -1,0 +1,22 @@
+// `svc-platform rotate-secrets` for a person.
+import type { Writable } from 'node:stream'
+import { onDatabase } from './operator.js'
+import { encryptionKeys } from '../secrets/encryption-key.js'
+import { changeEncryptionKey } from '../secrets/key-check.js'
+import { createSealer } from '../secrets/seal.js'
+import { withUnscopedTransaction } from '../db/db.js'
+import { sealAgainUnscoped } from '../secrets/store.js'
+
+/** Returns the exit code. */
+export function rotateSecrets(env: NodeJS.ProcessEnv, out: Writable, err: Writable): Promise<0 | 1> {
+  return onDatabase(env, err, async ({ config, db }) => {
+    const sealer = createSealer(encryptionKeys(config))
+    const changed = await withUnscopedTransaction(db, async (tx) => {
+      const count = await sealAgainUnscoped(tx, sealer)
+      await changeEncryptionKey(tx, sealer)
+      return count
+    })
+    const what = changed === 1 ? '1 secret was' : `${changed} secrets were`
+    out.write(`${what} sealed again: all are kept by the first key now, and the others may go\n`)
+  })
+}

@@ -1,0 +1,92 @@
+// What operators do with an agent: set its fields, deactivate and reactivate it, confirm a lower risk level.
+import type { Agent, AgentChange, AgentConfirmation } from '@svc/schemas'
+import { PlatformError } from '../../errors.js'
+import type { Platform } from '../../platform.js'
+import { type AgentRow, agentView, findAgents, putAgent, setActive } from '../store/agents.js'
+import { type Transaction, withTransaction } from '../../db/db.js'
+import { recordEvents } from '../../ledger/events.js'
+import { bumpConfig, lockLog } from '../../ledger/log.js'
+import type { Role } from '../../access/store/people.js'
+import type { Scope } from '../../db/scope.js'
+import { stillMay } from '../../access/commands/members.js'
+import { agentValues } from './merge-registration.js'
+import { evaluateRegistration, noteAgent } from './register-agent.js'
+
+const operators: readonly Role[] = ['owner', 'admin', 'member']
+
+/** Runs a change of the agent under the lock of the log. Rejects with NOT_FOUND. Returns the agent after it. */
+async function changing(
+  { db, clock }: Platform,
+  scope: Scope,
+  agent_id: string,
+  change: (tx: Transaction, agent: AgentRow, now: number) => Promise<void>,
+): Promise<Agent> {
+  return withTransaction(db, scope, async (tx) => {
+    await stillMay(scope, tx, operators)
+    await lockLog(scope, tx)
+    await change(tx, await agentOf(scope, tx, agent_id), clock())
+    return agentView(await agentOf(scope, tx, agent_id))
+  })
+}
+
+async function agentOf(scope: Scope, tx: Transaction, agent_id: string): Promise<AgentRow> {
+  const [agent] = await findAgents(scope, tx, [agent_id])
+  if (agent === undefined) throw new PlatformError('NOT_FOUND', 'no such agent')
+  return agent
+}
+
+/**
+ * Sets fields over what the agent sends, now and when it registers again; null takes what the agent sends again. A risk
+ * level that an operator sets is in effect at once. Registration is evaluated, and violations make incidents.
+ */
+export function setFields(platform: Platform, scope: Scope, agent_id: string, change: AgentChange): Promise<Agent> {
+  return changing(platform, scope, agent_id, async (tx, known, now) => {
+    const entries = Object.entries({ ...known.operator_set, ...change }).filter(([, value]) => value !== null)
+    const operator_set = Object.fromEntries(entries)
+    const { api_key_id, sent } = known
+    const confirmed = 'risk_classification' in change
+    const values = agentValues({ agent_id, api_key_id, known, sent, operator_set, confirmed })
+    await putAgent(scope, tx, now, values)
+    await noteAgent(scope, tx, now, 'agent.updated', values)
+    await evaluateRegistration(scope, tx, now, values)
+  })
+}
+
+/** Deactivates an agent, whose steps are then refused, or reactivates it; nothing happens to one that already is. */
+export function activate(platform: Platform, scope: Scope, agent_id: string, active: boolean): Promise<Agent> {
+  return changing(platform, scope, agent_id, async (tx, known, now) => {
+    if (known.active === active) return
+    await setActive(scope, tx, now, agent_id, active)
+    const kind = active ? 'agent.reactivated' : 'agent.deactivated'
+    const data = { agent_key: known.agent_key }
+    await recordEvents(scope, tx, now, [{ kind, subject_kind: 'agent', subject_id: agent_id, data }])
+    await bumpConfig(scope, tx)
+  })
+}
+
+/**
+ * Puts the declared risk level, which is lower than the one in effect, into effect. Rejects with INVALID_TRANSITION when
+ * they are the same, and with CONFLICT when the agent declares another level than the operator confirms.
+ */
+export function confirmLevel(
+  platform: Platform,
+  scope: Scope,
+  agent_id: string,
+  { risk_classification: confirmed }: AgentConfirmation,
+): Promise<Agent> {
+  return changing(platform, scope, agent_id, async (tx, known, now) => {
+    const { risk_classification: declared, effective_risk_classification: effective, api_key_id, sent } = known
+    if (declared === effective)
+      throw new PlatformError('INVALID_TRANSITION', `the level \`${effective}\` is in effect: there is none to confirm`)
+    if (confirmed !== undefined && confirmed !== declared)
+      throw new PlatformError('CONFLICT', `the agent declares \`${declared}\`, and not \`${confirmed}\``)
+    const { operator_set } = known
+    const values = agentValues({ agent_id, api_key_id, known, sent, operator_set, confirmed: true })
+    await putAgent(scope, tx, now, values)
+    const data = { agent_key: known.agent_key, from: effective, to: declared }
+    await recordEvents(scope, tx, now, [
+      { kind: 'agent.risk_confirmed', subject_kind: 'agent', subject_id: agent_id, data },
+    ])
+    await bumpConfig(scope, tx)
+  })
+}

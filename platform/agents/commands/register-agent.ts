@@ -1,0 +1,85 @@
+// Registering an agent (docs/design/platform.md §2): idempotent; the baseline comes first, then registration is judged.
+
+import { evaluate, newHistory, registrationFacts } from '@svc/engine'
+import { canonical } from '@svc/proof'
+import type { AgentRegistration, JsonMap, RegisteredAgent } from '@svc/schemas'
+import { PlatformError } from '../../errors.js'
+import type { KeyIdentity } from '../../ingest/batch.js'
+import { loadRules } from '../rulebook.js'
+import { stepViolation } from '../../ingest/violations.js'
+import type { Platform } from '../../platform.js'
+import { type AgentValues, agentIdOf, findAgents, putAgent } from '../store/agents.js'
+import { type Transaction, withTransaction } from '../../db/db.js'
+import { recordEvents } from '../../ledger/events.js'
+import { bumpConfig, lockLog } from '../../ledger/log.js'
+import type { Scope } from '../../db/scope.js'
+import { applyBaseline } from '../../policies/apply-baseline-command.js'
+import { agentValues, keptSettings } from './merge-registration.js'
+import { raiseIncidents } from '../../incidents/raise-command.js'
+
+export interface Registration {
+  readonly created: boolean
+  readonly answer: RegisteredAgent
+}
+
+/** Creates the agent, or merges what is sent over what was sent before. Violations make incidents and refuse nothing. */
+export async function registerAgent(
+  platform: Platform,
+  scope: Scope,
+  key: KeyIdentity,
+  body: AgentRegistration,
+): Promise<Registration> {
+  const now = platform.clock()
+  const agent_id = agentIdOf(key.first_key_hash, body.agent_key)
+  return withTransaction(platform.db, scope, async (tx) => {
+    await lockLog(scope, tx)
+    const [known] = await findAgents(scope, tx, [agent_id])
+    if (known !== undefined && !known.active) {
+      throw new PlatformError(
+        'AGENT_DEACTIVATED',
+        `agent \`${body.agent_key}\` is deactivated: an operator can reactivate it`,
+      )
+    }
+    const sent: JsonMap = { ...known?.sent, ...body }
+    const operator_set = keptSettings(known ?? null, sent)
+    const values = agentValues({ agent_id, api_key_id: key.key_id, known: known ?? null, sent, operator_set })
+    const changed =
+      known === undefined || canonical([known.sent, known.operator_set]) !== canonical([sent, operator_set])
+    if (changed) await putAgent(scope, tx, now, values)
+    if (known === undefined) await applyBaseline(scope, tx, now, values)
+    if (changed) await noteAgent(scope, tx, now, known === undefined ? 'agent.registered' : 'agent.updated', values)
+    const violations = await evaluateRegistration(scope, tx, now, values)
+    return {
+      created: known === undefined,
+      answer: { agent_id, registration_status: known === undefined ? 'created' : 'updated', violations },
+    }
+  })
+}
+
+/** Records the change, and makes every process load the agent again. */
+export async function noteAgent(scope: Scope, tx: Transaction, now: number, kind: string, agent: AgentValues) {
+  const { agent_id, agent_key, risk_classification, effective_risk_classification } = agent
+  const data = { agent_key, risk_classification, effective_risk_classification }
+  await recordEvents(scope, tx, now, [{ kind, subject_kind: 'agent', subject_id: agent_id, data }])
+  await bumpConfig(scope, tx)
+}
+
+/** Policies see the fields as they were sent or set, before any default. Violations make incidents. */
+export async function evaluateRegistration(scope: Scope, tx: Transaction, now: number, agent: AgentValues) {
+  const [rules] = await loadRules(scope, tx, [agent.agent_id])
+  if (rules === undefined) return []
+  const facts = registrationFacts({ ...agent.sent, ...agent.operator_set }, agent.agent_id)
+  const situation = { step: null, agent: facts, context: {}, history: newHistory(rules.set), now }
+  const decision = evaluate(rules.set, 'registration', situation)
+  const violations = decision.policies.flatMap(stepViolation)
+  const { agent_id } = agent
+  const nowhere = { agent_id, task_id: null, log_id: null, step: null, scope: 'agent_registration' as const }
+  const found = violations.map((violation) => ({
+    ...nowhere,
+    policy_id: violation.policy_id,
+    risk_score: decision.risk_score,
+    violation,
+  }))
+  await raiseIncidents(scope, tx, now, found)
+  return violations
+}

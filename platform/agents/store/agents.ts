@@ -1,0 +1,122 @@
+// Agents, and how they are named.
+import { createHash } from 'node:crypto'
+import type { RiskLevel } from '@svc/engine'
+import type { Agent, JsonMap } from '@svc/schemas'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { utc } from '../../db/sql.js'
+
+/**
+ * An agent as stored. `sent` holds the values it was registered with, before any default; `operator_set` what operators
+ * set over them.
+ */
+export interface AgentRow extends Agent {
+  readonly api_key_id: string
+  readonly sent: JsonMap
+  readonly operator_set: JsonMap
+  readonly version: number
+}
+
+/** The level an agent declares; the table holds it apart from the one in effect while it waits to be confirmed. */
+export const declaredLevel = 'coalesce(pending_risk_classification, risk_classification)'
+
+export const agentColumns = `agent_id, api_key_id, agent_key, sent, operator_set, name, purpose, owner_id,
+  ${declaredLevel} as risk_classification, risk_classification as effective_risk_classification, environment, declared_tools, attributes, active, version, ${utc('created_at')}, ${utc('updated_at')}`
+
+/**
+ * `ag_` and the first 32 hex digits of SHA-256("svc.agent/1" NUL hex SHA-256(key's first secret) NUL agent_key):
+ * the same agent_key under the same key is the same agent, also after the key has been rolled (docs/design/platform.md §2).
+ */
+export function agentIdOf(first_key_hash: Uint8Array, agent_key: string): string {
+  const hash = createHash('sha256').update(`svc.agent/1\0${Buffer.from(first_key_hash).toString('hex')}\0${agent_key}`)
+  return `ag_${hash.digest('hex').slice(0, 32)}`
+}
+
+/**
+ * The agent as rules see it: its own fields, with the level that is in effect, then its attributes. Tools that were never
+ * declared are null.
+ */
+export function agentFacts(agent: AgentRow): JsonMap {
+  const { agent_id, agent_key, name, purpose, owner_id, environment, declared_tools, attributes } = agent
+  const { effective_risk_classification: risk_classification } = agent
+  return { agent_id, agent_key, name, purpose, owner_id, risk_classification, environment, declared_tools, attributes }
+}
+
+/** The agent as callers see it. */
+export function agentView({
+  api_key_id: _key,
+  sent: _sent,
+  operator_set: _set,
+  version: _version,
+  ...agent
+}: AgentRow): Agent {
+  return agent
+}
+
+export async function findAgents(scope: Scope, tx: Transaction, agent_ids: readonly string[]): Promise<AgentRow[]> {
+  const text = `select ${agentColumns} from agents where org_id = $1 and agent_id = any($2::text[])`
+  return tx.query<AgentRow>(text, [scope.org_id, agent_ids])
+}
+
+/** For each key its only active agent, or null when it has several. A key whose only agent is deactivated has that one. */
+export async function soleActiveAgents(scope: Scope, tx: Transaction, key_ids: readonly string[]) {
+  const sole = new Map<string, string | null>()
+  if (key_ids.length === 0) return sole
+  const rows = await tx.query<{ api_key_id: string; agent_id: string; agents: number }>(
+    `select api_key_id, min(agent_id) as agent_id, count(*)::int as agents from (
+       select api_key_id, agent_id, active, bool_or(active) over (partition by api_key_id) as any_active from agents
+       where org_id = $1 and api_key_id = any($2::text[])
+     ) a where active or not any_active group by api_key_id`,
+    [scope.org_id, key_ids],
+  )
+  for (const row of rows) sole.set(row.api_key_id, row.agents === 1 ? row.agent_id : null)
+  return sole
+}
+
+/** What a registration or an operator decides; everything else of the row follows. */
+export interface AgentValues {
+  readonly agent_id: string
+  readonly api_key_id: string
+  readonly agent_key: string
+  readonly sent: JsonMap
+  readonly operator_set: JsonMap
+  readonly name: string
+  readonly purpose: string | null
+  readonly owner_id: string | null
+  readonly risk_classification: RiskLevel
+  readonly effective_risk_classification: RiskLevel
+  readonly environment: string
+  readonly declared_tools: Agent['declared_tools']
+  readonly attributes: JsonMap
+}
+
+/** Inserts the agent or replaces what is known of it, raising its version. */
+export async function putAgent(scope: Scope, tx: Transaction, now: number, agent: AgentValues): Promise<void> {
+  const { risk_classification: declared, effective_risk_classification: effective } = agent
+  await tx.query(
+    `insert into agents (org_id, agent_id, api_key_id, agent_key, sent, operator_set, name, purpose, owner_id,
+       risk_classification, pending_risk_classification, environment, declared_tools, attributes, active, version, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, true, 1, $15, $15)
+     on conflict (org_id, agent_id) do update set sent = excluded.sent,
+       operator_set = excluded.operator_set, name = excluded.name, purpose = excluded.purpose,
+       owner_id = excluded.owner_id, risk_classification = excluded.risk_classification,
+       pending_risk_classification = excluded.pending_risk_classification, environment = excluded.environment,
+       declared_tools = excluded.declared_tools, attributes = excluded.attributes,
+       version = agents.version + 1, updated_at = excluded.updated_at`,
+    [
+      ...[scope.org_id, agent.agent_id, agent.api_key_id, agent.agent_key, JSON.stringify(agent.sent)],
+      ...[JSON.stringify(agent.operator_set), agent.name, agent.purpose, agent.owner_id],
+      ...[effective, declared === effective ? null : declared],
+      ...[agent.environment, agent.declared_tools === null ? null : JSON.stringify(agent.declared_tools)],
+      ...[JSON.stringify(agent.attributes), new Date(now).toISOString()],
+    ],
+  )
+}
+
+/** Deactivates the agent or makes it active again, raising its version. */
+export async function setActive(scope: Scope, tx: Transaction, now: number, agent_id: string, active: boolean) {
+  await tx.query(
+    'update agents set active = $3, version = version + 1, updated_at = $4 where org_id = $1 and agent_id = $2',
+    [scope.org_id, agent_id, active, new Date(now).toISOString()],
+  )
+}

@@ -1,0 +1,45 @@
+// What local engines said of themselves: the state they were in, from when to when.
+import type { EngineHeartbeat, EngineIntervals } from '@svc/schemas'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { utc } from '../../db/sql.js'
+
+/** Adds the interval, or what is new of one that is known; `seen_at` is ms since 1970. True when it is new. */
+export async function putInterval(
+  scope: Scope,
+  tx: Transaction,
+  agent_id: string,
+  { instance_id, load_state, policy_count, version, since }: EngineHeartbeat,
+  seen_at: number,
+): Promise<boolean> {
+  const [row] = await tx.query<{ added: boolean }>(
+    `insert into engine_intervals (org_id, agent_id, instance_id, since, load_state, policy_count, version, last_seen_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
+     on conflict (org_id, agent_id, instance_id, since) do update
+       set last_seen_at = greatest(engine_intervals.last_seen_at, excluded.last_seen_at)
+     returning xmax = 0 as added`,
+    [
+      ...[scope.org_id, agent_id, instance_id, since, load_state, policy_count, version],
+      new Date(seen_at).toISOString(),
+    ],
+  )
+  return row?.added ?? false
+}
+
+/** The latest intervals of an agent's engines, newest first; `silent_before` (ms) is when the last word is too old. */
+export async function readIntervals(
+  scope: Scope,
+  tx: Transaction,
+  agent_id: string,
+  silent_before: number,
+  limit: number,
+): Promise<EngineIntervals['intervals']> {
+  return tx.query(
+    `select instance_id, version, load_state, policy_count, ${utc('since')}, ${utc('next', 'until')},
+       case when next is null and last_seen_at < $3 then ${utc('last_seen_at').replace(/ as \w+$/, '')} end as unknown_since
+     from (select *, lead(since) over (partition by instance_id order by since) as next
+           from engine_intervals where org_id = $1 and agent_id = $2) i
+     order by since desc, instance_id limit ${limit}`,
+    [scope.org_id, agent_id, new Date(silent_before).toISOString()],
+  )
+}

@@ -1,0 +1,130 @@
+// Who one is, where one works and what one is offered, for whoever has a browser and no terminal.
+import type { Offer, Workspace } from '@svc/schemas'
+import { type Request, type Response, Router } from 'express'
+import { decideOffer } from '../../access/commands/decide-offer.js'
+import { endAccount } from '../../access/commands/end-account.js'
+import { signOut } from '../../access/commands/sign-in.js'
+import { PlatformError } from '../../errors.js'
+import type { Authentication } from '../../access/authentication.js'
+import { formOf, type Visitor, visitorOf } from '../browser.js'
+import { refuseStrangers } from '../../http/client.js'
+import { clearCookies } from '../cookies.js'
+import { pageOf, show } from '../views/page.js'
+import type { Platform } from '../../platform.js'
+import { withUnscopedTransaction } from '../../db/db.js'
+import { expireOffersUnscoped, readOffersToUnscoped } from '../../access/store/members.js'
+import { isWaitlisted, workspacesOfUnscoped } from '../../access/store/people.js'
+import { setSessionOrgUnscoped } from '../../access/store/sessions.js'
+import { readForm } from './sign-in.js'
+
+const page = pageOf(
+  'Your account',
+  `<p>Signed in as <strong>{{email}}</strong>.</p>
+{{#if said}}<p class="said" role="status">{{said}}</p>{{/if}}
+{{#each offers}}<form method="post" action="/account" class="offer">
+<input type="hidden" name="csrf" value="{{../csrf}}"><input type="hidden" name="id" value="{{id}}">
+<p class="said"><strong>{{workspace}}</strong> invites you to be {{role}}{{#if later}}, once its owner leaves{{/if}}.</p>
+<button name="act" value="accept">Accept</button>
+<button name="act" value="decline" class="quiet">Decline</button>
+</form>
+{{else}}<p>Nothing is offered to you.</p>
+{{/each}}<h2>Workspaces</h2>
+{{#each workspaces}}<form method="post" action="/account" class="row">
+<input type="hidden" name="csrf" value="{{../csrf}}"><input type="hidden" name="id" value="{{org_id}}">
+<p><strong>{{name}}</strong> {{role}}</p>
+{{#if note}}<p>{{note}}</p>{{else}}<button name="act" value="use" class="quiet">Work here</button>{{/if}}
+</form>
+{{/each}}<form method="post" action="/account">
+<input type="hidden" name="csrf" value="{{csrf}}"><button name="act" value="logout" class="quiet">Sign out</button>
+</form>
+<h2>End your account</h2>
+<p>You leave every workspace. Your personal workspace is closed and its API keys are revoked; the logs stay until their retention
+ends. Your address is erased. This cannot be undone.</p>
+<form method="post" action="/account">
+<input type="hidden" name="csrf" value="{{csrf}}">
+<label>Your address, to confirm <input name="email" type="email" autocomplete="off" required></label>
+<button name="act" value="end" class="quiet">End my account</button>
+</form>`,
+)
+
+const ended = pageOf(
+  'Your account has ended',
+  '<p class="said">You are signed out everywhere, and your address is erased.</p>\n<p><a href="/sign-in">Sign in with a new account</a></p>',
+)
+
+/** GET and POST /account. */
+export function accountPage(platform: Platform, authentication: Authentication): Router {
+  const router = Router()
+  const answer = async (response: Response, visitor: Visitor, status = 200, said = '') => {
+    const { person, email } = visitor
+    const { offers, workspaces } = await withUnscopedTransaction(platform.db, async (tx) => {
+      await expireOffersUnscoped(tx, platform.clock())
+      const offered = await readOffersToUnscoped(tx, email)
+      return { offers: offered.filter(isOpen), workspaces: await workspacesOfUnscoped(tx, person.person_id) }
+    })
+    const rows = workspaces.map((one) => workspaceView(one, person))
+    const csrf = platform.access_tokens.csrfOf(person.session_id)
+    show(response, status, page({ email, said, csrf, offers: offers.map(offerView), workspaces: rows }))
+  }
+  router.get('/account', async (request: Request, response: Response) => {
+    const visitor = await visitorOf(platform, authentication, request, null)
+    if (visitor === null) response.redirect(303, '/sign-in')
+    else await answer(response, visitor)
+  })
+  router.post('/account', readForm, async (request: Request, response: Response) => {
+    refuseStrangers(platform, request)
+    const { act = '', id = '', csrf = '', email = '' } = formOf(request)
+    const visitor = await visitorOf(platform, authentication, request, csrf)
+    if (visitor === null) return response.redirect(303, '/sign-in')
+    try {
+      if (act === 'end') {
+        await platform.limits.by_person.take(visitor.person.person_id)
+        await endAccount(platform, visitor.person.person_id, email)
+        clearCookies(platform, response)
+        return show(response, 200, ended({}))
+      }
+      if (Object.hasOwn(acts, act)) await acts[act]?.(platform, visitor, id)
+      if (act === 'logout') clearCookies(platform, response)
+      response.redirect(303, '/account')
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error
+      await answer(response, visitor, 409, `${error.message}.`)
+    }
+  })
+  return router
+}
+
+const acts: Readonly<Record<string, (platform: Platform, visitor: Visitor, id: string) => Promise<unknown>>> = {
+  accept: (platform, visitor, id) => decided(platform, visitor, id, 'accept'),
+  decline: (platform, visitor, id) => decided(platform, visitor, id, 'decline'),
+  logout: (platform, { person }) => signOut(platform, person.session_id),
+  use: ({ db }, { person }, id) =>
+    withUnscopedTransaction(db, async (tx) => {
+      const found = (await workspacesOfUnscoped(tx, person.person_id)).find(({ org_id }) => org_id === id)
+      const isOpen = found !== undefined && !found.is_suspended && !isWaitlisted(person.is_capped, found.kind)
+      if (!isOpen) throw new PlatformError('NOT_FOUND', 'you cannot work there')
+      await setSessionOrgUnscoped(tx, person.session_id, id)
+    }),
+}
+
+function decided(platform: Platform, { person, email }: Visitor, id: string, move: 'accept' | 'decline') {
+  return decideOffer(platform, { person_id: person.person_id, email }, id, move)
+}
+
+function isOpen({ state }: Offer): boolean {
+  return state === 'pending'
+}
+
+function offerView({ id, workspace, role, kind }: Offer) {
+  return { id, workspace, role: role === 'owner' ? 'its owner' : `its ${role}`, later: kind === 'successor' }
+}
+
+function workspaceView(
+  { org_id, name, kind, role, is_suspended }: Workspace,
+  { org_id: current, is_capped }: Visitor['person'],
+) {
+  const isClosed = isWaitlisted(is_capped, kind)
+  const state = is_suspended ? ', suspended' : isClosed ? ', opens when your account is released' : ''
+  const note = org_id === current && !isClosed ? 'you work here' : isClosed ? 'on the waiting list' : ''
+  return { org_id, name, role: `${role}${state}`, note }
+}

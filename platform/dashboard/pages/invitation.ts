@@ -1,0 +1,101 @@
+// The page behind the link of an invitation. Programs that scan mails follow links and press no buttons: opening it changes
+// nothing, pressing its button signs in and accepts.
+import type { Offer } from '@svc/schemas'
+import { type Request, type Response, Router } from 'express'
+import { acceptInvitation, readInvitation } from '../../access/commands/accept-invitation.js'
+import { PlatformError } from '../../errors.js'
+import type { Authentication } from '../../access/authentication.js'
+import { visitorOf } from '../browser.js'
+import { networkOf, refuseStrangers } from '../../http/client.js'
+import { setCookies } from '../cookies.js'
+import { pageOf, show } from '../views/page.js'
+import type { Platform } from '../../platform.js'
+import { holderOf, readForm, tokenIn } from './sign-in.js'
+
+const heading = 'Your invitation'
+const button = pageOf(
+  heading,
+  `<p class="said"><strong>{{workspace}}</strong> invites <strong>{{email}}</strong> to be its {{role}}.</p>
+<form method="post" action="/auth/invitation">
+<input type="hidden" name="token" value="{{token}}">
+<button type="submit">Sign in and accept</button>
+</form>
+<p>The link works once, and for this address alone. To decline it, <a href="/sign-in">sign in</a> and open your account.</p>`,
+)
+const over = pageOf(heading, '<p class="said">{{words}}</p>\n<p><a href="{{link}}">{{next}}</a></p>')
+const otherPerson = pageOf(
+  heading,
+  `<p class="said">You are signed in as <strong>{{own}}</strong>, and this invitation is for <strong>{{email}}</strong>.</p>
+<p>Sign out, then open the link again; or open it in another browser.</p>
+<form method="post" action="/account">
+<input type="hidden" name="csrf" value="{{csrf}}"><button name="act" value="logout">Sign out</button>
+</form>`,
+)
+const accepted = pageOf(
+  'You are in',
+  `<p class="said">You are signed in as <strong>{{email}}</strong>, and work in <strong>{{workspace}}</strong> as its {{role}}.</p>
+<p><a href="/account">Your workspaces and what is offered to you</a></p>
+<p>In a terminal, continue with <code>svc login --url {{url}}</code>.</p>`,
+)
+
+/** Why an invitation can no longer be accepted. */
+const ended: Readonly<Record<Exclude<Offer['state'], 'pending'>, string>> = {
+  accepted: 'This invitation was already accepted.',
+  declined: 'This invitation was declined.',
+  revoked: 'This invitation was withdrawn.',
+  expired: 'This invitation has expired: it was valid for seven days.',
+}
+
+/** GET and POST /auth/invitation. */
+export function invitationPage(platform: Platform, authentication: Authentication): Router {
+  const router = Router()
+  /** The invitation while this browser can accept it; otherwise null, with the page that says why not. */
+  const openFor = async (request: Request, response: Response, token: string | null): Promise<Offer | null> => {
+    const offer = token === null ? null : await readInvitation(platform, token)
+    const visitor = await visitorOf(platform, authentication, request, null)
+    if (offer === null) {
+      const words = 'This link is not valid. Open it as it is in the mail, or ask for another invitation.'
+      show(response, 404, over({ words, link: '/sign-in', next: 'Sign in' }))
+    } else if (offer.state !== 'pending') show(response, 410, over(endOf(offer, visitor !== null)))
+    else if (visitor !== null && visitor.email !== offer.email) {
+      const csrf = platform.access_tokens.csrfOf(visitor.person.session_id)
+      show(response, 409, otherPerson({ own: visitor.email, email: offer.email, csrf }))
+    } else return offer
+    return null
+  }
+  router.get('/auth/invitation', async (request: Request, response: Response) => {
+    const token = tokenIn(request.query)
+    const offer = await openFor(request, response, token)
+    if (offer !== null) show(response, 200, button({ ...viewOf(offer), token: token ?? '' }))
+  })
+  router.post('/auth/invitation', readForm, async (request: Request, response: Response) => {
+    refuseStrangers(platform, request)
+    await platform.limits.by_address.take(networkOf(request))
+    const token = tokenIn((request.body ?? {}) as Record<string, unknown>) ?? ''
+    const offer = await openFor(request, response, token)
+    if (offer === null) return
+    try {
+      const tokens = await acceptInvitation(platform, token)
+      await setCookies(platform, response, await holderOf(platform, tokens))
+      show(response, 200, accepted({ ...viewOf(offer), url: platform.url() }))
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error
+      // It may have ended while the button was pressed.
+      if ((await openFor(request, response, token)) === null) return
+      const words = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`
+      show(response, 409, over({ words, link: '/account', next: 'Your account' }))
+    }
+  })
+  return router
+}
+
+function viewOf({ workspace, email, role }: Offer) {
+  return { workspace, email, role }
+}
+
+function endOf({ state, workspace }: Offer, is_signed_in: boolean) {
+  const words = ended[state as keyof typeof ended]
+  const account = is_signed_in ? { link: '/account', next: 'Your account' } : { link: '/sign-in', next: 'Sign in' }
+  if (state === 'accepted') return { words, ...account }
+  return { words: `${words} Ask an administrator of ${workspace} for another one.`, ...account }
+}

@@ -1,0 +1,76 @@
+// The list of migrations, in order. They are part of the program: nothing is read from disk at run time.
+import type { Knex } from 'knex'
+import { PlatformError } from '../../errors.js'
+import { type Database, withUnscopedTransaction } from '../db.js'
+import * as spine from './0001-spine.js'
+import * as tree from './0002-tree.js'
+import * as engines from './0003-engines.js'
+import * as records from './0004-records.js'
+import * as erasures from './0005-erasures.js'
+import * as keeping from './0006-keeping.js'
+import * as isolation from './0007-isolation.js'
+import * as access from './0008-access.js'
+import * as devices from './0009-devices.js'
+import * as lastWorkspace from './0010-last-workspace.js'
+import * as sealed from './0011-sealed.js'
+import * as lists from './0014-lists.js'
+import * as accounts from './0015-accounts.js'
+import * as sharedGuards from './0016-shared-guards.js'
+import * as functionRights from './0017-function-rights.js'
+
+const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
+  { name: '0001-spine', migration: spine },
+  { name: '0002-tree', migration: tree },
+  { name: '0003-engines', migration: engines },
+  { name: '0004-records', migration: records },
+  { name: '0005-erasures', migration: erasures },
+  { name: '0006-keeping', migration: keeping },
+  { name: '0007-isolation', migration: isolation },
+  { name: '0008-access', migration: access },
+  { name: '0009-devices', migration: devices },
+  { name: '0010-last-workspace', migration: lastWorkspace },
+  { name: '0011-sealed', migration: sealed },
+  { name: '0014-lists', migration: lists },
+  { name: '0015-accounts', migration: accounts },
+  { name: '0016-shared-guards', migration: sharedGuards },
+  { name: '0017-function-rights', migration: functionRights },
+]
+
+const source: Knex.MigrationSource<(typeof migrations)[number]> = {
+  getMigrations: async () => [...migrations],
+  getMigrationName: ({ name }) => name,
+  getMigration: async ({ migration }) => migration,
+}
+
+/** Any number that only this program locks. */
+const migrationLock = 7_283_001
+
+/**
+ * Brings the database up to this build; a no-op when it is. Starts that come together take turns; a lock that a killed
+ * one left in the bookkeeping table is then known to be stale, and is freed. Rejects with UNAVAILABLE when the database
+ * is away.
+ */
+export function migrate({ knex, exclusively }: Database): Promise<void> {
+  const config = { migrationSource: source, tableName: 'svc_migrations' }
+  return exclusively(migrationLock, async () => {
+    await knex.migrate.forceFreeMigrationsLock(config)
+    await knex.migrate.latest(config).catch(plainly)
+  })
+}
+
+/** What a migration says of its own accord, without its whole text before it. */
+function plainly(error: unknown): never {
+  const { message, code } = error as { message: string; code?: string }
+  if (code !== 'P0001') throw error
+  throw new PlatformError('CONFLICT', `the database cannot be brought up to date: ${message.split(' - ').at(-1)}`, {
+    cause: error,
+  })
+}
+
+/** The last migration that has run, null before the first. Rejects with UNAVAILABLE when the database is away. */
+export async function lastMigration(db: Database): Promise<string | null> {
+  const [row] = await withUnscopedTransaction(db, (tx) =>
+    tx.query<{ name: string }>('select name from svc_migrations order by id desc limit 1'),
+  )
+  return row?.name ?? null
+}

@@ -1,0 +1,95 @@
+// Whether the platform works: for people, load balancers and Prometheus, also while the database is unavailable.
+import { loadavg } from 'node:os'
+import type { Liveness, PlatformHealth, PlatformReadiness } from '@svc/schemas'
+import { type Request, type Response, Router } from 'express'
+import { PlatformError } from './errors.js'
+import type { Authentication } from './access/authentication.js'
+import { networkOf } from './http/client.js'
+import { lastMigration } from './db/migrations/index.js'
+import type { Platform } from './platform.js'
+
+export function healthRouter(platform: Platform, authentication: Authentication): Router {
+  const router = Router()
+  const probe = createProbe(platform)
+  router.get('/health', async (request: Request, response: Response) => {
+    const [probed, isKnown] = await Promise.all([probe(), hasCredential(authentication, request)])
+    const health = healthOf(platform, probed, isKnown)
+    answer(response, health.status === 'ok' ? 200 : 503, health)
+  })
+  router.get('/livez', (_request: Request, response: Response) => {
+    answer(response, 200, { status: 'ok' } satisfies Liveness)
+  })
+  router.get('/readyz', async (_request: Request, response: Response) => {
+    const { connected } = await probe()
+    // Entries are still accepted while checkpoints are refused: rejecting senders would lose more than it saves.
+    const checkpoints = platform.log.refused.size === 0 ? 'ok' : 'refused'
+    const status = connected && checkpoints === 'ok' ? 'ok' : 'degraded'
+    answer(response, connected ? 200 : 503, { status, checkpoints } satisfies PlatformReadiness)
+  })
+  router.get('/metrics', (_request: Request, response: Response) => {
+    const { meter, clock, started_at } = platform
+    const text = meter.text({ uptime_seconds: (clock() - started_at) / 1000, rss: process.memoryUsage.rss() })
+    response.setHeader('cache-control', 'no-store')
+    response.type('text/plain; version=0.0.4; charset=utf-8').send(text)
+  })
+  return router
+}
+
+function answer(response: Response, status: number, body: object): void {
+  response.setHeader('cache-control', 'no-store')
+  response.status(status).json(body)
+}
+
+/** Whether the request has a valid credential of any kind. One that is not valid is answered like none. */
+async function hasCredential({ identify }: Authentication, request: Request): Promise<boolean> {
+  const { authorization } = request.headers
+  if (authorization === undefined) return false
+  const sender = { authorization, cookie: undefined, csrf: undefined, changes: false, network: networkOf(request) }
+  try {
+    return (await identify(sender)) !== null
+  } catch (error) {
+    // Too many wrong ones, or no database to ask: the health is answered all the same.
+    if (error instanceof PlatformError) return false
+    throw error
+  }
+}
+
+interface Probed {
+  readonly connected: boolean
+  readonly latency_ms: number | null
+  readonly migration: string | null
+}
+
+/** For how long one answer of the database serves all checks, ms. */
+const fresh = 1000
+
+/** Asks the database at most once a second, however many ask here. */
+function createProbe({ db, clock }: Platform): () => Promise<Probed> {
+  let last: { readonly at: number; readonly probed: Promise<Probed> } | null = null
+  const ask = async (started: number): Promise<Probed> => {
+    try {
+      const migration = await lastMigration(db)
+      return { connected: true, latency_ms: Math.max(0, clock() - started), migration }
+    } catch {
+      return { connected: false, latency_ms: null, migration: null }
+    }
+  }
+  return () => {
+    const now = clock()
+    if (last === null || Math.abs(now - last.at) >= fresh) last = { at: now, probed: ask(now) }
+    return last.probed
+  }
+}
+
+/** What everybody may know, and for those with a credential also what runs here. */
+function healthOf(platform: Platform, { connected, latency_ms, migration }: Probed, isKnown: boolean): PlatformHealth {
+  const { rss, heapUsed } = process.memoryUsage()
+  const { db, clock, started_at, version } = platform
+  return {
+    status: connected ? 'ok' : 'degraded',
+    ...(isKnown && { version }),
+    uptime_seconds: (clock() - started_at) / 1000,
+    system: { rss, heap: heapUsed, load: loadavg()[0] ?? 0, ...(isKnown && { node: process.version }) },
+    database: { connected, latency_ms, ...(isKnown && { kind: db.kind, migration }) },
+  }
+}

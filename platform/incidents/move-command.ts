@@ -1,0 +1,55 @@
+// The life of an incident (docs/design/platform.md §4): one table decides what is possible, for this code and its documents.
+import type { Incident } from '@svc/schemas'
+import { PlatformError } from '../errors.js'
+import type { Platform } from '../platform.js'
+import { withTransaction } from '../db/db.js'
+import { recordEvents } from '../ledger/events.js'
+import { lockIncident, updateIncident } from './store.js'
+import { lockLog } from '../ledger/log.js'
+import type { Scope } from '../db/scope.js'
+
+export type IncidentMove = keyof typeof transitions
+
+/** From which states each move leads where. */
+export const transitions = {
+  review: { from: ['open'], to: 'active' },
+  resolve: { from: ['open', 'active'], to: 'resolved' },
+  ignore: { from: ['open', 'active'], to: 'ignored' },
+  reactivate: { from: ['resolved', 'ignored'], to: 'active' },
+} as const satisfies Record<string, { from: readonly Incident['state'][]; to: Incident['state'] }>
+
+/** Moves the incident. Rejects with NOT_FOUND, or INVALID_TRANSITION naming both states. */
+export async function moveIncident(
+  { db, clock }: Platform,
+  scope: Scope,
+  id: string,
+  move: IncidentMove,
+  note: string | null,
+): Promise<Incident> {
+  const now = clock()
+  return withTransaction(db, scope, async (tx) => {
+    // Whoever counts or opens incidents holds the log; one that is reactivated must not meet a new one of its kind.
+    await lockLog(scope, tx)
+    const incident = await lockIncident(scope, tx, id)
+    if (incident === null) throw new PlatformError('NOT_FOUND', 'no such incident')
+    const { from, to } = transitions[move]
+    if (!from.some((state) => state === incident.state))
+      throw invalid(`it is \`${incident.state}\`, and cannot become \`${to}\` by ${move}`)
+    const { kind, id: by } = scope.actor
+    const entry = { at: new Date(now).toISOString(), by: `${kind}:${by}`, from: incident.state, to, note }
+    const moved = await updateIncident(scope, tx, now, id, {
+      state: to,
+      reviewed_by: entry.by,
+      note,
+      history: [...incident.history, entry],
+    })
+    if (moved === null) throw invalid('another incident of the same policy, agent and task is open: deal with that one')
+    const data = { from: incident.state, to, note }
+    await recordEvents(scope, tx, now, [{ kind: `incident.${to}`, subject_kind: 'incident', subject_id: id, data }])
+    return moved
+  })
+}
+
+function invalid(detail: string): PlatformError {
+  return new PlatformError('INVALID_TRANSITION', detail)
+}

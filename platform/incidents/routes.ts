@@ -1,0 +1,68 @@
+import type { IncidentNote, IncidentReason } from '@svc/schemas'
+import { type IncidentMove, moveIncident } from './move-command.js'
+import { PlatformError } from '../errors.js'
+import { byMember, byReader, parameters, type Route } from '../http/route.js'
+import { withSnapshot } from '../db/db.js'
+import { findIncident } from './store.js'
+import { listIncidents } from '../db/lists.js'
+import { listReply, pageByIndex } from '../http/paging.js'
+
+/** A move of an incident, with the body it takes. */
+function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason', summary: string): Route {
+  return {
+    method: 'post',
+    path: `/api/v1/incidents/{id}/${move}`,
+    summary,
+    tag: 'Incidents',
+    access: byMember,
+    body,
+    responses: { 200: 'incident' },
+    handle: async ({ platform, scope, params, body: sent }) => {
+      const { note, reason } = sent as Partial<IncidentNote & IncidentReason>
+      const moved = await moveIncident(platform, scope, params.id ?? '', move, note ?? reason ?? null)
+      return { status: 200, body: moved }
+    },
+  }
+}
+
+export const incidentRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/api/v1/incidents',
+    summary: 'List incidents, the newest first',
+    tag: 'Incidents',
+    access: byReader,
+    query: {
+      state: parameters.choice('state', ['open', 'active', 'resolved', 'ignored']),
+      severity: parameters.choice('severity', ['low', 'medium', 'high', 'critical']),
+      agent_id: parameters.text('one agent'),
+      task_id: parameters.text('one task'),
+      policy_id: parameters.id('one policy'),
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
+    },
+    responses: { 200: 'incident-list' },
+    handle: async ({ platform, scope, query }) => {
+      const page = pageByIndex(query)
+      const listed = await withSnapshot(platform.db, scope, (tx) => listIncidents(scope, tx, query, page))
+      return listReply('incidents', listed, page, ({ log_index }) => log_index)
+    },
+  },
+  {
+    method: 'get',
+    path: '/api/v1/incidents/{id}',
+    summary: 'One incident, with its history',
+    tag: 'Incidents',
+    access: byReader,
+    responses: { 200: 'incident' },
+    handle: async ({ platform, scope, params }) => {
+      const incident = await withSnapshot(platform.db, scope, (tx) => findIncident(scope, tx, params.id ?? ''))
+      if (incident === null) throw new PlatformError('NOT_FOUND', 'no such incident')
+      return { status: 200, body: incident }
+    },
+  },
+  moveRoute('review', 'incident-note', 'Take an open incident on'),
+  moveRoute('resolve', 'incident-note', 'Close an incident that was dealt with; a further violation opens a new one'),
+  moveRoute('ignore', 'incident-reason', 'Close an incident that is none; further violations are only counted'),
+  moveRoute('reactivate', 'incident-note', 'Take a closed incident on again'),
+]

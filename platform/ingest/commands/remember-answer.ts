@@ -1,0 +1,70 @@
+// Idempotency-Key (docs/design/log.md §4): for 24 hours the same key means the same request, and gets the same answer.
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { invalid, PlatformError } from '../../errors.js'
+import type { KeyIdentity } from '../batch.js'
+import type { Platform } from '../../platform.js'
+import { withTransaction } from '../../db/db.js'
+import { forgetRequest, type KnownRequest, keepAnswer, reserveRequest } from '../store/idempotency.js'
+import type { Scope } from '../../db/scope.js'
+
+/** How long a key is remembered, ms. */
+const remembered = 24 * 3600 * 1000
+
+/** A request as it was sent: the key it came with, if any, and its body. */
+export interface KeyedRequest {
+  readonly idempotency_key: string | undefined
+  readonly raw: Uint8Array
+}
+
+export interface KeptReply {
+  readonly status: number
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * Runs the request, or answers as it was answered before. The body is compared through a salted digest only. Rejects
+ * with IDEMPOTENCY_KEY_REUSED when the key came with another body.
+ */
+export async function withIdempotencyKey(
+  { db, clock }: Platform,
+  scope: Scope,
+  key: KeyIdentity,
+  { idempotency_key: name, raw }: KeyedRequest,
+  run: () => Promise<KeptReply>,
+): Promise<KeptReply> {
+  if (name === undefined) return run()
+  if (!/^[!-~]{1,200}$/.test(name))
+    throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 200 printable characters' }])
+  const salt = randomBytes(32)
+  const reservation = { key_id: key.key_id, name, salt, mac: macOf(raw, salt) }
+  const known = await withTransaction(db, scope, (tx) => reserveRequest(scope, tx, clock(), remembered, reservation))
+  const answer = known === null ? null : answerTo(raw, known)
+  if (answer !== null) return answer
+  try {
+    const { status, body, headers } = await run()
+    await withTransaction(db, scope, (tx) => keepAnswer(scope, tx, reservation, { status, body }))
+    return { status, body, ...(headers && { headers }) }
+  } catch (error) {
+    // Not carried out, so the key is free again; when this fails too, the same request may still be sent again.
+    await withTransaction(db, scope, (tx) => forgetRequest(scope, tx, reservation)).catch(() => null)
+    throw error
+  }
+}
+
+/** The answer kept for this request; null while the first try has none, which makes it safe to run again. */
+function answerTo(raw: Uint8Array, { salt, mac, answer }: KnownRequest): KeptReply | null {
+  if (!timingSafeEqual(mac, macOf(raw, salt))) {
+    throw new PlatformError(
+      'IDEMPOTENCY_KEY_REUSED',
+      'this `Idempotency-Key` was sent with another request: use a new one',
+    )
+  }
+  if (answer === null) return null
+  const status = answer.status === 201 ? 200 : answer.status
+  return { status, body: answer.body, headers: { 'idempotent-replayed': 'true' } }
+}
+
+function macOf(raw: Uint8Array, salt: Uint8Array): Buffer {
+  return createHmac('sha256', salt).update(raw).digest()
+}

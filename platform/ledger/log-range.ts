@@ -1,0 +1,52 @@
+// From times to places in the log: times never decrease with log indexes, so that a period is one range of them.
+import type { Transaction } from '../db/db.js'
+import type { Scope } from '../db/scope.js'
+
+/** Log indexes from `first` to before `end`; an absent bound does not restrict. */
+export interface IndexRange {
+  readonly first?: number | undefined
+  readonly end?: number | undefined
+}
+
+/** The log indexes of what was received from `from` to `to`, both inclusive. */
+export async function rangeOf(
+  scope: Scope,
+  tx: Transaction,
+  { from, to }: { readonly from?: string; readonly to?: string },
+): Promise<IndexRange> {
+  return {
+    first: from === undefined ? undefined : await search(scope, tx, '>=', from, null),
+    end: to === undefined ? undefined : await search(scope, tx, '>', to, null),
+  }
+}
+
+/** The first of the first `size` places that was received at or after the time; `size` when none was. */
+export function placeOfTime(scope: Scope, tx: Transaction, time: string, size: number): Promise<number> {
+  return search(scope, tx, '>=', time, size)
+}
+
+/** A binary search within the database: some 20 look-ups by key in one round trip, and no index on time. */
+async function search(
+  { org_id }: Scope,
+  tx: Transaction,
+  comparison: '>=' | '>',
+  time: string,
+  size: number | null,
+): Promise<number> {
+  const [row] = await tx.query<{ low: number }>(
+    `with recursive search(low, high) as (
+       select 0::bigint, coalesce($3::bigint, (select size from org_log where org_id = $1))
+       union all
+       select case when is_later then low else middle + 1 end, case when is_later then middle else high end
+       from (
+         select low, high, (low + high) / 2 as middle, coalesce((
+           select l.received_at ${comparison} $2::timestamptz from log_leaves l
+           where l.org_id = $1 and l.log_index = (low + high) / 2), false) as is_later
+         from search where low < high
+       ) probed
+     )
+     select low from search where low >= high`,
+    [org_id, time, size],
+  )
+  return row?.low ?? 0
+}

@@ -1,0 +1,187 @@
+// The log: entries, payloads, leaves and the heads of tasks. What ingestion needs of them; reads for people are in
+// log-reads.ts.
+
+import type { StoredEntry, StoredHead } from '@svc/proof'
+import type { LoggedStep, Step } from '@svc/schemas'
+import type { Transaction } from '../db/db.js'
+import type { Scope } from '../db/scope.js'
+import { columnsOf, utc } from '../db/sql.js'
+import { shownViolations, violationColumns } from './violations.js'
+
+export interface LogState {
+  readonly size: number
+  /** ms since 1970; null while the log is empty. */
+  readonly last_received_at: number | null
+  readonly config_version: number
+  /** The last published checkpoint, or that of the empty tree. */
+  readonly after: { readonly size: number; readonly root: string }
+}
+
+/** An entry that may turn out to be what is sent again, with the violations its sender was told of. */
+export interface EarlierStep {
+  readonly entry: StoredEntry
+  /** Null once the payload is erased. */
+  readonly salts: string | null
+  readonly violations: LoggedStep['violations']
+}
+
+/** What one commit adds to the log. */
+export interface Addition {
+  /** ms since 1970 */
+  readonly received_at: number
+  readonly heads: ReadonlyMap<string, StoredHead>
+  readonly placed: readonly { readonly entry: StoredEntry; readonly salts: string; readonly body: string }[]
+}
+
+/** Locks the organization's log until the transaction ends. Every writer and every change of rules takes this lock. */
+export async function lockLog(scope: Scope, tx: Transaction): Promise<LogState> {
+  const rows = await tx.query<LockedRow>(
+    `select size, (extract(epoch from last_received_at) * 1000)::float8 as last_ms, config_version,
+       checkpoint_size, checkpoint_root
+     from org_log where org_id = $1 for update`,
+    [scope.org_id],
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error(`organization \`${scope.org_id}\` has no log`)
+  const { size, config_version, last_ms } = row
+  const after = { size: row.checkpoint_size, root: row.checkpoint_root }
+  return { size, config_version, last_received_at: last_ms === null ? null : Math.round(last_ms), after }
+}
+
+interface LockedRow {
+  readonly size: number
+  readonly last_ms: number | null
+  readonly config_version: number
+  readonly checkpoint_size: number
+  readonly checkpoint_root: string
+}
+
+/** Tells every process that agents, policies or assignments changed; the log must be locked. */
+export async function bumpConfig(scope: Scope, tx: Transaction): Promise<void> {
+  await tx.query('update org_log set config_version = config_version + 1 where org_id = $1', [scope.org_id])
+}
+
+export const entryColumns = [
+  ...['org_id', 'log_index', 'log_id', 'agent_id', 'task_id', 'seq', 'step', 'step_type', 'timestamp'],
+  ...['is_external_call', 'has_write_permission', 'prev_hash', 'client_prev_hash', 'api_key_id', 'policy_set'],
+  ...['hash', 'record'],
+]
+export const entrySelect = [
+  ...entryColumns.map((column) => `e.${column}`),
+  utc('e.received_at'),
+  utc('e.occurred_at'),
+].join(', ')
+const headTimes = ['first_received_at', 'last_received_at'] as const
+const headColumns = {
+  ...{ org_id: 'text', task_id: 'text', agent_id: 'text', seq: 'bigint', hash: 'text', first_log_index: 'bigint' },
+  ...{ last_log_index: 'bigint', min_step: 'bigint', max_step: 'bigint', first_ts: 'text', last_ts: 'text' },
+  ...{ first_received_at: 'timestamptz', last_received_at: 'timestamptz', has_end: 'boolean', has_error: 'boolean' },
+} satisfies Record<keyof StoredHead, string>
+export const headSelect = (Object.keys(headColumns) as (keyof StoredHead)[])
+  .map((column) => (headTimes.some((time) => time === column) ? utc(column) : column))
+  .join(', ')
+
+/** Heads of the tasks that exist. */
+export async function readHeads(scope: Scope, tx: Transaction, task_ids: readonly string[]) {
+  const rows = await tx.query<StoredHead>(
+    `select ${headSelect} from task_heads where org_id = $1 and task_id = any($2::text[])`,
+    [scope.org_id, task_ids],
+  )
+  return new Map(rows.map((head) => [head.task_id, head]))
+}
+
+/** Entries that claim these steps of these tasks, oldest first, with the violations their senders were told of. */
+export async function findSteps(
+  scope: Scope,
+  tx: Transaction,
+  wanted: readonly { readonly task_id: string; readonly step: number }[],
+): Promise<EarlierStep[]> {
+  if (wanted.length === 0) return []
+  const rows = await tx.query<StoredEntry & { salts: string | null; violations: EarlierStep['violations'] }>(
+    `select ${entrySelect}, p.salts, coalesce((
+       select json_agg(${violationColumns} order by v.policy_id) from log_violations v
+       where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::json) as violations
+     from log_entries e
+     left join log_payloads p on p.org_id = e.org_id and p.log_index = e.log_index and p.received_at = e.received_at
+     where e.org_id = $1
+       and (e.task_id, e.step) in (select * from unnest($2::text[], $3::bigint[]))
+     order by e.log_index`,
+    [scope.org_id, wanted.map((step) => step.task_id), wanted.map((step) => step.step)],
+  )
+  return rows.map(({ salts, violations, ...entry }) => ({ entry, salts, violations: shownViolations(violations) }))
+}
+
+/** Steps of a task after `seq`, as rules see them; a step whose payload is erased keeps its envelope. */
+export async function readTail(scope: Scope, tx: Transaction, task_id: string, seq: number) {
+  const rows = await tx.query<StoredEntry & { body: string | null }>(
+    `select ${entrySelect}, p.body from log_entries e
+     left join log_payloads p on p.org_id = e.org_id and p.log_index = e.log_index and p.received_at = e.received_at
+     where e.org_id = $1 and e.task_id = $2 and e.seq > $3 order by e.seq`,
+    [scope.org_id, task_id, seq],
+  )
+  return rows.map((row) => ({ step: stepOf(row, row.body), at: Date.parse(row.occurred_at) }))
+}
+
+function stepOf(entry: StoredEntry, body: string | null): Step {
+  const { evaluation: _, ...payload } = body === null ? {} : (JSON.parse(body) as Record<string, unknown>)
+  const { agent_id, task_id, step, step_type, timestamp, is_external_call, has_write_permission } = entry
+  return { ...payload, agent_id, task_id, step, step_type, timestamp, is_external_call, has_write_permission }
+}
+
+const entryTypes = {
+  ...{ org_id: 'text', log_index: 'bigint', log_id: 'text', agent_id: 'text', task_id: 'text', seq: 'bigint' },
+  ...{ step: 'bigint', step_type: 'text', timestamp: 'text', occurred_at: 'timestamptz', received_at: 'timestamptz' },
+  ...{ is_external_call: 'boolean', has_write_permission: 'boolean', prev_hash: 'text', client_prev_hash: 'text' },
+  ...{ api_key_id: 'text', policy_set: 'text', hash: 'text', record: 'text' },
+} satisfies Record<keyof StoredEntry, string>
+const entryFields = Object.keys(entryTypes) as (keyof StoredEntry)[]
+const headFields = Object.keys(headColumns) as (keyof StoredHead)[]
+const headChanges = headFields
+  .filter((column) => column !== 'org_id' && column !== 'task_id')
+  .map((column) => `${column} = excluded.${column}`)
+  .join(', ')
+
+/** Writes entries, payloads, leaves and heads and grows the log by them: one statement, one round trip. */
+export async function appendEntries(scope: Scope, tx: Transaction, added: Addition): Promise<void> {
+  const entries = added.placed.map(({ entry }) => entry)
+  const touched = new Set(entries.map((entry) => entry.task_id))
+  const heads = [...added.heads.values()].filter((head) => touched.has(head.task_id))
+  await tx.query(append, [
+    ...[scope.org_id, entries.length, new Date(added.received_at).toISOString()],
+    ...columnsOf(entries, entryFields),
+    ...[added.placed.map(({ salts }) => salts), added.placed.map(({ body }) => body)],
+    ...columnsOf(heads, headFields),
+  ])
+}
+
+/** Makes the partitions that a time falls into; cheap when they are there. */
+export async function ensurePartitions(tx: Transaction, time: number): Promise<void> {
+  await tx.query('select svc_ensure_month($1::timestamptz)', [new Date(time).toISOString()])
+}
+
+const append = appendStatement()
+
+function appendStatement(): string {
+  const names = entryFields.join(', ')
+  const given = 3
+  const arrays = (types: readonly string[], before: number) =>
+    types.map((type, index) => `$${before + index + 1}::${type}[]`).join(', ')
+  const payloads = given + entryFields.length
+  const heads = payloads + 2
+  return `with placed as (
+      select * from unnest(${arrays(Object.values(entryTypes), given)}, ${arrays(['text', 'text'], payloads)})
+        as row(${names}, salts, body)
+    ), entries as (
+      insert into log_entries (${names}) select ${names} from placed
+    ), payloads as (
+      insert into log_payloads (org_id, log_index, received_at, salts, body)
+        select org_id, log_index, received_at, salts, body from placed
+    ), leaves as (
+      insert into log_leaves (org_id, log_index, received_at, type, leaf_hash)
+        select org_id, log_index, received_at, 'step', hash from placed
+    ), heads as (
+      insert into task_heads (${headFields.join(', ')}) select * from unnest(${arrays(Object.values(headColumns), heads)})
+        on conflict (org_id, task_id) do update set ${headChanges}
+    )
+    update org_log set size = size + $2, last_received_at = $3 where org_id = $1`
+}

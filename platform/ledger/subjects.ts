@@ -1,0 +1,69 @@
+// Where the data of a subject is. Subjects are kept as keyed hashes, which say nothing once the rows they stand in are gone.
+import { createHmac } from 'node:crypto'
+import type { Sealer } from '../secrets/seal.js'
+import type { Transaction } from '../db/db.js'
+import type { Scope } from '../db/scope.js'
+import { subjectKeyPlace } from '../secrets/store.js'
+
+export interface NamedSubject {
+  readonly subject: string
+  readonly log_index: number
+}
+
+/** Remembers who the data of these entries is of. */
+export async function rememberSubjects(
+  scope: Scope,
+  tx: Transaction,
+  sealer: Sealer,
+  named: readonly NamedSubject[],
+): Promise<void> {
+  if (named.length === 0) return
+  const key = await subjectKey(scope, tx, sealer)
+  await tx.query(
+    `insert into subject_places (org_id, subject, log_index)
+     select $1, u.subject, u.log_index from unnest($2::bytea[], $3::bigint[]) as u(subject, log_index)`,
+    [scope.org_id, named.map(({ subject }) => hashed(key, subject)), named.map(({ log_index }) => log_index)],
+  )
+}
+
+/** Places of the entries that name the subject and still carry something, ascending. */
+export async function placesOfSubject(
+  scope: Scope,
+  tx: Transaction,
+  sealer: Sealer,
+  subject: string,
+): Promise<number[]> {
+  const rows = await tx.query<{ log_index: number }>(
+    'select log_index from subject_places where org_id = $1 and subject = $2 order by log_index',
+    [scope.org_id, hashed(await subjectKey(scope, tx, sealer), subject)],
+  )
+  return rows.map(({ log_index }) => log_index)
+}
+
+/** Forgets whose data was in these entries. */
+export async function forgetSubjects(scope: Scope, tx: Transaction, places: readonly number[]): Promise<void> {
+  await tx.query('delete from subject_places where org_id = $1 and log_index = any($2::bigint[])', [
+    scope.org_id,
+    places,
+  ])
+}
+
+/** Sealed when it is used for the first time, where there is a key to seal it with. Whoever calls holds the log's lock. */
+async function subjectKey({ org_id }: Scope, tx: Transaction, { seal, open }: Sealer): Promise<Buffer> {
+  const [row] = await tx.query<{ subject_key: Buffer | null; sealed: string | null }>(
+    'select subject_key, sealed_subject_key as sealed from org_log where org_id = $1',
+    [org_id],
+  )
+  const place = subjectKeyPlace(org_id)
+  if (typeof row?.sealed === 'string') return open(place, row.sealed)
+  const key = row?.subject_key
+  if (key === undefined || key === null) throw new Error(`organization \`${org_id}\` has no log`)
+  const sealed = seal(place, key)
+  if (sealed !== null)
+    await tx.query('update org_log set sealed_subject_key = $2, subject_key = null where org_id = $1', [org_id, sealed])
+  return key
+}
+
+function hashed(key: Buffer, subject: string): Buffer {
+  return createHmac('sha256', key).update(subject).digest()
+}

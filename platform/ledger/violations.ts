@@ -1,0 +1,54 @@
+// Which policies each entry violates, with the evidence: kept beside the log, which commits to the codes only.
+import type { StepViolation, ViolationDetails } from '@svc/schemas'
+import type { Transaction } from '../db/db.js'
+import type { Scope } from '../db/scope.js'
+import { insertRows } from '../db/sql.js'
+
+/** Details of a violation as they are shown: rows of earlier versions call their `reason` `message`. */
+export function shownDetails(stored: ViolationDetails & { readonly message?: string }): ViolationDetails {
+  const { message, ...details } = stored
+  return message === undefined ? stored : { ...details, reason: message }
+}
+
+/** Rows that were read by `violationColumns`, as they are shown. */
+export function shownViolations(stored: readonly StepViolation[]): StepViolation[] {
+  return stored.map((row) => ({ ...row, violation_details: shownDetails(row.violation_details) }))
+}
+
+/** A row of log_violations `v` as it is told to people. */
+export const violationColumns = `json_build_object('policy_id', v.policy_id, 'name', v.name, 'severity', v.severity,
+  'mode', v.mode, 'waived', v.waived, 'manifest_id', v.manifest_id, 'violation_details', v.details)`
+
+const types = {
+  ...{ org_id: 'text', log_index: 'bigint', policy_id: 'bigint', name: 'text', severity: 'text', mode: 'text' },
+  ...{ waived: 'boolean', manifest_id: 'text', details: 'json' },
+}
+
+/** An entry and what it violates. */
+export interface ViolatingEntry {
+  readonly entry: { readonly log_index: number }
+  readonly violations: readonly StepViolation[]
+}
+
+/** Keeps every violation of the placed entries. */
+export async function insertViolations(
+  scope: Scope,
+  tx: Transaction,
+  placed: readonly ViolatingEntry[],
+): Promise<void> {
+  const rows = placed.flatMap(({ entry, violations }) =>
+    violations.map((violation) => ({ log_index: entry.log_index, ...violation })),
+  )
+  if (rows.length === 0) return
+  await tx.query(insertRows('log_violations', types), [
+    rows.map(() => scope.org_id),
+    rows.map((row) => row.log_index),
+    rows.map((row) => row.policy_id),
+    rows.map((row) => row.name),
+    rows.map((row) => row.severity),
+    rows.map((row) => row.mode),
+    rows.map((row) => row.waived),
+    rows.map((row) => row.manifest_id),
+    rows.map((row) => JSON.stringify(row.violation_details)),
+  ])
+}

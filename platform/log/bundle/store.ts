@@ -1,0 +1,87 @@
+// What a bundle is made of, in pages, exactly as it stands.
+import type { Range } from '@svc/proof'
+import type { StoredCheckpoint } from '../publish/store/checkpoints.js'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { utc } from '../../db/sql.js'
+
+export interface StoredLeafWhole {
+  readonly log_index: number
+  readonly leaf_hash: string
+  /** Null when it is gone, as are the others. */
+  readonly record: string | null
+  readonly salts: string | null
+  readonly body: string | null
+}
+
+/** Leaves in order with all that is stored of them; a place that is missing is left out. */
+export async function readWhole(scope: Scope, tx: Transaction, { from, to }: Range): Promise<StoredLeafWhole[]> {
+  return tx.query<StoredLeafWhole>(
+    `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record, coalesce(p.salts, r.salts) as salts,
+       coalesce(p.body, r.body) as body
+     from log_leaves l
+     left join log_records r on r.org_id = l.org_id and r.log_index = l.log_index
+     left join log_entries e on e.org_id = l.org_id and e.log_index = l.log_index and e.received_at = l.received_at
+     left join log_payloads p on p.org_id = l.org_id and p.log_index = l.log_index and p.received_at = l.received_at
+     where l.org_id = $1 and l.log_index >= $2 and l.log_index < $3 order by l.log_index`,
+    [scope.org_id, from, to],
+  )
+}
+
+/** The last note of every checkpoint of a size within the range, or of one of these sizes; smallest first. */
+export async function checkpointsOf(
+  scope: Scope,
+  tx: Transaction,
+  { from, to }: Range,
+  sizes: readonly number[],
+): Promise<Pick<StoredCheckpoint, 'size' | 'root' | 'note'>[]> {
+  return tx.query(
+    `select distinct on (size, incarnation) size, root, note from checkpoints
+     where org_id = $1 and (size > $2 and size <= $3 or size = any($4::bigint[]))
+     order by size, incarnation, published_at desc`,
+    [scope.org_id, from, to, sizes],
+  )
+}
+
+/** The leaves that say what was removed from the log, in order. */
+export async function readRemovals(scope: Scope, tx: Transaction): Promise<StoredLeafWhole[]> {
+  return tx.query<StoredLeafWhole>(
+    `select r.log_index, r.hash as leaf_hash, r.record, r.salts, r.body from log_records r
+     where r.org_id = $1 and r.type in ('erasure', 'prune') order by r.log_index`,
+    [scope.org_id],
+  )
+}
+
+/** The leaves that say that the log was restarted after a restore, in order. */
+export async function readRestarts(scope: Scope, tx: Transaction): Promise<StoredLeafWhole[]> {
+  return tx.query<StoredLeafWhole>(
+    `select r.log_index, r.hash as leaf_hash, r.record, r.salts, r.body from log_records r
+     join events v on v.org_id = r.org_id and v.id = r.subject_id
+     where r.org_id = $1 and r.type = 'event' and v.kind = 'log.restarted' order by r.log_index`,
+    [scope.org_id],
+  )
+}
+
+/** Bodies of policy sets by digest, in the order of their digests; one that is gone is left out. */
+export async function policySetBodies(scope: Scope, tx: Transaction, digests: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ body: string }>(
+    'select body from policy_sets where org_id = $1 and digest = any($2::text[]) order by digest',
+    [scope.org_id, digests],
+  )
+  return rows.map(({ body }) => body)
+}
+
+/** What the workspace is called now. */
+export async function workspaceName(scope: Scope, tx: Transaction): Promise<string | null> {
+  const [row] = await tx.query<{ name: string }>('select name from organizations where org_id = $1', [scope.org_id])
+  return row?.name ?? null
+}
+
+/** When an entry was received, as it is hashed; null when there is none. */
+export async function receivedAt(scope: Scope, tx: Transaction, log_index: number): Promise<string | null> {
+  const [row] = await tx.query<{ received_at: string }>(
+    `select ${utc('received_at')} from log_leaves where org_id = $1 and log_index = $2`,
+    [scope.org_id, log_index],
+  )
+  return row?.received_at ?? null
+}

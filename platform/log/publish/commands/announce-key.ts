@@ -1,0 +1,54 @@
+// A new signing key, as the log itself says it: signed by the old key, so that whoever trusts that one can trust the new.
+import { formatVerifier, signerOf } from '@svc/proof'
+import { originOf } from '../publish.js'
+import type { LogSigner } from '../signer.js'
+import { readProgress } from '../store/checkpoints.js'
+import { type Database, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
+import { recordEvents } from '../../../ledger/events.js'
+import { appendLeaves } from '../../../ledger/leaves.js'
+import { lockLog } from '../../../ledger/log.js'
+import { organizationsUnscoped } from '../../../access/store/organizations.js'
+import { scopeOf } from '../../../db/scope.js'
+
+export interface Rotation {
+  /** ms since 1970, as is `until`, when the previous key ceases to sign. */
+  readonly now: number
+  readonly until: number
+  readonly reason: string
+  /** Seed of the key before. */
+  readonly previous: Uint8Array
+}
+
+export interface AnnouncedKey {
+  readonly org_id: string
+  readonly origin: string
+  /** As a trust policy names it. */
+  readonly key: string
+}
+
+/** Puts a leaf into the log of every organization. */
+export async function announceKey(
+  { db, signer, log_host }: { readonly db: Database; readonly signer: LogSigner; readonly log_host: string },
+  { now, until, reason, previous }: Rotation,
+): Promise<AnnouncedKey[]> {
+  const announced: AnnouncedKey[] = []
+  for (const org_id of await withUnscopedTransaction(db, organizationsUnscoped)) {
+    const scope = scopeOf(org_id, { kind: 'operator', id: 'local' })
+    await withTransaction(db, scope, async (tx) => {
+      await lockLog(scope, tx)
+      const { incarnation } = await readProgress(scope, tx)
+      const origin = originOf(log_host, org_id, incarnation)
+      const key = signer.verifierOf(origin)
+      const said = {
+        ...{ key, previous: formatVerifier(signerOf(origin, 'note', previous).verifier), reason, by: 'operator:local' },
+        ...{ at: new Date(now).toISOString(), until: new Date(until).toISOString() },
+      }
+      await appendLeaves(scope, tx, now, [{ type: 'key', subject_id: origin, data: { key: said } }])
+      await recordEvents(scope, tx, now, [
+        { kind: 'log.key_rotated', subject_kind: 'log', subject_id: org_id, data: said },
+      ])
+      announced.push({ org_id, origin, key })
+    })
+  }
+  return announced
+}

@@ -1,0 +1,59 @@
+// What the signer remembers of a log: what it signed last, and a few of the sizes before. A database that was cut and
+// rewritten below the last size is noticed by the earlier ones.
+import { readIfThere } from '@svc/engine'
+import { PlatformError } from '../../errors.js'
+
+export interface SignedSize {
+  readonly size: number
+  /** Hex. */
+  readonly root: string
+}
+
+export interface SignedState extends SignedSize {
+  readonly origin: string
+  /** Ascending; bounded by `remembered`. */
+  readonly earlier: readonly SignedSize[]
+}
+
+/** Reads a state; null when the file does not exist. Throws CONFLICT when it is damaged. */
+export function stateIn(path: string): SignedState | null {
+  const text = readIfThere(path)
+  if (text === null) return null
+  try {
+    const { origin, earlier = [], ...last } = JSON.parse(text) as Partial<SignedState>
+    if (typeof origin === 'string' && isSignedSize(last) && earlier.every(isSignedSize))
+      return { origin, ...last, earlier }
+  } catch {
+    // Answered below, like a file of another shape.
+  }
+  throw new PlatformError(
+    'CONFLICT',
+    `\`${path}\` is damaged: it holds what was signed last, and nothing is signed without it`,
+  )
+}
+
+function isSignedSize(value: Partial<SignedSize>): value is SignedSize {
+  return Number.isSafeInteger(value.size) && /^[0-9a-f]{64}$/.test(value.root ?? '')
+}
+
+/** The state after another checkpoint was signed. */
+export function stateAfter(before: SignedState | null, signed: SignedSize & { readonly origin: string }): SignedState {
+  if (before === null) return { ...signed, earlier: [] }
+  const { size, root, earlier } = before
+  return { ...signed, earlier: remembered([...earlier, { size, root }], signed.size) }
+}
+
+/**
+ * The sizes that stay: of those whose distance from the newest has the same power of two, the first and the last, so that
+ * the gaps grow with the distance and no more than two for each of 53 powers are kept.
+ */
+export function remembered(sizes: readonly SignedSize[], newest: number): SignedSize[] {
+  const powers = new Map<number, SignedSize[]>()
+  for (const one of [...sizes].sort((a, b) => a.size - b.size)) {
+    if (one.size >= newest) continue
+    const power = Math.floor(Math.log2(newest - one.size))
+    const [first = one] = powers.get(power) ?? []
+    powers.set(power, first.size === one.size ? [one] : [first, one])
+  }
+  return [...powers.values()].flat().sort((a, b) => a.size - b.size)
+}

@@ -1,0 +1,147 @@
+// Signed checkpoints: what each log was said to be, and when.
+import type { PublishedRoots } from '@svc/proof'
+import type { Transaction } from '../../../db/db.js'
+import type { Scope } from '../../../db/scope.js'
+import { utc } from '../../../db/sql.js'
+
+export interface StoredCheckpoint {
+  readonly incarnation: number
+  readonly size: number
+  readonly root: string
+  /** The signed note. */
+  readonly note: string
+  readonly published_at: string
+}
+
+/** How far a log has come, and how far it has been signed for. */
+export interface LogProgress {
+  readonly size: number
+  readonly incarnation: number
+  readonly checkpoint_size: number
+  readonly checkpoint_root: string
+  /** Whether this incarnation has a checkpoint; one that was begun after a restore goes on from an earlier one's. */
+  readonly has_own: boolean
+}
+
+const columns = `incarnation, size, root, note, ${utc('published_at')}`
+
+/** The last published one; null before the first. */
+export async function latestCheckpoint(scope: Scope, tx: Transaction): Promise<StoredCheckpoint | null> {
+  const [row] = await tx.query<StoredCheckpoint>(
+    `select ${columns} from checkpoints where org_id = $1 order by incarnation desc, size desc, published_at desc limit 1`,
+    [scope.org_id],
+  )
+  return row ?? null
+}
+
+/** Notes that are looked at to find one that is signed. */
+const notesAtOnce = 100
+
+/** The newest notes of an incarnation, of at most `size` entries; whether they are signed is for the caller to verify. */
+export async function notesUpTo(scope: Scope, tx: Transaction, incarnation: number, size: number): Promise<string[]> {
+  const rows = await tx.query<{ note: string }>(
+    `select note from checkpoints where org_id = $1 and incarnation = $2 and size <= $3
+     order by size desc, published_at desc limit ${notesAtOnce}`,
+    [scope.org_id, incarnation, size],
+  )
+  return rows.map(({ note }) => note)
+}
+
+/** Notes of later incarnations than this one, the latest first; to be verified as well. */
+export async function notesAfter(scope: Scope, tx: Transaction, incarnation: number) {
+  return tx.query<{ incarnation: number; note: string }>(
+    `select incarnation, note from checkpoints where org_id = $1 and incarnation > $2
+     order by incarnation desc, size desc limit ${notesAtOnce}`,
+    [scope.org_id, incarnation],
+  )
+}
+
+/** The roots that were published for these sizes. */
+export async function publishedRoots(scope: Scope, tx: Transaction, sizes: readonly number[]): Promise<PublishedRoots> {
+  const wanted = [...new Set(sizes)].filter((size) => size > 0)
+  if (wanted.length === 0) return new Map()
+  const rows = await tx.query<{ size: number; roots: string[] }>(
+    'select size, array_agg(distinct root) as roots from checkpoints where org_id = $1 and size = any($2::bigint[]) group by size',
+    [scope.org_id, wanted],
+  )
+  return new Map(rows.map(({ size, roots }) => [size, roots]))
+}
+
+export async function readProgress(scope: Scope, tx: Transaction): Promise<LogProgress> {
+  const [row] = await tx.query<LogProgress>(
+    `select size, incarnation, checkpoint_size, checkpoint_root, exists (select 1 from checkpoints c
+       where c.org_id = l.org_id and c.incarnation = l.incarnation) as has_own
+     from org_log l where org_id = $1`,
+    [scope.org_id],
+  )
+  if (row === undefined) throw new Error(`organization \`${scope.org_id}\` has no log`)
+  return row
+}
+
+/** Publishes: from now on records name this checkpoint. */
+export async function insertCheckpoint(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  made: Omit<StoredCheckpoint, 'published_at'>,
+) {
+  const at = new Date(now).toISOString()
+  const { incarnation, size, root, note } = made
+  await tx.query(
+    `insert into checkpoints (org_id, incarnation, size, root, note, published_at) values ($1, $2, $3, $4, $5, $6)`,
+    [scope.org_id, incarnation, size, root, note, at],
+  )
+  await tx.query(
+    'update org_log set checkpoint_size = $2, checkpoint_root = $3, checkpoint_at = $4 where org_id = $1',
+    [scope.org_id, size, root, at],
+  )
+}
+
+/** Organizations whose log has grown since its last checkpoint, or had none since `before` (ms since 1970). */
+export async function dueForCheckpointUnscoped(tx: Transaction, before: number): Promise<string[]> {
+  const rows = await tx.query<{ org_id: string }>(
+    `select org_id from org_log where size > checkpoint_size or (size > 0 and checkpoint_at < $1) order by org_id`,
+    [new Date(before).toISOString()],
+  )
+  return rows.map(({ org_id }) => org_id)
+}
+
+export interface LogIdentity {
+  readonly log_host: string
+  /** Hex. */
+  readonly public_key: string
+}
+
+/** What this installation is called in checkpoints, fixed by whoever asks first. */
+export async function logIdentityUnscoped(tx: Transaction, proposed: LogIdentity): Promise<LogIdentity> {
+  await tx.query('insert into svc_log_identity (log_host, public_key) values ($1, $2) on conflict do nothing', [
+    proposed.log_host,
+    proposed.public_key,
+  ])
+  const [row] = await tx.query<LogIdentity>('select log_host, public_key from svc_log_identity')
+  return row ?? proposed
+}
+
+/** Another key signs from now on; hex. */
+export async function setLogKeyUnscoped(tx: Transaction, public_key: string): Promise<void> {
+  await tx.query('update svc_log_identity set public_key = $1', [public_key])
+}
+
+/** Adds a signature line to the note of a published checkpoint, once. */
+export async function addSignature(
+  scope: Scope,
+  tx: Transaction,
+  { incarnation, size, published_at }: StoredCheckpoint,
+  line: string,
+): Promise<void> {
+  await tx.query(
+    `update checkpoints set note = note || $5
+     where org_id = $1 and incarnation = $2 and size = $3 and published_at = $4 and position($5 in note) = 0`,
+    [scope.org_id, incarnation, size, published_at, line],
+  )
+}
+
+/** Begins another incarnation of the log, which must be locked. */
+export async function setIncarnation(scope: Scope, tx: Transaction, incarnation: number): Promise<void> {
+  await tx.query('update org_log set incarnation = $2 where org_id = $1', [scope.org_id, incarnation])
+}

@@ -1,0 +1,25 @@
+import { byReader, parameters, type Route } from '../../../http/route.js'
+import { withSnapshot } from '../../../db/db.js'
+import { listEvents } from '../../../db/lists.js'
+import { listReply, pageByIndex } from '../../../http/paging.js'
+
+export const eventRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/api/v1/events',
+    summary: 'The audit trail: what was changed, by whom, and when',
+    tag: 'Events',
+    access: byReader,
+    query: {
+      ...{ kind: parameters.text('such as incident.resolved'), actor: parameters.text('id of who did it') },
+      ...{ subject: parameters.text('id of what it was done to'), from: parameters.time('from') },
+      ...{ to: parameters.time('to'), limit: parameters.limit(200, 50), cursor: parameters.cursor },
+    },
+    responses: { 200: 'event-list' },
+    handle: async ({ platform, scope, query }) => {
+      const page = pageByIndex(query)
+      const listed = await withSnapshot(platform.db, scope, (tx) => listEvents(scope, tx, query, page))
+      return listReply('events', listed, page, ({ log_index }) => log_index)
+    },
+  },
+]

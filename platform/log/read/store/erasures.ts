@@ -1,0 +1,117 @@
+// Erasing what entries carry: their salts and values go, and the commitments that stay can be neither opened nor guessed.
+import { covers, openedLeaf, removalIn, type StoredRecord } from '@svc/proof'
+import type { Erasure, ViolationDetails } from '@svc/schemas'
+import type { Transaction } from '../../../db/db.js'
+import type { Scope } from '../../../db/scope.js'
+import { insertRows, utc } from '../../../db/sql.js'
+
+/** Entries of tasks that still carry something. */
+export interface Carrying {
+  readonly task_id: string
+  readonly log_index: number
+}
+
+export async function carryingOfTask(scope: Scope, tx: Transaction, task_id: string): Promise<Carrying[]> {
+  return tx.query<Carrying>(`${carrying} and e.task_id = $2 order by e.log_index`, [scope.org_id, task_id])
+}
+
+export async function carryingAt(scope: Scope, tx: Transaction, places: readonly number[]): Promise<Carrying[]> {
+  return tx.query<Carrying>(`${carrying} and e.log_index = any($2::bigint[]) order by e.log_index`, [
+    scope.org_id,
+    places,
+  ])
+}
+
+const carrying = `select e.task_id, e.log_index from log_entries e join log_payloads p
+  on p.org_id = e.org_id and p.log_index = e.log_index and p.received_at = e.received_at and p.body is not null
+  where e.org_id = $1`
+
+/** Empties the payloads of these entries. */
+export async function erasePayloads(scope: Scope, tx: Transaction, places: readonly number[]): Promise<void> {
+  await tx.query(
+    `update log_payloads p set salts = null, body = null from log_leaves l
+     where l.org_id = $1 and l.log_index = any($2::bigint[]) and p.org_id = l.org_id and p.log_index = l.log_index
+       and p.received_at = l.received_at`,
+    [scope.org_id, places],
+  )
+}
+
+/** Empties what the leaves of the tasks' incidents say; their places, which may be none. */
+export async function eraseIncidentLeaves(
+  scope: Scope,
+  tx: Transaction,
+  task_ids: readonly string[],
+): Promise<Carrying[]> {
+  return tx.query<Carrying>(
+    `update log_records r set salts = null, body = null from incidents i
+     where i.org_id = $1 and i.task_id = any($2::text[]) and r.org_id = i.org_id and r.subject_id = i.id
+       and r.type = 'incident' and r.body is not null returning r.log_index, i.task_id`,
+    [scope.org_id, task_ids],
+  )
+}
+
+/** Takes the names of steps, which are payload, out of what is kept of the tasks' violations and incidents. */
+export async function eraseEvidence(scope: Scope, tx: Transaction, task_ids: readonly string[]): Promise<void> {
+  const violations = await tx.query<{ log_index: number; policy_id: number; details: ViolationDetails }>(
+    `select v.log_index, v.policy_id, v.details from log_violations v join log_entries e
+       on e.org_id = v.org_id and e.log_index = v.log_index where e.org_id = $1 and e.task_id = any($2::text[])`,
+    [scope.org_id, task_ids],
+  )
+  await tx.query(
+    `update log_violations v set details = u.details from unnest($2::bigint[], $3::bigint[], $4::json[])
+       as u(log_index, policy_id, details)
+     where v.org_id = $1 and v.log_index = u.log_index and v.policy_id = u.policy_id`,
+    [
+      scope.org_id,
+      violations.map((row) => row.log_index),
+      violations.map((row) => row.policy_id),
+      violations.map((row) => JSON.stringify(withoutNames(row.details))),
+    ],
+  )
+  const incidents = await tx.query<{ id: string; violation_details: ViolationDetails }>(
+    'select id, violation_details from incidents where org_id = $1 and task_id = any($2::text[])',
+    [scope.org_id, task_ids],
+  )
+  await tx.query(
+    `update incidents i set violation_details = u.details from unnest($2::text[], $3::json[]) as u(id, details)
+     where i.org_id = $1 and i.id = u.id`,
+    [
+      scope.org_id,
+      incidents.map((row) => row.id),
+      incidents.map((row) => JSON.stringify(withoutNames(row.violation_details))),
+    ],
+  )
+}
+
+function withoutNames(details: ViolationDetails): ViolationDetails {
+  return { ...details, evidence: details.evidence.map((step) => ({ ...step, step_name: null })) }
+}
+
+const types = {
+  ...{ org_id: 'text', id: 'text', task_id: 'text', legal_basis: 'text', erased_by: 'text', erased_at: 'timestamptz' },
+  ...{ entries: 'bigint', tasks: 'bigint' },
+}
+
+export async function insertErasure(scope: Scope, tx: Transaction, erasure: Erasure): Promise<void> {
+  const { id, task_id, legal_basis, erased_by, erased_at, entries, tasks } = erasure
+  await tx.query(
+    insertRows('erasures', types),
+    [scope.org_id, id, task_id, legal_basis, erased_by, erased_at, entries, tasks].map((value) => [value]),
+  )
+}
+
+export const erasureColumns = `id, task_id, legal_basis, erased_by, ${utc('erased_at')}, entries, tasks`
+
+/** The entries of the task that were erased with a leaf to show for it, and where these leaves stand. */
+export async function erasedOf(scope: Scope, tx: Transaction, task_id: string) {
+  const rows = await tx.query<StoredRecord>(
+    `select r.log_index, l.leaf_hash as hash, r.record, r.salts, r.body from log_records r join log_leaves l
+       on l.org_id = r.org_id and l.log_index = r.log_index and l.type = r.type
+     where r.org_id = $1 and r.subject_id = $2 and r.type = 'erasure' order by r.log_index`,
+    [scope.org_id, task_id],
+  )
+  const places = rows.flatMap(
+    (row) => removalIn({ type: 'erasure', received_at: '' }, openedLeaf(row) ?? {}, row.log_index)?.places ?? [],
+  )
+  return { places: rows.map(({ log_index }) => log_index), covers: (log_index: number) => covers(places, log_index) }
+}

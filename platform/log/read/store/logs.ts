@@ -1,0 +1,95 @@
+// The log as people read it: entries with their payloads, in pages.
+import { receivedAtOf, type StoredEntry } from '@svc/proof'
+import type { LogDetail, LogEntry, LogRecord } from '@svc/schemas'
+import type { Transaction } from '../../../db/db.js'
+import { entrySelect } from '../../../ledger/log.js'
+import { findPlaces, type LogFilter } from './log-places.js'
+import type { Scope } from '../../../db/scope.js'
+import { shownViolations, violationColumns } from '../../../ledger/violations.js'
+
+type Row = StoredEntry & { readonly body: string | null; readonly salts: string | null }
+
+const fromLog = `from log_entries e left join log_payloads p
+  on p.org_id = e.org_id and p.log_index = e.log_index and p.received_at = e.received_at`
+
+/**
+ * A page of entries: a task's in arrival order, others newest first. `after` is what the last page ended at: the entry's
+ * seq within a task, else its log_index.
+ */
+export async function readLogs(
+  scope: Scope,
+  tx: Transaction,
+  filter: LogFilter,
+  limit: number,
+  after: number | null,
+): Promise<LogEntry[]> {
+  const places = await findPlaces(scope, tx, filter, limit, after)
+  const times = places.map(({ received_at }) => received_at).toSorted()
+  const [oldest, newest] = [times[0], times.at(-1)]
+  if (oldest === undefined) return []
+  // One table at a time, with the times of the page: planning a join of all partitions with all takes longer than reading.
+  const values = [scope.org_id, places.map(({ log_index }) => log_index), oldest, newest]
+  const entries = await tx.query<StoredEntry>(`select ${entrySelect} from log_entries e where ${onPage('e')}`, values)
+  const payloads = await tx.query<Payload>(
+    `select p.log_index, p.salts, p.body from log_payloads p where ${onPage('p')}`,
+    values,
+  )
+  const payloadAt = new Map(payloads.map((payload) => [payload.log_index, payload]))
+  const entryAt = new Map(entries.map((entry) => [entry.log_index, entry]))
+  return places.flatMap(({ log_index }) => {
+    const entry = entryAt.get(log_index)
+    return entry === undefined ? [] : [entryView({ ...noPayload, ...entry, ...payloadAt.get(log_index) })]
+  })
+}
+
+const noPayload = { salts: null, body: null }
+
+type Payload = Pick<Row, 'log_index' | 'salts' | 'body'>
+
+function onPage(table: string): string {
+  return `${table}.org_id = $1 and ${table}.log_index = any($2::bigint[]) and ${table}.received_at between $3 and $4`
+}
+
+/** One entry with what was hashed and which policies it violates; null when there is none. */
+export async function readLog(scope: Scope, tx: Transaction, log_id: string): Promise<LogDetail | null> {
+  const received_at = receivedAtOf(log_id)
+  if (received_at === null) return null
+  const [row] = await tx.query<Row & Pick<LogDetail, 'violations'>>(
+    `select ${entrySelect}, p.salts, p.body, coalesce((
+       select json_agg(${violationColumns} order by v.policy_id) from log_violations v
+       where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::json) as violations
+     ${fromLog} where e.org_id = $1 and e.log_id = $2 and e.received_at = $3`,
+    [scope.org_id, log_id, new Date(received_at).toISOString()],
+  )
+  if (row === undefined) return null
+  const salts = row.salts === null ? {} : (JSON.parse(row.salts) as Record<string, string>)
+  return {
+    ...entryView(row),
+    record: JSON.parse(row.record) as LogRecord,
+    salts,
+    violations: shownViolations(row.violations),
+  }
+}
+
+function entryView({
+  org_id: _org,
+  occurred_at: _at,
+  api_key_id: _key,
+  policy_set: _set,
+  record: _record,
+  salts: _salts,
+  body,
+  ...entry
+}: Row): LogEntry {
+  const payload = body === null ? {} : (JSON.parse(body) as Record<string, unknown>)
+  const value = (field: string) => payload[field] ?? null
+  return {
+    ...entry,
+    verb: value('verb') as string | null,
+    step_name: value('step_name') as string | null,
+    input: value('input') as LogEntry['input'],
+    output: value('output') as LogEntry['output'],
+    properties: value('properties') as LogEntry['properties'],
+    meta: value('meta') as LogEntry['meta'],
+  }
+}

@@ -1,0 +1,219 @@
+// Tasks: their summaries, and the whole of one for the verifier.
+import {
+  afterSizeIn,
+  type PublishedRoots,
+  type StoredEntry,
+  type StoredHead,
+  type StoredLeaf,
+  type StoredPayload,
+} from '@svc/proof'
+import { type TaskSummary, taskStatus } from '@svc/schemas'
+import { publishedRoots } from '../../publish/store/checkpoints.js'
+import type { Transaction } from '../../../db/db.js'
+import { entrySelect, headSelect } from '../../../ledger/log.js'
+import { rangeOf } from '../../../ledger/log-range.js'
+import type { Scope } from '../../../db/scope.js'
+import { type Filters, filters, namesFrom, readByIndex, utc } from '../../../db/sql.js'
+
+export interface TaskFilter {
+  readonly agent_id?: string
+  readonly environment?: string
+  readonly status?: string
+  readonly unfinished?: string
+  readonly from?: string
+  readonly to?: string
+  readonly q?: string
+}
+
+const statusSql: Readonly<Record<string, string>> = {
+  error: 't.has_error',
+  completed: 't.has_end and not t.has_error',
+  running: 'not t.has_end and not t.has_error',
+}
+
+/** A page of tasks, the latest first, and how many there are in all. `overdue` is when a running task's last step is too old. */
+export async function listTasks(
+  scope: Scope,
+  tx: Transaction,
+  filter: TaskFilter,
+  page: { skip: number; limit: number },
+  overdue: string,
+) {
+  await readByIndex(tx)
+  const total = await countTasks(scope, tx, filter, overdue)
+  if (page.skip >= total) return { tasks: [], total }
+  const where = await conditions(scope, tx, filter, overdue)
+  const last = where.values.push(overdue)
+  // What is passed over is read in the index alone; only the tasks of the page are fetched.
+  const rows = await tx.query<Row>(
+    `select t.task_id, t.agent_id, a.name as agent_name, a.environment, t.seq as step_count, t.first_ts, t.last_ts,
+       t.has_end, t.has_error, (not t.has_end and t.last_received_at < $${last}::timestamptz) as unfinished
+     from (
+       select t.org_id, t.last_log_index from task_heads t where ${where.text}
+       order by t.last_log_index desc limit ${page.limit} offset ${page.skip}
+     ) p
+     cross join lateral (
+       select h.* from task_heads h where h.org_id = p.org_id and h.last_log_index = p.last_log_index limit 1
+     ) t
+     join agents a on a.org_id = t.org_id and a.agent_id = t.agent_id order by t.last_log_index desc`,
+    where.values,
+  )
+  return { tasks: rows.map(summary), total }
+}
+
+/** Times are asked for as places in the log, which one index on the last place of each task answers in order. */
+async function conditions(scope: Scope, tx: Transaction, filter: TaskFilter, overdue: string): Promise<Filters> {
+  const { first, end } = await rangeOf(scope, tx, filter)
+  const where = filters([scope.org_id], 't.org_id = $1')
+    .add('t.agent_id = ?', filter.agent_id)
+    .add(
+      't.agent_id in (select a.agent_id from agents a where a.org_id = $1 and a.environment = ?)',
+      filter.environment,
+    )
+    .add('t.last_log_index >= ?', first)
+    .add('t.first_log_index < ?', end)
+    .addRange('t.task_id collate "C"', filter.q === undefined ? {} : namesFrom(filter.q))
+    .addText(filter.status === undefined ? null : (statusSql[filter.status] ?? null))
+  if (filter.unfinished === undefined) return where
+  const { first: since } = await rangeOf(scope, tx, { from: overdue })
+  return filter.unfinished === 'true'
+    ? where.addText('not t.has_end').add('t.last_log_index < ?', since)
+    : where.add('(t.has_end or t.last_log_index >= ?)', since)
+}
+
+const countSql: Readonly<Record<string, string>> = {
+  all: 'c.running + c.completed + c.failed',
+  error: 'c.failed',
+  completed: 'c.completed',
+  running: 'c.running',
+}
+
+/** Counters per agent and status answer what concerns these alone; anything else is counted by an index. */
+async function countTasks(scope: Scope, tx: Transaction, filter: TaskFilter, overdue: string): Promise<number> {
+  const { agent_id, environment, status, ...others } = filter
+  if (Object.values(others).every((value) => value === undefined)) {
+    const where = filters([scope.org_id], 'c.org_id = $1')
+      .add('c.agent_id = ?', agent_id)
+      .add('c.agent_id in (select a.agent_id from agents a where a.org_id = $1 and a.environment = ?)', environment)
+    const [row] = await tx.query<{ total: number }>(
+      `select coalesce(sum(${countSql[status ?? 'all']}), 0)::float8 as total from task_counts c where ${where.text}`,
+      where.values,
+    )
+    return row?.total ?? 0
+  }
+  const where = await conditions(scope, tx, filter, overdue)
+  const [row] = await tx.query<{ total: number }>(
+    `select count(*)::int as total from task_heads t where ${where.text}`,
+    where.values,
+  )
+  return row?.total ?? 0
+}
+
+type Row = Omit<TaskSummary, 'status'> & { readonly has_end: boolean; readonly has_error: boolean }
+
+function summary({ has_end, has_error, ...task }: Row): TaskSummary {
+  const { first_ts, last_ts } = task
+  return { ...task, first_ts: withZone(first_ts), last_ts: withZone(last_ts), status: taskStatus(has_error, has_end) }
+}
+
+/** A time that was logged without a zone is UTC; a reader would take it for its own zone. */
+function withZone(time: string): string {
+  return /([Zz]|[+-]\d{2}:\d{2})$/.test(time) ? time : `${time}Z`
+}
+
+export async function readHead(scope: Scope, tx: Transaction, task_id: string): Promise<StoredHead | null> {
+  const [head] = await tx.query<StoredHead>(`select ${headSelect} from task_heads where org_id = $1 and task_id = $2`, [
+    scope.org_id,
+    task_id,
+  ])
+  return head ?? null
+}
+
+/**
+ * True when the task's agent was registered by this key. The head says whose it is, and so does the first entry: whoever
+ * removes or rewrites one of them must not hide that from the owner, who would then be told that there is no such task.
+ */
+export async function taskBelongsToKey(
+  scope: Scope,
+  tx: Transaction,
+  task_id: string,
+  key_id: string,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `select 1 from (
+       (select agent_id from task_heads where org_id = $1 and task_id = $2)
+       union all
+       (select agent_id from log_entries where org_id = $1 and task_id = $2 order by seq limit 1)
+     ) t join agents a on a.org_id = $1 and a.agent_id = t.agent_id
+     where a.api_key_id = $3 limit 1`,
+    [scope.org_id, task_id, key_id],
+  )
+  return rows.length > 0
+}
+
+export interface VerifiedRow {
+  readonly entry: StoredEntry
+  readonly payload: StoredPayload | null
+  readonly leaf: StoredLeaf | null
+  /** Roots of the checkpoints that entries read together name. */
+  readonly published: PublishedRoots
+}
+
+const pageSize = 500
+
+/** Everything stored of a task, entry by entry in arrival order, exactly as it stands. */
+export async function* readTaskVerbatim(scope: Scope, tx: Transaction, task_id: string): AsyncGenerator<VerifiedRow> {
+  let after = { seq: 0, log_index: -1 }
+  for (;;) {
+    const rows = await tx.query<StoredEntry & JoinedColumns>(
+      `select ${entrySelect},
+         p.log_index as payload_index, ${utc('p.received_at', 'payload_received_at')}, p.salts, p.body,
+         l.log_index as leaf_index, l.type as leaf_type, l.leaf_hash, ${utc('l.received_at', 'leaf_received_at')}
+       from log_entries e
+       left join log_payloads p on p.org_id = e.org_id and p.log_index = e.log_index
+       left join log_leaves l on l.org_id = e.org_id and l.log_index = e.log_index
+       where e.org_id = $1 and e.task_id = $2 and (e.seq, e.log_index) > ($3, $4)
+       order by e.seq, e.log_index limit ${pageSize}`,
+      [scope.org_id, task_id, after.seq, after.log_index],
+    )
+    const published = await publishedRoots(
+      scope,
+      tx,
+      rows.map((row) => afterSizeIn(row.record)),
+    )
+    for (const row of rows) yield { ...verbatim(row), published }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < pageSize) return
+    after = { seq: last.seq, log_index: last.log_index }
+  }
+}
+
+interface JoinedColumns {
+  readonly payload_index: number | null
+  readonly payload_received_at: string
+  readonly salts: string | null
+  readonly body: string | null
+  readonly leaf_index: number | null
+  readonly leaf_type: string
+  readonly leaf_hash: string
+  readonly leaf_received_at: string
+}
+
+function verbatim(row: StoredEntry & JoinedColumns): Omit<VerifiedRow, 'published'> {
+  const {
+    payload_index,
+    payload_received_at,
+    salts,
+    body,
+    leaf_index,
+    leaf_type,
+    leaf_hash,
+    leaf_received_at,
+    ...entry
+  } = row
+  const payload =
+    payload_index === null ? null : { log_index: payload_index, received_at: payload_received_at, salts, body }
+  const leaf =
+    leaf_index === null ? null : { log_index: leaf_index, type: leaf_type, leaf_hash, received_at: leaf_received_at }
+  return { entry, payload, leaf }
+}

@@ -1,0 +1,113 @@
+// Archives of what was pruned: a row of the database is believed only when the file it names verifies and is of this log.
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Places, parseTrustPolicy } from '@svc/proof'
+import { verifyBundle } from '@svc/proof/verify'
+import type { BundleVerdict, Prune } from '@svc/schemas'
+import { PlatformError } from '../../errors.js'
+import { type Database, withSnapshot } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { hashesOf } from '../publish/store/tree.js'
+import type { Bundles } from '../bundle/bundles.js'
+import { originOf } from '../publish/publish.js'
+
+export interface ArchiveParts {
+  readonly db: Database
+  readonly bundles: Bundles
+  readonly log_host: string
+  readonly everyVerifierOf: (origin: string) => readonly string[]
+  readonly incarnationOf: (org_id: string) => number
+  /** Where bundles of what was pruned are kept. */
+  readonly archive_dir: string
+}
+
+export interface Archived extends Pick<Prune, 'archive' | 'archive_sha256' | 'before'> {
+  /** The places of the log that it holds, as it was verified. */
+  readonly places: Places
+}
+
+/** Writes the bundle of the period to the archive and forces it to disk. Rejects with CONFLICT when it does not verify. */
+export async function archive(
+  parts: ArchiveParts,
+  scope: Scope,
+  from: number | null,
+  before: string,
+): Promise<Archived> {
+  const made = await parts.bundles.archive(scope, { from, to: Date.parse(before), since: null })
+  try {
+    const { places, findings } = await verdictOn(parts, scope, made.path)
+    const [finding] = findings
+    if (finding !== undefined || places === null)
+      throw new PlatformError('CONFLICT', `nothing is pruned, because the log does not verify: ${finding?.message}`)
+    const archive_sha256 = await sha256Of(made.path)
+    const name = `${scope.org_id}-before-${before.slice(0, 10)}-${archive_sha256.slice(0, 8)}.zip`
+    await keep(made.path, parts.archive_dir, name, archive_sha256)
+    return { archive: name, archive_sha256, before, places: [places.first, places.end - 1] }
+  } finally {
+    await made.discard()
+  }
+}
+
+/** The archive that a row names, when it is on disk, hashes to what the row says, verifies, and is of this log; else null. */
+export async function archivedBy(
+  parts: ArchiveParts,
+  scope: Scope,
+  { archive: name, archive_sha256 }: Prune,
+): Promise<Archived | null> {
+  if (!/^[A-Za-z0-9_-]+\.zip$/.test(name)) return null
+  const path = join(parts.archive_dir, name)
+  if ((await sha256Of(path).catch(() => null)) !== archive_sha256) return null
+  const { valid, places, period, checkpoint } = await verdictOn(parts, scope, path)
+  if (!valid || places === null || period.to === null || checkpoint === null) return null
+  if (!(await isPast(parts, scope, checkpoint))) return null
+  return { archive: name, archive_sha256, before: period.to, places: [places.first, places.end - 1] }
+}
+
+/** Whether the log had this root at this size: after a restart its entries could be others. */
+async function isPast({ db }: ArchiveParts, scope: Scope, { size, root }: NonNullable<BundleVerdict['checkpoint']>) {
+  const [own] = await withSnapshot(db, scope, (tx) => hashesOf(scope, tx, [{ from: 0, to: size }])).catch(() => [])
+  return own !== undefined && Buffer.from(own).toString('hex') === root
+}
+
+function verdictOn(parts: ArchiveParts, scope: Scope, path: string): Promise<BundleVerdict> {
+  const { log_host, everyVerifierOf, incarnationOf } = parts
+  const origins = Array.from({ length: incarnationOf(scope.org_id) }, (_, at) =>
+    originOf(log_host, scope.org_id, at + 1),
+  )
+  const lines = origins.flatMap(everyVerifierOf).map((key) => `log ${key}\n`)
+  return verifyBundle({ path, policy: parseTrustPolicy(lines.join('')).value, since: null })
+}
+
+/** INVARIANT (archived first): the whole file is in the archive, on disk, before anything of it is deleted. */
+async function keep(path: string, folder: string, name: string, sha256: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const draft = join(folder, `${name}.part`)
+  try {
+    await copyFile(path, draft)
+    await forced(draft)
+    if ((await sha256Of(draft)) !== sha256)
+      throw new PlatformError('CONFLICT', `nothing is pruned, because \`${draft}\` is not what was written to it`)
+    await rename(draft, join(folder, name))
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+  if (process.platform !== 'win32') await forced(folder)
+}
+
+async function forced(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  return hash.digest('hex')
+}

@@ -1,0 +1,59 @@
+// Legal holds: what may neither be erased nor pruned until somebody releases it.
+import type { Hold } from '@svc/schemas'
+import { PlatformError } from '../../../errors.js'
+import type { Transaction } from '../../../db/db.js'
+import type { Scope } from '../../../db/scope.js'
+import { insertRows, utc } from '../../../db/sql.js'
+
+export const holdColumns = `id, task_id, reason, placed_by, ${utc('placed_at')}, released_by, ${utc('released_at')}`
+const types = {
+  ...{ org_id: 'text', id: 'text', task_id: 'text', reason: 'text', placed_by: 'text', placed_at: 'timestamptz' },
+} as const
+
+export async function insertHold(scope: Scope, tx: Transaction, hold: Hold): Promise<void> {
+  const { id, task_id, reason, placed_by, placed_at } = hold
+  await tx.query(
+    insertRows('holds', types),
+    [scope.org_id, id, task_id, reason, placed_by, placed_at].map((value) => [value]),
+  )
+}
+
+/** Releases a hold; null when there is none of that id that is still on. */
+export async function releaseHold(
+  scope: Scope,
+  tx: Transaction,
+  id: string,
+  by: string,
+  at: string,
+): Promise<Hold | null> {
+  const [hold] = await tx.query<Hold>(
+    `update holds set released_by = $3, released_at = $4 where org_id = $1 and id = $2 and released_at is null
+     returning ${holdColumns}`,
+    [scope.org_id, id, by, at],
+  )
+  return hold ?? null
+}
+
+/** What is held: everything, or some tasks. */
+export async function heldTasks(
+  scope: Scope,
+  tx: Transaction,
+): Promise<{ readonly all: boolean; readonly tasks: string[] }> {
+  const rows = await tx.query<{ task_id: string | null }>(
+    'select distinct task_id from holds where org_id = $1 and released_at is null',
+    [scope.org_id],
+  )
+  const tasks = rows.map(({ task_id }) => task_id).filter((task_id) => task_id !== null)
+  return { all: tasks.length < rows.length, tasks }
+}
+
+/** Rejects with CONFLICT when one of these tasks is held. The log must be locked. */
+export async function refuseHeld(scope: Scope, tx: Transaction, task_ids: readonly string[]): Promise<void> {
+  const { all, tasks } = await heldTasks(scope, tx)
+  const held = all ? 'everything here' : tasks.find((task_id) => task_ids.includes(task_id))
+  if (held !== undefined)
+    throw new PlatformError(
+      'CONFLICT',
+      `${all ? held : `task \`${held}\``} is on hold: release the hold first, see /api/v1/holds`,
+    )
+}

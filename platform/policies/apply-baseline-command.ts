@@ -1,0 +1,42 @@
+// The baseline on a new agent: an ordinary assignment whose repository is null (docs/design/engine.md §4).
+import { materialise, parseManifest } from '@svc/engine'
+import { baseline } from '@svc/library'
+import type { AgentValues } from '../agents/store/agents.js'
+import { insertAssignment } from './assignments-store.js'
+import type { Transaction } from '../db/db.js'
+import { recordEvents } from '../ledger/events.js'
+import { insertPolicies } from './policies-store.js'
+import type { Scope } from '../db/scope.js'
+
+/** Puts the release's frozen baseline on the agent. Never called for one that exists, so that it cannot come back. */
+export async function applyBaseline(scope: Scope, tx: Transaction, now: number, agent: AgentValues): Promise<void> {
+  const file = baseline()
+  const { value, errors } = parseManifest(file.text, file.path)
+  if (value === null || errors.length > 0) throw new Error('the bundled baseline is not a valid manifest')
+  const { policies, manifest_id } = materialise(value, {
+    source: 'baseline',
+    path: file.path,
+    sha: file.blob_sha,
+    agent,
+    assigned_at: new Date(now).toISOString(),
+    assigned_by: scope.actor.id,
+  })
+  const assignment_id = await insertAssignment(scope, tx, now, {
+    agent_id: agent.agent_id,
+    repo_id: null,
+    manifest_path: file.path,
+    manifest_sha: file.blob_sha,
+    manifest_name: value.name,
+    manifest_id,
+  })
+  await insertPolicies(scope, tx, now, assignment_id, policies)
+  const data = {
+    agent_id: agent.agent_id,
+    manifest_path: file.path,
+    manifest_sha: file.blob_sha,
+    policies: policies.length,
+  }
+  await recordEvents(scope, tx, now, [
+    { kind: 'assignment.created', subject_kind: 'assignment', subject_id: String(assignment_id), data },
+  ])
+}

@@ -1,0 +1,73 @@
+// Policies: those materialised from manifests, which name their agent, and those written by hand.
+import type { PolicyInput } from '@svc/engine'
+import type { Policy } from '@svc/schemas'
+import type { AgentRow } from '../agents/store/agents.js'
+import type { Transaction } from '../db/db.js'
+import type { Scope } from '../db/scope.js'
+import { utc } from '../db/sql.js'
+
+export const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
+  enabled, mode, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,
+  ${utc('manifest_assigned_at')}, manifest_assigned_by`
+
+/**
+ * Policies in effect for each agent, in id order: its own, and those for every agent, or for its level exactly when
+ * they name one (docs/design/engine.md §4).
+ */
+export async function effectivePolicies(
+  scope: Scope,
+  tx: Transaction,
+  agents: readonly AgentRow[],
+): Promise<Map<string, PolicyInput[]>> {
+  const rows = await tx.query<PolicyInput>(
+    `select ${policyColumns} from policies
+     where org_id = $1 and deleted_at is null and enabled and (agent_id is null or agent_id = any($2::text[]))
+     order by id`,
+    [scope.org_id, agents.map((agent) => agent.agent_id)],
+  )
+  const applies = (policy: Policy, agent: AgentRow) =>
+    policy.agent_id === agent.agent_id ||
+    (policy.agent_id === null &&
+      (policy.risk_classification === null || policy.risk_classification === agent.effective_risk_classification))
+  return new Map(agents.map((agent) => [agent.agent_id, rows.filter((policy) => applies(policy, agent))]))
+}
+
+/** A policy about to be stored; its id and version are given here. */
+export type NewPolicy = Omit<Policy, 'id' | 'version'>
+
+/** Stores policies of an assignment under the organization's next ids, in order. */
+export async function insertPolicies(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  assignment_id: number,
+  policies: readonly NewPolicy[],
+): Promise<number[]> {
+  const first = await nextIds(scope, tx, 'policy', policies.length)
+  const ids = policies.map((_, index) => first + index)
+  const at = new Date(now).toISOString()
+  await tx.query(
+    `insert into policies (org_id, assignment_id, enabled, version, created_at, updated_at, agent_id, manifest_id,
+       manifest_name, manifest_repo, manifest_path, manifest_sha, manifest_assigned_at, manifest_assigned_by,
+       id, name, rule_type, params, scope, severity, description, risk_classification, mode, controls)
+     select $1, $2, u.enabled, 1, $3, $3, u.agent_id, u.manifest_id, u.manifest_name, u.manifest_repo, u.manifest_path,
+       u.manifest_sha, u.manifest_assigned_at, u.manifest_assigned_by, u.id, u.name, u.rule_type, u.params, u.scope,
+       u.severity, u.description, u.risk_classification, u.mode, u.controls
+     from jsonb_to_recordset($4::jsonb) as u(id bigint, name text, rule_type text, params jsonb, scope text, severity text,
+       description text, risk_classification text, agent_id text, enabled boolean, mode text, controls text[],
+       manifest_id text, manifest_name text, manifest_repo text, manifest_path text, manifest_sha text,
+       manifest_assigned_at timestamptz, manifest_assigned_by text)`,
+    [scope.org_id, assignment_id, at, JSON.stringify(policies.map((policy, index) => ({ ...policy, id: ids[index] })))],
+  )
+  return ids
+}
+
+/** The first of `count` fresh integer ids of a kind; ids are per organization and never given twice. */
+export async function nextIds(scope: Scope, tx: Transaction, kind: 'policy' | 'repo' | 'assignment', count: number) {
+  const [row] = await tx.query<{ value: number }>(
+    `insert into counters (org_id, kind, value) values ($1, $2, $3)
+     on conflict (org_id, kind) do update set value = counters.value + $3 returning value`,
+    [scope.org_id, kind, count],
+  )
+  return (row?.value ?? count) - count + 1
+}

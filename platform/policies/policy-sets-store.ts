@@ -1,0 +1,11 @@
+// Effective policy sets by digest, each stored once, so that a record's `policy_set` can be opened years later.
+import type { Transaction } from '../db/db.js'
+import type { Scope } from '../db/scope.js'
+
+export async function rememberPolicySet(scope: Scope, tx: Transaction, digest: string, body: string): Promise<void> {
+  await tx.query('insert into policy_sets (org_id, digest, body) values ($1, $2, $3) on conflict do nothing', [
+    scope.org_id,
+    digest,
+    body,
+  ])
+}
