@@ -149,3 +149,8 @@ function isNetwork(text: string): boolean {
   const bits = { 4: 32, 6: 128 }[isIP(address)] ?? -1
   return rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= bits
 }
+
+/** Whether only this machine can reach the platform. */
+export function isLoopback({ host }: Config): boolean {
+  return ['127.0.0.1', '::1', 'localhost'].includes(host)
+}

@@ -1,6 +1,7 @@
 // What a start prints for a person: the address, how to get in, and three commands that work as they are printed.
 import type { AddressInfo } from 'node:net'
-import { type Config, credentialsPath, isLoopback, type RunningPlatform } from './index.js'
+import { isLoopback } from './config.js'
+import { type Config, credentialsPath, type RunningPlatform } from './index.js'
 
 export interface Greeted {
   /** A sign-in link; null where none may be printed. */

@@ -1,19 +1,31 @@
 // Whether the platform works: for people, load balancers and Prometheus, also while the database is unavailable.
+
 import { loadavg } from 'node:os'
 import type { Liveness, PlatformHealth, PlatformReadiness } from '@svc/schemas'
 import { type Request, type Response, Router } from 'express'
-import { PlatformError } from './errors.js'
-import type { Authentication } from './access/authentication.js'
-import { networkOf } from './http/client.js'
+import type { Resources } from './db/db.js'
 import { lastMigration } from './db/migrations/index.js'
-import type { Platform } from './platform.js'
+import { PlatformError } from './errors.js'
+import { networkOf } from './http/client.js'
+import type { Meter } from './http/meter.js'
+import type { Authentication } from './http/principal.js'
 
-export function healthRouter(platform: Platform, authentication: Authentication): Router {
+export interface HealthParts extends Resources {
+  readonly meter: Meter
+  readonly version: string
+  /** ms since 1970. */
+  readonly started_at: number
+  /** Why checkpoints are rejected, by organization; empty when none are. */
+  readonly refused: ReadonlyMap<string, string>
+  readonly identify: Authentication['identify']
+}
+
+export function healthRouter(parts: HealthParts): Router {
   const router = Router()
-  const probe = createProbe(platform)
+  const probe = createProbe(parts)
   router.get('/health', async (request: Request, response: Response) => {
-    const [probed, isKnown] = await Promise.all([probe(), hasCredential(authentication, request)])
-    const health = healthOf(platform, probed, isKnown)
+    const [probed, isKnown] = await Promise.all([probe(), hasCredential(parts, request)])
+    const health = healthOf(parts, probed, isKnown)
     answer(response, health.status === 'ok' ? 200 : 503, health)
   })
   router.get('/livez', (_request: Request, response: Response) => {
@@ -22,12 +34,12 @@ export function healthRouter(platform: Platform, authentication: Authentication)
   router.get('/readyz', async (_request: Request, response: Response) => {
     const { connected } = await probe()
     // Entries are still accepted while checkpoints are refused: rejecting senders would lose more than it saves.
-    const checkpoints = platform.log.refused.size === 0 ? 'ok' : 'refused'
+    const checkpoints = parts.refused.size === 0 ? 'ok' : 'refused'
     const status = connected && checkpoints === 'ok' ? 'ok' : 'degraded'
     answer(response, connected ? 200 : 503, { status, checkpoints } satisfies PlatformReadiness)
   })
   router.get('/metrics', (_request: Request, response: Response) => {
-    const { meter, clock, started_at } = platform
+    const { meter, clock, started_at } = parts
     const text = meter.text({ uptime_seconds: (clock() - started_at) / 1000, rss: process.memoryUsage.rss() })
     response.setHeader('cache-control', 'no-store')
     response.type('text/plain; version=0.0.4; charset=utf-8').send(text)
@@ -41,7 +53,7 @@ function answer(response: Response, status: number, body: object): void {
 }
 
 /** Whether the request has a valid credential of any kind. One that is not valid is answered like none. */
-async function hasCredential({ identify }: Authentication, request: Request): Promise<boolean> {
+async function hasCredential({ identify }: HealthParts, request: Request): Promise<boolean> {
   const { authorization } = request.headers
   if (authorization === undefined) return false
   const sender = { authorization, cookie: undefined, csrf: undefined, changes: false, network: networkOf(request) }
@@ -64,7 +76,7 @@ interface Probed {
 const fresh = 1000
 
 /** Asks the database at most once a second, however many ask here. */
-function createProbe({ db, clock }: Platform): () => Promise<Probed> {
+function createProbe({ db, clock }: Resources): () => Promise<Probed> {
   let last: { readonly at: number; readonly probed: Promise<Probed> } | null = null
   const ask = async (started: number): Promise<Probed> => {
     try {
@@ -82,9 +94,9 @@ function createProbe({ db, clock }: Platform): () => Promise<Probed> {
 }
 
 /** What everybody may know, and for those with a credential also what runs here. */
-function healthOf(platform: Platform, { connected, latency_ms, migration }: Probed, isKnown: boolean): PlatformHealth {
+function healthOf(parts: HealthParts, { connected, latency_ms, migration }: Probed, isKnown: boolean): PlatformHealth {
   const { rss, heapUsed } = process.memoryUsage()
-  const { db, clock, started_at, version } = platform
+  const { db, clock, started_at, version } = parts
   return {
     status: connected ? 'ok' : 'degraded',
     ...(isKnown && { version }),

@@ -1,71 +1,210 @@
-// What the parts of a running platform share. Made once by createPlatform, and complete from then on.
-import type { LogKey } from '@svc/schemas'
-import type { Logger } from 'pino'
-import type { Config } from './config.js'
-import type { Limit } from './http/limits.js'
-import type { SharedLimit } from './http/shared-limits.js'
-import type { Ingest } from './ingest/writer.js'
-import type { Bundles } from './log/bundle/bundles.js'
-import type { Retention } from './log/retention/retention.js'
-import type { Mailer } from './mail/mail.js'
-import type { Meter } from './http/meter.js'
-import type { AccessTokens } from './secrets/access-tokens.js'
-import type { Sealer } from './secrets/seal.js'
-import type { Database } from './db/db.js'
-import type { Notices } from './db/notices.js'
+// The composition root: puts the rooms of the platform together.
+import type { Server } from 'node:http'
+import { createAuthentication, isOver } from './access/authentication.js'
+import { seedWorkspace } from './access/commands/seed-workspace.js'
+import { makeLink } from './access/commands/send-link.js'
+import type { Credentials } from './access/credentials.js'
+import { createLimits } from './access/limits.js'
+import type { AccessParts } from './access/parts.js'
+import { findKeyUnscoped, keyHash } from './access/store/organizations.js'
+import { isMemberUnscoped } from './access/store/people.js'
+import { openAdminSocket } from './admin/socket.js'
+import { typedCommand } from './admin/typed-command.js'
+import { createRulebook } from './agents/rulebook.js'
+import { type Config, isLoopback } from './config.js'
+import { pages, showProblem } from './dashboard/pages.js'
+import { type Database, openDatabase, withUnscopedTransaction } from './db/db.js'
+import { migrate } from './db/migrations/index.js'
+import { createNotices } from './db/notices.js'
+import { assertRights } from './db/rights.js'
+import { healthRouter } from './health.js'
+import { createApp } from './http/app.js'
+import { docsRouter } from './http/docs.js'
+import { createMeter, type Meter } from './http/meter.js'
+import { createHistories } from './ingest/histories.js'
+import { createPartitions } from './ingest/partitions.js'
+import { createIngest, type Ingest } from './ingest/writer.js'
+import { addressOf, closeServer, createListener } from './listener.js'
+import { type Log, openLog } from './log/parts.js'
+import { createLogger } from './logger.js'
+import { createMailer } from './mail/mail.js'
+import { openOutside } from './outside.js'
+import { routes } from './routes.js'
+import { createAccessTokens } from './secrets/access-tokens.js'
+import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
+import { checkEncryptionKey } from './secrets/key-check.js'
+import { createSealer, type Sealer } from './secrets/seal.js'
+import { sealingKeysUnscoped } from './secrets/store.js'
+import { version } from './version.js'
 
-export interface Platform {
-  readonly config: Config
+export interface RunningPlatform {
+  /** Handles requests; not listening yet. */
+  readonly listener: Server
+  readonly credentials: Credentials
+  readonly database: 'pglite' | 'postgresql'
+  /** A sign-in link for the owner of the first workspace, once it listens; null when they are no longer a member of it. */
+  readonly ownerLink: () => Promise<string | null>
+  /** Whether the key that was made at the first start is still valid. */
+  readonly isFirstKeyGood: () => Promise<boolean>
+  /** Stops accepting, answers what has been accepted, then closes the database. */
+  readonly close: () => Promise<void>
+}
+
+/** Histories of the tasks last written to: a few hundred bytes each. */
+const maxHistories = 20_000
+/** Agents whose rules stay compiled, per organization. */
+const maxCompiledAgents = 5000
+
+/** Opens the database, brings it up to date, makes the first workspace, and returns a platform that is complete. */
+export async function createPlatform(
+  config: Config,
+  clock: () => number = Date.now,
+  print: (text: string) => void = () => undefined,
+): Promise<RunningPlatform> {
+  const logger = createLogger(config.log_level)
+  const warn = (message: string) => logger.warn(message)
+  const outside = openOutside(config, warn)
+  const keys = encryptionKeys(config)
+  const sealer = createSealer(keys)
+  if (config.smtp_url === null && !isLoopback(config))
+    warn('no mail is sent: set SVC_SMTP_URL, or make sign-in links with `svc-platform admin sign-in-link EMAIL`')
+  const db = await openDatabase(config, warn)
+  try {
+    await prepareDatabase(db, sealer)
+    const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock())
+    const meter = createMeter()
+    const ingest = createIngest(commitParts({ db, clock, sealer, meter }), (error) =>
+      logger.error({ err: error }, 'an entry could not be stored'),
+    )
+    const command = typedCommand(config.inherited.PATH ?? '')
+    const log = await openLog({ db, clock, logger, config, ...outside, command })
+    const listener = createListener()
+    const access: AccessParts = {
+      db,
+      clock,
+      logger,
+      notices: createNotices(config.database_url, warn),
+      access_tokens: createAccessTokens(keys, clock),
+      limits: createLimits(db, config.rate_limits, clock),
+      mailer: createMailer({
+        smtp_url: config.smtp_url,
+        from: config.mail_from,
+        print: isLoopback(config) ? print : null,
+        remark: warn,
+      }),
+      url: () => config.public_url ?? addressOf(listener),
+      registration_cap: config.registration_cap,
+    }
+    const operator = { operator_org, operator_token: credentials.operator_token }
+    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, sealer }))
+    const { url } = access
+    const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url }) : null
+    const close = async () => {
+      await closeServer(listener)
+      await admin?.close()
+      await ingest.close()
+      await log.close()
+      await outside.outgoing.close()
+      await access.notices.close()
+      await db.close()
+    }
+    return {
+      listener,
+      credentials,
+      database: db.kind,
+      ...firstAccess(config, access, operator_org, credentials),
+      close,
+    }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+/** Rejects with CONFLICT or ENCRYPTION_KEY_INVALID when something is missing that would fail later. */
+async function prepareDatabase(db: Database, sealer: Sealer): Promise<void> {
+  await assertRights(db)
+  await migrate(db)
+  // An embedded database has one process, whose key file can be replaced while nothing is sealed with it.
+  if (db.kind === 'postgresql') await withUnscopedTransaction(db, (tx) => checkEncryptionKey(tx, sealer))
+  const used = await withUnscopedTransaction(db, sealingKeysUnscoped)
+  const missing = used.filter((id) => !sealer.key_ids.includes(id))
+  if (missing.length > 0) throw keyMissing(missing)
+}
+
+interface Ingesting {
   readonly db: Database
-  readonly notices: Notices
-  readonly ingest: Ingest
-  readonly logger: Logger
-  readonly meter: Meter
-  /** Milliseconds since 1970. */
   readonly clock: () => number
-  readonly started_at: number
-  readonly version: string
-  /** The organization that the local operator token opens. */
-  readonly operator_org: string
-  readonly operator_token: string
-  readonly log: LogIdentity
-  readonly access_tokens: AccessTokens
-  /** Keeps secrets that must be read again. */
   readonly sealer: Sealer
-  readonly mailer: Mailer
-  /** Where people reach the platform. */
-  readonly url: () => string
-  readonly limits: Limits
-  readonly bundles: Bundles
-  readonly retention: Retention
+  readonly meter: Meter
 }
 
-/** How often something may be asked for; those that guard secrets are shared by all processes of the database. */
-export interface Limits {
-  readonly by_mailbox: SharedLimit
-  readonly by_address: SharedLimit
-  /** Codes of devices that a person tries. */
-  readonly by_person: SharedLimit
-  /** Offers of one workspace to one mailbox. */
-  readonly by_offered: Limit
-  /** Mails about offers to one mailbox, which do not stop its sign-in links. */
-  readonly by_mailbox_offers: Limit
-  /** Offers that a person makes, each with a mail. */
-  readonly by_inviter: Limit
-  /** Programs at one address that ask whether they are let in. */
-  readonly by_poller: SharedLimit
-  /** API keys and operator tokens from one address that are not valid. */
-  readonly by_wrong_credential: SharedLimit
-  readonly by_key: Limit
+function commitParts({ db, clock, sealer, meter }: Ingesting) {
+  return {
+    db,
+    clock,
+    sealer,
+    committed: meter.committed,
+    rulebook: createRulebook(maxCompiledAgents),
+    histories: createHistories(maxHistories),
+    partitions: createPartitions(),
+  }
 }
 
-/** What this installation's checkpoints are called and signed with. */
-export interface LogIdentity {
-  readonly host: string
-  /** The key, as those write it down who trust it for the log of that origin. */
-  readonly verifierOf: (origin: string) => string
-  /** Every key that signs or has signed the log of an organization. */
-  readonly keysOf: (org_id: string) => readonly LogKey[]
-  /** Why checkpoints are refused, by organization; empty when none are. */
-  readonly refused: ReadonlyMap<string, string>
+interface Handling {
+  readonly config: Config
+  readonly access: AccessParts
+  readonly operator: { readonly operator_org: string; readonly operator_token: string }
+  readonly meter: Meter
+  readonly ingest: Ingest
+  readonly log: Log
+  readonly sealer: Sealer
+}
+
+/** What answers requests: probes and documents, pages, then the routes. */
+function requestHandler({ config, access, operator, meter, ingest, log, sealer }: Handling) {
+  const { clock, logger, limits } = access
+  const { public_url, trusted_proxies } = config
+  const { authenticate, identify } = createAuthentication(access, operator)
+  const health = healthRouter({ ...access, meter, version, started_at: clock(), refused: log.refused, identify })
+  const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }
+  const parts = {
+    ...access,
+    ingest,
+    sealer,
+    log: log.identity,
+    bundles: log.bundles,
+    retention: log.retention,
+    policy_ttl_seconds: config.policy_ttl_seconds,
+    task_timeout_seconds: config.task_timeout_seconds,
+  }
+  return createApp({
+    clock,
+    logger,
+    meter,
+    trusted_proxies,
+    public_url,
+    limits,
+    authenticate,
+    pages: [health, docsRouter(routes, version), ...pages(pageParts)],
+    routes,
+    parts,
+    showProblem,
+  })
+}
+
+/** What the first start prints, for as long as it is valid. */
+function firstAccess({ owner_email }: Config, access: AccessParts, org_id: string, { api_key }: Credentials) {
+  const { db, clock, url } = access
+  return {
+    ownerLink: async () => {
+      const isMember = await withUnscopedTransaction(db, (tx) => isMemberUnscoped(tx, org_id, owner_email))
+      return isMember ? makeLink(db, clock(), url(), owner_email) : null
+    },
+    isFirstKeyGood: async () => {
+      if (api_key === null) return false
+      const found = await withUnscopedTransaction(db, (tx) => findKeyUnscoped(tx, keyHash(api_key)))
+      return found !== null && !isOver(found, clock())
+    },
+  }
 }

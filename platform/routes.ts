@@ -1,24 +1,26 @@
-// Every route there is; Express and the OpenAPI document read this list.
-import type { Route } from './http/route.js'
-import { agentRoutes } from './agents/routes/agents.js'
+// Every route; Express and the OpenAPI document read this list. Express tries them in this order: what agents send all
+// day comes first.
 import { apiKeyRoutes } from './access/routes/api-keys.js'
 import { authRoutes } from './access/routes/auth.js'
-import { bundleRoutes } from './log/bundle/routes.js'
 import { deviceRoutes } from './access/routes/devices.js'
-import { engineRoutes } from './ingest/routes/evaluate.js'
-import { engineStateRoutes } from './agents/routes/engines.js'
-import { erasureRoutes } from './log/retention/routes/erasures.js'
-import { eventRoutes } from './log/read/routes/events.js'
-import { incidentRoutes } from './incidents/routes.js'
-import { keepingRoutes } from './log/retention/routes/retention.js'
-import { logProofRoutes } from './log/read/routes/proofs.js'
-import { logRoutes } from './ingest/routes/logs.js'
-import { policyRoutes } from './policies/routes.js'
-import { taskRoutes } from './log/read/routes/tasks.js'
 import { workspaceRoutes } from './access/routes/workspaces.js'
+import { agentRoutes } from './agents/routes/agents.js'
+import { effectivePolicyRoutes } from './agents/routes/effective-policies.js'
+import { engineStateRoutes } from './agents/routes/engines.js'
+import { incidentRoutes } from './incidents/routes.js'
+import { engineRoutes } from './ingest/routes/evaluate.js'
+import { stepRoutes } from './ingest/routes/logs.js'
+import { bundleRoutes } from './log/bundle/routes.js'
+import { eventRoutes } from './log/read/routes/events.js'
+import { logRoutes } from './log/read/routes/logs.js'
+import { logProofRoutes } from './log/read/routes/proofs.js'
+import { taskRoutes } from './log/read/routes/tasks.js'
+import { erasureRoutes } from './log/retention/routes/erasures.js'
+import { retentionRoutes } from './log/retention/routes/retention.js'
+import { policyRoutes } from './policies/routes.js'
 
-// They are tried in this order: what agents send all day comes first.
-export const routes: readonly Route[] = [
+export const routes = [
+  ...stepRoutes,
   ...logRoutes,
   ...engineRoutes,
   ...engineStateRoutes,
@@ -31,8 +33,9 @@ export const routes: readonly Route[] = [
   ...bundleRoutes,
   ...taskRoutes,
   ...policyRoutes,
+  ...effectivePolicyRoutes,
   ...incidentRoutes,
   ...erasureRoutes,
-  ...keepingRoutes,
+  ...retentionRoutes,
   ...eventRoutes,
 ]

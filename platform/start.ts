@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { unknownVariables } from '@svc/engine'
+import { isLoopback } from './config.js'
 import { greeting } from './greeting.js'
-import { type Config, createPlatform, isLoopback, PlatformError, type RunningPlatform, readConfig } from './index.js'
+import { type Config, createPlatform, PlatformError, type RunningPlatform, readConfig } from './index.js'
 import { version } from './version.js'
 
 /** Runs until told to stop; returns the exit code. */

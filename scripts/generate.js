@@ -64,7 +64,14 @@ async function schemaTypes() {
     })
     parts.push(text.trim())
   }
+  const rows = documents().map(({ $id }) => `  '${$id.replace(/\.json$/, '')}': ${typeName($id)}`)
+  parts.push(`/** The type of each document by its name. */\nexport interface SchemaTypes {\n${rows.join('\n')}\n}`)
   return `${header}\n${parts.join('\n\n')}\n`
+}
+
+/** `agent-change.json` → `AgentChange`. */
+function typeName(id) {
+  return id.replace(/\.json$/, '').replaceAll(/(?:^|-)(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
 /** Conditions between members, and keys that nothing reads, say nothing a type could use. */
@@ -145,8 +152,8 @@ async function attackTable() {
 
 /** Who may do what, from the tables that the platform goes by. */
 async function accessTables() {
-  const { accessTables: build } = await import('../platform/dist/http/access-tables.js')
-  const { routes } = await import('../platform/dist/routes/table.js')
+  const { accessTables: build } = await import('../platform/dist/access/access-tables.js')
+  const { routes } = await import('../platform/dist/routes.js')
   return build(routes)
 }
 

@@ -12,8 +12,8 @@ export async function makeNewDatabase() {
   const stamp = `${made}.sha256`
   if (existsSync(made) && existsSync(stamp) && readFileSync(stamp, 'utf8') === contents) return
   console.log('svc: making the embedded database that first starts copy (once a build, about ten seconds)')
-  const { openDatabase } = await import('../platform/dist/store/db.js')
-  const { migrate } = await import('../platform/dist/migrations/index.js')
+  const { openDatabase } = await import('../platform/dist/db/db.js')
+  const { migrate } = await import('../platform/dist/db/migrations/index.js')
   const { readConfig } = await import('../platform/dist/config.js')
   const draft = mkdtempSync(`${dist}draft-`)
   try {

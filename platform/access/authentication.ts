@@ -1,70 +1,23 @@
 // Who is calling: an API key, a person who has signed in, the operator with the token this install printed, or nobody.
+
 import { timingSafeEqual } from 'node:crypto'
-import { onlyFor, PlatformError } from '../errors.js'
-import type { KeyIdentity } from '../ingest/batch.js'
-import type { Platform } from '../platform.js'
 import { withUnscopedTransaction } from '../db/db.js'
-import { type KeyRow, keyHash } from './store/organizations.js'
-import { isWaitlisted, type Role } from './store/people.js'
-import { type Scope, scopeOf } from '../db/scope.js'
-import { liveSessionUnscoped } from './store/sessions.js'
+import { scopeOf } from '../db/scope.js'
+import { onlyFor, PlatformError } from '../errors.js'
 import { isSecure } from '../http/client.js'
+import type { Access, Authentication, PersonPrincipal, Principal, Role, Sender } from '../http/principal.js'
 import { createKnownKeys } from './known-keys.js'
-
-export type Principal =
-  | { readonly kind: 'key'; readonly scope: Scope; readonly key: KeyIdentity }
-  | { readonly kind: 'operator'; readonly scope: Scope }
-  | { readonly kind: 'nobody'; readonly scope: Scope }
-  | PersonPrincipal
-
-export interface PersonPrincipal {
-  readonly kind: 'person'
-  /** Of the workspace they work in; one that sees nothing where there is none. */
-  readonly scope: Scope
-  readonly person_id: string
-  readonly session_id: string
-  readonly org_id: string | null
-  /** Null in a workspace they have left. */
-  readonly role: Role | null
-  readonly is_capped: boolean
-  /** Waitlisted, and in no workspace that is open to them. */
-  readonly is_waitlisted: boolean
-  readonly is_suspended: boolean
-}
-
-export interface Access {
-  readonly kinds: readonly Principal['kind'][]
-  /** What an API key must be allowed to do. */
-  readonly key_scope: 'ingest' | 'read'
-  /** What a person must be in the workspace; null where it is about themselves. */
-  readonly roles: readonly Role[] | null
-  /** What a person must be in the workspace that the path names; the route itself sees to it. */
-  readonly within?: readonly Role[]
-}
-
-/** What of a request tells who sends it. */
-export interface Sender {
-  readonly authorization: string | undefined
-  readonly cookie: string | undefined
-  readonly csrf: string | undefined
-  /** False for what changes nothing. */
-  readonly changes: boolean
-  /** Where it comes from, as limits count. */
-  readonly network: string
-}
-
-export interface Authentication {
-  readonly authenticate: (sender: Sender, access: Access) => Promise<Principal>
-  /** The caller, whatever they may do; null where there is no valid credential. Rejects with RATE_LIMITED. */
-  readonly identify: (sender: Sender) => Promise<Principal | null>
-}
+import type { AccessParts } from './parts.js'
+import { type KeyRow, keyHash } from './store/organizations.js'
+import { isWaitlisted } from './store/people.js'
+import { liveSessionUnscoped } from './store/sessions.js'
 
 /**
  * Names of a browser's cookies. Where they travel over HTTPS, the prefix makes browsers reject a cookie of this name that
  * another host of the domain has set (RFC 6265bis §4.1.3.2).
  */
-export function cookieNames(platform: Pick<Platform, 'url'>): { readonly access: string; readonly csrf: string } {
-  const prefix = isSecure(platform) ? '__Host-' : ''
+export function cookieNames(parts: Pick<AccessParts, 'url'>): { readonly access: string; readonly csrf: string } {
+  const prefix = isSecure(parts.url()) ? '__Host-' : ''
   return { access: `${prefix}svc_access`, csrf: `${prefix}svc_csrf` }
 }
 
@@ -74,18 +27,24 @@ const maxProven = 50_000
 const challenge = { 'www-authenticate': 'Bearer realm="svc"' }
 const nobodyHolds = { person_id: '', session_id: '' } as const
 /** Sees no row of anybody's. */
-const noScope = scopeOf('org_0', { kind: 'system', id: 'nobody' })
+const noScope = scopeOf('org_0', { kind: 'system', id: 'anonymous' })
+
+/** The local operator token, and the organization that it opens. */
+export interface Operator {
+  readonly operator_org: string
+  readonly operator_token: string
+}
 
 /** Rejects with UNAUTHENTICATED, or FORBIDDEN when the credential is sound and may not do this. */
-export function createAuthentication(platform: Platform): Authentication {
-  const { db, clock, access_tokens } = platform
-  const { by_wrong_credential } = platform.limits
+export function createAuthentication(parts: AccessParts, { operator_org, operator_token }: Operator): Authentication {
+  const { db, clock, access_tokens, limits } = parts
+  const { by_wrong_credential } = limits
   const operator = {
     kind: 'operator',
-    scope: scopeOf(platform.operator_org, { kind: 'operator', id: 'local' }),
+    scope: scopeOf(operator_org, { kind: 'operator', id: 'local' }),
   } as const
-  const findKey = createKnownKeys(platform)
-  const operatorHash = keyHash(platform.operator_token)
+  const findKey = createKnownKeys(parts)
+  const operatorHash = keyHash(operator_token)
 
   const person = async (token: string): Promise<PersonPrincipal | null> => {
     // A token that is none is looked up as well, so that an answer takes as long.
@@ -100,7 +59,7 @@ export function createAuthentication(platform: Platform): Authentication {
   }
 
   const byCookie = async ({ cookie, csrf, changes }: Sender): Promise<PersonPrincipal | null> => {
-    const names = cookieNames(platform)
+    const names = cookieNames(parts)
     const token = cookieIn(cookie, names.access)
     const principal = token === null ? null : await person(token)
     if (principal === null || !changes) return principal
@@ -111,7 +70,7 @@ export function createAuthentication(platform: Platform): Authentication {
   const byKey = async (hash: Buffer): Promise<Principal | null> => {
     const row = await findKey(hash)
     if (row === null || isOver(row, clock())) return null
-    platform.limits.by_key.take(`${row.org_id} ${row.key_id}`)
+    limits.by_key.take(`${row.org_id} ${row.key_id}`)
     return { kind: 'key', scope: scopeOf(row.org_id, { kind: 'api_key', id: row.key_id }), key: row }
   }
 
@@ -149,7 +108,7 @@ export function createAuthentication(platform: Platform): Authentication {
   }
 
   const authenticate = async (sender: Sender, access: Access): Promise<Principal> => {
-    if (access.kinds.includes('nobody')) return { kind: 'nobody', scope: noScope }
+    if (access.kinds.includes('anonymous')) return { kind: 'anonymous', scope: noScope }
     const principal = await identify(sender)
     if (principal !== null) return allow(principal, access)
     const what =

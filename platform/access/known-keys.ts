@@ -1,6 +1,7 @@
 // API keys that were looked up are believed for some seconds: a busy agent sends thousands of requests with one key.
-import type { Platform } from '../platform.js'
+
 import { withUnscopedTransaction } from '../db/db.js'
+import type { AccessParts } from './parts.js'
 import { findKeyUnscoped, type KeyRow, touchKeyUnscoped } from './store/organizations.js'
 
 export type FindKey = (hash: Buffer) => Promise<KeyRow | null>
@@ -14,7 +15,7 @@ const maxKeys = 10_000
 const touchedEvery = 60_000
 
 /** Finds a key by its SHA-256: in memory, or in the database. */
-export function createKnownKeys({ db, clock, notices }: Pick<Platform, 'db' | 'clock' | 'notices'>): FindKey {
+export function createKnownKeys({ db, clock, notices }: Pick<AccessParts, 'db' | 'clock' | 'notices'>): FindKey {
   const keys = new Map<string, { row: KeyRow; until: number }>()
   let changes = 0
   notices.subscribe((notice) => {

@@ -2,8 +2,8 @@
 import type { Writable } from 'node:stream'
 import { type Config, readConfig } from '../config.js'
 import { PlatformError } from '../errors.js'
-import { onDatabase } from './operator.js'
 import type { AdminOperation } from './operations.js'
+import { onDatabase } from './operator.js'
 import { askAdminSocket } from './socket.js'
 
 /** Returns the exit code. */

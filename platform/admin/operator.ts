@@ -1,11 +1,11 @@
 // What an operator's commands have in common: they open what the platform opens, without serving anything.
 import type { Writable } from 'node:stream'
 import { type Config, readConfig } from '../config.js'
-import { type LogSigner, openSigner } from '../log/publish/signer.js'
-import { migrate } from '../db/migrations/index.js'
-import { logIdentityUnscoped } from '../log/publish/store/checkpoints.js'
 import { type Database, openDatabase, withUnscopedTransaction } from '../db/db.js'
+import { migrate } from '../db/migrations/index.js'
 import { assertRights } from '../db/rights.js'
+import { type LogSigner, openSigner } from '../log/publish/signer.js'
+import { logIdentityUnscoped } from '../log/publish/store/checkpoints.js'
 
 export interface Opened {
   readonly config: Config

@@ -2,11 +2,11 @@
 import type { Writable } from 'node:stream'
 import { keyLines } from '@svc/proof'
 import type { LogKey } from '@svc/schemas'
+import { withUnscopedTransaction } from '../db/db.js'
 import { announceKey } from '../log/publish/commands/announce-key.js'
 import { publicKeyOf, rotateKeys, signingKeysIn } from '../log/publish/signing-keys.js'
-import { onLog } from './operator.js'
 import { setLogKeyUnscoped } from '../log/publish/store/checkpoints.js'
-import { withUnscopedTransaction } from '../db/db.js'
+import { onLog } from './operator.js'
 
 export interface RotationOptions {
   readonly reason: string

@@ -1,11 +1,11 @@
 // `svc-platform rotate-secrets` for a person.
 import type { Writable } from 'node:stream'
-import { onDatabase } from './operator.js'
+import { withUnscopedTransaction } from '../db/db.js'
 import { encryptionKeys } from '../secrets/encryption-key.js'
 import { changeEncryptionKey } from '../secrets/key-check.js'
 import { createSealer } from '../secrets/seal.js'
-import { withUnscopedTransaction } from '../db/db.js'
 import { sealAgainUnscoped } from '../secrets/store.js'
+import { onDatabase } from './operator.js'
 
 /** Returns the exit code. */
 export function rotateSecrets(env: NodeJS.ProcessEnv, out: Writable, err: Writable): Promise<0 | 1> {

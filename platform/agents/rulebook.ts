@@ -4,11 +4,11 @@
 import { compile, type PolicyInput, type PolicySet } from '@svc/engine'
 import { canonical, policySetDigest } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
-import { type AgentRow, agentFacts, findAgents } from './store/agents.js'
 import type { Transaction } from '../db/db.js'
+import type { Scope } from '../db/scope.js'
 import { effectivePolicies } from '../policies/policies-store.js'
 import { rememberPolicySet } from '../policies/policy-sets-store.js'
-import type { Scope } from '../db/scope.js'
+import { type AgentRow, agentFacts, findAgents } from './store/agents.js'
 
 /** An agent with everything that judging one of its steps needs. */
 export interface AgentRules {

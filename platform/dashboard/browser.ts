@@ -1,36 +1,36 @@
 // Who sits at a browser, for the plain pages.
+
 import type { Request } from 'express'
-import { PlatformError } from '../errors.js'
-import type { Platform } from '../platform.js'
-import { withUnscopedTransaction } from '../db/db.js'
 import { readPersonUnscoped } from '../access/store/people.js'
-import type { Authentication, PersonPrincipal } from '../access/authentication.js'
+import { withUnscopedTransaction } from '../db/db.js'
+import { PlatformError } from '../errors.js'
 import { networkOf } from '../http/client.js'
+import type { PersonPrincipal } from '../http/principal.js'
 import { byPerson } from '../http/route.js'
+import type { PageParts } from './parts.js'
 
 export interface Visitor {
   readonly person: PersonPrincipal
   readonly email: string
 }
 
-/** Null for whoever is not signed in. With a form's `csrf`, null as well for a form that is not of their own page. */
+/** Null for a visitor who is not signed in and, with a form's `csrf`, for a form that is not of their own page. */
 export async function visitorOf(
-  { db }: Platform,
-  { authenticate }: Authentication,
+  { db, authenticate }: PageParts,
   request: Request,
   csrf: string | null,
 ): Promise<Visitor | null> {
   const { cookie } = request.headers
   const network = networkOf(request)
   const sender = { authorization: undefined, cookie, csrf: csrf ?? undefined, changes: csrf !== null, network }
-  const person = await authenticate(sender, byPerson).catch(nobody)
+  const person = await authenticate(sender, byPerson).catch(notSignedIn)
   if (person?.kind !== 'person') return null
   const known = await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person.person_id))
   return known === null ? null : { person, email: known.email }
 }
 
-/** Whoever is not signed in is shown how to. */
-function nobody(error: unknown): null {
+/** The page of a visitor who is not signed in says how to. */
+function notSignedIn(error: unknown): null {
   if (error instanceof PlatformError && ['UNAUTHENTICATED', 'FORBIDDEN'].includes(error.code)) return null
   throw error
 }

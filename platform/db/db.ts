@@ -4,10 +4,10 @@ import knexModule, { type Knex } from 'knex'
 import pg from 'pg'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
+import { createTurns, type Turns } from './concurrency.js'
 import { startEmbedded } from './embedded.js'
 import { newDatabasePath } from './new-database.js'
 import type { Scope } from './scope.js'
-import { createTurns, type Turns } from './concurrency.js'
 
 export interface Database {
   readonly knex: Knex
@@ -17,6 +17,12 @@ export interface Database {
   /** Transactions of one organization wait here for each other, before they take a connection. */
   readonly turns: Turns
   readonly close: () => Promise<void>
+}
+
+/** What a command needs to change rows: the database, and the time in ms since 1970. */
+export interface Resources {
+  readonly db: Database
+  readonly clock: () => number
 }
 
 /** Where the driver's own remarks go, such as a lost connection; without one they go nowhere. */

@@ -3,48 +3,51 @@ import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import type { Problem } from '@svc/schemas'
+import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
 import helmet from 'helmet'
+import type { Logger } from 'pino'
 import { PlatformError } from '../errors.js'
-import type { Platform } from '../platform.js'
-import { accountPage } from '../dashboard/pages/account.js'
-import { devicePage } from '../dashboard/pages/device.js'
-import { docsRouter } from './docs.js'
-import { healthRouter } from '../health.js'
-import { invitationPage } from '../dashboard/pages/invitation.js'
-import { signInPage } from '../dashboard/pages/sign-in.js'
-import { routes } from '../routes.js'
-import { type Authentication, createAuthentication, type Principal } from '../access/authentication.js'
-import { networkOf, refuseStrangers } from './client.js'
+import { networkOf, rejectOtherOrigins } from './client.js'
+import type { Meter } from './meter.js'
 import { isForm, mediaTypeOf, oauthErrorOf, readForm } from './oauth.js'
-import { pageStyle } from '../dashboard/views/style.js'
-import { isAtBrowser, refusalPage, show } from '../dashboard/views/page.js'
+import type { Authentication, Principal } from './principal.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
-import type { Reply, ReplyFile, Route } from './route.js'
+import type { Endpoint, Reply, ReplyFile, Route } from './route.js'
+import type { SharedLimit } from './shared-limits.js'
 import { readJson, validated } from './validate.js'
 
-/** The listener for a complete platform. */
-export function createApp(platform: Platform): Express {
+/** What passes requests on: the routes and pages of the rooms, and who may call them. */
+export interface AppParts<Parts> {
+  readonly clock: () => number
+  readonly logger: Logger
+  readonly meter: Meter
+  readonly trusted_proxies: readonly string[]
+  readonly public_url: string | null
+  readonly limits: Readonly<Record<'by_address' | 'by_poller', SharedLimit>>
+  readonly authenticate: Authentication['authenticate']
+  /** Answered before the routes. */
+  readonly pages: readonly Router[]
+  readonly routes: readonly Route<Parts>[]
+  /** What the handlers of the routes are given. */
+  readonly parts: Parts
+  /** Shows a problem to a person at a browser; false where the caller is a program. */
+  readonly showProblem: (request: Request, response: Response, problem: Problem) => boolean
+}
+
+export function createApp<Parts>(app_parts: AppParts<Parts>): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
-  app.set('trust proxy', [...platform.config.trusted_proxies])
-  app.use(identify(platform))
+  app.set('trust proxy', [...app_parts.trusted_proxies])
+  app.use(identify(app_parts))
   app.use(helmet(headers))
-  const authentication = createAuthentication(platform)
-  app.use(healthRouter(platform, authentication))
-  app.use(docsRouter(routes, platform.version))
-  app.use(pageStyle())
-  app.use(signInPage(platform))
-  app.use(invitationPage(platform, authentication))
-  app.use(devicePage(platform, authentication))
-  app.use(accountPage(platform, authentication))
-  const { authenticate } = authentication
-  for (const route of routes) serve(app, platform, authenticate, route)
-  app.use(notFound)
-  app.use(answerError(platform))
+  for (const page of app_parts.pages) app.use(page)
+  for (const route of app_parts.routes) serve(app, app_parts, route)
+  app.use(notFound(app_parts.routes))
+  app.use(answerError(app_parts))
   return app
 }
 
@@ -56,14 +59,21 @@ const headers = {
   contentSecurityPolicy: {
     useDefaults: false,
     directives: {
-      ...{ defaultSrc: none, scriptSrc: self, styleSrc: self, imgSrc: ["'self'", 'data:'], connectSrc: self },
-      ...{ fontSrc: self, formAction: self, frameAncestors: none, baseUri: none },
+      defaultSrc: none,
+      scriptSrc: self,
+      styleSrc: self,
+      imgSrc: ["'self'", 'data:'],
+      connectSrc: self,
+      fontSrc: self,
+      formAction: self,
+      frameAncestors: none,
+      baseUri: none,
     },
   },
 }
 
 /** Names the request; counts it and writes one line when it is answered: no body, no query, no credential. */
-function identify({ logger, clock, meter }: Platform) {
+function identify({ logger, clock, meter }: Pick<AppParts<never>, 'logger' | 'clock' | 'meter'>) {
   return (request: Request, response: Response, next: NextFunction) => {
     const request_id = `req_${randomUUID()}`
     response.locals.request_id = request_id
@@ -90,7 +100,8 @@ const readBody = express.raw({ type: () => true, limit: largestBody, inflate: fa
 const readSmall = express.raw({ type: () => true, limit: 10 * 1024, inflate: false })
 const readBatch = express.raw({ type: () => true, limit: largestBatch, inflate: false })
 
-function serve(app: Express, platform: Platform, authenticate: Authentication['authenticate'], route: Route): void {
+function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Parts>): void {
+  const { authenticate, clock, limits, public_url, parts } = app_parts
   const checkQuery = queryCheck(route.query ?? {}, route.required)
   const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
   const known = (request: Request) => {
@@ -99,49 +110,53 @@ function serve(app: Express, platform: Platform, authenticate: Authentication['a
     const sender = { authorization, cookie, csrf, changes: route.method !== 'get', network: networkOf(request) }
     return authenticate(sender, route.access)
   }
-  const isOpen = route.access.kinds.includes('nobody')
+  const isOpen = route.access.kinds.includes('anonymous')
   const admit = async (request: Request, response: Response, next: NextFunction) => {
     response.locals.is_oauth = route.oauth === true
-    refuseUnprintable(request)
+    rejectUnprintable(request)
     if (isOpen) {
       // Before anything of it is read, so that what is refused counts as well.
-      await platform.limits[route.limit ?? 'by_address'].take(networkOf(request))
-      refuseStrangers(platform, request)
+      await limits[route.limit ?? 'by_address'].take(networkOf(request))
+      rejectOtherOrigins(public_url, request)
     }
     response.locals.principal = await known(request)
-    response.locals.known_at = platform.clock()
+    response.locals.known_at = clock()
     next()
   }
   const read = route.lines ? readBatch : isOpen ? readSmall : readBody
   const steps = route.body === undefined ? [] : [mediaType(route), read]
   app[route.method](path, admit, ...steps, async (request: Request, response: Response) => {
     // Whoever takes their time to send a body may have lost what they were let in by.
-    const isLate = platform.clock() - Number(response.locals.known_at) > longestKnown
+    const isLate = clock() - Number(response.locals.known_at) > longestKnown
     const principal = isLate ? await known(request) : (response.locals.principal as Principal)
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const isSentAsForm = route.oauth === true && isForm(request.headers['content-type'])
     const parse = isSentAsForm ? readForm : readJson
     const body = route.body === undefined || route.lines ? null : validated(route.body, parse(raw))
-    const reply = await route.handle({
-      ...{ platform, principal, scope: principal.scope, raw, body },
-      params: request.params as Record<string, string>,
+    const call = {
+      principal,
+      scope: principal.scope,
+      raw,
+      body,
+      params: request.params,
       query: checkQuery(request.query),
-      header: (name) => request.get(name),
+      header: (name: string) => request.get(name),
       request_id: String(response.locals.request_id),
-    })
+    }
+    const reply = await route.handle(call, parts)
     if (reply.file === undefined) send(response, reply)
     else await sendFile(response, reply.file)
   })
 }
 
 /** Nothing here has a name with control characters, and the database cannot even be asked for NUL. */
-function refuseUnprintable({ params }: Request): void {
+function rejectUnprintable({ params }: Request): void {
   const names = Object.values(params).flat()
   if (names.some((name) => /\p{Cc}/u.test(name ?? '')))
     throw new PlatformError('NOT_FOUND', 'there is nothing of this name')
 }
 
-function mediaType(route: Route) {
+function mediaType(route: Endpoint) {
   return (request: Request, _response: Response, next: NextFunction) => {
     const type = mediaTypeOf(request.headers['content-type'])
     const isOther = (route.lines && type === 'application/x-ndjson') || (route.oauth && isForm(type))
@@ -181,18 +196,20 @@ async function sendFile(response: Response, { path, type, name, discard }: Reply
   }
 }
 
-function notFound(request: Request, _response: Response, next: NextFunction): void {
-  const paths = routes.filter((route) => toPattern(route.path).test(request.path))
-  const allow = paths.map((route) => route.method.toUpperCase()).join(', ')
-  const wrongMethod = new PlatformError('METHOD_NOT_ALLOWED', `use ${allow} here`, { headers: { allow } })
-  next(paths.length > 0 ? wrongMethod : new PlatformError('NOT_FOUND', 'there is nothing at this path: see /docs'))
+function notFound(routes: readonly Endpoint[]) {
+  return (request: Request, _response: Response, next: NextFunction): void => {
+    const found = routes.filter((route) => toPattern(route.path).test(request.path))
+    const allow = found.map((route) => route.method.toUpperCase()).join(', ')
+    const wrongMethod = new PlatformError('METHOD_NOT_ALLOWED', `use ${allow} here`, { headers: { allow } })
+    next(found.length > 0 ? wrongMethod : new PlatformError('NOT_FOUND', 'there is nothing at this path: see /docs'))
+  }
 }
 
 function toPattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)
 }
 
-function answerError({ logger }: Platform) {
+function answerError({ logger, showProblem }: Pick<AppParts<never>, 'logger' | 'showProblem'>) {
   // Express knows an error handler by its four parameters.
   return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const error = asPlatformError(thrown)
@@ -208,7 +225,7 @@ function answerError({ logger }: Platform) {
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
     const oauth = response.locals.is_oauth === true ? oauthErrorOf(error) : null
     if (oauth !== null) response.status(400).type('application/json').send(JSON.stringify(oauth))
-    else if (isAtBrowser(request)) show(response, problem.status, refusalPage(problem, request))
-    else response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem))
+    else if (!showProblem(request, response, problem))
+      response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem))
   }
 }

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type Request, type Response, Router } from 'express'
 import { openapiDocument } from './openapi.js'
-import type { Route } from './route.js'
+import type { Endpoint } from './route.js'
 
 const assets = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 const shipped = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
@@ -33,7 +33,7 @@ const start = `window.ui = SwaggerUIBundle({
 })
 `
 
-export function docsRouter(routes: readonly Route[], version: string): Router {
+export function docsRouter(routes: readonly Endpoint[], version: string): Router {
   const router = Router()
   const document = JSON.stringify(openapiDocument(routes, version))
   router.get('/openapi.json', (_request: Request, response: Response) => {

@@ -1,11 +1,11 @@
 // The OpenAPI 3.1 document: made from the routes and the schemas, so that it cannot say anything else.
 import { documents, type JsonMap, type SchemaName } from '@svc/schemas'
 import { errorTable } from '../errors.js'
-import type { Principal } from '../access/authentication.js'
-import type { Route } from './route.js'
+import type { Principal } from './principal.js'
+import type { Endpoint } from './route.js'
 
 /** The document for these routes. */
-export function openapiDocument(routes: readonly Route[], version: string): JsonMap {
+export function openapiDocument(routes: readonly Endpoint[], version: string): JsonMap {
   const paths: Record<string, Record<string, JsonMap>> = { ...probes }
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operation(route) }
   return {
@@ -35,10 +35,10 @@ const schemesOf: Readonly<Record<Principal['kind'], readonly string[]>> = {
   key: ['api_key'],
   person: ['person', 'browser'],
   operator: ['operator'],
-  nobody: [],
+  anonymous: [],
 }
 
-function operation(route: Route): JsonMap {
+function operation(route: Endpoint): JsonMap {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
   const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
   const inQuery = Object.entries(route.query ?? {}).map(([name, { description, ...schema }]) => ({
@@ -82,7 +82,7 @@ function published({ pattern, ...schema }: JsonMap): JsonMap {
   return pattern === undefined ? schema : { ...schema, pattern }
 }
 
-function requestContent(route: Route, body: SchemaName): JsonMap {
+function requestContent(route: Endpoint, body: SchemaName): JsonMap {
   const lines = { 'application/x-ndjson': { schema: { type: 'string', description: 'One entry a line' } } }
   const form = { 'application/x-www-form-urlencoded': { schema: reference(body) } }
   const examples = examplesOf(documents[body].examples)
@@ -149,7 +149,7 @@ const probes: Record<string, Record<string, JsonMap>> = {
 
 const problemTitles = `A problem: ${Object.keys(errorTable).join(', ')}`
 
-function successes(route: Route): JsonMap {
+function successes(route: Endpoint): JsonMap {
   const entries = Object.entries(route.responses).map(([status, name]) => [
     status,
     {

@@ -1,7 +1,8 @@
 // Pages: what a cursor is, and what a list answers.
+
+import type { Listed, Page } from '../db/list.js'
 import { PlatformError } from '../errors.js'
 import type { Query } from './query.js'
-import type { Listed, Page } from '../db/lists.js'
 
 /** Which page a query asks for. Throws INVALID for a cursor that is none. */
 export function pageOf(query: Query, fallback = 50): Page {

@@ -1,19 +1,22 @@
 // A route is data: Express serves it and the OpenAPI document describes it from the same definition.
-import type { JsonMap, SchemaName } from '@svc/schemas'
-import type { Platform } from '../platform.js'
-import type { Role } from '../access/store/people.js'
+import type { JsonMap, SchemaName, SchemaTypes } from '@svc/schemas'
 import type { Scope } from '../db/scope.js'
-import type { Access, Principal } from '../access/authentication.js'
+import { type Access, admins, allRoles, operators, type Principal, type Role } from './principal.js'
 
-export interface Call {
-  readonly platform: Platform
+type ParameterIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterIn<Rest>
+  : never
+
+/** A request that may be answered. */
+export interface Call<Path extends string = string, Body = unknown> {
   readonly principal: Principal
   readonly scope: Scope
-  readonly params: Readonly<Record<string, string>>
+  /** The parameters that the path names. */
+  readonly params: Readonly<Record<ParameterIn<Path>, string>>
   readonly query: Readonly<Record<string, string>>
   readonly header: (name: string) => string | undefined
   /** The body, checked against the route's schema where it names one. */
-  readonly body: unknown
+  readonly body: Body
   readonly raw: Uint8Array
   readonly request_id: string
 }
@@ -34,7 +37,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Route {
+/** What is described of a route. */
+export interface Endpoint {
   readonly method: 'get' | 'post' | 'patch' | 'delete'
   /** OpenAPI spelling: `/api/v1/logs/{log_id}`. */
   readonly path: string
@@ -57,24 +61,41 @@ export interface Route {
   readonly responses: Readonly<Record<number, SchemaName | null>>
   /** Media type of what is answered with 200, where that is no JSON. */
   readonly file?: string
-  readonly handle: (call: Call) => Promise<Reply>
+}
+
+/** An endpoint and how it is answered; `parts` is what the handler needs of the platform. */
+export interface Route<Parts> extends Endpoint {
+  readonly handle: (call: Call, parts: Parts) => Promise<Reply>
+}
+
+/** The type of a body whose schema has this name. */
+export type BodyOf<Name> = Name extends SchemaName ? SchemaTypes[Name] : unknown
+
+/** A route whose handler's parameters and body have the types that its path and its schema give. */
+export function route<const Path extends string, Parts, const Name extends SchemaName | undefined = undefined>(
+  definition: Omit<Endpoint, 'path' | 'body'> & {
+    readonly path: Path
+    readonly body?: Name
+    readonly handle: (call: Call<Path, BodyOf<Name>>, parts: Parts) => Promise<Reply>
+  },
+): Route<Parts> {
+  return definition as Route<Parts>
 }
 
 /** What members of a workspace may do, by role (docs/design/platform.md §4). */
-const everybody: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
 const people = (roles: readonly Role[] | null): Access => ({ kinds: ['operator', 'person'], key_scope: 'read', roles })
 
 export const byKey: Access = { kinds: ['key'], key_scope: 'ingest', roles: null }
 export const byReadingKey: Access = { kinds: ['key'], key_scope: 'read', roles: null }
-export const byReader = people(everybody)
-export const byMember = people(['owner', 'admin', 'member'])
+export const byReader = people(allRoles)
+export const byMember = people(operators)
 export const byAuditor = people(['owner', 'admin', 'auditor'])
-export const byAdmin = people(['owner', 'admin'])
+export const byAdmin = people(admins)
 /** A person about themselves, whatever they are in their workspace. */
 export const byPerson: Access = { kinds: ['person'], key_scope: 'read', roles: null }
 /** Whoever reads, or an API key. */
-export const byEither: Access = { kinds: ['operator', 'person', 'key'], key_scope: 'read', roles: everybody }
-export const byNobody: Access = { kinds: ['nobody'], key_scope: 'read', roles: null }
+export const byEither: Access = { kinds: ['operator', 'person', 'key'], key_scope: 'read', roles: allRoles }
+export const byAnonymous: Access = { kinds: ['anonymous'], key_scope: 'read', roles: null }
 
 const whole = (description: string, max: number): JsonMap => {
   const digits = String(max).length

@@ -1,6 +1,7 @@
 // Limits that guard secrets: counted in the database, so that all processes together allow what one would.
-import { type CountedLimit, countAttemptUnscoped, forgetAttemptsUnscoped } from './attempts-store.js'
+
 import { type Database, withUnscopedTransaction } from '../db/db.js'
+import { type CountedLimit, countAttemptUnscoped, forgetAttemptsUnscoped } from './attempts-store.js'
 import { tooOften } from './limits.js'
 
 export interface SharedLimit {

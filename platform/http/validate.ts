@@ -1,7 +1,7 @@
 // From bytes to checked values: strict JSON first, then the schema; all that is wrong at once.
 import { createChecker, createNullRemoval, type SchemaProblem } from '@svc/engine'
 import { lineAndColumn, parseStrictJson } from '@svc/proof'
-import { documents, type SchemaName } from '@svc/schemas'
+import { documents, type SchemaName, type SchemaTypes } from '@svc/schemas'
 import { type FieldError, invalid, PlatformError } from '../errors.js'
 
 const checker = createChecker(Object.values(documents))
@@ -55,9 +55,9 @@ function parseText(text: string, lines_before: number | null = null): unknown {
  * The value as its schema's type, without the nulls of optional members, which are taken out of it. Throws INVALID naming
  * every field that is wrong.
  */
-export function validated<T>(name: SchemaName, value: unknown): T {
+export function validated<Name extends SchemaName>(name: Name, value: unknown): SchemaTypes[Name] {
   nulls(`${name}.json`)(value)
-  return checked<T>(checker(`${name}.json`)(value), value)
+  return checked<SchemaTypes[Name]>(checker(`${name}.json`)(value), value)
 }
 
 export function isValid(name: SchemaName, value: unknown): boolean {

@@ -1,12 +1,11 @@
 // The life of an incident (docs/design/platform.md §4): one table decides what is possible, for this code and its documents.
 import type { Incident } from '@svc/schemas'
-import { PlatformError } from '../errors.js'
-import type { Platform } from '../platform.js'
-import { withTransaction } from '../db/db.js'
-import { recordEvents } from '../ledger/events.js'
-import { lockIncident, updateIncident } from './store.js'
-import { lockLog } from '../ledger/log.js'
+import { type Resources, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import { PlatformError } from '../errors.js'
+import { recordEvents } from '../ledger/events.js'
+import { lockLog } from '../ledger/log.js'
+import { lockIncident, updateIncident } from './store.js'
 
 export type IncidentMove = keyof typeof transitions
 
@@ -20,7 +19,7 @@ export const transitions = {
 
 /** Moves the incident. Rejects with NOT_FOUND, or INVALID_TRANSITION naming both states. */
 export async function moveIncident(
-  { db, clock }: Platform,
+  { db, clock }: Resources,
   scope: Scope,
   id: string,
   move: IncidentMove,

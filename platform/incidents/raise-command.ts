@@ -1,16 +1,10 @@
 // Violations become incidents (docs/design/platform.md §4), in the transaction that found them.
 import type { StepViolation } from '@svc/schemas'
-import { newId } from '../db/ids.js'
 import type { Transaction } from '../db/db.js'
-import { recordEvents } from '../ledger/events.js'
-import {
-  countOccurrences,
-  type IncidentKey,
-  insertIncidents,
-  latestIncidents,
-  type NewIncident,
-} from './store.js'
+import { newId } from '../db/ids.js'
 import type { Scope } from '../db/scope.js'
+import { recordEvents } from '../ledger/events.js'
+import { countOccurrences, type IncidentKey, insertIncidents, latestIncidents, type NewIncident } from './store.js'
 
 /** A violation and where it was found; a registration has no task, no entry and no step. */
 export interface FoundViolation extends IncidentKey {

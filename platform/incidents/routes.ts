@@ -1,15 +1,14 @@
 import type { IncidentNote, IncidentReason } from '@svc/schemas'
-import { type IncidentMove, moveIncident } from './move-command.js'
+import { type Resources, withSnapshot } from '../db/db.js'
 import { PlatformError } from '../errors.js'
-import { byMember, byReader, parameters, type Route } from '../http/route.js'
-import { withSnapshot } from '../db/db.js'
-import { findIncident } from './store.js'
-import { listIncidents } from '../db/lists.js'
 import { listReply, pageByIndex } from '../http/paging.js'
+import { byMember, byReader, parameters, route } from '../http/route.js'
+import { type IncidentMove, moveIncident } from './move-command.js'
+import { findIncident, listIncidents } from './store.js'
 
 /** A move of an incident, with the body it takes. */
-function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason', summary: string): Route {
-  return {
+function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason', summary: string) {
+  return route({
     method: 'post',
     path: `/api/v1/incidents/{id}/${move}`,
     summary,
@@ -17,16 +16,16 @@ function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason'
     access: byMember,
     body,
     responses: { 200: 'incident' },
-    handle: async ({ platform, scope, params, body: sent }) => {
+    handle: async ({ scope, params, body: sent }, parts: Resources) => {
       const { note, reason } = sent as Partial<IncidentNote & IncidentReason>
-      const moved = await moveIncident(platform, scope, params.id ?? '', move, note ?? reason ?? null)
+      const moved = await moveIncident(parts, scope, params.id, move, note ?? reason ?? null)
       return { status: 200, body: moved }
     },
-  }
+  })
 }
 
-export const incidentRoutes: readonly Route[] = [
-  {
+export const incidentRoutes = [
+  route({
     method: 'get',
     path: '/api/v1/incidents',
     summary: 'List incidents, the newest first',
@@ -42,25 +41,25 @@ export const incidentRoutes: readonly Route[] = [
       cursor: parameters.cursor,
     },
     responses: { 200: 'incident-list' },
-    handle: async ({ platform, scope, query }) => {
+    handle: async ({ scope, query }, parts: Resources) => {
       const page = pageByIndex(query)
-      const listed = await withSnapshot(platform.db, scope, (tx) => listIncidents(scope, tx, query, page))
+      const listed = await withSnapshot(parts.db, scope, (tx) => listIncidents(scope, tx, query, page))
       return listReply('incidents', listed, page, ({ log_index }) => log_index)
     },
-  },
-  {
+  }),
+  route({
     method: 'get',
     path: '/api/v1/incidents/{id}',
     summary: 'One incident, with its history',
     tag: 'Incidents',
     access: byReader,
     responses: { 200: 'incident' },
-    handle: async ({ platform, scope, params }) => {
-      const incident = await withSnapshot(platform.db, scope, (tx) => findIncident(scope, tx, params.id ?? ''))
+    handle: async ({ scope, params }, parts: Resources) => {
+      const incident = await withSnapshot(parts.db, scope, (tx) => findIncident(scope, tx, params.id))
       if (incident === null) throw new PlatformError('NOT_FOUND', 'no such incident')
       return { status: 200, body: incident }
     },
-  },
+  }),
   moveRoute('review', 'incident-note', 'Take an open incident on'),
   moveRoute('resolve', 'incident-note', 'Close an incident that was dealt with; a further violation opens a new one'),
   moveRoute('ignore', 'incident-reason', 'Close an incident that is none; further violations are only counted'),

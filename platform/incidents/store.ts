@@ -1,9 +1,11 @@
 // Incidents: violations kept until somebody deals with them. One per policy, agent and task while open or active.
+
 import type { Incident } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
-import { appendLeaves, type NewLeaf } from '../ledger/leaves.js'
+import { type Filter, type Listed, type Page, page } from '../db/list.js'
 import type { Scope } from '../db/scope.js'
-import { insertRows, utc } from '../db/sql.js'
+import { filters, insertRows, utc } from '../db/sql.js'
+import { appendLeaves, type NewLeaf } from '../ledger/leaves.js'
 import { shownDetails } from '../ledger/violations.js'
 
 /** What makes a violation the same occurrence as an earlier one. */
@@ -146,4 +148,21 @@ export async function updateIncident(
   if (incident === undefined) return null
   await appendLeaves(scope, tx, now, [leafOf(id, change)])
   return shownIncident(incident)
+}
+
+export async function listIncidents(
+  scope: Scope,
+  tx: Transaction,
+  filter: Filter,
+  at: Page,
+): Promise<Listed<Incident>> {
+  const where = filters([scope.org_id], 'org_id = $1')
+    .add('state = ?', filter.state)
+    .add('severity = ?', filter.severity)
+    .add('agent_id = ?', filter.agent_id)
+    .add('task_id = ?', filter.task_id)
+    .add('policy_id = ?::bigint', filter.policy_id)
+  const listing = { table: 'incidents', columns: incidentColumns, key: 'log_index', newest_first: true }
+  const { rows, total } = await page<Incident>(tx, listing, where, at)
+  return { rows: rows.map(shownIncident), total }
 }

@@ -1,19 +1,13 @@
 // What a group commit works on, and the words its parts share.
 import type { StoredHead } from '@svc/proof'
 import type { LoggedStep, LogRequest } from '@svc/schemas'
+import type { AgentRules } from '../agents/rulebook.js'
 import type { PlatformError } from '../errors.js'
+import type { KeyIdentity } from '../http/principal.js'
 import type { SealedPayload } from '../ledger/commitments.js'
 import type { EarlierStep, LogState } from '../ledger/log.js'
 import { type NewEntry, sealPayload } from './entry.js'
 import type { Histories } from './histories.js'
-import type { AgentRules } from '../agents/rulebook.js'
-
-/** Who sends: an API key. Agents it registered are the ones it may write for. */
-export interface KeyIdentity {
-  readonly key_id: string
-  readonly first_key_hash: Uint8Array
-  readonly scopes: readonly string[]
-}
 
 export interface Item {
   readonly key: KeyIdentity

@@ -2,19 +2,19 @@
 // INVARIANT (order): only the holder of the log row's lock places entries, so that seq, log_index and received_at
 // have no gap and no fork, however many processes write.
 import { record } from '@svc/engine'
-import { raiseIncidents } from '../incidents/raise-command.js'
-import type { Sealer } from '../secrets/seal.js'
+import type { Rulebook } from '../agents/rulebook.js'
 import { soleActiveAgents } from '../agents/store/agents.js'
 import { type Database, type Transaction, withTransaction } from '../db/db.js'
-import { appendEntries, findSteps, lockLog, readHeads, readTail } from '../ledger/log.js'
 import type { Scope } from '../db/scope.js'
+import { raiseIncidents } from '../incidents/raise-command.js'
+import { appendEntries, findSteps, lockLog, readHeads, readTail } from '../ledger/log.js'
 import { type NamedSubject, rememberSubjects } from '../ledger/subjects.js'
 import { insertViolations } from '../ledger/violations.js'
+import type { Sealer } from '../secrets/seal.js'
 import { type Batch, type Item, type Outcome, type PlacedEntry, stepKey } from './batch.js'
 import type { Histories } from './histories.js'
 import type { Partitions } from './partitions.js'
 import { namedAgent, place } from './place.js'
-import type { Rulebook } from '../agents/rulebook.js'
 import { foundViolations } from './violations.js'
 
 export interface CommitParts {

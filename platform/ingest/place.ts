@@ -3,15 +3,15 @@
 import { evaluate, occasionOf, record } from '@svc/engine'
 import { advance, occurredAt, type StoredHead } from '@svc/proof'
 import type { LoggedStep } from '@svc/schemas'
-import { PlatformError } from '../errors.js'
+import type { AgentRules } from '../agents/rulebook.js'
 import { agentIdOf } from '../agents/store/agents.js'
+import { PlatformError } from '../errors.js'
+import { stepViolation } from '../incidents/violation.js'
 import { type Batch, type Item, type Outcome, type PlacedEntry, stepKey } from './batch.js'
 import { type AcceptedStep, acceptedStep, evaluationSummary, makeEntry } from './entry.js'
 import type { CachedHistory } from './histories.js'
 import { type Candidate, isSameStep } from './replay.js'
-import type { AgentRules } from '../agents/rulebook.js'
 import { subjectsOf } from './subject.js'
-import { stepViolation } from './violations.js'
 
 /** Places `item`; the batch's heads, histories and candidates for replay then include it. */
 export function place(batch: Batch, item: Item): Outcome {

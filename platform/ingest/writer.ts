@@ -1,9 +1,10 @@
 // The queue in front of the log: while one commit of an organization is in flight the next batch gathers. No timer:
 // an idle log commits at once, a busy one commits what came in meanwhile.
 import type { LogRequest } from '@svc/schemas'
-import { PlatformError } from '../errors.js'
 import type { Scope } from '../db/scope.js'
-import { type Item, itemOf, type KeyIdentity, type Outcome } from './batch.js'
+import { PlatformError } from '../errors.js'
+import type { KeyIdentity } from '../http/principal.js'
+import { type Item, itemOf, type Outcome } from './batch.js'
 import { type CommitParts, commitBatch } from './commit.js'
 
 /** Most entries in one commit: past this a larger batch gains nothing and the others wait longer (docs/design/log.md §2). */

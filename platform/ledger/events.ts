@@ -1,8 +1,9 @@
 // The audit trail: one row for every change, written in the change's own transaction, never altered, and a leaf of the log.
-import { newId } from '../db/ids.js'
+
 import type { Transaction } from '../db/db.js'
-import { appendLeavesAt } from './leaves.js'
+import { newId } from '../db/ids.js'
 import type { Scope } from '../db/scope.js'
+import { appendLeavesAt } from './leaves.js'
 
 export interface NewEvent {
   readonly kind: string

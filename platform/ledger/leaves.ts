@@ -2,10 +2,10 @@
 // A kind of leaf is added by calling `appendLeaves` where its rows are written.
 import { leafHash, recordText } from '@svc/proof'
 import type { LeafRecord } from '@svc/schemas'
-import { seal } from './commitments.js'
 import type { Transaction } from '../db/db.js'
-import { lockLog } from './log.js'
 import type { Scope } from '../db/scope.js'
+import { seal } from './commitments.js'
+import { lockLog } from './log.js'
 
 export interface NewLeaf {
   readonly type: LeafRecord['type']

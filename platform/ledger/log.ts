@@ -185,3 +185,11 @@ function appendStatement(): string {
     )
     update org_log set size = size + $2, last_received_at = $3 where org_id = $1`
 }
+
+export async function readHead(scope: Scope, tx: Transaction, task_id: string): Promise<StoredHead | null> {
+  const [head] = await tx.query<StoredHead>(`select ${headSelect} from task_heads where org_id = $1 and task_id = $2`, [
+    scope.org_id,
+    task_id,
+  ])
+  return head ?? null
+}

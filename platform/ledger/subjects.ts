@@ -1,8 +1,8 @@
 // Where the data of a subject is. Subjects are kept as keyed hashes, which say nothing once the rows they stand in are gone.
 import { createHmac } from 'node:crypto'
-import type { Sealer } from '../secrets/seal.js'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import type { Sealer } from '../secrets/seal.js'
 import { subjectKeyPlace } from '../secrets/store.js'
 
 export interface NamedSubject {

@@ -1,15 +1,20 @@
 // The baseline on a new agent: an ordinary assignment whose repository is null (docs/design/engine.md §4).
 import { materialise, parseManifest } from '@svc/engine'
 import { baseline } from '@svc/library'
-import type { AgentValues } from '../agents/store/agents.js'
-import { insertAssignment } from './assignments-store.js'
+import type { Agent } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
-import { recordEvents } from '../ledger/events.js'
-import { insertPolicies } from './policies-store.js'
 import type { Scope } from '../db/scope.js'
+import { recordEvents } from '../ledger/events.js'
+import { insertAssignment } from './assignments-store.js'
+import { insertPolicies } from './policies-store.js'
 
 /** Puts the release's frozen baseline on the agent. Never called for one that exists, so that it cannot come back. */
-export async function applyBaseline(scope: Scope, tx: Transaction, now: number, agent: AgentValues): Promise<void> {
+export async function applyBaseline(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  agent: Pick<Agent, 'agent_id' | 'risk_classification'>,
+): Promise<void> {
   const file = baseline()
   const { value, errors } = parseManifest(file.text, file.path)
   if (value === null || errors.length > 0) throw new Error('the bundled baseline is not a valid manifest')

@@ -1,7 +1,7 @@
 // Assignments: which manifest is put on which agent. The baseline's `repo_id` is null.
 import type { Transaction } from '../db/db.js'
-import { nextIds } from './policies-store.js'
 import type { Scope } from '../db/scope.js'
+import { nextIds } from './policies-store.js'
 
 export interface NewAssignment {
   readonly agent_id: string

@@ -1,14 +1,21 @@
 // Policies: those materialised from manifests, which name their agent, and those written by hand.
+
 import type { PolicyInput } from '@svc/engine'
 import type { Policy } from '@svc/schemas'
-import type { AgentRow } from '../agents/store/agents.js'
 import type { Transaction } from '../db/db.js'
+import { type Filter, type Listed, type Page, page } from '../db/list.js'
 import type { Scope } from '../db/scope.js'
-import { utc } from '../db/sql.js'
+import { filters, utc } from '../db/sql.js'
 
 export const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
   enabled, mode, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,
   ${utc('manifest_assigned_at')}, manifest_assigned_by`
+
+/** What of an agent says which policies apply to it. */
+export interface Target {
+  readonly agent_id: string
+  readonly effective_risk_classification: string
+}
 
 /**
  * Policies in effect for each agent, in id order: its own, and those for every agent, or for its level exactly when
@@ -17,7 +24,7 @@ export const policyColumns = `id, name, rule_type, params, scope, severity, desc
 export async function effectivePolicies(
   scope: Scope,
   tx: Transaction,
-  agents: readonly AgentRow[],
+  agents: readonly Target[],
 ): Promise<Map<string, PolicyInput[]>> {
   const rows = await tx.query<PolicyInput>(
     `select ${policyColumns} from policies
@@ -25,7 +32,7 @@ export async function effectivePolicies(
      order by id`,
     [scope.org_id, agents.map((agent) => agent.agent_id)],
   )
-  const applies = (policy: Policy, agent: AgentRow) =>
+  const applies = (policy: Policy, agent: Target) =>
     policy.agent_id === agent.agent_id ||
     (policy.agent_id === null &&
       (policy.risk_classification === null || policy.risk_classification === agent.effective_risk_classification))
@@ -70,4 +77,12 @@ export async function nextIds(scope: Scope, tx: Transaction, kind: 'policy' | 'r
     [scope.org_id, kind, count],
   )
   return (row?.value ?? count) - count + 1
+}
+
+export async function listPolicies(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Policy>> {
+  const where = filters([scope.org_id], 'org_id = $1 and deleted_at is null')
+    .add('agent_id = ?', filter.agent_id)
+    .add('scope = ?', filter.scope)
+    .add('enabled = ?::boolean', filter.enabled)
+  return page<Policy>(tx, { table: 'policies', columns: policyColumns, key: 'id', newest_first: false }, where, at)
 }

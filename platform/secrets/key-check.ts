@@ -1,8 +1,8 @@
 // All processes of one database must use the same encryption key: a sealed constant in the database shows whether they do.
 import type { Transaction } from '../db/db.js'
-import { keyCheckUnscoped, replaceKeyCheckUnscoped } from './store.js'
 import { keyDiffers, keyInvalid } from './encryption-key.js'
 import type { Sealer } from './seal.js'
+import { keyCheckUnscoped, replaceKeyCheckUnscoped } from './store.js'
 
 const place = 'encryption_check'
 const constant = Buffer.from('svc encryption key check')

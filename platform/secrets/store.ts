@@ -1,6 +1,7 @@
 // What is kept sealed, for an operator who changes the encryption key.
-import type { Sealer } from './seal.js'
+
 import type { Transaction } from '../db/db.js'
+import type { Sealer } from './seal.js'
 
 /** Names of the keys that something is sealed with. */
 export async function sealingKeysUnscoped(tx: Transaction): Promise<string[]> {

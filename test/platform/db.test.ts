@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { takeLock } from '@svc/engine'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../platform/config.js'
-import { lastMigration, migrate } from '../../platform/db/migrations/index.js'
 import {
   type Database,
   openDatabase,
@@ -14,6 +13,7 @@ import {
   withTransaction,
   withUnscopedTransaction,
 } from '../../platform/db/db.js'
+import { lastMigration, migrate } from '../../platform/db/migrations/index.js'
 import { scopeOf } from '../../platform/db/scope.js'
 import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
 

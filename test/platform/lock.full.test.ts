@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../platform/config.js'
-import { lastMigration } from '../../platform/db/migrations/index.js'
 import { openDatabase } from '../../platform/db/db.js'
+import { lastMigration } from '../../platform/db/migrations/index.js'
 import { startProcess } from '../support/process.js'
 
 const builtLock = new URL('../../engine/dist/files/lock-file.js', import.meta.url).href

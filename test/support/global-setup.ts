@@ -1,8 +1,8 @@
 // Once a run: the PostgreSQL server that its files share, with a database in it that theirs are copies of.
 import { readConfig } from '@svc/platform'
 import type { TestProject } from 'vitest/node'
-import { migrate } from '../../platform/db/migrations/index.js'
 import { openDatabase } from '../../platform/db/db.js'
+import { migrate } from '../../platform/db/migrations/index.js'
 import { startPostgres, templateName } from './postgres.js'
 
 export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {

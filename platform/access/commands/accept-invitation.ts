@@ -1,18 +1,19 @@
 // Accepting an invitation by the link in its mail: the mail proves the address, so the link signs in as well.
+
 import type { Offer, SessionTokens } from '@svc/schemas'
-import { PlatformError } from '../../errors.js'
-import type { Platform } from '../../platform.js'
 import { withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
+import { scopeOf } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
+import type { AccessParts } from '../parts.js'
 import { findInvitationUnscoped } from '../store/invitations.js'
 import { expireOffersUnscoped } from '../store/members.js'
 import { findPersonUnscoped, lockPersonUnscoped } from '../store/people.js'
-import { scopeOf } from '../../db/scope.js'
 import { decideLocked } from './decide-offer.js'
 import { beginSession, tokensOf } from './sign-in.js'
 import { signUp } from './sign-up.js'
 
 /** The invitation that a link leads to, as it stands now; null for a link that leads to none. */
-export function readInvitation({ db, clock }: Platform, secret: string): Promise<Offer | null> {
+export function readInvitation({ db, clock }: AccessParts, secret: string): Promise<Offer | null> {
   return withUnscopedTransaction(db, async (tx) => {
     await expireOffersUnscoped(tx, clock())
     return findInvitationUnscoped(tx, secret)
@@ -23,23 +24,23 @@ export function readInvitation({ db, clock }: Platform, secret: string): Promise
  * Accepts the invitation and signs its address in, with a session in the workspace; an address without an account gets one.
  * Rejects with UNAUTHENTICATED for an unknown link, and with INVALID_TRANSITION for one that was used or has ended.
  */
-export async function acceptInvitation(platform: Platform, secret: string): Promise<SessionTokens> {
-  platform.access_tokens.require()
-  const now = platform.clock()
-  const invitation = await readInvitation(platform, secret)
+export async function acceptInvitation(parts: AccessParts, secret: string): Promise<SessionTokens> {
+  parts.access_tokens.require()
+  const now = parts.clock()
+  const invitation = await readInvitation(parts, secret)
   if (invitation === null)
     throw new PlatformError('UNAUTHENTICATED', 'the link is not valid: ask for another invitation', {
       headers: { 'www-authenticate': 'Bearer realm="svc"' },
     })
   const { org_id, id, email } = invitation
   const waiting = scopeOf(org_id, { kind: 'system', id: 'invitation' })
-  const session = await withUnscopedTransactionOf(platform.db, waiting, async (tx) => {
+  const session = await withUnscopedTransactionOf(parts.db, waiting, async (tx) => {
     const known = await findPersonUnscoped(tx, email)
     const locked = known === null ? null : await lockPersonUnscoped(tx, known.person_id)
-    const person = locked ?? (await signUp(platform, tx, now, email))
+    const person = locked ?? (await signUp(parts, tx, now, email))
     const scope = scopeOf(org_id, { kind: 'person', id: person.person_id })
     await decideLocked(scope, tx, now, person, id, 'accept')
     return beginSession(tx, now, person, org_id)
   })
-  return tokensOf(platform, session)
+  return tokensOf(parts, session)
 }

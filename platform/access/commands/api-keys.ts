@@ -1,19 +1,20 @@
 // API keys (docs/design/platform.md §5): they belong to the workspace, not to whoever made them, and their secret is shown once.
 
 import { type ApiKey, type ApiKeyRequest, type MadeApiKey, parseTimestamp } from '@svc/schemas'
-import { newApiKey } from '../credentials.js'
-import { invalid, PlatformError } from '../../errors.js'
-import { newId } from '../../db/ids.js'
-import type { Platform } from '../../platform.js'
-import { insertKey, readKey, revokeKey, rollKey } from '../store/api-keys.js'
 import { type Transaction, withTransaction } from '../../db/db.js'
-import { recordEvents } from '../../ledger/events.js'
-import { keyHash } from '../store/organizations.js'
+import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
-import { admins, stillMay } from './members.js'
+import { invalid, PlatformError } from '../../errors.js'
+import { admins } from '../../http/principal.js'
+import { recordEvents } from '../../ledger/events.js'
+import { newApiKey } from '../credentials.js'
+import type { AccessParts } from '../parts.js'
+import { insertKey, readKey, revokeKey, rollKey } from '../store/api-keys.js'
+import { keyHash } from '../store/organizations.js'
+import { stillMay } from './members.js'
 
 /** Makes a key. Rejects with INVALID for one that would be over already. */
-export async function makeKey({ db, clock }: Platform, scope: Scope, request: ApiKeyRequest): Promise<MadeApiKey> {
+export async function makeKey({ db, clock }: AccessParts, scope: Scope, request: ApiKeyRequest): Promise<MadeApiKey> {
   const now = clock()
   const { name, scopes = ['ingest', 'read'], expires_at = null } = request
   const until = expires_at === null ? null : parseTimestamp(expires_at)
@@ -33,7 +34,7 @@ export async function makeKey({ db, clock }: Platform, scope: Scope, request: Ap
 }
 
 /** Ends a key: here at once, in other processes within a second. Rejects with NOT_FOUND, or CONFLICT when it is revoked already. */
-export async function endKey({ db, clock, notices }: Platform, scope: Scope, id: string): Promise<ApiKey> {
+export async function endKey({ db, clock, notices }: AccessParts, scope: Scope, id: string): Promise<ApiKey> {
   const now = clock()
   const changed = { kind: 'api_key_changed', key_id: id } as const
   const ended = await withTransaction(db, scope, async (tx) => {
@@ -51,7 +52,7 @@ export async function endKey({ db, clock, notices }: Platform, scope: Scope, id:
 }
 
 /** Gives a key another secret; the old one is good for nothing any more, and agents keep their ids. */
-export async function renewKey({ db, clock, notices }: Platform, scope: Scope, id: string): Promise<MadeApiKey> {
+export async function renewKey({ db, clock, notices }: AccessParts, scope: Scope, id: string): Promise<MadeApiKey> {
   const now = clock()
   const key = newApiKey()
   const changed = { kind: 'api_key_changed', key_id: id } as const

@@ -1,8 +1,9 @@
 // Accepting or declining an offer, and what accepting does.
 import type { Offer } from '@svc/schemas'
+import { type Resources, type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
+import { type Scope, scopeOf } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
-import type { Platform } from '../../platform.js'
-import { type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
+import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import {
   expireOffersUnscoped,
@@ -16,8 +17,7 @@ import {
   setRole,
   workspaceKind,
 } from '../store/members.js'
-import { lockPersonUnscoped, type Person, type Role } from '../store/people.js'
-import { type Scope, scopeOf } from '../../db/scope.js'
+import { lockPersonUnscoped, type Person } from '../store/people.js'
 import { placeWaitlistedUnscoped } from '../store/sessions.js'
 import { endOffersOf, moveOffer, offerKinds } from './offer-moves.js'
 
@@ -25,7 +25,7 @@ export type Addressee = Pick<Person, 'person_id' | 'email'>
 
 /** Decides an offer that was made to this address. Rejects with NOT_FOUND for one that was made to another. */
 export async function decideOffer(
-  { db, clock }: Platform,
+  { db, clock }: Resources,
   person: Addressee,
   id: string,
   move: 'accept' | 'decline',

@@ -1,9 +1,10 @@
 // Letting a program in that cannot show a page itself (RFC 8628): it shows a code, a person who has signed in types it.
+
 import { randomBytes, randomInt } from 'node:crypto'
 import type { DeviceCode, SessionTokens } from '@svc/schemas'
-import { type ErrorCode, PlatformError } from '../../errors.js'
-import type { Platform } from '../../platform.js'
 import { withUnscopedTransaction } from '../../db/db.js'
+import { type ErrorCode, PlatformError } from '../../errors.js'
+import type { AccessParts } from '../parts.js'
 import { decideDeviceUnscoped, insertDeviceUnscoped, type Polled, pollDeviceUnscoped } from '../store/devices.js'
 import { readPersonUnscoped } from '../store/people.js'
 import { beginSession, type Session, tokensOf } from './sign-in.js'
@@ -15,7 +16,7 @@ const interval = 5
 const letters = 'BCDFGHJKLMNPQRSTVWXZ'
 
 /** A code for a person and one for the program. Rejects with ENCRYPTION_KEY_INVALID where nobody could be let in. */
-export async function beginDevice({ db, clock, url, access_tokens }: Platform): Promise<DeviceCode> {
+export async function beginDevice({ db, clock, url, access_tokens }: AccessParts): Promise<DeviceCode> {
   access_tokens.require()
   const now = clock()
   const device_code = `SvcDevice-${randomBytes(32).toString('base64url')}`
@@ -33,7 +34,7 @@ export async function beginDevice({ db, clock, url, access_tokens }: Platform): 
 
 /** The person's decision. Rejects with NOT_FOUND for a code that nothing waits with. */
 export async function decideDevice(
-  { db, clock }: Platform,
+  { db, clock }: AccessParts,
   person_id: string,
   typed: string,
   approve: boolean,
@@ -48,8 +49,8 @@ export async function decideDevice(
 }
 
 /** The tokens once a person has let the program in; until then, and otherwise, the reason why not. */
-export async function askDevice(platform: Platform, secret: string): Promise<SessionTokens> {
-  const { db, clock } = platform
+export async function askDevice(parts: AccessParts, secret: string): Promise<SessionTokens> {
+  const { db, clock } = parts
   const now = clock()
   const session = await withUnscopedTransaction(db, async (tx): Promise<Session | ErrorCode> => {
     const polled = await pollDeviceUnscoped(tx, now, secret)
@@ -59,7 +60,7 @@ export async function askDevice(platform: Platform, secret: string): Promise<Ses
     return person === null ? 'ACCESS_DENIED' : beginSession(tx, now, person)
   })
   if (typeof session === 'string') throw new PlatformError(session, words[session] ?? 'not possible now')
-  return tokensOf(platform, session)
+  return tokensOf(parts, session)
 }
 
 function reasonOf(polled: Polled | null): ErrorCode | null {

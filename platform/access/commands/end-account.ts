@@ -1,14 +1,15 @@
 // Ending an account: its person leaves every workspace, what only they could open is closed, and their address is erased.
+
+import { type Resources, type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
+import { type Scope, scopeOf } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
+import type { Role } from '../../http/principal.js'
+import { recordEvents } from '../../ledger/events.js'
 import { addressOf } from '../../mail/address.js'
-import type { Platform } from '../../platform.js'
 import { endPersonUnscoped, eraseAddressUnscoped } from '../store/account-ends.js'
 import { readKeys, revokeKey } from '../store/api-keys.js'
-import { type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
-import { recordEvents } from '../../ledger/events.js'
 import { countMembers, lockMembership, readOffersToUnscoped, renameWorkspace, workspaceKind } from '../store/members.js'
-import { type Role, readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
-import { type Scope, scopeOf } from '../../db/scope.js'
+import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 import { type Addressee, handOver } from './decide-offer.js'
 import { removeFrom, successorOf } from './leave.js'
 import { noteMember } from './members.js'
@@ -30,7 +31,7 @@ interface Ending {
  * Ends the account of `person_id`. `confirmed` is the address as its person typed it. Rejects with INVALID for another address,
  * and with CONFLICT, naming the workspaces, while the account owns one with other members and without a successor.
  */
-export async function endAccount({ db, clock }: Platform, person_id: string, confirmed: string): Promise<void> {
+export async function endAccount({ db, clock }: Resources, person_id: string, confirmed: string): Promise<void> {
   const now = clock()
   const [first] = await withUnscopedTransaction(db, (tx) => workspacesOfUnscoped(tx, person_id))
   const actor = { kind: 'person', id: person_id } as const

@@ -1,18 +1,20 @@
 // Going out of a workspace, by oneself or by others.
-import { PlatformError } from '../../errors.js'
-import type { Platform } from '../../platform.js'
-import { type Transaction, withUnscopedTransactionOf } from '../../db/db.js'
-import { acceptedSuccessors, deleteMember, lockMembership, revokeOffersTo } from '../store/members.js'
-import { findPersonUnscoped, type Role, readPersonUnscoped } from '../store/people.js'
+
+import { type Resources, type Transaction, withUnscopedTransactionOf } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
+import type { Role } from '../../http/principal.js'
+import { admins } from '../../http/principal.js'
+import { acceptedSuccessors, deleteMember, lockMembership, revokeOffersTo } from '../store/members.js'
+import { findPersonUnscoped, readPersonUnscoped } from '../store/people.js'
 import { type Addressee, handOver } from './decide-offer.js'
-import { actAs, admins, noteMember, other } from './members.js'
+import { actAs, noteMember, other } from './members.js'
 import { endOffersOf } from './offer-moves.js'
 
 const everybody: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
 
 /** Takes somebody out of the workspace. */
-export async function removeMember({ db, clock }: Platform, scope: Scope, person_id: string): Promise<void> {
+export async function removeMember({ db, clock }: Resources, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
   await withUnscopedTransactionOf(db, scope, async (tx) => {
     await actAs(scope, tx, admins)
@@ -23,7 +25,7 @@ export async function removeMember({ db, clock }: Platform, scope: Scope, person
 }
 
 /** Leaves. The owner only where somebody has agreed to follow: the last way in is never removed. */
-export async function leave({ db, clock }: Platform, scope: Scope, person_id: string): Promise<void> {
+export async function leave({ db, clock }: Resources, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
   await withUnscopedTransactionOf(db, scope, async (tx) => {
     const { role, kind } = await actAs(scope, tx, everybody)

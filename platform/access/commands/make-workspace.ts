@@ -1,10 +1,10 @@
 // A workspace with its empty log, which begins by saying that it was made.
 import { randomBytes } from 'node:crypto'
 import type { Transaction } from '../../db/db.js'
+import { scopeOf } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
 import { insertOrganizationUnscoped } from '../store/organizations.js'
 import { insertMembershipUnscoped } from '../store/people.js'
-import { scopeOf } from '../../db/scope.js'
 
 /** Makes a personal workspace and, where somebody is named, its owner; its id. */
 export async function makeWorkspace(tx: Transaction, now: number, name: string, owner: string | null): Promise<string> {

@@ -1,7 +1,9 @@
 // What happens to members of a workspace besides offers: another role, and suspension.
+
+import { type Resources, type Transaction, withTransaction, withUnscopedTransactionOf } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
 import { onlyFor, PlatformError } from '../../errors.js'
-import type { Platform } from '../../platform.js'
-import { type Transaction, withTransaction, withUnscopedTransactionOf } from '../../db/db.js'
+import { admins, type Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import {
   lockMembership,
@@ -11,8 +13,7 @@ import {
   setSuspended,
   workspaceKind,
 } from '../store/members.js'
-import { type Role, readPersonUnscoped } from '../store/people.js'
-import type { Scope } from '../../db/scope.js'
+import { readPersonUnscoped } from '../store/people.js'
 import { endOffersOf } from './offer-moves.js'
 
 export interface Acting {
@@ -37,8 +38,6 @@ export async function stillMay(scope: Scope, tx: Transaction, roles: readonly Ro
   if (scope.actor.kind === 'person') await actAs(scope, tx, roles)
 }
 
-export const admins: readonly Role[] = ['owner', 'admin']
-
 /** Somebody whom others may act upon. Rejects with NOT_FOUND; CONFLICT for the owner, whom nobody but they themselves can change. */
 export async function other(scope: Scope, tx: Transaction, person_id: string): Promise<Membership> {
   const member = await lockMembership(scope, tx, person_id)
@@ -50,7 +49,7 @@ export async function other(scope: Scope, tx: Transaction, person_id: string): P
 
 /** Gives a lesser role; admin is offered. An admin may step down themselves. */
 export async function changeRole(
-  { db, clock }: Platform,
+  { db, clock }: Resources,
   scope: Scope,
   person_id: string,
   role: 'member' | 'auditor',
@@ -69,7 +68,7 @@ export async function changeRole(
 }
 
 /** Suspends or lets back in; effective on the member's next request. */
-export async function suspend({ db, clock }: Platform, scope: Scope, person_id: string, on: boolean): Promise<void> {
+export async function suspend({ db, clock }: Resources, scope: Scope, person_id: string, on: boolean): Promise<void> {
   const now = clock()
   await withTransaction(db, scope, async (tx) => {
     await actAs(scope, tx, admins)

@@ -1,12 +1,12 @@
 // What can become of an offer (docs/design/platform.md §4): one table says who may offer what, to whom, and which moves there are; the
 // code and its documents follow it.
 import type { Offer } from '@svc/schemas'
-import { PlatformError } from '../../errors.js'
 import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
+import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockOffer, revokeOffersOf, setOfferState } from '../store/members.js'
-import type { Role } from '../store/people.js'
-import type { Scope } from '../../db/scope.js'
 
 interface OfferKind {
   /** Who may make it. */

@@ -1,11 +1,11 @@
 // A personal workspace becomes one that can be shared (docs/design/platform.md §4).
+
+import { type Resources, withUnscopedTransactionOf } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
-import type { Platform } from '../../platform.js'
-import { withUnscopedTransactionOf } from '../../db/db.js'
 import { recordEvents } from '../../ledger/events.js'
 import { renameWorkspace } from '../store/members.js'
 import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
-import type { Scope } from '../../db/scope.js'
 import { makeWorkspace } from './make-workspace.js'
 import { actAs } from './members.js'
 
@@ -13,7 +13,7 @@ import { actAs } from './members.js'
 const mostOwned = 20
 
 /** Everything in it stays, and its owner gets a fresh personal one. Rejects with INVALID_TRANSITION for one that is shared. */
-export async function promote({ db, clock }: Platform, scope: Scope, person_id: string, name: string): Promise<void> {
+export async function promote({ db, clock }: Resources, scope: Scope, person_id: string, name: string): Promise<void> {
   const now = clock()
   // Two workspaces in one transaction, so that nobody is ever without one of their own.
   await withUnscopedTransactionOf(db, scope, async (tx) => {

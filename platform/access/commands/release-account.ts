@@ -1,7 +1,8 @@
 // Releasing an account that is waitlisted because of SVC_REGISTRATION_CAP.
+
+import { type Database, withUnscopedTransaction } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
 import { addressOf } from '../../mail/address.js'
-import { type Database, withUnscopedTransaction } from '../../db/db.js'
 import { findPersonUnscoped, releasePersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 import { placeSessionsUnscoped } from '../store/sessions.js'
 import { makeWorkspace } from './make-workspace.js'

@@ -1,9 +1,10 @@
 // The first start: one workspace, one key, and what opens them on this machine.
 import type { Config } from '../../config.js'
-import { type Credentials, keepCredentials, newApiKey, newOperatorToken, readCredentials } from '../credentials.js'
-import { newId } from '../../db/ids.js'
 import { type Database, type Transaction, withUnscopedTransaction } from '../../db/db.js'
+import { newId } from '../../db/ids.js'
+import { scopeOf } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
+import { type Credentials, keepCredentials, newApiKey, newOperatorToken, readCredentials } from '../credentials.js'
 import { firstOrganizationUnscoped, insertKeyUnscoped, isSpentUnscoped, keyHash } from '../store/organizations.js'
 import {
   findPersonUnscoped,
@@ -11,7 +12,6 @@ import {
   insertMembershipUnscoped,
   insertPersonUnscoped,
 } from '../store/people.js'
-import { scopeOf } from '../../db/scope.js'
 import { makeWorkspace } from './make-workspace.js'
 
 export interface Seeded {

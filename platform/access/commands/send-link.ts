@@ -1,8 +1,9 @@
 // A sign-in link by mail: the same for every address, whether or not it has an account.
+
 import { randomBytes } from 'node:crypto'
-import { addressOf } from '../../mail/address.js'
-import type { Platform } from '../../platform.js'
 import { type Database, withUnscopedTransaction } from '../../db/db.js'
+import { addressOf } from '../../mail/address.js'
+import type { AccessParts } from '../parts.js'
 import { insertLinkUnscoped } from '../store/sessions.js'
 
 /** A link is good for so long, ms. */
@@ -18,7 +19,7 @@ export async function makeLink(db: Database, now: number, url: string, email: st
 }
 
 /** Sends a link. */
-export async function sendLink({ db, clock, url, mailer }: Platform, email: string): Promise<void> {
+export async function sendLink({ db, clock, url, mailer }: AccessParts, email: string): Promise<void> {
   const link = await makeLink(db, clock(), url(), email)
   await mailer.send({ to: addressOf(email), name: 'sign_in', values: { link } })
 }

@@ -1,11 +1,12 @@
 // Signing in (docs/design/platform.md §5): a link by mail that works once, sessions, and refresh tokens that give a thief away.
+
 import { randomBytes } from 'node:crypto'
 import type { SessionTokens } from '@svc/schemas'
-import { PlatformError } from '../../errors.js'
-import { newId } from '../../db/ids.js'
-import type { Platform } from '../../platform.js'
-import { accessLifetime } from '../../secrets/access-tokens.js'
 import { type Transaction, withUnscopedTransaction } from '../../db/db.js'
+import { newId } from '../../db/ids.js'
+import { PlatformError } from '../../errors.js'
+import { accessLifetime } from '../../secrets/access-tokens.js'
+import type { AccessParts } from '../parts.js'
 import { findPersonUnscoped, isWaitlisted, type Person, workspacesOfUnscoped } from '../store/people.js'
 import {
   insertRefreshUnscoped,
@@ -21,17 +22,17 @@ import { signUp } from './sign-up.js'
 const refreshLifetime = 30 * 86_400_000
 
 /** Spends a link: signs its holder in, and up if need be. Rejects with UNAUTHENTICATED. */
-export async function signIn(platform: Platform, secret: string): Promise<SessionTokens> {
-  platform.access_tokens.require()
-  const now = platform.clock()
-  const session = await withUnscopedTransaction(platform.db, async (tx) => {
+export async function signIn(parts: AccessParts, secret: string): Promise<SessionTokens> {
+  parts.access_tokens.require()
+  const now = parts.clock()
+  const session = await withUnscopedTransaction(parts.db, async (tx) => {
     const email = await spendLinkUnscoped(tx, now, secret)
     if (email === null) return null
-    const person = (await findPersonUnscoped(tx, email)) ?? (await signUp(platform, tx, now, email))
+    const person = (await findPersonUnscoped(tx, email)) ?? (await signUp(parts, tx, now, email))
     return beginSession(tx, now, person)
   })
   if (session === null) throw refused('the link was used already, or is over: ask for a new one')
-  return tokensOf(platform, session)
+  return tokensOf(parts, session)
 }
 
 export interface Session {
@@ -65,7 +66,7 @@ async function newRefresh(tx: Transaction, now: number, session_id: string): Pro
 
 /** What the holder of a session is handed. */
 export async function tokensOf(
-  { access_tokens }: Platform,
+  { access_tokens }: AccessParts,
   { refresh_token, ...holder }: Session,
 ): Promise<SessionTokens> {
   const access_token = await access_tokens.issue(holder)
@@ -73,24 +74,24 @@ export async function tokensOf(
 }
 
 /** Continues a session. Rejects with UNAUTHENTICATED; a token that was used before ends the session for everybody. */
-export async function refresh(platform: Platform, secret: string): Promise<SessionTokens> {
-  const now = platform.clock()
-  const continued = await withUnscopedTransaction(platform.db, async (tx) => {
+export async function refresh(parts: AccessParts, secret: string): Promise<SessionTokens> {
+  const now = parts.clock()
+  const continued = await withUnscopedTransaction(parts.db, async (tx) => {
     const used = await useRefreshUnscoped(tx, now, secret)
     if (used.kind !== 'continued') return used
     return { ...used, refresh_token: await newRefresh(tx, now, used.session_id) }
   })
   if (continued.kind === 'reused') {
-    platform.logger.warn({ session_id: continued.session_id }, 'a refresh token was used twice: the session is over')
+    parts.logger.warn({ session_id: continued.session_id }, 'a refresh token was used twice: the session is over')
     throw refused('the token was used before: the session is over, sign in again')
   }
   if (continued.kind === 'unknown') throw refused('the token is not valid here: sign in again')
   const { person_id, session_id, refresh_token } = continued
-  return tokensOf(platform, { person_id, session_id, refresh_token })
+  return tokensOf(parts, { person_id, session_id, refresh_token })
 }
 
 /** Ends a session. */
-export async function signOut({ db, clock }: Platform, session_id: string): Promise<void> {
+export async function signOut({ db, clock }: AccessParts, session_id: string): Promise<void> {
   await withUnscopedTransaction(db, (tx) => revokeSessionUnscoped(tx, clock(), session_id))
 }
 

@@ -1,13 +1,14 @@
 // A new account, made where an address first signs in or accepts an invitation.
-import { newId } from '../../db/ids.js'
-import type { Platform } from '../../platform.js'
+
 import type { Transaction } from '../../db/db.js'
+import { newId } from '../../db/ids.js'
+import type { AccessParts } from '../parts.js'
 import { countPeopleUnscoped, findPersonUnscoped, insertPersonUnscoped, type Person } from '../store/people.js'
 import { makeWorkspace } from './make-workspace.js'
 
 /** A new account with a personal workspace. Beyond the registration cap it is waitlisted, and that workspace is closed. */
 export async function signUp(
-  { config }: Pick<Platform, 'config'>,
+  { registration_cap }: Pick<AccessParts, 'registration_cap'>,
   tx: Transaction,
   now: number,
   email: string,
@@ -16,7 +17,7 @@ export async function signUp(
   // Another link of the same address may have made the account while this one waited for the lock.
   const known = await findPersonUnscoped(tx, email)
   if (known !== null) return known
-  const is_capped = config.registration_cap !== null && count >= config.registration_cap
+  const is_capped = registration_cap !== null && count >= registration_cap
   const person = { person_id: newId('usr', now), email, name: email.split('@')[0] ?? email, is_capped }
   await insertPersonUnscoped(tx, now, person)
   await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)

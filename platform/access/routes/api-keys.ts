@@ -1,25 +1,25 @@
-import type { ApiKeyRequest } from '@svc/schemas'
-import { endKey, makeKey, renewKey } from '../commands/api-keys.js'
-import { byAdmin, type Route } from '../../http/route.js'
-import { readKeys } from '../store/api-keys.js'
 import { withSnapshot } from '../../db/db.js'
+import { byAdmin, route } from '../../http/route.js'
+import { endKey, makeKey, renewKey } from '../commands/api-keys.js'
+import type { AccessParts } from '../parts.js'
+import { readKeys } from '../store/api-keys.js'
 
 const tag = 'API keys'
 
-export const apiKeyRoutes: readonly Route[] = [
-  {
+export const apiKeyRoutes = [
+  route({
     method: 'get',
     path: '/auth/api-keys',
     summary: 'The API keys of the workspace, without their secrets',
     tag,
     access: byAdmin,
     responses: { 200: 'api-key-list' },
-    handle: async ({ platform, scope }) => ({
+    handle: async ({ scope }, parts: AccessParts) => ({
       status: 200,
-      body: { api_keys: await withSnapshot(platform.db, scope, (tx) => readKeys(scope, tx)) },
+      body: { api_keys: await withSnapshot(parts.db, scope, (tx) => readKeys(scope, tx)) },
     }),
-  },
-  {
+  }),
+  route({
     method: 'post',
     path: '/auth/api-keys',
     summary: 'Make an API key; its secret is shown this once',
@@ -27,33 +27,33 @@ export const apiKeyRoutes: readonly Route[] = [
     access: byAdmin,
     body: 'api-key-request',
     responses: { 201: 'made-api-key' },
-    handle: async ({ platform, scope, body }) => ({
+    handle: async ({ scope, body }, parts: AccessParts) => ({
       status: 201,
-      body: await makeKey(platform, scope, body as ApiKeyRequest),
+      body: await makeKey(parts, scope, body),
     }),
-  },
-  {
+  }),
+  route({
     method: 'post',
     path: '/auth/api-keys/{key_id}/revoke',
     summary: 'Revoke an API key; it is refused at once, by other processes within a second',
     tag,
     access: byAdmin,
     responses: { 200: 'api-key' },
-    handle: async ({ platform, scope, params }) => ({
+    handle: async ({ scope, params }, parts: AccessParts) => ({
       status: 200,
-      body: await endKey(platform, scope, params.key_id ?? ''),
+      body: await endKey(parts, scope, params.key_id),
     }),
-  },
-  {
+  }),
+  route({
     method: 'post',
     path: '/auth/api-keys/{key_id}/roll',
     summary: 'Give an API key another secret; agents keep their ids',
     tag,
     access: byAdmin,
     responses: { 200: 'made-api-key' },
-    handle: async ({ platform, scope, params }) => ({
+    handle: async ({ scope, params }, parts: AccessParts) => ({
       status: 200,
-      body: await renewKey(platform, scope, params.key_id ?? ''),
+      body: await renewKey(parts, scope, params.key_id),
     }),
-  },
+  }),
 ]

@@ -1,174 +1,223 @@
-import type { OfferRequest, RoleChange, WorkspaceName } from '@svc/schemas'
+import type { SchemaName } from '@svc/schemas'
+import { withSnapshot, withUnscopedTransaction } from '../../db/db.js'
+import { type Scope, scopeOf } from '../../db/scope.js'
+import { onlyFor, PlatformError } from '../../errors.js'
+import { admins, allRoles, type Principal, personOf, type Role } from '../../http/principal.js'
+import { type BodyOf, byPerson, type Call, type Endpoint, type Reply, type Route, route } from '../../http/route.js'
+import { waitlisted } from '../authentication.js'
 import { decideOffer } from '../commands/decide-offer.js'
 import { leave, removeMember } from '../commands/leave.js'
 import { changeRole, suspend } from '../commands/members.js'
 import { makeOffer, revokeOffer } from '../commands/offers.js'
 import { promote } from '../commands/promote-workspace.js'
-import { onlyFor, PlatformError } from '../../errors.js'
-import { waitlisted } from '../authentication.js'
-import { byPerson, type Call, type Reply, type Route } from '../../http/route.js'
-import { withSnapshot, withUnscopedTransaction } from '../../db/db.js'
+import type { AccessParts } from '../parts.js'
 import { expireOffersUnscoped, readOffers, readOffersToUnscoped } from '../store/members.js'
-import {
-  isWaitlisted,
-  type Role,
-  readMembersUnscoped,
-  readPersonUnscoped,
-  workspacesOfUnscoped,
-} from '../store/people.js'
-import { type Scope, scopeOf } from '../../db/scope.js'
+import { isWaitlisted, readMembersUnscoped, readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 import { setSessionOrgUnscoped } from '../store/sessions.js'
-import { personOf } from './auth.js'
 
 const tag = 'Workspaces'
-const everybody: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
-const admins: readonly Role[] = ['owner', 'admin']
 
-export const workspaceRoutes: readonly Route[] = [
-  {
-    ...{ method: 'get', path: '/auth/workspaces', summary: 'The workspaces you are a member of' },
-    ...{ tag, access: byPerson, responses: { 200: 'workspace-list' } },
-    handle: async (call) => ({ status: 200, body: { workspaces: await workspacesOf(call) } }),
-  },
-  inWorkspace(everybody, {
-    ...{ method: 'post', path: '/switch', summary: 'Work in another workspace', responses: { 204: null } },
-    handle: async (call, scope) => {
-      const { session_id } = personOf(call)
-      await withUnscopedTransaction(call.platform.db, (tx) => setSessionOrgUnscoped(tx, session_id, scope.org_id))
+export const workspaceRoutes = [
+  route({
+    method: 'get',
+    path: '/auth/workspaces',
+    summary: 'The workspaces you are a member of',
+    tag,
+    access: byPerson,
+    responses: { 200: 'workspace-list' },
+    handle: async ({ principal }, parts: AccessParts) => ({
+      status: 200,
+      body: { workspaces: await workspacesOf(principal, parts) },
+    }),
+  }),
+  inWorkspace(allRoles, {
+    method: 'post',
+    path: '/switch',
+    summary: 'Work in another workspace',
+    responses: { 204: null },
+    handle: async ({ principal }, scope, { db }) => {
+      const { session_id } = personOf(principal)
+      await withUnscopedTransaction(db, (tx) => setSessionOrgUnscoped(tx, session_id, scope.org_id))
       return { status: 204 }
     },
   }),
   inWorkspace(['owner'], {
-    ...{ method: 'post', path: '/promote', summary: 'Share a personal workspace; you get a fresh one' },
-    ...{ body: 'workspace-name', responses: { 204: null } },
-    handle: async (call, scope) => {
-      await call.platform.limits.by_person.take(personOf(call).person_id)
-      await promote(call.platform, scope, personOf(call).person_id, (call.body as WorkspaceName).name)
+    method: 'post',
+    path: '/promote',
+    summary: 'Share a personal workspace; you get a fresh one',
+    body: 'workspace-name',
+    responses: { 204: null },
+    handle: async ({ principal, body }, scope, parts) => {
+      const { person_id } = personOf(principal)
+      await parts.limits.by_person.take(person_id)
+      await promote(parts, scope, person_id, body.name)
       return { status: 204 }
     },
   }),
-  inWorkspace(everybody, {
-    ...{ method: 'post', path: '/leave', summary: 'Leave a workspace', responses: { 204: null } },
-    handle: async (call, scope) => {
-      await leave(call.platform, scope, personOf(call).person_id)
+  inWorkspace(allRoles, {
+    method: 'post',
+    path: '/leave',
+    summary: 'Leave a workspace',
+    responses: { 204: null },
+    handle: async ({ principal }, scope, parts) => {
+      await leave(parts, scope, personOf(principal).person_id)
       return { status: 204 }
     },
   }),
-  inWorkspace(everybody, {
-    ...{ method: 'get', path: '/members', summary: 'Who is in the workspace', responses: { 200: 'member-list' } },
-    handle: async (call, scope) => {
-      const members = await withUnscopedTransaction(call.platform.db, (tx) => readMembersUnscoped(tx, scope))
+  inWorkspace(allRoles, {
+    method: 'get',
+    path: '/members',
+    summary: 'The members of the workspace',
+    responses: { 200: 'member-list' },
+    handle: async (_call, scope, { db }) => {
+      const members = await withUnscopedTransaction(db, (tx) => readMembersUnscoped(tx, scope))
       return { status: 200, body: { members } }
     },
   }),
   ...(['suspend', 'unsuspend', 'remove'] as const).map((verb) =>
     inWorkspace(admins, {
-      ...{ method: 'post', path: `/members/{person_id}/${verb}`, responses: { 204: null } },
-      summary: { suspend: 'Stop a member', unsuspend: 'Let a member back in', remove: 'Take a member out' }[verb],
-      handle: async ({ platform, params }, scope) => {
-        const person_id = params.person_id ?? ''
-        if (verb === 'remove') await removeMember(platform, scope, person_id)
-        else await suspend(platform, scope, person_id, verb === 'suspend')
+      method: 'post',
+      path: `/members/{person_id}/${verb}`,
+      summary: { suspend: 'Suspend a member', unsuspend: 'Unsuspend a member', remove: 'Remove a member' }[verb],
+      responses: { 204: null },
+      handle: async ({ params: { person_id } }, scope, parts) => {
+        if (verb === 'remove') await removeMember(parts, scope, person_id)
+        else await suspend(parts, scope, person_id, verb === 'suspend')
         return { status: 204 }
       },
     }),
   ),
   inWorkspace(admins, {
-    ...{ method: 'post', path: '/members/{person_id}/role', summary: 'Give a member another role; admin is offered' },
-    ...{ body: 'role-change', responses: { 204: null } },
-    handle: async ({ platform, params, body }, scope) => {
-      await changeRole(platform, scope, params.person_id ?? '', (body as RoleChange).role)
+    method: 'post',
+    path: '/members/{person_id}/role',
+    summary: 'Give a member another role; admin is offered',
+    body: 'role-change',
+    responses: { 204: null },
+    handle: async ({ params, body }, scope, parts) => {
+      await changeRole(parts, scope, params.person_id, body.role)
       return { status: 204 }
     },
   }),
   inWorkspace(admins, {
-    ...{ method: 'get', path: '/offers', summary: 'What is offered in the workspace, and what became of it' },
+    method: 'get',
+    path: '/offers',
+    summary: 'The offers of the workspace, in every state',
     responses: { 200: 'offer-list' },
-    handle: async (call, scope) => {
-      await expire(call)
-      const offers = await withSnapshot(call.platform.db, scope, (tx) => readOffers(scope, tx))
+    handle: async (_call, scope, parts) => {
+      await expire(parts)
+      const offers = await withSnapshot(parts.db, scope, (tx) => readOffers(scope, tx))
       return { status: 200, body: { offers } }
     },
   }),
   inWorkspace(admins, {
-    ...{ method: 'post', path: '/offers', summary: 'Invite an address, or offer a member to administer or own' },
-    ...{ body: 'offer-request', responses: { 201: 'offer' } },
-    handle: async (call, scope) => {
-      await expire(call)
-      return { status: 201, body: await makeOffer(call.platform, scope, call.body as OfferRequest) }
+    method: 'post',
+    path: '/offers',
+    summary: 'Invite an address, or offer a member to administer or own',
+    body: 'offer-request',
+    responses: { 201: 'offer' },
+    handle: async ({ body }, scope, parts) => {
+      await expire(parts)
+      return { status: 201, body: await makeOffer(parts, scope, body) }
     },
   }),
   inWorkspace(admins, {
-    ...{
-      method: 'post',
-      path: '/offers/{offer_id}/revoke',
-      summary: 'Take an offer back',
-      responses: { 200: 'offer' },
-    },
-    handle: async ({ platform, params }, scope) => ({
+    method: 'post',
+    path: '/offers/{offer_id}/revoke',
+    summary: 'Take an offer back',
+    responses: { 200: 'offer' },
+    handle: async ({ params }, scope, parts) => ({
       status: 200,
-      body: await revokeOffer(platform, scope, params.offer_id ?? ''),
+      body: await revokeOffer(parts, scope, params.offer_id),
     }),
   }),
-  {
-    ...{ method: 'get', path: '/auth/offers', summary: 'What is offered to you', tag, access: byPerson },
+  route({
+    method: 'get',
+    path: '/auth/offers',
+    summary: 'The offers that are made to you',
+    tag,
+    access: byPerson,
     responses: { 200: 'offer-list' },
-    handle: async (call) => {
-      await expire(call)
-      const { email } = await addressee(call)
-      const offers = await withUnscopedTransaction(call.platform.db, (tx) => readOffersToUnscoped(tx, email))
+    handle: async ({ principal }, parts: AccessParts) => {
+      await expire(parts)
+      const { email } = await addressee(principal, parts)
+      const offers = await withUnscopedTransaction(parts.db, (tx) => readOffersToUnscoped(tx, email))
       return { status: 200, body: { offers } }
     },
-  },
-  ...(['accept', 'decline'] as const).map(
-    (move): Route => ({
-      ...{ method: 'post', path: `/auth/offers/{offer_id}/${move}`, tag, access: byPerson },
-      summary: move === 'accept' ? 'Accept what is offered to you' : 'Decline what is offered to you',
+  }),
+  ...(['accept', 'decline'] as const).map((move) =>
+    route({
+      method: 'post',
+      path: `/auth/offers/{offer_id}/${move}`,
+      summary: move === 'accept' ? 'Accept an offer that is made to you' : 'Decline an offer that is made to you',
+      tag,
+      access: byPerson,
       responses: { 200: 'offer' },
-      handle: async (call) => ({
+      handle: async ({ principal, params }, parts: AccessParts) => ({
         status: 200,
-        body: await decideOffer(call.platform, await addressee(call), call.params.offer_id ?? '', move),
+        body: await decideOffer(parts, await addressee(principal, parts), params.offer_id, move),
       }),
     }),
   ),
 ]
 
-interface WithinRoute extends Omit<Route, 'tag' | 'access' | 'handle'> {
-  readonly handle: (call: Call, scope: Scope) => Promise<Reply>
-}
-
-/** A route below `/auth/workspaces/{org_id}`, for those who have one of these roles there. */
-function inWorkspace(roles: readonly Role[], { path, handle, ...rest }: WithinRoute): Route {
+/** A route below `/auth/workspaces/{org_id}`, for members who have one of these roles there. */
+function inWorkspace<const Path extends string, const Name extends SchemaName | undefined = undefined>(
+  roles: readonly Role[],
+  {
+    path,
+    handle,
+    ...rest
+  }: Omit<Endpoint, 'path' | 'body' | 'tag' | 'access'> & {
+    readonly path: Path
+    readonly body?: Name
+    readonly handle: (call: Call<Path, BodyOf<Name>>, scope: Scope, parts: AccessParts) => Promise<Reply>
+  },
+): Route<AccessParts> {
   return {
-    ...{ ...rest, tag, path: `/auth/workspaces/{org_id}${path}`, access: { ...byPerson, within: roles } },
-    handle: async (call) => handle(call, await within(call, roles)),
+    ...(rest as Omit<Endpoint, 'path' | 'tag' | 'access'>),
+    path: `/auth/workspaces/{org_id}${path}`,
+    tag,
+    access: { ...byPerson, within: roles },
+    handle: async (call, parts) => {
+      const { org_id = '' } = call.params as Readonly<Record<string, string>>
+      const scope = await scopeWithin(call.principal, parts, org_id, roles)
+      return handle(call as Call<Path, BodyOf<Name>>, scope, parts)
+    },
   }
 }
 
-/** Where the path leads, for a member of it: 404 for a stranger, who is not told whether it exists. */
-async function within(call: Call, roles: readonly Role[]): Promise<Scope> {
-  const { person_id, is_capped } = personOf(call)
-  const found = (await workspacesOf(call)).find(({ org_id }) => org_id === call.params.org_id)
+/** The scope of a workspace. Rejects with NOT_FOUND for a person who is not a member of it. */
+async function scopeWithin(
+  principal: Principal,
+  parts: AccessParts,
+  org_id: string,
+  roles: readonly Role[],
+): Promise<Scope> {
+  const { person_id, is_capped } = personOf(principal)
+  const found = (await workspacesOf(principal, parts)).find((workspace) => workspace.org_id === org_id)
   if (found === undefined) throw new PlatformError('NOT_FOUND', 'no such workspace')
   if (isWaitlisted(is_capped, found.kind)) throw new PlatformError('FORBIDDEN', waitlisted)
   if (found.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
   if (!roles.includes(found.role)) throw onlyFor(roles, found.role)
-  return scopeOf(found.org_id, { kind: 'person', id: person_id })
+  return scopeOf(org_id, { kind: 'person', id: person_id })
 }
 
-function workspacesOf(call: Call) {
-  const { person_id } = personOf(call)
-  return withUnscopedTransaction(call.platform.db, (tx) => workspacesOfUnscoped(tx, person_id))
+function workspacesOf(principal: Principal, { db }: AccessParts) {
+  const { person_id } = personOf(principal)
+  return withUnscopedTransaction(db, (tx) => workspacesOfUnscoped(tx, person_id))
 }
 
-function expire({ platform }: Call): Promise<void> {
-  return withUnscopedTransaction(platform.db, (tx) => expireOffersUnscoped(tx, platform.clock()))
+function expire({ db, clock }: AccessParts): Promise<void> {
+  return withUnscopedTransaction(db, (tx) => expireOffersUnscoped(tx, clock()))
 }
 
-/** Whom offers are made to; a waitlisted account may accept invitations. */
-async function addressee(call: Call): Promise<{ readonly person_id: string; readonly email: string }> {
-  const { person_id } = personOf(call)
-  const person = await withUnscopedTransaction(call.platform.db, (tx) => readPersonUnscoped(tx, person_id))
+/** The person that offers are made to; a waitlisted account can accept invitations. */
+async function addressee(
+  principal: Principal,
+  { db }: AccessParts,
+): Promise<{ readonly person_id: string; readonly email: string }> {
+  const { person_id } = personOf(principal)
+  const person = await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person_id))
   if (person === null) throw new PlatformError('NOT_FOUND', 'no such account')
   return person
 }

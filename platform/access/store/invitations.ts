@@ -1,8 +1,8 @@
 // Links of invitations. The secret of a link is stored as its SHA-256 only.
 import type { Offer } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { fromOffers, offerColumns } from './members.js'
 import type { Scope } from '../../db/scope.js'
+import { fromOffers, offerColumns } from './members.js'
 import { secretHash } from './sessions.js'
 
 /** Gives the invitation its link. */

@@ -1,9 +1,9 @@
 // Members of a workspace and what is offered to whom, for whoever works in it.
 import type { Offer } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import type { Role } from './people.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
+import type { Role } from '../../http/principal.js'
 
 export interface Membership {
   readonly person_id: string

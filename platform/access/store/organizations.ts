@@ -1,8 +1,8 @@
 // Organizations and the keys that open them. A key is stored as its SHA-256 only.
 import { createHash } from 'node:crypto'
-import type { KeyIdentity } from '../../ingest/batch.js'
 import type { Transaction } from '../../db/db.js'
 import { utc } from '../../db/sql.js'
+import type { KeyIdentity } from '../../http/principal.js'
 
 /** SHA-256 of a whole key string, prefix included. */
 export function keyHash(key: string): Buffer {

@@ -3,8 +3,7 @@ import type { Member, Workspace } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
-
-export type Role = Workspace['role']
+import type { Role } from '../../http/principal.js'
 
 export interface Person {
   readonly person_id: string

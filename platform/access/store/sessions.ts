@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Workspace } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import type { Role } from './people.js'
+import type { Role } from '../../http/principal.js'
 
 export function secretHash(secret: string): Buffer {
   return createHash('sha256').update(secret).digest()

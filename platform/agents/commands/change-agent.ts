@@ -1,22 +1,19 @@
 // What operators do with an agent: set its fields, deactivate and reactivate it, confirm a lower risk level.
 import type { Agent, AgentChange, AgentConfirmation } from '@svc/schemas'
+import { stillMay } from '../../access/commands/members.js'
+import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
-import type { Platform } from '../../platform.js'
-import { type AgentRow, agentView, findAgents, putAgent, setActive } from '../store/agents.js'
-import { type Transaction, withTransaction } from '../../db/db.js'
+import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
-import type { Role } from '../../access/store/people.js'
-import type { Scope } from '../../db/scope.js'
-import { stillMay } from '../../access/commands/members.js'
+import { type AgentRow, agentView, findAgents, putAgent, setActive } from '../store/agents.js'
 import { agentValues } from './merge-registration.js'
 import { evaluateRegistration, noteAgent } from './register-agent.js'
 
-const operators: readonly Role[] = ['owner', 'admin', 'member']
-
 /** Runs a change of the agent under the lock of the log. Rejects with NOT_FOUND. Returns the agent after it. */
 async function changing(
-  { db, clock }: Platform,
+  { db, clock }: Resources,
   scope: Scope,
   agent_id: string,
   change: (tx: Transaction, agent: AgentRow, now: number) => Promise<void>,
@@ -39,8 +36,8 @@ async function agentOf(scope: Scope, tx: Transaction, agent_id: string): Promise
  * Sets fields over what the agent sends, now and when it registers again; null takes what the agent sends again. A risk
  * level that an operator sets is in effect at once. Registration is evaluated, and violations make incidents.
  */
-export function setFields(platform: Platform, scope: Scope, agent_id: string, change: AgentChange): Promise<Agent> {
-  return changing(platform, scope, agent_id, async (tx, known, now) => {
+export function setFields(resources: Resources, scope: Scope, agent_id: string, change: AgentChange): Promise<Agent> {
+  return changing(resources, scope, agent_id, async (tx, known, now) => {
     const entries = Object.entries({ ...known.operator_set, ...change }).filter(([, value]) => value !== null)
     const operator_set = Object.fromEntries(entries)
     const { api_key_id, sent } = known
@@ -53,8 +50,8 @@ export function setFields(platform: Platform, scope: Scope, agent_id: string, ch
 }
 
 /** Deactivates an agent, whose steps are then refused, or reactivates it; nothing happens to one that already is. */
-export function activate(platform: Platform, scope: Scope, agent_id: string, active: boolean): Promise<Agent> {
-  return changing(platform, scope, agent_id, async (tx, known, now) => {
+export function activate(resources: Resources, scope: Scope, agent_id: string, active: boolean): Promise<Agent> {
+  return changing(resources, scope, agent_id, async (tx, known, now) => {
     if (known.active === active) return
     await setActive(scope, tx, now, agent_id, active)
     const kind = active ? 'agent.reactivated' : 'agent.deactivated'
@@ -69,12 +66,12 @@ export function activate(platform: Platform, scope: Scope, agent_id: string, act
  * they are the same, and with CONFLICT when the agent declares another level than the operator confirms.
  */
 export function confirmLevel(
-  platform: Platform,
+  resources: Resources,
   scope: Scope,
   agent_id: string,
   { risk_classification: confirmed }: AgentConfirmation,
 ): Promise<Agent> {
-  return changing(platform, scope, agent_id, async (tx, known, now) => {
+  return changing(resources, scope, agent_id, async (tx, known, now) => {
     const { risk_classification: declared, effective_risk_classification: effective, api_key_id, sent } = known
     if (declared === effective)
       throw new PlatformError('INVALID_TRANSITION', `the level \`${effective}\` is in effect: there is none to confirm`)

@@ -1,22 +1,26 @@
 // What a local engine fetches for one agent: its policies, and a tag that changes when they do.
 import type { EffectivePolicies } from '@svc/schemas'
-import { PlatformError } from '../../errors.js'
-import type { KeyIdentity } from '../../ingest/batch.js'
-import { loadRules } from '../rulebook.js'
-import type { Platform } from '../../platform.js'
-import { agentIdOf, agentView } from '../store/agents.js'
-import { manifestsOf } from '../../policies/assignments-store.js'
-import { withTransaction } from '../../db/db.js'
+import { type Database, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
+import type { KeyIdentity } from '../../http/principal.js'
+import { manifestsOf } from '../../policies/assignments-store.js'
+import { loadRules } from '../rulebook.js'
+import { agentIdOf, agentView } from '../store/agents.js'
+
+export interface PolicyParts {
+  readonly db: Database
+  readonly policy_ttl_seconds: number
+}
 
 /** Rejects with NOT_FOUND for an agent that this key has not registered. */
 export async function effectivePoliciesOf(
-  platform: Platform,
+  { db, policy_ttl_seconds }: PolicyParts,
   scope: Scope,
   key: KeyIdentity,
   agent_key: string,
 ): Promise<{ body: EffectivePolicies; etag: string }> {
-  return withTransaction(platform.db, scope, async (tx) => {
+  return withTransaction(db, scope, async (tx) => {
     const [rules] = await loadRules(scope, tx, [agentIdOf(key.first_key_hash, agent_key)])
     if (rules === undefined) throw new PlatformError('NOT_FOUND', 'no such agent for this key: register it first')
     const policies = [...rules.policies.values()]
@@ -26,7 +30,7 @@ export async function effectivePoliciesOf(
       policies,
       policies_offered: policies.length,
       manifests: await manifestsOf(scope, tx, rules.agent.agent_id),
-      ttl_seconds: platform.config.policy_ttl_seconds,
+      ttl_seconds: policy_ttl_seconds,
     }
     return { body, etag: `"${rules.digest.slice(0, 32)}.${rules.agent.version}"` }
   })

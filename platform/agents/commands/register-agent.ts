@@ -3,19 +3,18 @@
 import { evaluate, newHistory, registrationFacts } from '@svc/engine'
 import { canonical } from '@svc/proof'
 import type { AgentRegistration, JsonMap, RegisteredAgent } from '@svc/schemas'
+import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
-import type { KeyIdentity } from '../../ingest/batch.js'
-import { loadRules } from '../rulebook.js'
-import { stepViolation } from '../../ingest/violations.js'
-import type { Platform } from '../../platform.js'
-import { type AgentValues, agentIdOf, findAgents, putAgent } from '../store/agents.js'
-import { type Transaction, withTransaction } from '../../db/db.js'
+import type { KeyIdentity } from '../../http/principal.js'
+import { raiseIncidents } from '../../incidents/raise-command.js'
+import { stepViolation } from '../../incidents/violation.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
-import type { Scope } from '../../db/scope.js'
 import { applyBaseline } from '../../policies/apply-baseline-command.js'
+import { loadRules } from '../rulebook.js'
+import { type AgentValues, agentIdOf, findAgents, putAgent } from '../store/agents.js'
 import { agentValues, keptSettings } from './merge-registration.js'
-import { raiseIncidents } from '../../incidents/raise-command.js'
 
 export interface Registration {
   readonly created: boolean
@@ -24,14 +23,14 @@ export interface Registration {
 
 /** Creates the agent, or merges what is sent over what was sent before. Violations make incidents and refuse nothing. */
 export async function registerAgent(
-  platform: Platform,
+  resources: Resources,
   scope: Scope,
   key: KeyIdentity,
   body: AgentRegistration,
 ): Promise<Registration> {
-  const now = platform.clock()
+  const now = resources.clock()
   const agent_id = agentIdOf(key.first_key_hash, body.agent_key)
-  return withTransaction(platform.db, scope, async (tx) => {
+  return withTransaction(resources.db, scope, async (tx) => {
     await lockLog(scope, tx)
     const [known] = await findAgents(scope, tx, [agent_id])
     if (known !== undefined && !known.active) {

@@ -1,21 +1,20 @@
 // A local engine says in which state it is, or was.
 
 import { type EngineHeartbeat, parseTimestamp } from '@svc/schemas'
-import { invalid, PlatformError } from '../../errors.js'
-import type { KeyIdentity } from '../../ingest/batch.js'
-import type { Platform } from '../../platform.js'
-import { agentIdOf, findAgents } from '../store/agents.js'
-import { withTransaction } from '../../db/db.js'
-import { putInterval } from '../store/engines.js'
-import { recordEvents } from '../../ledger/events.js'
+import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { invalid, PlatformError } from '../../errors.js'
+import type { KeyIdentity } from '../../http/principal.js'
+import { recordEvents } from '../../ledger/events.js'
+import { agentIdOf, findAgents } from '../store/agents.js'
+import { putInterval } from '../store/engines.js'
 
 /** Clocks differ; by more than this one of them is wrong, ms. */
 const mostAhead = 300_000
 
 /** Keeps the interval, with an event when it is new. Rejects with NOT_FOUND for an agent that is not this key's. */
 export async function takeHeartbeat(
-  { db, clock }: Platform,
+  { db, clock }: Resources,
   scope: Scope,
   key: KeyIdentity,
   heartbeat: EngineHeartbeat,

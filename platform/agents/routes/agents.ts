@@ -1,19 +1,19 @@
-import type { AgentChange, AgentConfirmation, AgentRegistration } from '@svc/schemas'
+import type { AgentChange, AgentRegistration } from '@svc/schemas'
+import { type Resources, withSnapshot } from '../../db/db.js'
+import { invalid, PlatformError } from '../../errors.js'
+import { listReply, pageOf } from '../../http/paging.js'
+import { keyOf } from '../../http/principal.js'
+import { byKey, byMember, byReader, parameters, route } from '../../http/route.js'
 import { activate, confirmLevel, setFields } from '../commands/change-agent.js'
 import { registerAgent } from '../commands/register-agent.js'
-import { invalid, PlatformError } from '../../errors.js'
-import { byKey, byMember, byReader, type Call, parameters, type Route } from '../../http/route.js'
-import { agentView, findAgents } from '../store/agents.js'
-import { withSnapshot } from '../../db/db.js'
-import { listAgents } from '../../db/lists.js'
-import { listReply, pageOf } from '../../http/paging.js'
+import { agentView, findAgents, listAgents } from '../store/agents.js'
 
 const tag = 'Agents'
 const levels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified']
 const environments = ['development', 'test', 'staging', 'production']
 
-export const agentRoutes: readonly Route[] = [
-  {
+export const agentRoutes = [
+  route({
     method: 'post',
     path: '/api/v1/agents',
     summary: 'Register an agent, or update it: idempotent by agent_key',
@@ -21,15 +21,13 @@ export const agentRoutes: readonly Route[] = [
     access: byKey,
     body: 'agent-registration',
     responses: { 200: 'registered-agent', 201: 'registered-agent' },
-    handle: async ({ platform, scope, principal, body }) => {
-      const registration = body as AgentRegistration
-      refuseNul(registration)
-      if (principal.kind !== 'key') throw new PlatformError('FORBIDDEN', 'agents register themselves, with an API key')
-      const { created, answer } = await registerAgent(platform, scope, principal.key, registration)
+    handle: async ({ scope, principal, body }, parts: Resources) => {
+      rejectNul(body)
+      const { created, answer } = await registerAgent(parts, scope, keyOf(principal), body)
       return { status: created ? 201 : 200, body: answer }
     },
-  },
-  {
+  }),
+  route({
     method: 'get',
     path: '/api/v1/agents',
     summary: 'List agents',
@@ -44,26 +42,26 @@ export const agentRoutes: readonly Route[] = [
       ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },
     },
     responses: { 200: 'agent-list' },
-    handle: async ({ platform, scope, query }) => {
+    handle: async ({ scope, query }, parts: Resources) => {
       const page = pageOf(query)
-      const listed = await withSnapshot(platform.db, scope, (tx) => listAgents(scope, tx, query, page))
+      const listed = await withSnapshot(parts.db, scope, (tx) => listAgents(scope, tx, query, page))
       return listReply('agents', listed, page, (agent) => agent.agent_id)
     },
-  },
-  {
+  }),
+  route({
     method: 'get',
     path: '/api/v1/agents/{agent_id}',
     summary: 'One agent',
     tag,
     access: byReader,
     responses: { 200: 'agent' },
-    handle: async ({ platform, scope, params }: Call) => {
-      const [agent] = await withSnapshot(platform.db, scope, (tx) => findAgents(scope, tx, [params.agent_id ?? '']))
+    handle: async ({ scope, params }, parts: Resources) => {
+      const [agent] = await withSnapshot(parts.db, scope, (tx) => findAgents(scope, tx, [params.agent_id]))
       if (agent === undefined) throw new PlatformError('NOT_FOUND', 'no such agent')
       return { status: 200, body: agentView(agent) }
     },
-  },
-  {
+  }),
+  route({
     method: 'patch',
     path: '/api/v1/agents/{agent_id}',
     summary: 'Set fields of an agent over what it sends; null takes what it sends again',
@@ -71,36 +69,36 @@ export const agentRoutes: readonly Route[] = [
     access: byMember,
     body: 'agent-change',
     responses: { 200: 'agent' },
-    handle: async ({ platform, scope, params, body }) => {
-      refuseNul(body as AgentChange)
-      return { status: 200, body: await setFields(platform, scope, params.agent_id ?? '', body as AgentChange) }
+    handle: async ({ scope, params, body }, parts: Resources) => {
+      rejectNul(body)
+      return { status: 200, body: await setFields(parts, scope, params.agent_id, body) }
     },
-  },
-  {
+  }),
+  route({
     method: 'delete',
     path: '/api/v1/agents/{agent_id}',
     summary: 'Deactivate an agent: its steps are refused until it is reactivated, and its records stay',
     tag,
     access: byMember,
     responses: { 200: 'agent' },
-    handle: async ({ platform, scope, params }) => ({
+    handle: async ({ scope, params }, parts: Resources) => ({
       status: 200,
-      body: await activate(platform, scope, params.agent_id ?? '', false),
+      body: await activate(parts, scope, params.agent_id, false),
     }),
-  },
-  {
+  }),
+  route({
     method: 'post',
     path: '/api/v1/agents/{agent_id}/reactivate',
     summary: 'Reactivate a deactivated agent',
     tag,
     access: byMember,
     responses: { 200: 'agent' },
-    handle: async ({ platform, scope, params }) => ({
+    handle: async ({ scope, params }, parts: Resources) => ({
       status: 200,
-      body: await activate(platform, scope, params.agent_id ?? '', true),
+      body: await activate(parts, scope, params.agent_id, true),
     }),
-  },
-  {
+  }),
+  route({
     method: 'post',
     path: '/api/v1/agents/{agent_id}/confirm',
     summary: 'Confirm the lower risk level that an agent declares',
@@ -108,15 +106,15 @@ export const agentRoutes: readonly Route[] = [
     access: byMember,
     body: 'agent-confirmation',
     responses: { 200: 'agent' },
-    handle: async ({ platform, scope, params, body }) => ({
+    handle: async ({ scope, params, body }, parts: Resources) => ({
       status: 200,
-      body: await confirmLevel(platform, scope, params.agent_id ?? '', body as AgentConfirmation),
+      body: await confirmLevel(parts, scope, params.agent_id, body),
     }),
-  },
+  }),
 ]
 
 /** The database cannot hold the character NUL in text. */
-function refuseNul(body: AgentRegistration | AgentChange): void {
+function rejectNul(body: AgentRegistration | AgentChange): void {
   const fields = Object.entries(body).filter(holdsNul)
   if (fields.length > 0)
     throw invalid(

@@ -1,10 +1,12 @@
 // Agents, and how they are named.
+
 import { createHash } from 'node:crypto'
 import type { RiskLevel } from '@svc/engine'
 import type { Agent, JsonMap } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
+import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { utc } from '../../db/sql.js'
+import { filters, utc } from '../../db/sql.js'
 
 /**
  * An agent as stored. `sent` holds the values it was registered with, before any default; `operator_set` what operators
@@ -119,4 +121,15 @@ export async function setActive(scope: Scope, tx: Transaction, now: number, agen
     'update agents set active = $3, version = version + 1, updated_at = $4 where org_id = $1 and agent_id = $2',
     [scope.org_id, agent_id, active, new Date(now).toISOString()],
   )
+}
+
+export async function listAgents(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Agent>> {
+  const where = filters([scope.org_id], 'org_id = $1')
+    .add(`${declaredLevel} = ?`, filter.risk_classification)
+    .add('environment = ?', filter.environment)
+    .add('active = ?::boolean', filter.active)
+    .add('(position(lower(?) in lower(name)) > 0 or position(lower(?) in lower(agent_key)) > 0)', filter.q)
+  const listing = { table: 'agents', columns: agentColumns, key: 'agent_id', newest_first: false }
+  const { rows, total } = await page<AgentRow>(tx, listing, where, at)
+  return { rows: rows.map(agentView), total }
 }

@@ -1,20 +1,20 @@
 // Who one is, where one works and what one is offered, for whoever has a browser and no terminal.
+
 import type { Offer, Workspace } from '@svc/schemas'
 import { type Request, type Response, Router } from 'express'
 import { decideOffer } from '../../access/commands/decide-offer.js'
 import { endAccount } from '../../access/commands/end-account.js'
 import { signOut } from '../../access/commands/sign-in.js'
-import { PlatformError } from '../../errors.js'
-import type { Authentication } from '../../access/authentication.js'
-import { formOf, type Visitor, visitorOf } from '../browser.js'
-import { refuseStrangers } from '../../http/client.js'
-import { clearCookies } from '../cookies.js'
-import { pageOf, show } from '../views/page.js'
-import type { Platform } from '../../platform.js'
-import { withUnscopedTransaction } from '../../db/db.js'
 import { expireOffersUnscoped, readOffersToUnscoped } from '../../access/store/members.js'
 import { isWaitlisted, workspacesOfUnscoped } from '../../access/store/people.js'
 import { setSessionOrgUnscoped } from '../../access/store/sessions.js'
+import { withUnscopedTransaction } from '../../db/db.js'
+import { PlatformError } from '../../errors.js'
+import { rejectOtherOrigins } from '../../http/client.js'
+import { formOf, type Visitor, visitorOf } from '../browser.js'
+import { clearCookies } from '../cookies.js'
+import type { PageParts } from '../parts.js'
+import { pageOf, show } from '../views/page.js'
 import { readForm } from './sign-in.js'
 
 const page = pageOf(
@@ -53,38 +53,38 @@ const ended = pageOf(
 )
 
 /** GET and POST /account. */
-export function accountPage(platform: Platform, authentication: Authentication): Router {
+export function accountPage(parts: PageParts): Router {
   const router = Router()
   const answer = async (response: Response, visitor: Visitor, status = 200, said = '') => {
     const { person, email } = visitor
-    const { offers, workspaces } = await withUnscopedTransaction(platform.db, async (tx) => {
-      await expireOffersUnscoped(tx, platform.clock())
+    const { offers, workspaces } = await withUnscopedTransaction(parts.db, async (tx) => {
+      await expireOffersUnscoped(tx, parts.clock())
       const offered = await readOffersToUnscoped(tx, email)
       return { offers: offered.filter(isOpen), workspaces: await workspacesOfUnscoped(tx, person.person_id) }
     })
     const rows = workspaces.map((one) => workspaceView(one, person))
-    const csrf = platform.access_tokens.csrfOf(person.session_id)
+    const csrf = parts.access_tokens.csrfOf(person.session_id)
     show(response, status, page({ email, said, csrf, offers: offers.map(offerView), workspaces: rows }))
   }
   router.get('/account', async (request: Request, response: Response) => {
-    const visitor = await visitorOf(platform, authentication, request, null)
+    const visitor = await visitorOf(parts, request, null)
     if (visitor === null) response.redirect(303, '/sign-in')
     else await answer(response, visitor)
   })
   router.post('/account', readForm, async (request: Request, response: Response) => {
-    refuseStrangers(platform, request)
+    rejectOtherOrigins(parts.public_url, request)
     const { act = '', id = '', csrf = '', email = '' } = formOf(request)
-    const visitor = await visitorOf(platform, authentication, request, csrf)
+    const visitor = await visitorOf(parts, request, csrf)
     if (visitor === null) return response.redirect(303, '/sign-in')
     try {
       if (act === 'end') {
-        await platform.limits.by_person.take(visitor.person.person_id)
-        await endAccount(platform, visitor.person.person_id, email)
-        clearCookies(platform, response)
+        await parts.limits.by_person.take(visitor.person.person_id)
+        await endAccount(parts, visitor.person.person_id, email)
+        clearCookies(parts, response)
         return show(response, 200, ended({}))
       }
-      if (Object.hasOwn(acts, act)) await acts[act]?.(platform, visitor, id)
-      if (act === 'logout') clearCookies(platform, response)
+      if (Object.hasOwn(acts, act)) await acts[act]?.(parts, visitor, id)
+      if (act === 'logout') clearCookies(parts, response)
       response.redirect(303, '/account')
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error
@@ -94,10 +94,10 @@ export function accountPage(platform: Platform, authentication: Authentication):
   return router
 }
 
-const acts: Readonly<Record<string, (platform: Platform, visitor: Visitor, id: string) => Promise<unknown>>> = {
-  accept: (platform, visitor, id) => decided(platform, visitor, id, 'accept'),
-  decline: (platform, visitor, id) => decided(platform, visitor, id, 'decline'),
-  logout: (platform, { person }) => signOut(platform, person.session_id),
+const acts: Readonly<Record<string, (parts: PageParts, visitor: Visitor, id: string) => Promise<unknown>>> = {
+  accept: (parts, visitor, id) => decided(parts, visitor, id, 'accept'),
+  decline: (parts, visitor, id) => decided(parts, visitor, id, 'decline'),
+  logout: (parts, { person }) => signOut(parts, person.session_id),
   use: ({ db }, { person }, id) =>
     withUnscopedTransaction(db, async (tx) => {
       const found = (await workspacesOfUnscoped(tx, person.person_id)).find(({ org_id }) => org_id === id)
@@ -107,8 +107,8 @@ const acts: Readonly<Record<string, (platform: Platform, visitor: Visitor, id: s
     }),
 }
 
-function decided(platform: Platform, { person, email }: Visitor, id: string, move: 'accept' | 'decline') {
-  return decideOffer(platform, { person_id: person.person_id, email }, id, move)
+function decided(parts: PageParts, { person, email }: Visitor, id: string, move: 'accept' | 'decline') {
+  return decideOffer(parts, { person_id: person.person_id, email }, id, move)
 }
 
 function isOpen({ state }: Offer): boolean {

@@ -1,12 +1,12 @@
 // The page where a person lets a program in, such as the command `svc login`.
+
 import { type Request, type Response, Router } from 'express'
 import { decideDevice } from '../../access/commands/device.js'
 import { PlatformError } from '../../errors.js'
-import type { Authentication } from '../../access/authentication.js'
+import { rejectOtherOrigins } from '../../http/client.js'
 import { formOf, visitorOf } from '../browser.js'
-import { refuseStrangers } from '../../http/client.js'
+import type { PageParts } from '../parts.js'
 import { pageOf, show } from '../views/page.js'
-import type { Platform } from '../../platform.js'
 import { askForLink, readForm } from './sign-in.js'
 
 const heading = 'Let a program in'
@@ -31,26 +31,26 @@ const words = pageOf(heading, '<p class="said">{{words}}</p>')
 const again = pageOf(heading, '<p class="said">{{words}}</p>\n<p><a href="/device">Try again</a></p>')
 
 /** GET and POST /device. */
-export function devicePage(platform: Platform, authentication: Authentication): Router {
+export function devicePage(parts: PageParts): Router {
   const router = Router()
   router.get('/device', async (request: Request, response: Response) => {
-    const visitor = await visitorOf(platform, authentication, request, null)
+    const visitor = await visitorOf(parts, request, null)
     const { user_code } = request.query
     const typed = typeof user_code === 'string' && /^[A-Za-z-]{8,12}$/.test(user_code) ? user_code : ''
     if (visitor === null) return show(response, 200, signInFirst({}))
-    const csrf = platform.access_tokens.csrfOf(visitor.person.session_id)
+    const csrf = parts.access_tokens.csrfOf(visitor.person.session_id)
     show(response, 200, ask({ user_code: typed, csrf, email: visitor.email }))
   })
   router.post('/device', readForm, async (request: Request, response: Response) => {
-    refuseStrangers(platform, request)
+    rejectOtherOrigins(parts.public_url, request)
     const { user_code = '', decision, csrf = '' } = formOf(request)
-    const visitor = await visitorOf(platform, authentication, request, csrf)
+    const visitor = await visitorOf(parts, request, csrf)
     if (visitor === null) return show(response, 403, again({ words: 'Open the page again, and decide there.' }))
     const { person_id } = visitor.person
-    await platform.limits.by_person.take(person_id)
+    await parts.limits.by_person.take(person_id)
     try {
       const approve = decision === 'approve'
-      await decideDevice(platform, person_id, user_code, approve)
+      await decideDevice(parts, person_id, user_code, approve)
       show(response, 200, words({ words: approve ? 'The program is in: go back to it.' : 'The program was refused.' }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'NOT_FOUND') throw error

@@ -1,15 +1,15 @@
 // The page behind the link of an invitation. Programs that scan mails follow links and press no buttons: opening it changes
 // nothing, pressing its button signs in and accepts.
+
 import type { Offer } from '@svc/schemas'
 import { type Request, type Response, Router } from 'express'
 import { acceptInvitation, readInvitation } from '../../access/commands/accept-invitation.js'
 import { PlatformError } from '../../errors.js'
-import type { Authentication } from '../../access/authentication.js'
+import { networkOf, rejectOtherOrigins } from '../../http/client.js'
 import { visitorOf } from '../browser.js'
-import { networkOf, refuseStrangers } from '../../http/client.js'
 import { setCookies } from '../cookies.js'
+import type { PageParts } from '../parts.js'
 import { pageOf, show } from '../views/page.js'
-import type { Platform } from '../../platform.js'
 import { holderOf, readForm, tokenIn } from './sign-in.js'
 
 const heading = 'Your invitation'
@@ -47,18 +47,18 @@ const ended: Readonly<Record<Exclude<Offer['state'], 'pending'>, string>> = {
 }
 
 /** GET and POST /auth/invitation. */
-export function invitationPage(platform: Platform, authentication: Authentication): Router {
+export function invitationPage(parts: PageParts): Router {
   const router = Router()
   /** The invitation while this browser can accept it; otherwise null, with the page that says why not. */
   const openFor = async (request: Request, response: Response, token: string | null): Promise<Offer | null> => {
-    const offer = token === null ? null : await readInvitation(platform, token)
-    const visitor = await visitorOf(platform, authentication, request, null)
+    const offer = token === null ? null : await readInvitation(parts, token)
+    const visitor = await visitorOf(parts, request, null)
     if (offer === null) {
       const words = 'This link is not valid. Open it as it is in the mail, or ask for another invitation.'
       show(response, 404, over({ words, link: '/sign-in', next: 'Sign in' }))
     } else if (offer.state !== 'pending') show(response, 410, over(endOf(offer, visitor !== null)))
     else if (visitor !== null && visitor.email !== offer.email) {
-      const csrf = platform.access_tokens.csrfOf(visitor.person.session_id)
+      const csrf = parts.access_tokens.csrfOf(visitor.person.session_id)
       show(response, 409, otherPerson({ own: visitor.email, email: offer.email, csrf }))
     } else return offer
     return null
@@ -69,15 +69,15 @@ export function invitationPage(platform: Platform, authentication: Authenticatio
     if (offer !== null) show(response, 200, button({ ...viewOf(offer), token: token ?? '' }))
   })
   router.post('/auth/invitation', readForm, async (request: Request, response: Response) => {
-    refuseStrangers(platform, request)
-    await platform.limits.by_address.take(networkOf(request))
+    rejectOtherOrigins(parts.public_url, request)
+    await parts.limits.by_address.take(networkOf(request))
     const token = tokenIn((request.body ?? {}) as Record<string, unknown>) ?? ''
     const offer = await openFor(request, response, token)
     if (offer === null) return
     try {
-      const tokens = await acceptInvitation(platform, token)
-      await setCookies(platform, response, await holderOf(platform, tokens))
-      show(response, 200, accepted({ ...viewOf(offer), url: platform.url() }))
+      const tokens = await acceptInvitation(parts, token)
+      await setCookies(parts, response, await holderOf(parts, tokens))
+      show(response, 200, accepted({ ...viewOf(offer), url: parts.url() }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error
       // It may have ended while the button was pressed.

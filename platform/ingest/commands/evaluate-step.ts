@@ -12,29 +12,26 @@ import {
 } from '@svc/engine'
 import { actionDigest, occurredAt } from '@svc/proof'
 import type { Evaluation, HostedEvaluateRequest } from '@svc/schemas'
-import { invalid, PlatformError } from '../../errors.js'
-
-import { newId } from '../../db/ids.js'
-import type { KeyIdentity } from '../batch.js'
 import { type AgentRules, loadRules } from '../../agents/rulebook.js'
-import type { Platform } from '../../platform.js'
 import { agentIdOf } from '../../agents/store/agents.js'
-import { type Transaction, withTransaction } from '../../db/db.js'
-import { readTail } from '../../ledger/log.js'
+import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
+import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
-import { readHead } from '../../log/read/store/tasks.js'
+import { invalid, PlatformError } from '../../errors.js'
+import type { KeyIdentity } from '../../http/principal.js'
+import { readHead, readTail } from '../../ledger/log.js'
 
 /** Judges the intended step. A key sees its own agents only; an operator names the agent by its id. */
 export async function evaluateStep(
-  platform: Platform,
+  resources: Resources,
   scope: Scope,
   key: KeyIdentity | null,
   { intended, context = {} }: HostedEvaluateRequest,
 ): Promise<Evaluation> {
   const named = context.agent_id ?? intended.agent_id
   if (named === undefined) throw invalid([{ path: 'context.agent_id', message: 'name the agent' }])
-  const now = platform.clock()
-  return withTransaction(platform.db, scope, async (tx) => {
+  const now = resources.clock()
+  return withTransaction(resources.db, scope, async (tx) => {
     const rules = await rulesFor(scope, tx, key, named)
     const task_id = context.task_id ?? intended.task_id
     const { history, last_at } = await historyOf(scope, tx, rules, task_id ?? null, intended.step_type)

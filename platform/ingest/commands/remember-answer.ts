@@ -1,11 +1,10 @@
 // Idempotency-Key (docs/design/log.md §4): for 24 hours the same key means the same request, and gets the same answer.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { invalid, PlatformError } from '../../errors.js'
-import type { KeyIdentity } from '../batch.js'
-import type { Platform } from '../../platform.js'
-import { withTransaction } from '../../db/db.js'
-import { forgetRequest, type KnownRequest, keepAnswer, reserveRequest } from '../store/idempotency.js'
+import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { invalid, PlatformError } from '../../errors.js'
+import type { KeyIdentity } from '../../http/principal.js'
+import { forgetRequest, type KnownRequest, keepAnswer, reserveRequest } from '../store/idempotency.js'
 
 /** How long a key is remembered, ms. */
 const remembered = 24 * 3600 * 1000
@@ -27,7 +26,7 @@ export interface KeptReply {
  * with IDEMPOTENCY_KEY_REUSED when the key came with another body.
  */
 export async function withIdempotencyKey(
-  { db, clock }: Platform,
+  { db, clock }: Resources,
   scope: Scope,
   key: KeyIdentity,
   { idempotency_key: name, raw }: KeyedRequest,

@@ -1,9 +1,9 @@
-import type { HostedEvaluateRequest } from '@svc/schemas'
+import type { Resources } from '../../db/db.js'
+import { byEither, route } from '../../http/route.js'
 import { evaluateStep } from '../commands/evaluate-step.js'
-import { byEither, type Route } from '../../http/route.js'
 
-export const engineRoutes: readonly Route[] = [
-  {
+export const engineRoutes = [
+  route({
     method: 'post',
     path: '/api/v1/engine/evaluate',
     summary: 'Judge a step before it runs, on the history the platform holds of its task',
@@ -11,9 +11,9 @@ export const engineRoutes: readonly Route[] = [
     access: byEither,
     body: 'hosted-evaluate-request',
     responses: { 200: 'evaluation' },
-    handle: async ({ platform, scope, principal, body }) => {
+    handle: async ({ scope, principal, body }, parts: Resources) => {
       const key = principal.kind === 'key' ? principal.key : null
-      return { status: 200, body: await evaluateStep(platform, scope, key, body as HostedEvaluateRequest) }
+      return { status: 200, body: await evaluateStep(parts, scope, key, body) }
     },
-  },
+  }),
 ]

@@ -23,24 +23,17 @@ import {
   zipLayout,
 } from '@svc/proof'
 import type { BundleManifest, LogKey } from '@svc/schemas'
-import { PlatformError } from '../../errors.js'
-import {
-  checkpointsOf,
-  policySetBodies,
-  readRemovals,
-  readRestarts,
-  readWhole,
-  type StoredLeafWhole,
-  workspaceName,
-} from './store.js'
-import { latestCheckpoint, type StoredCheckpoint } from '../publish/store/checkpoints.js'
 import { type Database, withSnapshot } from '../../db/db.js'
-import { placeOfTime } from '../../ledger/log-range.js'
 import type { Scope } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
+import { placeOfTime } from '../../ledger/log-range.js'
+import { readRemovals, type StoredLeafWhole } from '../../ledger/stored-leaves.js'
+import { originOf } from '../publish/publish.js'
+import { latestCheckpoint, type StoredCheckpoint } from '../publish/store/checkpoints.js'
 import { hashesOf } from '../publish/store/tree.js'
 import { howToVerify } from './bundle-text.js'
 import { type Packed, type PackedFile, packedFile } from './packed-file.js'
-import { originOf } from '../publish/publish.js'
+import { checkpointsOf, policySetBodies, readRestarts, readWhole, workspaceName } from './store.js'
 
 export interface BundleParts {
   readonly db: Database

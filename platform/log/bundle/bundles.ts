@@ -2,8 +2,8 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PlatformError } from '../../errors.js'
 import type { Scope } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
 import { type BundleParts, type BundleRequest, makeBundle } from './bundle.js'
 
 export interface MadeBundle {

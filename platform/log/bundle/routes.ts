@@ -1,11 +1,16 @@
 import { parseTimestamp } from '@svc/schemas'
 import { PlatformError } from '../../errors.js'
-import { byAuditor, parameters, type Route } from '../../http/route.js'
+import { byAuditor, parameters, route } from '../../http/route.js'
+import type { Bundles } from './bundles.js'
 
 const zip = 'application/zip'
 
-export const bundleRoutes: readonly Route[] = [
-  {
+export interface BundleParts {
+  readonly bundles: Bundles
+}
+
+export const bundleRoutes = [
+  route({
     method: 'get',
     path: '/api/v1/log/bundle',
     summary: 'A period of the log with everything it takes to verify it offline',
@@ -18,17 +23,17 @@ export const bundleRoutes: readonly Route[] = [
     },
     responses: {},
     file: zip,
-    handle: async ({ platform, scope, query }) => {
+    handle: async ({ scope, query }, parts: BundleParts) => {
       const [from, to] = [timeOf(query.from), timeOf(query.to)]
       if (from !== null && to !== null && from >= to) {
         const message = '`to` must be later than `from`'
         throw new PlatformError('INVALID', message, { errors: [{ path: 'to', message }] })
       }
       const since = query.since === undefined ? null : Number(query.since)
-      const made = await platform.bundles.make(scope, { from, to, since })
+      const made = await parts.bundles.make(scope, { from, to, since })
       return { status: 200, file: { ...made, type: zip, name: `${scope.org_id}-log.zip` } }
     },
-  },
+  }),
 ]
 
 function timeOf(text: string | undefined): number | null {

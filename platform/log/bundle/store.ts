@@ -1,18 +1,10 @@
 // What a bundle is made of, in pages, exactly as it stands.
 import type { Range } from '@svc/proof'
-import type { StoredCheckpoint } from '../publish/store/checkpoints.js'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
-
-export interface StoredLeafWhole {
-  readonly log_index: number
-  readonly leaf_hash: string
-  /** Null when it is gone, as are the others. */
-  readonly record: string | null
-  readonly salts: string | null
-  readonly body: string | null
-}
+import type { StoredLeafWhole } from '../../ledger/stored-leaves.js'
+import type { StoredCheckpoint } from '../publish/store/checkpoints.js'
 
 /** Leaves in order with all that is stored of them; a place that is missing is left out. */
 export async function readWhole(scope: Scope, tx: Transaction, { from, to }: Range): Promise<StoredLeafWhole[]> {
@@ -40,15 +32,6 @@ export async function checkpointsOf(
      where org_id = $1 and (size > $2 and size <= $3 or size = any($4::bigint[]))
      order by size, incarnation, published_at desc`,
     [scope.org_id, from, to, sizes],
-  )
-}
-
-/** The leaves that say what was removed from the log, in order. */
-export async function readRemovals(scope: Scope, tx: Transaction): Promise<StoredLeafWhole[]> {
-  return tx.query<StoredLeafWhole>(
-    `select r.log_index, r.hash as leaf_hash, r.record, r.salts, r.body from log_records r
-     where r.org_id = $1 and r.type in ('erasure', 'prune') order by r.log_index`,
-    [scope.org_id],
   )
 }
 

@@ -1,19 +1,19 @@
 // Checkpoints in the background: every few seconds of a growing log, hourly of one at rest, by one process among many.
 import type { Logger } from 'pino'
+import { organizationsUnscoped } from '../../access/store/organizations.js'
+import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
+import { type Scope, scopeOf } from '../../db/scope.js'
+import { startIntervalWorker } from '../../jobs/interval-worker.js'
+import { recordEvents } from '../../ledger/events.js'
+import type { Anchors } from './anchors/anchors.js'
+import { originOf, type Publishing, publishCheckpoint, refuseRestored } from './publish.js'
+import { ForkRefused, type LogSigner } from './signer.js'
 import {
   dueForCheckpointUnscoped,
   latestCheckpoint,
   logIdentityUnscoped,
   type StoredCheckpoint,
 } from './store/checkpoints.js'
-import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
-import { recordEvents } from '../../ledger/events.js'
-import { organizationsUnscoped } from '../../access/store/organizations.js'
-import { type Scope, scopeOf } from '../../db/scope.js'
-import type { Anchors } from './anchors/anchors.js'
-import { every } from '../../jobs/interval-worker.js'
-import { originOf, type Publishing, publishCheckpoint, refuseRestored } from './publish.js'
-import { ForkRefused, type LogSigner } from './signer.js'
 import type { Witnesses } from './witnesses.js'
 
 export interface CheckpointParts {
@@ -72,7 +72,7 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
     }
   }
   const failed = (error: unknown) => logger.error({ err: error }, 'checkpoints could not be published')
-  const { close } = every(every_seconds * 1000, turn, failed)
+  const { close } = startIntervalWorker(every_seconds * 1000, turn, failed)
   return { log_host, own, refused, close }
 }
 

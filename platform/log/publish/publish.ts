@@ -1,10 +1,19 @@
 // Publishing a checkpoint: what is new in a log is read again and hashed again, and only then signed for (docs/design/log.md §5).
 import { consistencyRanges, emptyTree, Frontier, type Hash, leafHash, type Range, type Subtree } from '@svc/proof'
-import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from './store/checkpoints.js'
 import { type Database, type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { frontierOf, hashesOf, insertTiles, type LeafText, readRecords, type Tile, tileHeight } from './store/tree.js'
 import { ForkRefused, type LogSigner, notAsSigned } from './signer.js'
+import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from './store/checkpoints.js'
+import {
+  frontierOf,
+  hashesOf,
+  insertTiles,
+  type LeafText,
+  readRecords,
+  type Tile,
+  TreeError,
+  tileHeight,
+} from './store/tree.js'
 
 export interface Publishing {
   readonly db: Database
@@ -121,7 +130,7 @@ function refuseAltered({ from, to }: Range, records: readonly LeafText[]): void 
 
 /** A node of the tree that is gone has been removed: nothing here removes any. */
 function asFork(error: unknown): never {
-  if (error instanceof Error && /^the tree has no node/.test(error.message)) throw new ForkRefused(error.message)
+  if (error instanceof TreeError) throw new ForkRefused(error.message)
   throw error
 }
 

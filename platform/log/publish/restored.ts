@@ -1,14 +1,14 @@
 // A log that is to go on after a restore: it is read again, and compared with what was signed for.
 import { covers, openedLeaf, removalIn } from '@svc/proof'
-import { PlatformError } from '../../errors.js'
-import { readRemovals } from '../bundle/store.js'
-import { readProgress } from './store/checkpoints.js'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { readRecords } from './store/tree.js'
+import { PlatformError } from '../../errors.js'
+import { readRemovals } from '../../ledger/stored-leaves.js'
 import { type Rereading, rereading } from './reread.js'
 import { type EvidenceParts, type SignedEvidence, signedEvidence } from './signed-evidence.js'
 import type { SignedSize } from './signed-state.js'
+import { readProgress } from './store/checkpoints.js'
+import { readRecords } from './store/tree.js'
 
 /** Entries read at once. */
 const pageSize = 500

@@ -1,13 +1,13 @@
 // Checkpoints of a log that its own key has signed, wherever they are kept: the signer's folder, the database, and anchors
 // that are folders. A person with the database alone can delete some of them, but cannot forge one.
 import { parseCheckpoint, parseNote, parseTrustPolicy, signedByLog } from '@svc/proof'
-import { notesAfter, notesUpTo } from './store/checkpoints.js'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { notesKeptBy } from './anchors/file.js'
 import { originOf } from './publish.js'
 import type { SignedSize } from './signed-state.js'
 import type { LogSigner } from './signer.js'
+import { notesAfter, notesUpTo } from './store/checkpoints.js'
 
 export interface EvidenceParts {
   readonly signer: LogSigner

@@ -11,10 +11,10 @@ import {
   type Verifier,
   verifySignature,
 } from '@svc/proof'
-import type { Outgoing } from '../../outgoing/outgoing.js'
-import { addSignature, type StoredCheckpoint } from './store/checkpoints.js'
 import { type Database, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import type { Outgoing } from '../../outgoing/outgoing.js'
+import { addSignature, type StoredCheckpoint } from './store/checkpoints.js'
 import { hashesOf } from './store/tree.js'
 
 export interface WitnessAddress {

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { type Places, parseTrustPolicy } from '@svc/proof'
 import { verifyBundle } from '@svc/proof/verify'
 import type { BundleVerdict, Prune } from '@svc/schemas'
-import { PlatformError } from '../../errors.js'
 import { type Database, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { hashesOf } from '../publish/store/tree.js'
+import { PlatformError } from '../../errors.js'
 import type { Bundles } from '../bundle/bundles.js'
 import { originOf } from '../publish/publish.js'
+import { hashesOf } from '../publish/store/tree.js'
 
 export interface ArchiveParts {
   readonly db: Database

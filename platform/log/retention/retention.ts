@@ -2,16 +2,19 @@
 import { covers, type Places } from '@svc/proof'
 import type { Prune } from '@svc/schemas'
 import type { Logger } from 'pino'
-import { PlatformError } from '../../errors.js'
-import { newId } from '../../db/ids.js'
-import { receivedAt } from '../bundle/store.js'
-import { latestCheckpoint } from '../publish/store/checkpoints.js'
+import { organizationsUnscoped } from '../../access/store/organizations.js'
 import { type Transaction, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
+import { newId } from '../../db/ids.js'
+import { type Scope, scopeOf } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
+import { type IntervalWorker, startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'
 import { appendLeaves } from '../../ledger/leaves.js'
 import { lockLog } from '../../ledger/log.js'
 import { placeOfTime } from '../../ledger/log-range.js'
-import { organizationsUnscoped } from '../../access/store/organizations.js'
+import { receivedAt } from '../bundle/store.js'
+import { latestCheckpoint } from '../publish/store/checkpoints.js'
+import { type Archived, type ArchiveParts, archive, archivedBy } from './archives.js'
 import {
   deletePlaces,
   firstStored,
@@ -20,9 +23,6 @@ import {
   prunesByReach,
   retentionDays,
 } from './store/retention.js'
-import { type Scope, scopeOf } from '../../db/scope.js'
-import { type Archived, type ArchiveParts, archive, archivedBy } from './archives.js'
-import { every, type Repeating } from '../../jobs/interval-worker.js'
 
 export interface RetentionParts extends ArchiveParts {
   readonly clock: () => number
@@ -56,9 +56,9 @@ export function startRetention(parts: RetentionParts, own: boolean): Retention {
       await pruneTo(scopeOf(org_id, { kind: 'system', id: 'retention' }), startOfMonth).catch(failed)
     }
   }
-  const idle: Repeating = { close: async () => undefined, closed: () => true }
-  const repeating = own ? every(hour, turn, failed) : idle
-  return { prune: (scope) => pruneTo(scope, (oldest) => oldest), close: repeating.close }
+  const idle: IntervalWorker = { close: async () => undefined, closed: () => true }
+  const worker = own ? startIntervalWorker(hour, turn, failed) : idle
+  return { prune: (scope) => pruneTo(scope, (oldest) => oldest), close: worker.close }
 }
 
 /** The first moment of a month in UTC; ms since 1970, as is the time in it. */

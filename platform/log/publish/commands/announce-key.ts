@@ -1,14 +1,14 @@
 // A new signing key, as the log itself says it: signed by the old key, so that whoever trusts that one can trust the new.
 import { formatVerifier, signerOf } from '@svc/proof'
-import { originOf } from '../publish.js'
-import type { LogSigner } from '../signer.js'
-import { readProgress } from '../store/checkpoints.js'
+import { organizationsUnscoped } from '../../../access/store/organizations.js'
 import { type Database, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
+import { scopeOf } from '../../../db/scope.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { appendLeaves } from '../../../ledger/leaves.js'
 import { lockLog } from '../../../ledger/log.js'
-import { organizationsUnscoped } from '../../../access/store/organizations.js'
-import { scopeOf } from '../../../db/scope.js'
+import { originOf } from '../publish.js'
+import type { LogSigner } from '../signer.js'
+import { readProgress } from '../store/checkpoints.js'
 
 export interface Rotation {
   /** ms since 1970, as is `until`, when the previous key ceases to sign. */

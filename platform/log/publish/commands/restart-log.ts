@@ -1,6 +1,12 @@
 // After a legitimate restore from a backup: the log goes on under another name, and its restart leaf says why. All of it is
 // read again first, so that a log which was rewritten is not signed for anew.
+
+import { organizationsUnscoped } from '../../../access/store/organizations.js'
+import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
+import { type Scope, scopeOf } from '../../../db/scope.js'
 import { PlatformError } from '../../../errors.js'
+import { recordEvents } from '../../../ledger/events.js'
+import { lockLog } from '../../../ledger/log.js'
 import { signingLock } from '../checkpoints.js'
 import { originOf } from '../publish.js'
 import type { Rereading } from '../reread.js'
@@ -8,11 +14,6 @@ import { comparison, preparedReading, readPage } from '../restored.js'
 import type { EvidenceParts } from '../signed-evidence.js'
 import { stateAfter } from '../signed-state.js'
 import { insertCheckpoint, readProgress, setIncarnation } from '../store/checkpoints.js'
-import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
-import { recordEvents } from '../../../ledger/events.js'
-import { lockLog } from '../../../ledger/log.js'
-import { organizationsUnscoped } from '../../../access/store/organizations.js'
-import { type Scope, scopeOf } from '../../../db/scope.js'
 import { insertTiles } from '../store/tree.js'
 
 export interface RestartedLog {

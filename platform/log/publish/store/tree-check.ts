@@ -1,8 +1,8 @@
 // Whether leaves are in the tree that was signed: every block they stand in is hashed again, up to the root.
 import type { Hash } from '@svc/proof'
-import type { StoredCheckpoint } from './checkpoints.js'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
+import type { StoredCheckpoint } from './checkpoints.js'
 import { blockRoot, hashesOf, readBlocks, tileHeight } from './tree.js'
 
 /** Nodes that share a parent which is kept. */

@@ -7,6 +7,11 @@ import { insertRows } from '../../../db/sql.js'
 /** Levels of the tree between two that are kept: 2^8 leaves, then 2^8 such, and so on. */
 export const tileHeight = 8
 
+/** A part of the stored tree is missing. */
+export class TreeError extends Error {
+  readonly code = 'NODE_MISSING'
+}
+
 export interface Tile extends Subtree {
   readonly hash: Hash
 }
@@ -85,7 +90,7 @@ const tilesIn = `select t.index, t.hash from unnest($2::bigint[], $3::bigint[]) 
 
 function nodeAt(stored: ReadonlyMap<string, Hash>, level: number, index: number): Hash {
   const hash = stored.get(`${level} ${index}`)
-  if (hash === undefined) throw new Error(`the tree has no node ${index} at level ${level * tileHeight}`)
+  if (hash === undefined) throw new TreeError(`the tree has no node ${index} at level ${level * tileHeight}`)
   return hash
 }
 

@@ -1,10 +1,10 @@
-import { byReader, parameters, type Route } from '../../../http/route.js'
-import { withSnapshot } from '../../../db/db.js'
-import { listEvents } from '../../../db/lists.js'
+import { type Resources, withSnapshot } from '../../../db/db.js'
 import { listReply, pageByIndex } from '../../../http/paging.js'
+import { byReader, parameters, route } from '../../../http/route.js'
+import { listEvents } from '../store/events.js'
 
-export const eventRoutes: readonly Route[] = [
-  {
+export const eventRoutes = [
+  route({
     method: 'get',
     path: '/api/v1/events',
     summary: 'The audit trail: what was changed, by whom, and when',
@@ -16,10 +16,10 @@ export const eventRoutes: readonly Route[] = [
       ...{ to: parameters.time('to'), limit: parameters.limit(200, 50), cursor: parameters.cursor },
     },
     responses: { 200: 'event-list' },
-    handle: async ({ platform, scope, query }) => {
+    handle: async ({ scope, query }, parts: Resources) => {
       const page = pageByIndex(query)
-      const listed = await withSnapshot(platform.db, scope, (tx) => listEvents(scope, tx, query, page))
+      const listed = await withSnapshot(parts.db, scope, (tx) => listEvents(scope, tx, query, page))
       return listReply('events', listed, page, ({ log_index }) => log_index)
     },
-  },
+  }),
 ]

@@ -1,27 +1,34 @@
 import { consistencyRanges, type Hash, inclusionRanges, verifyConsistency, verifyInclusion } from '@svc/proof'
 import type { ConsistencyProof, InclusionProof, LogCheckpoint } from '@svc/schemas'
+import { type Database, type Transaction, withSnapshot } from '../../../db/db.js'
 import { PlatformError } from '../../../errors.js'
-import { byEither, type Call, parameters, type Route } from '../../../http/route.js'
+import { byEither, type Call, parameters, route } from '../../../http/route.js'
+import type { LogIdentity } from '../../publish/identity.js'
 import { originOf } from '../../publish/publish.js'
 import { latestCheckpoint, type StoredCheckpoint } from '../../publish/store/checkpoints.js'
-import { type Transaction, withSnapshot } from '../../../db/db.js'
+import { findLeaf, hashesOf, type LeafPlace, TreeError } from '../../publish/store/tree.js'
 import { taskBelongsToKey } from '../store/tasks.js'
-import { findLeaf, hashesOf, type LeafPlace } from '../../publish/store/tree.js'
 
 const tag = 'Log'
+
+export interface ProofParts {
+  readonly db: Database
+  readonly log: LogIdentity
+}
+
 const count = parameters.id
 
-export const logProofRoutes: readonly Route[] = [
-  {
+export const logProofRoutes = [
+  route({
     method: 'get',
     path: '/api/v1/log/checkpoint',
     summary: 'The latest signed checkpoint of the log',
     tag,
     access: byEither,
     responses: { 200: 'log-checkpoint' },
-    handle: (call) => read(call, async (_, latest) => checkpointView(call, latest)),
-  },
-  {
+    handle: (call, parts: ProofParts) => read(call, parts, async (_, latest) => checkpointView(call, parts, latest)),
+  }),
+  route({
     method: 'get',
     path: '/api/v1/log/proof/inclusion',
     summary: 'Proof that an entry is in the log as it was signed',
@@ -33,9 +40,9 @@ export const logProofRoutes: readonly Route[] = [
       size: count('size of the log the proof is for; default that of the latest checkpoint'),
     },
     responses: { 200: 'inclusion-proof' },
-    handle: (call) => read(call, (tx, latest) => inclusion(call, tx, latest)),
-  },
-  {
+    handle: (call, parts: ProofParts) => read(call, parts, (tx, latest) => inclusion(call, tx, latest)),
+  }),
+  route({
     method: 'get',
     path: '/api/v1/log/proof/consistency',
     summary: 'Proof that the log has only grown between two sizes',
@@ -47,23 +54,27 @@ export const logProofRoutes: readonly Route[] = [
     },
     required: ['first'],
     responses: { 200: 'consistency-proof' },
-    handle: (call) => read(call, (tx, latest) => consistency(call, tx, latest)),
-  },
+    handle: (call, parts: ProofParts) => read(call, parts, (tx, latest) => consistency(call, tx, latest)),
+  }),
 ]
 
-async function read(call: Call, make: (tx: Transaction, latest: StoredCheckpoint) => Promise<unknown>) {
-  return withSnapshot(call.platform.db, call.scope, async (tx) => {
+async function read(
+  call: Call,
+  { db }: ProofParts,
+  make: (tx: Transaction, latest: StoredCheckpoint) => Promise<unknown>,
+) {
+  return withSnapshot(db, call.scope, async (tx) => {
     const latest = await latestCheckpoint(call.scope, tx)
     if (latest === null) throw new PlatformError('NOT_FOUND', 'no checkpoint has been published yet')
     return { status: 200, body: await make(tx, latest) }
   })
 }
 
-function checkpointView({ platform, scope }: Call, latest: StoredCheckpoint): LogCheckpoint {
+function checkpointView({ scope }: Call, { log }: ProofParts, latest: StoredCheckpoint): LogCheckpoint {
   const { size, root, note, published_at, incarnation } = latest
-  const origin = originOf(platform.log.host, scope.org_id, incarnation)
-  const keys = [...platform.log.keysOf(scope.org_id)]
-  return { origin, size, root, published_at, note, key: platform.log.verifierOf(origin), keys }
+  const origin = originOf(log.host, scope.org_id, incarnation)
+  const keys = [...log.keysOf(scope.org_id)]
+  return { origin, size, root, published_at, note, key: log.verifierOf(origin), keys }
 }
 
 async function inclusion(call: Call, tx: Transaction, latest: StoredCheckpoint): Promise<InclusionProof> {
@@ -106,7 +117,7 @@ async function hashes(call: Call, tx: Transaction, ranges: Parameters<typeof has
   try {
     return (await hashesOf(call.scope, tx, ranges)) as [Hash, ...Hash[]]
   } catch (error) {
-    if (error instanceof Error && /^the tree has no node/.test(error.message)) throw notAsSigned()
+    if (error instanceof TreeError) throw notAsSigned()
     throw error
   }
 }

@@ -1,26 +1,27 @@
 import { type TreeFinding, taskVerifier } from '@svc/proof'
+import { type Resources, type Transaction, withSnapshot } from '../../../db/db.js'
+import type { Scope } from '../../../db/scope.js'
 import { PlatformError } from '../../../errors.js'
-import { byEither, type Call, type Route } from '../../../http/route.js'
+import { byEither, type Call, route } from '../../../http/route.js'
+import { readHead } from '../../../ledger/log.js'
 import { latestCheckpoint } from '../../publish/store/checkpoints.js'
-import { type Transaction, withSnapshot } from '../../../db/db.js'
+import { firstNotSigned } from '../../publish/store/tree-check.js'
 import { erasedOf } from '../store/erasures.js'
 import { readLogs } from '../store/logs.js'
-import type { Scope } from '../../../db/scope.js'
-import { readHead, readTaskVerbatim, taskBelongsToKey } from '../store/tasks.js'
-import { firstNotSigned } from '../../publish/store/tree-check.js'
+import { readTaskVerbatim, taskBelongsToKey } from '../store/tasks.js'
 
 const tag = 'Tasks'
 
-export const taskRoutes: readonly Route[] = [
-  {
+export const taskRoutes = [
+  route({
     method: 'get',
     path: '/api/v1/tasks/{task_id}/chain',
     summary: "A task's whole chain, in arrival order",
     tag,
     access: byEither,
     responses: { 200: 'task-chain' },
-    handle: (call) =>
-      withTask(call, async (tx, task_id) => {
+    handle: (call, parts: Resources) =>
+      withTask(call, parts, async (tx, task_id) => {
         const head = await readHead(call.scope, tx, task_id)
         if (head === null) throw noTask()
         if (head.seq > longestChain)
@@ -29,16 +30,16 @@ export const taskRoutes: readonly Route[] = [
         const body = { task_id, agent_id: head.agent_id, entries, head: { seq: head.seq, hash: head.hash } }
         return { status: 200, body }
       }),
-  },
-  {
+  }),
+  route({
     method: 'get',
     path: '/api/v1/tasks/{task_id}/verify',
     summary: 'Has the task been altered, and did it arrive in order',
     tag,
     access: byEither,
     responses: { 200: 'verification' },
-    handle: (call) =>
-      withTask(call, async (tx, task_id) => {
+    handle: (call, parts: Resources) =>
+      withTask(call, parts, async (tx, task_id) => {
         const verifier = taskVerifier(call.scope.org_id, task_id)
         const erased = await erasedOf(call.scope, tx, task_id)
         const places: number[] = []
@@ -50,7 +51,7 @@ export const taskRoutes: readonly Route[] = [
         if (head === null && places.length === 0) throw noTask()
         return { status: 200, body: verifier.finish(head, await inTree(call.scope, tx, [...places, ...erased.places])) }
       }),
-  },
+  }),
 ]
 
 /** A chain is answered whole or not at all; a longer one is read through the log's pages, and verified at any length. */
@@ -66,10 +67,13 @@ async function inTree(scope: Scope, tx: Transaction, places: readonly number[]):
 }
 
 /** Runs a read of one task in one snapshot; a key sees its own agents' tasks only, and no hint of others. */
-async function withTask<T>(call: Call, read: (tx: Transaction, task_id: string) => Promise<T>): Promise<T> {
-  const { platform, scope, principal, params } = call
-  const task_id = params.task_id ?? ''
-  return withSnapshot(platform.db, scope, async (tx) => {
+async function withTask<T>(
+  { scope, principal, params }: Call<'{task_id}'>,
+  { db }: Resources,
+  read: (tx: Transaction, task_id: string) => Promise<T>,
+): Promise<T> {
+  const { task_id } = params
+  return withSnapshot(db, scope, async (tx) => {
     const own = principal.kind !== 'key' || (await taskBelongsToKey(scope, tx, task_id, principal.key.key_id))
     if (!own) throw noTask()
     return read(tx, task_id)

@@ -1,9 +1,11 @@
 // Erasing what entries carry: their salts and values go, and the commitments that stay can be neither opened nor guessed.
+
 import { covers, openedLeaf, removalIn, type StoredRecord } from '@svc/proof'
 import type { Erasure, ViolationDetails } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
+import { type Filter, type Listed, type Page, page } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
-import { insertRows, utc } from '../../../db/sql.js'
+import { filters, insertRows, utc } from '../../../db/sql.js'
 
 /** Entries of tasks that still carry something. */
 export interface Carrying {
@@ -114,4 +116,9 @@ export async function erasedOf(scope: Scope, tx: Transaction, task_id: string) {
     (row) => removalIn({ type: 'erasure', received_at: '' }, openedLeaf(row) ?? {}, row.log_index)?.places ?? [],
   )
   return { places: rows.map(({ log_index }) => log_index), covers: (log_index: number) => covers(places, log_index) }
+}
+
+export async function listErasures(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Erasure>> {
+  const where = filters([scope.org_id], 'org_id = $1').add('task_id = ?', filter.task_id)
+  return page<Erasure>(tx, { table: 'erasures', columns: erasureColumns, key: 'id', newest_first: true }, where, at)
 }

@@ -1,8 +1,8 @@
 // Which entries are on a page of the log: found by indexes alone, whichever filters are given together.
 import type { Transaction } from '../../../db/db.js'
-import { type IndexRange, rangeOf } from '../../../ledger/log-range.js'
 import type { Scope } from '../../../db/scope.js'
 import { filters, namesFrom, utc } from '../../../db/sql.js'
+import { type IndexRange, rangeOf } from '../../../ledger/log-range.js'
 
 export interface LogFilter {
   readonly task_id?: string

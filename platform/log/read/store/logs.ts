@@ -2,10 +2,10 @@
 import { receivedAtOf, type StoredEntry } from '@svc/proof'
 import type { LogDetail, LogEntry, LogRecord } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { entrySelect } from '../../../ledger/log.js'
-import { findPlaces, type LogFilter } from './log-places.js'
 import type { Scope } from '../../../db/scope.js'
+import { entrySelect } from '../../../ledger/log.js'
 import { shownViolations, violationColumns } from '../../../ledger/violations.js'
+import { findPlaces, type LogFilter } from './log-places.js'
 
 type Row = StoredEntry & { readonly body: string | null; readonly salts: string | null }
 

@@ -1,19 +1,12 @@
 // Tasks: their summaries, and the whole of one for the verifier.
-import {
-  afterSizeIn,
-  type PublishedRoots,
-  type StoredEntry,
-  type StoredHead,
-  type StoredLeaf,
-  type StoredPayload,
-} from '@svc/proof'
+import { afterSizeIn, type PublishedRoots, type StoredEntry, type StoredLeaf, type StoredPayload } from '@svc/proof'
 import { type TaskSummary, taskStatus } from '@svc/schemas'
-import { publishedRoots } from '../../publish/store/checkpoints.js'
 import type { Transaction } from '../../../db/db.js'
-import { entrySelect, headSelect } from '../../../ledger/log.js'
-import { rangeOf } from '../../../ledger/log-range.js'
 import type { Scope } from '../../../db/scope.js'
 import { type Filters, filters, namesFrom, readByIndex, utc } from '../../../db/sql.js'
+import { entrySelect } from '../../../ledger/log.js'
+import { rangeOf } from '../../../ledger/log-range.js'
+import { publishedRoots } from '../../publish/store/checkpoints.js'
 
 export interface TaskFilter {
   readonly agent_id?: string
@@ -119,14 +112,6 @@ function summary({ has_end, has_error, ...task }: Row): TaskSummary {
 /** A time that was logged without a zone is UTC; a reader would take it for its own zone. */
 function withZone(time: string): string {
   return /([Zz]|[+-]\d{2}:\d{2})$/.test(time) ? time : `${time}Z`
-}
-
-export async function readHead(scope: Scope, tx: Transaction, task_id: string): Promise<StoredHead | null> {
-  const [head] = await tx.query<StoredHead>(`select ${headSelect} from task_heads where org_id = $1 and task_id = $2`, [
-    scope.org_id,
-    task_id,
-  ])
-  return head ?? null
 }
 
 /**

@@ -1,11 +1,18 @@
 // Erasing what entries carry (docs/design/log.md §7): chain and proofs stay whole, and the log says who erased it and why.
+
 import type { Places } from '@svc/proof'
 import type { Erasure, ErasureRequest, ErasureResult } from '@svc/schemas'
-import { PlatformError } from '../../../errors.js'
+import { stillMay } from '../../../access/commands/members.js'
+import { type Resources, type Transaction, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
-import type { Platform } from '../../../platform.js'
+import type { Scope } from '../../../db/scope.js'
+import { PlatformError } from '../../../errors.js'
+import { admins } from '../../../http/principal.js'
+import { recordEvents } from '../../../ledger/events.js'
+import { appendLeaves } from '../../../ledger/leaves.js'
+import { lockLog, readHead } from '../../../ledger/log.js'
+import { forgetSubjects, placesOfSubject } from '../../../ledger/subjects.js'
 import type { Sealer } from '../../../secrets/seal.js'
-import { type Transaction, withTransaction } from '../../../db/db.js'
 import {
   type Carrying,
   carryingAt,
@@ -15,14 +22,7 @@ import {
   erasePayloads,
   insertErasure,
 } from '../../read/store/erasures.js'
-import { recordEvents } from '../../../ledger/events.js'
 import { refuseHeld } from '../store/holds.js'
-import { appendLeaves } from '../../../ledger/leaves.js'
-import { lockLog } from '../../../ledger/log.js'
-import type { Scope } from '../../../db/scope.js'
-import { forgetSubjects, placesOfSubject } from '../../../ledger/subjects.js'
-import { readHead } from '../../read/store/tasks.js'
-import { admins, stillMay } from '../../../access/commands/members.js'
 
 /** Copies that are out of reach from here. */
 const beyond = [
@@ -38,7 +38,7 @@ const beyondSubject = 'other steps of the same tasks, and steps that do not name
  * nothing left to erase, and with CONFLICT while a hold is on.
  */
 export async function erase(
-  { db, clock, sealer }: Platform,
+  { db, clock, sealer }: Resources & { readonly sealer: Sealer },
   scope: Scope,
   request: ErasureRequest,
 ): Promise<ErasureResult> {

@@ -1,17 +1,17 @@
 // Legal holds (docs/design/log.md §7): while one is on, nothing it names is erased or pruned.
 import type { Hold, HoldRequest } from '@svc/schemas'
-import { PlatformError } from '../../../errors.js'
+import { stillMay } from '../../../access/commands/members.js'
+import { type Resources, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
-import type { Platform } from '../../../platform.js'
-import { withTransaction } from '../../../db/db.js'
-import { recordEvents } from '../../../ledger/events.js'
-import { insertHold, releaseHold as release } from '../store/holds.js'
-import { lockLog } from '../../../ledger/log.js'
 import type { Scope } from '../../../db/scope.js'
-import { admins, stillMay } from '../../../access/commands/members.js'
+import { PlatformError } from '../../../errors.js'
+import { admins } from '../../../http/principal.js'
+import { recordEvents } from '../../../ledger/events.js'
+import { lockLog } from '../../../ledger/log.js'
+import { insertHold, releaseHold as release } from '../store/holds.js'
 
 /** Places a hold on a task, which may yet begin, or on everything. */
-export async function placeHold({ db, clock }: Platform, scope: Scope, request: HoldRequest): Promise<Hold> {
+export async function placeHold({ db, clock }: Resources, scope: Scope, request: HoldRequest): Promise<Hold> {
   const now = clock()
   const { task_id = null, reason } = request
   const hold: Hold = {
@@ -30,7 +30,7 @@ export async function placeHold({ db, clock }: Platform, scope: Scope, request: 
 }
 
 /** Releases a hold. Rejects with NOT_FOUND when there is none of that id that is on. */
-export async function releaseHold({ db, clock }: Platform, scope: Scope, id: string): Promise<Hold> {
+export async function releaseHold({ db, clock }: Resources, scope: Scope, id: string): Promise<Hold> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
     await stillMay(scope, tx, admins)

@@ -1,14 +1,15 @@
 // How long entries are kept (docs/design/log.md §7).
-import type { Platform } from '../../../platform.js'
-import { withTransaction } from '../../../db/db.js'
+
+import { stillMay } from '../../../access/commands/members.js'
+import { type Resources, withTransaction } from '../../../db/db.js'
+import type { Scope } from '../../../db/scope.js'
+import { admins } from '../../../http/principal.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { lockLog } from '../../../ledger/log.js'
 import { retentionDays, setRetentionDays } from '../store/retention.js'
-import type { Scope } from '../../../db/scope.js'
-import { admins, stillMay } from '../../../access/commands/members.js'
 
 /** Sets it, in days; the schema of the request keeps the floor of 184. Nothing happens when it is that already. */
-export async function setRetention({ db, clock }: Platform, scope: Scope, days: number): Promise<void> {
+export async function setRetention({ db, clock }: Resources, scope: Scope, days: number): Promise<void> {
   const now = clock()
   await withTransaction(db, scope, async (tx) => {
     await stillMay(scope, tx, admins)

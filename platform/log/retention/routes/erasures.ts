@@ -1,14 +1,18 @@
-import type { ErasureRequest } from '@svc/schemas'
-import { erase } from '../commands/erase.js'
-import { byAdmin, byReader, parameters, type Route } from '../../../http/route.js'
-import { withSnapshot } from '../../../db/db.js'
-import { listErasures } from '../../../db/lists.js'
+import { type Resources, withSnapshot } from '../../../db/db.js'
 import { listReply, pageOf } from '../../../http/paging.js'
+import { byAdmin, byReader, parameters, route } from '../../../http/route.js'
+import type { Sealer } from '../../../secrets/seal.js'
+import { listErasures } from '../../read/store/erasures.js'
+import { erase } from '../commands/erase.js'
+
+export interface ErasureParts extends Resources {
+  readonly sealer: Sealer
+}
 
 const tag = 'Erasures'
 
-export const erasureRoutes: readonly Route[] = [
-  {
+export const erasureRoutes = [
+  route({
     method: 'post',
     path: '/api/v1/erasures',
     summary: 'Erase what the steps of a task carried, or those that name a subject; chains and proofs stay whole',
@@ -16,12 +20,12 @@ export const erasureRoutes: readonly Route[] = [
     access: byAdmin,
     body: 'erasure-request',
     responses: { 201: 'erasure-result' },
-    handle: async ({ platform, scope, body }) => ({
+    handle: async ({ scope, body }, parts: ErasureParts) => ({
       status: 201,
-      body: await erase(platform, scope, body as ErasureRequest),
+      body: await erase(parts, scope, body),
     }),
-  },
-  {
+  }),
+  route({
     method: 'get',
     path: '/api/v1/erasures',
     summary: 'What has been erased, by whom, and why',
@@ -32,10 +36,10 @@ export const erasureRoutes: readonly Route[] = [
       ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },
     },
     responses: { 200: 'erasure-list' },
-    handle: async ({ platform, scope, query }) => {
+    handle: async ({ scope, query }, parts: ErasureParts) => {
       const page = pageOf(query)
-      const listed = await withSnapshot(platform.db, scope, (tx) => listErasures(scope, tx, query, page))
+      const listed = await withSnapshot(parts.db, scope, (tx) => listErasures(scope, tx, query, page))
       return listReply('erasures', listed, page, ({ id }) => id)
     },
-  },
+  }),
 ]

@@ -1,25 +1,29 @@
-import type { HoldRequest, RetentionRequest } from '@svc/schemas'
+import { type Resources, withSnapshot } from '../../../db/db.js'
+import { listReply, pageOf } from '../../../http/paging.js'
+import { byAdmin, byReader, type Call, parameters, route } from '../../../http/route.js'
 import { placeHold, releaseHold } from '../commands/hold.js'
 import { setRetention } from '../commands/set-retention.js'
-import { byAdmin, byReader, type Call, parameters, type Route } from '../../../http/route.js'
-import { withSnapshot } from '../../../db/db.js'
-import { listHolds } from '../../../db/lists.js'
+import type { Retention } from '../retention.js'
+import { listHolds } from '../store/holds.js'
 import { readPrunes, retentionDays } from '../store/retention.js'
-import { listReply, pageOf } from '../../../http/paging.js'
+
+export interface RetentionParts extends Resources {
+  readonly retention: Retention
+}
 
 const tag = 'Retention'
 
-export const keepingRoutes: readonly Route[] = [
-  {
+export const retentionRoutes = [
+  route({
     method: 'get',
     path: '/api/v1/retention',
     summary: 'How long entries are kept, and what has been pruned',
     tag,
     access: byReader,
     responses: { 200: 'retention' },
-    handle: (call) => retention(call),
-  },
-  {
+    handle: (call, parts: RetentionParts) => retention(call, parts),
+  }),
+  route({
     method: 'post',
     path: '/api/v1/retention',
     summary: 'Set how long entries are kept: 184 days or more',
@@ -27,24 +31,24 @@ export const keepingRoutes: readonly Route[] = [
     access: byAdmin,
     body: 'retention-request',
     responses: { 200: 'retention' },
-    handle: async (call) => {
-      await setRetention(call.platform, call.scope, (call.body as RetentionRequest).retention_days)
-      return retention(call)
+    handle: async (call, parts: RetentionParts) => {
+      await setRetention(parts, call.scope, call.body.retention_days)
+      return retention(call, parts)
     },
-  },
-  {
+  }),
+  route({
     method: 'post',
     path: '/api/v1/retention/prune',
     summary: 'Archive and take out now what is older; it happens by itself within the hour',
     tag,
     access: byAdmin,
     responses: { 200: 'retention' },
-    handle: async (call) => {
-      await call.platform.retention.prune(call.scope)
-      return retention(call)
+    handle: async (call, parts: RetentionParts) => {
+      await parts.retention.prune(call.scope)
+      return retention(call, parts)
     },
-  },
-  {
+  }),
+  route({
     method: 'get',
     path: '/api/v1/holds',
     summary: 'What may neither be erased nor pruned, and what was released',
@@ -56,13 +60,13 @@ export const keepingRoutes: readonly Route[] = [
       ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },
     },
     responses: { 200: 'hold-list' },
-    handle: async ({ platform, scope, query }) => {
+    handle: async ({ scope, query }, parts: RetentionParts) => {
       const page = pageOf(query)
-      const listed = await withSnapshot(platform.db, scope, (tx) => listHolds(scope, tx, query, page))
+      const listed = await withSnapshot(parts.db, scope, (tx) => listHolds(scope, tx, query, page))
       return listReply('holds', listed, page, ({ id }) => id)
     },
-  },
-  {
+  }),
+  route({
     method: 'post',
     path: '/api/v1/holds',
     summary: 'Hold a task, or everything: nothing of it is erased or pruned meanwhile',
@@ -70,27 +74,27 @@ export const keepingRoutes: readonly Route[] = [
     access: byAdmin,
     body: 'hold-request',
     responses: { 201: 'hold' },
-    handle: async ({ platform, scope, body }) => ({
+    handle: async ({ scope, body }, parts: RetentionParts) => ({
       status: 201,
-      body: await placeHold(platform, scope, body as HoldRequest),
+      body: await placeHold(parts, scope, body),
     }),
-  },
-  {
+  }),
+  route({
     method: 'post',
     path: '/api/v1/holds/{hold_id}/release',
     summary: 'Release a hold',
     tag,
     access: byAdmin,
     responses: { 200: 'hold' },
-    handle: async ({ platform, scope, params }) => ({
+    handle: async ({ scope, params }, parts: RetentionParts) => ({
       status: 200,
-      body: await releaseHold(platform, scope, params.hold_id ?? ''),
+      body: await releaseHold(parts, scope, params.hold_id),
     }),
-  },
+  }),
 ]
 
-async function retention({ platform, scope }: Call) {
-  const body = await withSnapshot(platform.db, scope, async (tx) => ({
+async function retention({ scope }: Call, { db }: RetentionParts) {
+  const body = await withSnapshot(db, scope, async (tx) => ({
     retention_days: await retentionDays(scope, tx),
     prunes: await readPrunes(scope, tx),
   }))

@@ -1,9 +1,11 @@
 // Legal holds: what may neither be erased nor pruned until somebody releases it.
+
 import type { Hold } from '@svc/schemas'
-import { PlatformError } from '../../../errors.js'
 import type { Transaction } from '../../../db/db.js'
+import { type Filter, type Listed, type Page, page } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
-import { insertRows, utc } from '../../../db/sql.js'
+import { filters, insertRows, utc } from '../../../db/sql.js'
+import { PlatformError } from '../../../errors.js'
 
 export const holdColumns = `id, task_id, reason, placed_by, ${utc('placed_at')}, released_by, ${utc('released_at')}`
 const types = {
@@ -56,4 +58,11 @@ export async function refuseHeld(scope: Scope, tx: Transaction, task_ids: readon
       'CONFLICT',
       `${all ? held : `task \`${held}\``} is on hold: release the hold first, see /api/v1/holds`,
     )
+}
+
+export async function listHolds(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Hold>> {
+  const where = filters([scope.org_id], 'org_id = $1')
+    .add('task_id = ?', filter.task_id)
+    .add('(released_at is null) = ?::boolean', filter.on)
+  return page<Hold>(tx, { table: 'holds', columns: holdColumns, key: 'id', newest_first: true }, where, at)
 }

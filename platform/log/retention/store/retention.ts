@@ -2,9 +2,9 @@
 import type { Places } from '@svc/proof'
 import type { Prune } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
-import { heldTasks } from './holds.js'
 import type { Scope } from '../../../db/scope.js'
 import { insertRows, utc } from '../../../db/sql.js'
+import { heldTasks } from './holds.js'
 
 export async function retentionDays(scope: Scope, tx: Transaction): Promise<number> {
   const [row] = await tx.query<{ retention_days: number }>('select retention_days from org_log where org_id = $1', [

@@ -1,0 +1,19 @@
+// What the commands of this room use beside the database.
+import type { Logger } from 'pino'
+import type { Resources } from '../db/db.js'
+import type { Notices } from '../db/notices.js'
+import type { Mailer } from '../mail/mail.js'
+import type { AccessTokens } from '../secrets/access-tokens.js'
+import type { Limits } from './limits.js'
+
+export interface AccessParts extends Resources {
+  readonly notices: Notices
+  readonly logger: Logger
+  readonly mailer: Mailer
+  readonly access_tokens: AccessTokens
+  readonly limits: Limits
+  /** Where people reach the platform. */
+  readonly url: () => string
+  /** Accounts beyond this many are waitlisted; null sets no limit. */
+  readonly registration_cap: number | null
+}

@@ -1,0 +1,30 @@
+import { keyOf } from '../../http/principal.js'
+import { byReadingKey, parameters, route } from '../../http/route.js'
+import { effectivePoliciesOf, type PolicyParts } from '../commands/effective-policies.js'
+
+const tag = 'Policies'
+
+export const effectivePolicyRoutes = [
+  route({
+    method: 'get',
+    path: '/api/v1/policies/effective',
+    summary: 'What the local engine fetches: the policies in effect for one agent',
+    tag,
+    access: byReadingKey,
+    query: { agent_key: parameters.text('the agent, by its own key') },
+    required: ['agent_key'],
+    responses: { 200: 'effective-policies', 304: null },
+    handle: async ({ scope, principal, query, header }, parts: PolicyParts) => {
+      const { body, etag } = await effectivePoliciesOf(parts, scope, keyOf(principal), query.agent_key ?? '')
+      return isKnown(etag, header('if-none-match'))
+        ? { status: 304, headers: { etag } }
+        : { status: 200, body, headers: { etag } }
+    },
+  }),
+]
+
+/** Whether If-None-Match names the tag: a list, compared weakly, as proxies weaken tags (RFC 9110 §13.1.2). */
+function isKnown(etag: string, header = ''): boolean {
+  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes(etag) || tags.includes('*')
+}

@@ -1,0 +1,77 @@
+// The log of this process: its key, checkpoints, bundles and retention.
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import type { Config } from '../config.js'
+import type { Database } from '../db/db.js'
+import type { Outgoing } from '../outgoing/outgoing.js'
+import { type Bundles, createBundles, removeLeftBundles } from './bundle/bundles.js'
+import type { Anchors } from './publish/anchors/anchors.js'
+import { startCheckpoints } from './publish/checkpoints.js'
+import type { LogIdentity } from './publish/identity.js'
+import { openSigner } from './publish/signer.js'
+import { createWitnesses, type WitnessAddress } from './publish/witnesses.js'
+import { type Retention, startRetention } from './retention/retention.js'
+
+export interface LogParts {
+  readonly db: Database
+  readonly clock: () => number
+  readonly logger: Logger
+  readonly config: Config
+  readonly outgoing: Outgoing
+  readonly anchors: Anchors
+  readonly witnesses: readonly WitnessAddress[]
+  /** How the operator types the command of this program, such as `npx --no-install svc-platform`. */
+  readonly command: string
+}
+
+export interface Log {
+  readonly identity: LogIdentity
+  /** Why checkpoints are rejected, by organization; empty when none are. */
+  readonly refused: ReadonlyMap<string, string>
+  readonly bundles: Bundles
+  readonly retention: Retention
+  readonly close: () => Promise<void>
+}
+
+/** Starts publishing checkpoints and pruning. A process with another key than the log's does neither. */
+export async function openLog({ db, clock, logger, config, ...parts }: LogParts): Promise<Log> {
+  const signer = openSigner(config.log_key_dir, clock)
+  const warn = (message: string) => logger.warn(message)
+  const checkpoints = await startCheckpoints({
+    db,
+    signer,
+    clock,
+    logger,
+    every_seconds: config.checkpoint_seconds,
+    anchors: parts.anchors,
+    witnesses: createWitnesses(db, parts.witnesses, parts.outgoing, warn),
+    log_host: config.log_host ?? ownName(),
+    command: parts.command,
+  })
+  const { log_host, own, refused } = checkpoints
+  const { signManifest, verifierOf, everyVerifierOf, incarnationOf } = signer
+  const signedSize = (origin: string) => signer.last(origin)?.size ?? 0
+  const keysOf = (org_id: string) => signer.keysOf(log_host, org_id)
+  const bundles = createBundles(own ? { db, clock, log_host, signManifest, signedSize, keysOf } : null)
+  await removeLeftBundles(Date.now())
+  const { archive_dir, archive_entries } = config
+  const retention = startRetention(
+    { db, clock, logger, bundles, log_host, everyVerifierOf, incarnationOf, archive_dir, archive_entries },
+    own,
+  )
+  const close = async () => {
+    await retention.close()
+    await checkpoints.close()
+  }
+  return { identity: { host: log_host, verifierOf, keysOf }, refused, bundles, retention, close }
+}
+
+/** The name of this machine, in the characters that a checkpoint can hold. */
+function ownName(): string {
+  return (
+    hostname()
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9.-]/g, '-')
+      .replace(/^[^a-z0-9]+/, '') || 'localhost'
+  )
+}

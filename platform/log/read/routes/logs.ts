@@ -1,0 +1,88 @@
+import type { LogEntry } from '@svc/schemas'
+import { type Resources, withSnapshot } from '../../../db/db.js'
+import { PlatformError } from '../../../errors.js'
+import { nextCursor, numberAfter, pageOf } from '../../../http/paging.js'
+import type { Query } from '../../../http/query.js'
+import { byReader, parameters, route } from '../../../http/route.js'
+import { readLog, readLogs } from '../store/logs.js'
+import { listTasks } from '../store/tasks.js'
+
+const tag = 'Log'
+const span = {
+  from: parameters.time('not before'),
+  to: parameters.time('not after'),
+  q: parameters.text('the beginning of the task_id'),
+}
+
+export interface TaskParts extends Resources {
+  /** Seconds after which a task without an end counts as unfinished. */
+  readonly task_timeout_seconds: number
+}
+
+export const logRoutes = [
+  route({
+    method: 'get',
+    path: '/api/v1/logs',
+    summary: "Browse the log: a task's steps in order, all others newest first",
+    tag,
+    access: byReader,
+    query: {
+      ...{
+        task_id: parameters.text('one task'),
+        agent_id: parameters.text('one agent'),
+        step_type: parameters.text('one type'),
+      },
+      ...{ ...span, limit: parameters.limit(200, 50), cursor: parameters.cursor },
+    },
+    responses: { 200: 'log-list' },
+    handle: async ({ scope, query }, parts: Resources) => {
+      const page = pageOf(query)
+      const logs = await withSnapshot(parts.db, scope, (tx) =>
+        readLogs(scope, tx, query, page.limit, numberAfter(page)),
+      )
+      return { status: 200, body: { logs, next_cursor: nextCursor(logs, page.limit, keyIn(query)) } }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/logs/tasks',
+    summary: 'Tasks and where they stand, the latest first',
+    tag,
+    access: byReader,
+    query: {
+      ...{ skip: parameters.skip, limit: parameters.limit(100, 20), agent_id: parameters.text('one agent') },
+      ...{
+        environment: parameters.text('environment of the agent'),
+        unfinished: parameters.flag('no end within the timeout'),
+      },
+      ...{ status: parameters.choice('status', ['error', 'completed', 'running']), ...span },
+    },
+    responses: { 200: 'task-list' },
+    handle: async ({ scope, query }, parts: TaskParts) => {
+      const page = { skip: Number(query.skip ?? 0), limit: Number(query.limit ?? 20) }
+      const overdue = new Date(parts.clock() - parts.task_timeout_seconds * 1000).toISOString()
+      return {
+        status: 200,
+        body: await withSnapshot(parts.db, scope, (tx) => listTasks(scope, tx, query, page, overdue)),
+      }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/logs/{log_id}',
+    summary: 'One entry, with what was hashed',
+    tag,
+    access: byReader,
+    responses: { 200: 'log-detail' },
+    handle: async ({ scope, params }, parts: Resources) => {
+      const entry = await withSnapshot(parts.db, scope, (tx) => readLog(scope, tx, params.log_id))
+      if (entry === null) throw new PlatformError('NOT_FOUND', 'no such entry')
+      return { status: 200, body: entry }
+    },
+  }),
+]
+
+/** What a page ends at: a task is read in the order of its own entries. */
+function keyIn({ task_id }: Query): (entry: LogEntry) => number {
+  return (entry) => (task_id === undefined ? entry.log_index : entry.seq)
+}

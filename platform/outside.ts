@@ -1,0 +1,53 @@
+// What is called from here: witnesses, anchors, and the one door to the network.
+import { smallOrderProblem } from '@svc/proof'
+import { type Config, isLoopback } from './config.js'
+import { PlatformError } from './errors.js'
+import type { Anchor, Surroundings } from './log/publish/anchors/anchor.js'
+import { type Anchors, createAnchors, parseAnchor } from './log/publish/anchors/anchors.js'
+import { parseWitness, type WitnessAddress } from './log/publish/witnesses.js'
+import { createOutgoing, type Outgoing } from './outgoing/outgoing.js'
+import { createTargets } from './outgoing/targets.js'
+
+export interface Outside {
+  readonly outgoing: Outgoing
+  readonly anchors: Anchors
+  readonly witnesses: readonly WitnessAddress[]
+}
+
+/** Throws INVALID for an address that is not valid or that may not be called, before anything is opened. */
+export function openOutside(config: Config, warn: (message: string) => void): Outside {
+  const outgoing = createOutgoing(createTargets(config.private_targets, isLoopback(config)))
+  const anchors = createAnchors(
+    config.anchors.map((text) => anchorAt(text, { env: config.inherited, outgoing })),
+    warn,
+  )
+  return { outgoing, anchors, witnesses: config.witnesses.map((text) => witnessAt(text, outgoing)) }
+}
+
+function witnessAt(text: string, { targets }: Outgoing): WitnessAddress {
+  const witness = parseWitness(text)
+  const problem = witness === null ? null : targets.problemOf(witness.url)
+  if (problem !== null)
+    throw new PlatformError('INVALID', `SVC_WITNESSES holds an address that is not called: ${problem}`)
+  if (witness !== null) return witness
+  const weak = smallOrderProblem(text.split(/#(.*)/s)[1] ?? '')
+  if (weak !== null) throw new PlatformError('INVALID', `SVC_WITNESSES: ${weak}`)
+  throw new PlatformError(
+    'INVALID',
+    `SVC_WITNESSES holds \`${text}\`, which is not URL#KEY with the key that the witness prints`,
+  )
+}
+
+function anchorAt(text: string, around: Surroundings): Anchor {
+  try {
+    const anchor = parseAnchor(text, around)
+    if (anchor !== null) return anchor
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    throw new PlatformError('INVALID', `SVC_ANCHORS holds an address that is not called: ${problem}`)
+  }
+  throw new PlatformError(
+    'INVALID',
+    `SVC_ANCHORS holds \`${text}\`, which is none of file:FOLDER, git:FOLDER and https://…`,
+  )
+}
