@@ -72,37 +72,15 @@ const mailAddress = { test: (text: string) => parseAddress(text) !== null }
 
 /** Reads the configuration from environment variables; never throws. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigReading {
-  const errors: string[] = []
-  const said = (name: string) => (env[name] === undefined || env[name] === '' ? null : env[name])
-  const checked = (name: string, pattern: Pick<RegExp, 'test'>, wanted: string) => {
-    const value = said(name)
-    if (value === null || pattern.test(value)) return value
-    errors.push(`${name} is not ${wanted}`)
-    return null
-  }
-  const whole = (name: string, fallback: number, max: number) => {
-    const value = said(name)
-    if (value === null) return fallback
-    const number = Number(value)
-    if (Number.isInteger(number) && number >= 0 && number <= max) return number
-    errors.push(`${name} is not a whole number from 0 to ${max}`)
-    return fallback
-  }
-  const words = (name: string) => (said(name) ?? '').split(/\s+/).filter((text) => text !== '')
-  const networks = (name: string) =>
-    words(name).filter((text) => {
-      const isOne = isNetwork(text)
-      if (!isOne) errors.push(`${name} holds \`${text}\`, which is no address or network such as 10.0.0.0/8`)
-      return isOne
-    })
-  const log_level = said('SVC_LOG_LEVEL') ?? 'info'
+  const { textOf, checked, whole, words, networks, errors } = variablesOf(env)
+  const log_level = textOf('SVC_LOG_LEVEL') ?? 'info'
   if (!logLevels.includes(log_level)) errors.push(`SVC_LOG_LEVEL is not one of ${logLevels.join(', ')}`)
-  const data_dir = resolve(said('SVC_DATA_DIR') ?? 'data')
+  const data_dir = resolve(textOf('SVC_DATA_DIR') ?? 'data')
   const public_url = checked('SVC_PUBLIC_URL', publicAddress, 'an address without a path')
   const value: Config = {
     data_dir,
     database_url: checked('SVC_DATABASE_URL', /^postgres(ql)?:\/\//, 'a postgres:// URL'),
-    host: said('SVC_HOST') ?? '127.0.0.1',
+    host: textOf('SVC_HOST') ?? '127.0.0.1',
     port: whole('SVC_PORT', 8080, 65_535),
     seed_api_key: checked(
       'SVC_SEED_API_KEY',
@@ -112,36 +90,66 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     operator_token: checked('SVC_OPERATOR_TOKEN', /^[!-~]{32,200}$/, 'a token of 32 to 200 printable characters'),
     task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
     policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),
-    encryption_key: said('SVC_ENCRYPTION_KEY'),
+    encryption_key: textOf('SVC_ENCRYPTION_KEY'),
     // As browsers write it: in lower case, without the port that goes without saying.
     public_url: public_url === null ? null : new URL(public_url).origin,
     trusted_proxies: networks('SVC_TRUSTED_PROXIES'),
-    private_targets: said('SVC_ALLOW_PRIVATE_TARGETS') === '1' ? 'all' : networks('SVC_ALLOW_PRIVATE_TARGETS'),
+    private_targets: textOf('SVC_ALLOW_PRIVATE_TARGETS') === '1' ? 'all' : networks('SVC_ALLOW_PRIVATE_TARGETS'),
     smtp_url: checked('SVC_SMTP_URL', /^smtps?:\/\/\S+$/, 'an smtp:// or smtps:// URL'),
-    mail_from: said('SVC_MAIL_FROM') ?? 'svc <svc@localhost>',
+    mail_from: textOf('SVC_MAIL_FROM') ?? 'svc <svc@localhost>',
     owner_email: parseAddress(checked('SVC_OWNER_EMAIL', mailAddress, 'an address') ?? '') ?? 'owner@localhost',
     rate_limits: {
       key: whole('SVC_RATE_LIMIT_KEY', 0, 1_000_000),
       address: whole('SVC_RATE_LIMIT_ADDRESS', 60, 1_000_000),
       mailbox: whole('SVC_RATE_LIMIT_MAILBOX', 5, 1_000_000),
     },
-    registration_cap: said('SVC_REGISTRATION_CAP') === null ? null : whole('SVC_REGISTRATION_CAP', 0, 1_000_000_000),
+    registration_cap: textOf('SVC_REGISTRATION_CAP') === null ? null : whole('SVC_REGISTRATION_CAP', 0, 1_000_000_000),
     log_level: logLevels.includes(log_level) ? log_level : 'info',
     log_host: checked('SVC_LOG_HOST', /^[a-z0-9]([a-z0-9.-]{0,252})$/, 'a host name in lower case'),
-    log_key_dir: resolve(said('SVC_LOG_KEY_DIR') ?? join(data_dir, 'log')),
-    archive_dir: resolve(said('SVC_ARCHIVE_DIR') ?? join(data_dir, 'archive')),
+    log_key_dir: resolve(textOf('SVC_LOG_KEY_DIR') ?? join(data_dir, 'log')),
+    archive_dir: resolve(textOf('SVC_ARCHIVE_DIR') ?? join(data_dir, 'archive')),
     archive_entries: Math.max(1, whole('SVC_ARCHIVE_ENTRIES', 250_000, 1_000_000)),
     witnesses: words('SVC_WITNESSES'),
     anchors: words('SVC_ANCHORS'),
-    inherited: Object.fromEntries(
-      ['PATH', 'HOME', 'SSH_AUTH_SOCK', 'HTTPS_PROXY', 'SystemRoot'].flatMap((name) => {
-        const value = env[name]
-        return value === undefined ? [] : [[name, value]]
-      }),
-    ),
+    inherited: inheritedFrom(env),
     checkpoint_seconds: whole('SVC_CHECKPOINT_SECONDS', 10, 3600),
   }
   return { value, errors }
+}
+
+/** Readers of variables by kind; each adds to `errors` what is wrong. */
+function variablesOf(env: Readonly<Record<string, string | undefined>>) {
+  const errors: string[] = []
+  const textOf = (name: string) => (env[name] === undefined || env[name] === '' ? null : env[name])
+  const checked = (name: string, pattern: Pick<RegExp, 'test'>, wanted: string) => {
+    const value = textOf(name)
+    if (value === null || pattern.test(value)) return value
+    errors.push(`${name} is not ${wanted}`)
+    return null
+  }
+  const whole = (name: string, fallback: number, max: number) => {
+    const value = textOf(name)
+    if (value === null) return fallback
+    const number = Number(value)
+    if (Number.isInteger(number) && number >= 0 && number <= max) return number
+    errors.push(`${name} is not a whole number from 0 to ${max}`)
+    return fallback
+  }
+  const words = (name: string) => (textOf(name) ?? '').split(/\s+/).filter((text) => text !== '')
+  const networks = (name: string) =>
+    words(name).filter((text) => {
+      const isOne = isNetwork(text)
+      if (!isOne) errors.push(`${name} holds \`${text}\`, which is no address or network such as 10.0.0.0/8`)
+      return isOne
+    })
+  return { textOf, checked, whole, words, networks, errors }
+}
+
+/** The variables that programs which are started here inherit. */
+function inheritedFrom(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const names = ['PATH', 'HOME', 'SSH_AUTH_SOCK', 'HTTPS_PROXY', 'SystemRoot']
+  const found = names.map((name) => [name, env[name]])
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined))
 }
 
 function isNetwork(text: string): boolean {

@@ -1,11 +1,12 @@
 // The composition root: puts the rooms of the platform together.
 import type { Server } from 'node:http'
-import { createAuthentication, isOver } from './access/authentication.js'
+import { createAuthentication } from './access/authentication.js'
 import { seedWorkspace } from './access/commands/seed-workspace.js'
 import { makeLink } from './access/commands/send-link.js'
 import type { Credentials } from './access/credentials.js'
 import { createLimits } from './access/limits.js'
 import type { AccessParts } from './access/parts.js'
+import { isOver } from './access/secret-authentication.js'
 import { findKeyUnscoped, keyHash } from './access/store/organizations.js'
 import { isMemberUnscoped } from './access/store/people.js'
 import { openAdminSocket } from './admin/socket.js'
@@ -27,7 +28,7 @@ import { createIngest, type Ingest } from './ingest/writer.js'
 import { addressOf, closeServer, createListener } from './listener.js'
 import { type Log, openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
-import { createMailer } from './mail/mail.js'
+import { createMailer, type Mailer } from './mail/mail.js'
 import { openOutside } from './outside.js'
 import { routes } from './routes.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
@@ -86,12 +87,7 @@ export async function createPlatform(
       notices: createNotices(config.database_url, warn),
       access_tokens: createAccessTokens(keys, clock),
       limits: createLimits(db, config.rate_limits, clock),
-      mailer: createMailer({
-        smtp_url: config.smtp_url,
-        from: config.mail_from,
-        print: isLoopback(config) ? print : null,
-        remark: warn,
-      }),
+      mailer: mailerOf(config, print, warn),
       url: () => config.public_url ?? addressOf(listener),
       registration_cap: config.registration_cap,
     }
@@ -119,6 +115,11 @@ export async function createPlatform(
     await db.close()
     throw error
   }
+}
+
+function mailerOf(config: Config, print: (text: string) => void, remark: (message: string) => void): Mailer {
+  const { smtp_url, mail_from: from } = config
+  return createMailer({ smtp_url, from, print: isLoopback(config) ? print : null, remark })
 }
 
 /** Rejects with CONFLICT or ENCRYPTION_KEY_INVALID when something is missing that would fail later. */

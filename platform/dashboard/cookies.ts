@@ -1,7 +1,7 @@
 // The cookies of a browser that has signed in: set, named and cleared here.
 
 import type { CookieOptions, Response } from 'express'
-import { cookieNames } from '../access/authentication.js'
+import { cookieNames } from '../access/person-authentication.js'
 import { isSecure } from '../http/client.js'
 import { browserLifetime, type Holder } from '../secrets/access-tokens.js'
 import type { PageParts } from './parts.js'

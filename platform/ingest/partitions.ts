@@ -1,6 +1,6 @@
 // The log's monthly partitions, asked for once a month rather than once a batch.
 import type { Transaction } from '../db/db.js'
-import { ensurePartitions } from '../ledger/log.js'
+import { ensurePartitionsUnscoped } from '../ledger/log.js'
 
 export interface Partitions {
   /** Sees to it that the partitions of that time (ms since 1970) exist when the transaction commits. */
@@ -15,7 +15,7 @@ export function createPartitions(): Partitions {
     ensure: async (tx, time) => {
       const month = new Date(time).toISOString().slice(0, 7)
       if (ensured === month) return
-      await ensurePartitions(tx, time)
+      await ensurePartitionsUnscoped(tx, time)
       ensured = month
     },
     forget: () => {

@@ -155,7 +155,7 @@ export async function appendEntries(scope: Scope, tx: Transaction, added: Additi
 }
 
 /** Makes the partitions that a time falls into; cheap when they are there. */
-export async function ensurePartitions(tx: Transaction, time: number): Promise<void> {
+export async function ensurePartitionsUnscoped(tx: Transaction, time: number): Promise<void> {
   await tx.query('select svc_ensure_month($1::timestamptz)', [new Date(time).toISOString()])
 }
 

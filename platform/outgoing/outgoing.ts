@@ -1,7 +1,7 @@
 // The one door for calls to others: checked when the address is saved and again when it is connected to, because a name may
 // lead elsewhere by then. Redirects are not followed, and neither time nor bytes are without end.
 import { Agent, buildConnector, request } from 'undici'
-import { TargetRefused, type Targets } from './targets.js'
+import { TargetError, type Targets } from './targets.js'
 
 export interface Answered {
   readonly status: number
@@ -23,7 +23,7 @@ export function createOutgoing(targets: Targets, patience = 10_000): Outgoing {
   const agent = new Agent({
     connect: (options, done) => {
       const problem = targets.hostProblem(options.hostname)
-      if (problem !== null) done(new TargetRefused(problem), null)
+      if (problem !== null) done(new TargetError(problem), null)
       else connect(options, done)
     },
     pipelining: 1,
@@ -32,7 +32,7 @@ export function createOutgoing(targets: Targets, patience = 10_000): Outgoing {
     targets,
     post: async (url, body, headers = {}) => {
       const problem = targets.problemOf(url)
-      if (problem !== null) throw new TargetRefused(problem)
+      if (problem !== null) throw new TargetError(problem)
       try {
         const signal = AbortSignal.timeout(patience)
         const answer = await request(url, { method: 'POST', body, headers, dispatcher: agent, signal })
@@ -57,7 +57,7 @@ async function limited(body: AsyncIterable<Buffer>): Promise<string> {
 }
 
 function readable(error: unknown, patience: number): Error {
-  if (error instanceof TargetRefused) return error
+  if (error instanceof TargetError) return error
   const { code, name, message } = error as { code?: string; name?: string; message?: string }
   if (name === 'TimeoutError') return new Error(`it does not answer within ${patience / 1000} s`)
   return code === undefined ? new Error(message ?? 'no reason given') : new Error(`it does not answer: ${code}`)

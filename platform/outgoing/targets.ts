@@ -44,7 +44,7 @@ export function createTargets(allowed: 'all' | readonly string[], on_loopback: b
       const refused = error === null ? found.find(({ address }) => !mayReach(address)) : undefined
       const [first] = found ?? []
       if (error !== null) done(error, '')
-      else if (refused !== undefined) done(new TargetRefused(refusal(refused.address)), '')
+      else if (refused !== undefined) done(new TargetError(refusal(refused.address)), '')
       else if (options.all) done(null, found)
       else done(null, first?.address ?? '', first?.family)
     })
@@ -52,8 +52,10 @@ export function createTargets(allowed: 'all' | readonly string[], on_loopback: b
   return { problemOf, hostProblem, lookup: checked }
 }
 
-/** Somewhere that must not be called. */
-export class TargetRefused extends Error {}
+/** A target that must not be called. */
+export class TargetError extends Error {
+  readonly code = 'TARGET_REJECTED'
+}
 
 function refusal(address: string): string {
   return `it leads to ${address}, which is not on the open network: SVC_ALLOW_PRIVATE_TARGETS names what may be called besides`

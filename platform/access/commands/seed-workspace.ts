@@ -5,7 +5,13 @@ import { newId } from '../../db/ids.js'
 import { scopeOf } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
 import { type Credentials, keepCredentials, newApiKey, newOperatorToken, readCredentials } from '../credentials.js'
-import { firstOrganizationUnscoped, insertKeyUnscoped, isSpentUnscoped, keyHash } from '../store/organizations.js'
+import {
+  firstOrganizationUnscoped,
+  insertKeyUnscoped,
+  isSpentUnscoped,
+  keyHash,
+  lockOrganizationsUnscoped,
+} from '../store/organizations.js'
 import {
   findPersonUnscoped,
   hasOwnerUnscoped,
@@ -26,7 +32,7 @@ export interface Seeded {
 export async function seedWorkspace(db: Database, config: Config, now: number): Promise<Seeded> {
   const known = readCredentials(config)
   return withUnscopedTransaction(db, async (tx) => {
-    await tx.query('lock table organizations in exclusive mode')
+    await lockOrganizationsUnscoped(tx)
     const first = await firstOrganizationUnscoped(tx)
     const org_id = first ?? (await makeWorkspace(tx, now, 'My workspace', null))
     await giveOwner(tx, now, org_id, config.owner_email)

@@ -41,6 +41,11 @@ export async function touchKeyUnscoped(tx: Transaction, { org_id, key_id }: KeyR
   )
 }
 
+/** Waits until no other transaction makes an organization, and makes others wait. */
+export async function lockOrganizationsUnscoped(tx: Transaction): Promise<void> {
+  await tx.query('lock table organizations in exclusive mode')
+}
+
 /** The organization that was made first, null on a fresh database. */
 export async function firstOrganizationUnscoped(tx: Transaction): Promise<string | null> {
   const [row] = await tx.query<{ org_id: string }>(
