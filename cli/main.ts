@@ -1,4 +1,6 @@
 // The command `svc`. Each command's work is loaded when it is asked for, so that none pays for the others.
+
+import { versionLines } from '@svc/schemas'
 import { Command, CommanderError } from 'commander'
 import { accountCommand } from './account/account.js'
 import { keyCommand } from './account/key.js'
@@ -13,13 +15,12 @@ import { importCommand } from './import/import.js'
 import { rulesCommand } from './rules/rules.js'
 import { stepsCommand } from './rules/steps.js'
 import { serveCommand } from './serve/serve.js'
-import { version } from './version.js'
 
 const program = new Command('svc')
   .description(
     'Policy as code for AI agents: judge steps locally, explain decisions, import recorded runs, read the rules, verify and witness logs.',
   )
-  .version(version)
+  .version(versionLines(['svc', 'engine', 'proof']))
   .showHelpAfterError('(run with --help for an example)')
   .exitOverride()
 

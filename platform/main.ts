@@ -1,11 +1,12 @@
 // The command `svc-platform`.
+
+import { versionLines } from '@svc/schemas'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { adminOperations } from './admin/operations.js'
-import { version } from './version.js'
 
 const program = new Command('svc-platform')
   .description('The agent governance platform: registration, tamper-evident log, incidents.')
-  .version(version)
+  .version(versionLines(['API', 'dashboard', 'engine']))
   .showHelpAfterError('(run with --help for an example)')
   .exitOverride()
 

@@ -1,5 +1,6 @@
 // The composition root: puts the rooms of the platform together.
 import type { Server } from 'node:http'
+import { versionOf } from '@svc/schemas'
 import { createAuthentication } from './access/authentication.js'
 import { seedWorkspace } from './access/commands/seed-workspace.js'
 import { makeLink } from './access/commands/send-link.js'
@@ -36,7 +37,6 @@ import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
 import { checkEncryptionKey } from './secrets/key-check.js'
 import { createSealer, type Sealer } from './secrets/seal.js'
 import { sealingKeysUnscoped } from './secrets/store.js'
-import { version } from './version.js'
 
 export interface RunningPlatform {
   /** Handles requests; not listening yet. */
@@ -166,6 +166,7 @@ interface Handling {
 function requestHandler({ config, access, operator, meter, ingest, log, sealer }: Handling) {
   const { clock, logger, limits } = access
   const { public_url, trusted_proxies } = config
+  const version = versionOf('API')
   const { authenticate, identify } = createAuthentication(access, operator)
   const health = healthRouter({ ...access, meter, version, started_at: clock(), refused: log.refused, identify })
   const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { unknownVariables } from '@svc/engine'
+import { versionOf } from '@svc/schemas'
 import { isLoopback } from './config.js'
 import { greeting } from './greeting.js'
 import { type Config, createPlatform, PlatformError, type RunningPlatform, readConfig } from './index.js'
-import { version } from './version.js'
 
 /** Runs until told to stop; returns the exit code. */
 export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable): Promise<number> {
@@ -16,7 +16,7 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
     err.write(`svc-platform cannot start:\n${errors.map((line) => `  ${line}\n`).join('')}`)
     return 1
   }
-  out.write(`svc platform ${version}: ${opening(config)}\n`)
+  out.write(`svc platform ${versionOf('API')}: ${opening(config)}\n`)
   try {
     const platform = await createPlatform(config, Date.now, (text) => out.write(`${text}\n`))
     await listen(platform, config).catch(async (error) => {

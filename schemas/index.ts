@@ -1,4 +1,5 @@
 // Everything that crosses a wire, as JSON Schema 2020-12 documents and as types.
+export { components } from './components.js'
 export { documents, type SchemaName } from './documents.js'
 export {
   canonicalType,
@@ -13,4 +14,5 @@ export {
   verbsOf,
 } from './steps.js'
 export type * from './types.js'
+export { versionLines, versionOf } from './version.js'
 export { type PropertyWord, propertyWords, type StepWord, stepAliases, stepWords, verbs } from './vocabulary.js'

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const packages = ['schemas', 'library', 'proof', 'engine', 'cli', 'platform', 'app', 'action']
-const generated = new Set(['schemas/types.ts', 'schemas/documents.ts', 'library/files.ts'])
+const generated = new Set(['schemas/types.ts', 'schemas/documents.ts', 'schemas/components.ts', 'library/files.ts'])
 
 const sources = packages.flatMap((name) =>
   readdirSync(join(root, name), { recursive: true, encoding: 'utf8' })
@@ -62,9 +62,9 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   proof: ['index.ts', 'attacks', 'verify', 'bundle', 'notes', 'record', 'tree', 'json', 'printable.ts'],
   engine: [
     ...['index.ts', 'serve', 'trace', 'source', 'convert', 'manifest', 'policy', 'agent', 'rules', 'pattern'],
-    ...['environment.ts', 'version.ts', 'check', 'files'],
+    ...['environment.ts', 'check', 'files'],
   ],
-  cli: ['main.ts', 'audit', 'account', 'serve', 'explain', 'import', 'rules', 'port.ts', 'version.ts'],
+  cli: ['main.ts', 'audit', 'account', 'serve', 'explain', 'import', 'rules', 'port.ts'],
   platform: [
     ...['main.ts', 'start.ts', 'greeting.ts', 'index.ts', 'platform.ts', 'outside.ts', 'listener.ts', 'logger.ts'],
     ...['routes.ts', 'health.ts', 'admin', 'dashboard', 'log/parts.ts', 'log/retention', 'log/bundle', 'log/read'],
@@ -81,7 +81,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
       'secrets',
       'db',
     ],
-    ...['config.ts', 'mail', 'outgoing', 'errors.ts', 'version.ts'],
+    ...['config.ts', 'mail', 'outgoing', 'errors.ts'],
   ],
 }
 

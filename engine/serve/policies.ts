@@ -1,7 +1,8 @@
 // Which policies `svc serve` is told to enforce: the baseline, files, or a platform's.
+
 import { join } from 'node:path'
+import { versionOf } from '@svc/schemas'
 import type { PolicySource } from '../source/source.js'
-import { version } from '../version.js'
 import type { ServeOptions } from './options.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -56,7 +57,15 @@ async function policiesOfPlatform(
   const clock = Date.now
   const source = await apiSource({ ...address, cache, ttl, clock, random: Math.random, report })
   const spool = intervalSpool(keptFor(folder, 'states', url, address.agent_key), report)
-  const heartbeats = startHeartbeats({ ...address, source, spool, instance_id, version, clock, report })
+  const heartbeats = startHeartbeats({
+    ...address,
+    source,
+    spool,
+    instance_id,
+    version: versionOf('engine'),
+    clock,
+    report,
+  })
   const close = async () => {
     await heartbeats.close()
     await source.close()

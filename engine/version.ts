@@ -1,2 +1,0 @@
-/** Version of the engine; a test holds it against package.json. */
-export const version = '0.12.0'

@@ -1,2 +1,0 @@
-/** Version of the platform; a test holds it against package.json. */
-export const version = '0.19.0'
