@@ -3,10 +3,10 @@
 import type { Agent, EvaluationContext, JsonMap } from '@svc/schemas'
 import { compareLevels } from './risk.js'
 
-export type SaidContext = Partial<EvaluationContext>
+export type ReportedContext = Partial<EvaluationContext>
 
 /** Where nobody else knows the agent, what is said of it counts; both names of its tools mean the same. */
-export function factsAsSaid(registered: JsonMap, { agent_allowed_tools, ...said }: SaidContext): JsonMap {
+export function factsAsReported(registered: JsonMap, { agent_allowed_tools, ...said }: ReportedContext): JsonMap {
   const declared_tools = said.declared_tools ?? agent_allowed_tools
   return { ...registered, ...said, ...(declared_tools !== undefined && { declared_tools }) }
 }
@@ -15,7 +15,7 @@ export function factsAsSaid(registered: JsonMap, { agent_allowed_tools, ...said 
  * Where the platform knows the agent, a context may tighten what is registered (a higher risk, fewer tools) and add what
  * is not, never loosen it.
  */
-export function factsTightened(registered: JsonMap, { agent_allowed_tools, ...said }: SaidContext): JsonMap {
+export function factsTightened(registered: JsonMap, { agent_allowed_tools, ...said }: ReportedContext): JsonMap {
   const known = registered.risk_classification as Agent['risk_classification']
   const level = said.risk_classification
   const risk_classification = level !== undefined && compareLevels(level, known) > 0 ? level : known

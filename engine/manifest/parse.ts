@@ -181,7 +181,7 @@ function withOnly(written: Manifest, { waivers, tests }: IndexedManifest, sound:
 
 /** Compiles the policy's rule to see whether it can be. */
 function isSound(policy: ManifestPolicy, index: number, notes: Notes): boolean {
-  const environment = { scope: policy.scope, sound: false, track: () => () => undefined as never }
+  const environment = { scope: policy.scope, valid: false, track: () => () => undefined as never }
   try {
     compileRule(policy.rule_type, policy.params ?? {}, environment)
     return true

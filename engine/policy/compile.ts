@@ -25,8 +25,8 @@ export function compile(offered: readonly PolicyInput[]): PolicySet {
   return compileWith(offered, newEnvironment(false))
 }
 
-/** The same for policies that parseManifest has found sound: their parameters are not held against schemas again. */
-export function compileSound(offered: readonly PolicyInput[]): PolicySet {
+/** The same for policies that parseManifest has found valid: their parameters are not held against schemas again. */
+export function compileValid(offered: readonly PolicyInput[]): PolicySet {
   return compileWith(offered, newEnvironment(true))
 }
 
@@ -56,7 +56,7 @@ export function atLevel(set: PolicySet, level: RiskLevel): PolicySet {
 }
 
 /** Gives trackers of the same key one place in the history. */
-function newEnvironment(sound: boolean) {
+function newEnvironment(valid: boolean) {
   const trackers: Tracker<unknown>[] = []
   const known = new Map<string, number>()
   const track = <S>(tracker: Tracker<S>) => {
@@ -64,7 +64,7 @@ function newEnvironment(sound: boolean) {
     known.set(tracker.key, index)
     return (history: History) => history.states[index] as S
   }
-  return { trackers, at: (scope: Scope) => ({ scope, sound, track }) }
+  return { trackers, at: (scope: Scope) => ({ scope, valid, track }) }
 }
 
 function droppedPolicy(policy: PolicyInput, reason: string): DroppedPolicy {

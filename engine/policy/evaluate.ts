@@ -2,7 +2,7 @@
 import type { Behavior, Evaluation, PolicyResult, RecordRequest, ViolationDetails } from '@svc/schemas'
 import { riskOf } from '../agent/risk.js'
 import { AmbiguousField } from '../rules/lookup.js'
-import { evidenceOf, type Finding, type Situation, Unjudgeable } from '../rules/rule.js'
+import { evidenceOf, type RuleContext, Unjudgeable, type Violation } from '../rules/rule.js'
 import type { PolicySet } from './compile.js'
 import { type Occasion, type Question, resultOf } from './plan.js'
 
@@ -17,24 +17,20 @@ export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outco
 }
 
 /**
- * Judges a situation; `situation.now` is milliseconds since 1970. Every policy in scope is reported, in id order. A check
+ * Judges a context; `context.now` is milliseconds since 1970. Every policy in scope is reported, in id order. A check
  * that throws violates: broken never means allowed.
  */
-export function evaluate(set: PolicySet, occasion: Occasion, situation: Situation): Decision {
+export function evaluate(set: PolicySet, occasion: Occasion, context: RuleContext): Decision {
   const plan = set.plans[occasion]
-  const { step } = situation
+  const { step } = context
   const asked = plan.asked(step)
   let policies: PolicyResult[] | null = null
   const violations: PolicyResult[] = []
   let blocking = 0
   let risk_score = 0
-  for (
-    let next = firstViolated(asked, 0, situation);
-    next !== null;
-    next = firstViolated(asked, next.after, situation)
-  ) {
+  for (let next = firstViolated(asked, 0, context); next !== null; next = firstViolated(asked, next.after, context)) {
     const { question, answer } = next
-    const result = violation(question, answer, situation)
+    const result = violation(question, answer, context)
     const counts = result.mode === 'enforce' && !result.waived
     const isBlocking = counts && blocks(question)
     // Those that block stand first, the severest of the others behind them; in id order where both are the same.
@@ -80,46 +76,46 @@ function blocks({ policy }: Question): boolean {
 
 interface Violated {
   readonly question: Question
-  readonly answer: Finding
+  readonly answer: Violation
   /** Where to go on. */
   readonly after: number
 }
 
 /** The first question from `start` on that is answered with a violation; one `try` for all that pass is much cheaper. */
-function firstViolated(asked: readonly Question[], start: number, situation: Situation): Violated | null {
+function firstViolated(asked: readonly Question[], start: number, context: RuleContext): Violated | null {
   let index = start
   try {
     for (; index < asked.length; index++) {
       const question = asked[index] as Question
-      const answer = question.check(situation)
+      const answer = question.check(context)
       if (typeof answer === 'object') return { question, answer, after: index + 1 }
     }
     return null
   } catch (error) {
-    return { question: asked[index] as Question, answer: failure(error, situation), after: index + 1 }
+    return { question: asked[index] as Question, answer: failure(error, context), after: index + 1 }
   }
 }
 
 /** What a check that threw is taken to have answered. */
-export function failure(error: unknown, situation: Situation): Finding {
-  const evidence = situation.step === null ? [] : [evidenceOf(situation.step)]
+export function failure(error: unknown, context: RuleContext): Violation {
+  const evidence = context.step === null ? [] : [evidenceOf(context.step)]
   if (error instanceof AmbiguousField) {
     const message = `\`${error.message}\` is said twice with different values`
     return { code: 'AMBIGUOUS_FIELD', message, evidence, remedy: `say \`${error.message}\` once` }
   }
-  if (error instanceof Unjudgeable) return error.finding
+  if (error instanceof Unjudgeable) return error.violation
   return { code: 'RULE_ERROR', message: 'the rule failed on this step', evidence }
 }
 
-function violation({ policy }: Question, finding: Finding, { step, now }: Situation): PolicyResult {
+function violation({ policy }: Question, violation: Violation, { step, now }: RuleContext): PolicyResult {
   const violation_details: ViolationDetails = {
-    code: finding.code,
-    reason: finding.message,
+    code: violation.code,
+    reason: violation.message,
     rule_type: policy.rule_type,
     params: policy.params,
-    evidence: [...finding.evidence],
-    remedy: finding.remedy ?? null,
-    ...(finding.remedy_steps && { remedy_steps: bodiesOf(finding.remedy_steps, step?.task_id) }),
+    evidence: [...violation.evidence],
+    remedy: violation.remedy ?? null,
+    ...(violation.remedy_steps && { remedy_steps: bodiesOf(violation.remedy_steps, step?.task_id) }),
   }
   const waived = policy.waived_until !== undefined && now < policy.waived_until
   return { ...resultOf(policy, true), violation_details, waived }

@@ -4,16 +4,16 @@ import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileField } from './lookup.js'
-import { defineStepRule, PASS, type Scope, type Situation, stepViolation } from './rule.js'
-import { stepType } from './track.js'
+import { stepType } from './params.js'
+import { defineStepRule, PASS, type RuleContext, type Scope, stepViolation } from './rule.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
-export const levels: JsonMap = {
+export const levels = {
   type: 'array',
   items: { type: 'string', enum: ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] },
   minItems: 1,
-}
+} as const
 
 /** What allows a step that the agent's risk level forbids. */
 export const anotherLevel = 'leave this to an agent of a risk level that may do it'
@@ -22,12 +22,12 @@ const levelInContext = compileField('context.risk_classification')
 const levelOfAgent = compileField('agent.risk_classification')
 
 /** The agent's risk level: what the context says now, else what is registered. */
-export function levelOf(situation: Situation): string {
-  return String(levelInContext(situation) ?? levelOfAgent(situation))
+export function levelOf(context: RuleContext): string {
+  return String(levelInContext(context) ?? levelOfAgent(context))
 }
 
 export const classificationRules = [
-  defineStepRule<{ forbidden_step_type: string; agent_risk_classifications: readonly string[] }>({
+  defineStepRule({
     name: 'step_forbidden_for_classification',
     category: 'classification',
     scopes,
@@ -40,17 +40,17 @@ export const classificationRules = [
     },
     doc: "Passes when the agent's risk level is not in the list. A step of another type is not applicable.",
     example: { forbidden_step_type: 'step.credential', agent_risk_classifications: ['minimal', 'limited'] },
-    judges: ({ forbidden_step_type }) => [forbidden_step_type],
+    applicableTypes: ({ forbidden_step_type }) => [forbidden_step_type],
     compile: (params) => {
-      const listed = new Set(params.agent_risk_classifications)
+      const listed = new Set<string>(params.agent_risk_classifications)
       const message = `agents of this risk level do no \`${params.forbidden_step_type}\` steps`
-      return (situation) => {
-        if (!listed.has(levelOf(situation))) return PASS
-        return stepViolation(situation, 'FORBIDDEN_FOR_CLASSIFICATION', message, anotherLevel)
+      return (context) => {
+        if (!listed.has(levelOf(context))) return PASS
+        return stepViolation(context, 'FORBIDDEN_FOR_CLASSIFICATION', message, anotherLevel)
       }
     },
   }),
-  defineStepRule<{ agent_field?: string; allowed?: readonly string[] }>({
+  defineStepRule({
     name: 'step_name_in_allowlist',
     category: 'classification',
     scopes,
@@ -84,9 +84,9 @@ export const classificationRules = [
           ? `list this tool in \`${listField}\` of the agent`
           : `use one of the names ${shownNames(params.allowed)}`
       const remedy = params.allowed?.length === 0 ? 'have the policy changed: no name passes it' : listed
-      return (situation) => {
-        const { step } = situation
-        const known = names(situation)
+      return (context) => {
+        const { step } = context
+        const known = names(context)
         if (known !== null && step.step_name !== undefined && known.has(step.step_name)) return PASS
         const message =
           step.step_name === undefined
@@ -95,7 +95,7 @@ export const classificationRules = [
               ? `the agent has no list in \`${listField}\``
               : 'the name of the step is not in the list'
         const unnamed = step.step_name === undefined && params.allowed === undefined
-        return stepViolation(situation, 'NAME_NOT_ALLOWED', message, unnamed ? nameIt : remedy)
+        return stepViolation(context, 'NAME_NOT_ALLOWED', message, unnamed ? nameIt : remedy)
       }
     },
   }),
@@ -103,7 +103,7 @@ export const classificationRules = [
 
 const nameIt = 'give the step the name of a tool that the agent lists'
 
-type Names = (situation: Situation) => ReadonlySet<string> | null
+type Names = (context: RuleContext) => ReadonlySet<string> | null
 
 function fixedList(allowed: readonly string[]): Names {
   const names = new Set(allowed)
@@ -115,8 +115,8 @@ function agentList(field: string): Names {
   const inContext = compileField(`context.${field}`, 'agent_field')
   const inAgent = compileField(`agent.${field}`, 'agent_field')
   const seen = new WeakMap<object, ReadonlySet<string>>()
-  return (situation) => {
-    const list = inContext(situation) ?? inAgent(situation)
+  return (context) => {
+    const list = inContext(context) ?? inAgent(context)
     if (!Array.isArray(list)) return null
     const known = seen.get(list) ?? new Set(list.flatMap((item: unknown) => nameOf(item) ?? []))
     seen.set(list, known)

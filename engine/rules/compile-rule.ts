@@ -7,7 +7,8 @@ import { quote } from '../check/quote.js'
 import { lazyCheck } from '../check/schema-check.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
-import { compileHead, type StepPattern, type TargetFilter, targetKeys, targetPattern, withTarget } from './filter.js'
+import { compileHead, type StepPattern, targetPattern, withTarget } from './filter.js'
+import { type TargetFilter, targetKeys } from './params.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
 import type { Check, CompileEnvironment, LeafRule, Scope } from './rule.js'
 
@@ -55,9 +56,9 @@ function compileShallow(rule_type: string, params: JsonMap, environment: Compile
 }
 
 /** The rule and the steps it is meant for. */
-function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, sound }: CompileEnvironment) {
+function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, valid }: CompileEnvironment) {
   const { rule, check } = leafNamed(rule_type, path)
-  const [problem] = sound ? [] : check(params)
+  const [problem] = valid ? [] : check(params)
   if (problem !== undefined) {
     const { subject, says } = problem.sentence ?? { subject: problem.path, says: problem.message }
     const where = inParams(path, subject.join('.'))
@@ -79,7 +80,7 @@ function patternOf(rule: LeafRule, params: JsonMap): StepPattern {
     targetKeys.flatMap((key) => (key in params ? [[key, params[key]]] : [])),
   )
   const pattern = targetPattern(target)
-  const judged = rule.judges?.(params).map(canonicalType)
+  const judged = rule.applicableTypes?.(params).map(canonicalType)
   const aimed = pattern.step_types?.map(canonicalType)
   const step_types = aimed && judged ? aimed.filter((type) => judged.includes(type)) : (judged ?? aimed)
   if (rule.targets !== 'writes') return { ...pattern, step_types }

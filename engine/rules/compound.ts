@@ -7,12 +7,12 @@ import type { Combinator, Condition } from './condition.js'
 import {
   type Answer,
   type Check,
-  type Finding,
   NOT_APPLICABLE,
   PASS,
+  type RuleContext,
   type RuleDescription,
   type Scope,
-  type Situation,
+  type Violation,
 } from './rule.js'
 
 const everyScope: readonly Scope[] = ['agent_registration', 'step_execution', 'task_execution']
@@ -130,11 +130,11 @@ export function compileTree(root: Condition, leaf: (node: Condition, path: strin
   const negates = program.some((instruction) => 'kind' in instruction && instruction.kind === 'not')
   // One list for all runs: a check never runs inside itself, and this is asked for every step.
   const answers: Answer[] = []
-  return (situation) => {
+  return (context) => {
     let top = 0
     for (let index = 0; index < program.length; index++) {
       const instruction = program[index] as Instruction
-      if ('check' in instruction) answers[top++] = instruction.check(situation)
+      if ('check' in instruction) answers[top++] = instruction.check(context)
       else {
         top -= instruction.arity
         answers[top] = instruction.combine(answers, top, top + instruction.arity)
@@ -143,7 +143,7 @@ export function compileTree(root: Condition, leaf: (node: Condition, path: strin
     }
     const answer = answers[0] ?? NOT_APPLICABLE
     // A `not` says only that its condition holds; why is looked up when it matters.
-    return typeof answer === 'object' && negates ? explained(program, situation) : answer
+    return typeof answer === 'object' && negates ? explained(program, context) : answer
   }
 }
 
@@ -154,7 +154,7 @@ const combinators: Readonly<Record<Combinator, Combine>> = {
   all_of: (answers, start, end) => {
     let passed = false
     for (let index = start; index < end; index++) {
-      if (typeof answers[index] === 'object') return allOf(findingsIn(answers, start, end))
+      if (typeof answers[index] === 'object') return allOf(violationsIn(answers, start, end))
       passed ||= answers[index] === PASS
     }
     return passed ? PASS : NOT_APPLICABLE
@@ -165,7 +165,7 @@ const combinators: Readonly<Record<Combinator, Combine>> = {
       if (answers[index] === PASS) return PASS
       violated ||= typeof answers[index] === 'object'
     }
-    return violated ? anyOf(findingsIn(answers, start, end)) : NOT_APPLICABLE
+    return violated ? anyOf(violationsIn(answers, start, end)) : NOT_APPLICABLE
   },
   not: (answers, start) => {
     if (answers[start] === NOT_APPLICABLE) return NOT_APPLICABLE
@@ -173,15 +173,15 @@ const combinators: Readonly<Record<Combinator, Combine>> = {
   },
 }
 
-function findingsIn(answers: readonly Answer[], start: number, end: number): Finding[] {
+function violationsIn(answers: readonly Answer[], start: number, end: number): Violation[] {
   return answers.slice(start, end).filter((answer) => typeof answer === 'object')
 }
 
 /** Stands for the violation of a `not` until it is explained. */
-const holds: Finding = { code: 'CONDITION_HOLDS', message: 'the condition holds and must not', evidence: [] }
+const holds: Violation = { code: 'CONDITION_HOLDS', message: 'the condition holds and must not', evidence: [] }
 
-function explained(program: readonly Instruction[], situation: Situation): Finding {
-  return explain(program.map(shapeOf), answersOf(program, situation), situation)
+function explained(program: readonly Instruction[], context: RuleContext): Violation {
+  return explain(program.map(shapeOf), answersOf(program, context), context)
 }
 
 function shapeOf(instruction: Instruction): Shape {
@@ -191,12 +191,12 @@ function shapeOf(instruction: Instruction): Shape {
 }
 
 /** The answer of each instruction, at its own place. */
-function answersOf(program: readonly Instruction[], situation: Situation): Answer[] {
+function answersOf(program: readonly Instruction[], context: RuleContext): Answer[] {
   const stack: Answer[] = []
   return program.map((instruction) => {
     const answer =
       'check' in instruction
-        ? instruction.check(situation)
+        ? instruction.check(context)
         : instruction.combine(stack.splice(-instruction.arity), 0, instruction.arity)
     stack.push(answer)
     return answer

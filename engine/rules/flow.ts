@@ -8,7 +8,7 @@ const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 type Day = (typeof weekdays)[number]
 
 export const flowRules = [
-  defineStepRule<{ start_hour: number; end_hour: number; timezone: string; days?: readonly Day[] }>({
+  defineStepRule({
     name: 'working_hours_only',
     category: 'flow',
     scopes: ['step_execution'],
@@ -38,9 +38,9 @@ export const flowRules = [
       const when = params.days === undefined ? '' : ` on ${weekdays.filter((day) => days.has(day)).join(', ')}`
       const remedy = `wait for the hours from ${start} to ${end}${when} in ${params.timezone}`
       const message = 'now is outside the hours that are allowed'
-      return (situation) => {
-        const { hour, day } = local(situation.now)
-        return isOpen(hour, day) ? PASS : stepViolation(situation, 'OUTSIDE_HOURS', message, remedy)
+      return (context) => {
+        const { hour, day } = local(context.now)
+        return isOpen(hour, day) ? PASS : stepViolation(context, 'OUTSIDE_HOURS', message, remedy)
       }
     },
   }),

@@ -1,10 +1,11 @@
 // Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). A gate is the agent's own word.
 
 import { actionDigest } from '@svc/proof'
-import type { EvidenceStep, JsonMap, Step } from '@svc/schemas'
+import type { EvidenceStep, Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { AmbiguousField, compileStepField } from './lookup.js'
+import type { MembersOf } from './params.js'
 import {
   type CompileEnvironment,
   defineStepRule,
@@ -12,79 +13,70 @@ import {
   PASS,
   present,
   type Slot,
-  type StepSituation,
+  type StepContext,
   stepViolation,
 } from './rule.js'
 import { passedGate } from './track.js'
 
-interface GateParams {
-  readonly gate_check_type?: string
-  readonly max_age_steps?: number
-  readonly max_age_seconds?: number
-}
+const properties = {
+  gate_check_type: { type: 'string', minLength: 1, description: 'only gates with this `guard.check_type`' },
+  max_age_steps: { type: 'integer', minimum: 1, description: 'directly before = 1, inclusive' },
+  max_age_seconds: { type: 'number', minimum: 0, description: 'inclusive' },
+} as const
+const { max_age_steps: _, ...withoutSteps } = properties
 
-const gate_check_type: JsonMap = {
-  type: 'string',
-  minLength: 1,
-  description: 'only gates with this `guard.check_type`',
-}
-const max_age_steps: JsonMap = { type: 'integer', minimum: 1, description: 'directly before = 1, inclusive' }
-const max_age_seconds: JsonMap = { type: 'number', minimum: 0, description: 'inclusive' }
+type GateParams = MembersOf<typeof properties>
 
 export const gateRules = [
-  defineStepRule<GateParams>({
+  defineStepRule({
     name: 'step_requires_gate',
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
-    params: {
-      type: 'object',
-      additionalProperties: false,
-      properties: { gate_check_type, max_age_steps, max_age_seconds },
-    },
+    params: { type: 'object', additionalProperties: false, properties },
     doc: 'Passes when the latest gate (of the given check type) passed and is fresh enough.',
     example: { gate_check_type: 'human_approval', max_age_steps: 3 },
     compile: (params, environment) => {
       const latest = trackLatestGate(environment, params.gate_check_type)
       const remedy = `${wantedGate(params)} ${placeAndTime(params)}`
       const anyGate = trackLatestGate(environment, undefined)
-      const check = (situation: StepSituation) => {
-        const gate = latest(situation.history)
-        const problem = staleness(gate, params, situation)
+      const check = (context: StepContext) => {
+        const gate = latest(context.history)
+        const problem = staleness(gate, params, context)
         if (problem === null) return PASS
-        const other = gate === null ? anyGate(situation.history) : null
+        const other = gate === null ? anyGate(context.history) : null
         const message = other === null ? problem.message : `${problem.message}; ${ofAnotherKind(other)}`
         const seen = (gate ?? other)?.evidence ?? null
-        const finding = stepViolation(situation, problem.code, message, remedy, seen)
-        return { ...finding, remedy_steps: [passedGate(params.gate_check_type)] }
+        const violation = stepViolation(context, problem.code, message, remedy, seen)
+        return { ...violation, remedy_steps: [passedGate(params.gate_check_type)] }
       }
-      const because = ({ history }: StepSituation) => ({
+      const because = ({ history }: StepContext) => ({
         evidence: present(latest(history)?.evidence ?? null),
         undo: 'do this without the gate before it, in a new task',
       })
       return Object.assign(check, { because })
     },
   }),
-  defineStepRule<GateParams>({
+  defineStepRule({
     name: 'gate_binds_action',
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
-    params: { type: 'object', additionalProperties: false, properties: { gate_check_type, max_age_seconds } },
+    params: { type: 'object', additionalProperties: false, properties: withoutSteps },
     doc: 'Passes when the latest gate passed and carries the `action_digest` of this very step, once.',
     example: { gate_check_type: 'human_approval', target_step_names: ['refund'] },
     compile: (params, environment) => {
       const latest = trackLatestGate(environment, params.gate_check_type)
       const spent = trackSpent(environment, params.gate_check_type)
-      return (situation) => {
-        const gate = latest(situation.history)
-        const digest = actionDigest(situation.step)
-        const problem = staleness(gate, params, situation) ?? mismatch(gate, digest, spent(situation.history).spent)
+      return (context) => {
+        const gate = latest(context.history)
+        const digest = actionDigest(context.step)
+        const problem = staleness(gate, params, context) ?? mismatch(gate, digest, spent(context.history).spent)
         if (problem === null) return PASS
         const bound = `${wantedGate(params)} with \`input.action_digest\` \`${digest}\``
         const remedy = `${bound} ${placeAndTime(params)}`
-        const finding = stepViolation(situation, problem.code, problem.message, remedy, gate?.evidence ?? null)
-        return { ...finding, remedy_steps: [passedGate(params.gate_check_type, digest)] }
+        const violation = stepViolation(context, problem.code, problem.message, remedy, gate?.evidence ?? null)
+        return { ...violation, remedy_steps: [passedGate(params.gate_check_type, digest)] }
       }
     },
   }),

@@ -3,12 +3,12 @@
 import { canonicalType, hasWritePermission, type JsonMap, type Step } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
-import type { Situation } from './rule.js'
+import type { RuleContext } from './rule.js'
 
 /** The same path leads to two different values: the policy that asked is violated, whatever it asked. */
 export class AmbiguousField extends Error {}
 
-export type Getter = (situation: Situation) => unknown
+export type Getter = (context: RuleContext) => unknown
 
 const stepKeys = new Set([
   ...['agent_id', 'task_id', 'timestamp', 'step', 'step_type', 'verb', 'step_name', 'input', 'output', 'properties'],
@@ -24,11 +24,11 @@ export function compileField(path: string, parameter = 'field'): Getter {
   const segments = fieldSegments(path, parameter)
   if (segments === null) return () => null
   const [first = '', ...rest] = segments
-  if (first === 'context') return (situation) => nested(situation.context, rest)
+  if (first === 'context') return (context) => nested(context.context, rest)
   const ofAgent = agentGetter(first === 'agent' && rest.length > 0 ? rest : segments)
-  if (first === 'agent') return (situation) => ofAgent(situation.agent)
+  if (first === 'agent') return (context) => ofAgent(context.agent)
   const ofStep = stepGetter(segments)
-  return (situation) => (situation.step === null ? ofAgent(situation.agent) : ofStep(situation.step))
+  return (context) => (context.step === null ? ofAgent(context.agent) : ofStep(context.step))
 }
 
 /** A field of a step alone, for predicates over recorded steps, where no context is at hand. */

@@ -7,7 +7,7 @@ import {
   evidenceOfRecorded,
   NOT_APPLICABLE,
   PASS,
-  type StepSituation,
+  type StepContext,
 } from './rule.js'
 
 /** `B` is what is known of the nodes before. */
@@ -19,7 +19,7 @@ export interface NodeRule<B> {
   /** Whether the node fits what came before; null for one that is not checked. */
   readonly fits: (type: string, before: B, step: Step) => boolean | null
   /** The same for the step that is judged, where it needs more than the step. */
-  readonly fits_now?: (situation: StepSituation) => boolean | null
+  readonly fits_now?: (context: StepContext) => boolean | null
   readonly code: string
   readonly message: string
   readonly remedy: string
@@ -33,7 +33,7 @@ interface Watched<B> {
 }
 
 /** Compiles the rule for its scope: one step, or all of a finished task with its end. */
-export function nodeCheck<B>(environment: CompileEnvironment, rule: NodeRule<B>): (situation: StepSituation) => Answer {
+export function nodeCheck<B>(environment: CompileEnvironment, rule: NodeRule<B>): (context: StepContext) => Answer {
   const { code, message, remedy } = rule
   const watched = environment.track<Watched<B>>({
     key: rule.key,
@@ -45,10 +45,10 @@ export function nodeCheck<B>(environment: CompileEnvironment, rule: NodeRule<B>)
     },
   })
   const whole = environment.scope === 'task_execution'
-  return (situation) => {
-    const { step, history } = situation
+  return (context) => {
+    const { step, history } = context
     const state = watched(history)
-    const fits = rule.fits_now ? rule.fits_now(situation) : rule.fits(canonicalType(step.step_type), state.before, step)
+    const fits = rule.fits_now ? rule.fits_now(context) : rule.fits(canonicalType(step.step_type), state.before, step)
     const offence = (whole ? state.offence : null) ?? (fits === false ? evidenceOf(step) : null)
     if (offence !== null) return { code, message, evidence: [offence], remedy }
     return fits !== null || (whole && state.checked) ? PASS : NOT_APPLICABLE

@@ -1,5 +1,6 @@
 // What a rule is, what it is asked, and what it may answer.
 import type { Behavior, EvidenceStep, JsonMap, Rule, Step } from '@svc/schemas'
+import type { ParamsSchema, TargetFilter, ValueOf } from './params.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
 export type Category = Rule['category']
@@ -9,7 +10,7 @@ export const PASS = 0
 export const NOT_APPLICABLE = 1
 
 /** A violation: why, which steps caused it, and what would allow the step. Messages never quote payload values. */
-export interface Finding {
+export interface Violation {
   readonly code: string
   readonly message: string
   readonly evidence: readonly EvidenceStep[]
@@ -18,17 +19,17 @@ export interface Finding {
   readonly remedy_steps?: readonly Behavior[]
 }
 
-export type Answer = typeof PASS | typeof NOT_APPLICABLE | Finding
+export type Answer = typeof PASS | typeof NOT_APPLICABLE | Violation
 
 /**
  * What a rule found could not be judged: the policy is violated, whatever `not` and `any_of` around the rule would make of
  * a violation.
  */
 export class Unjudgeable extends Error {
-  readonly finding: Finding
-  constructor(finding: Finding) {
-    super(finding.message)
-    this.finding = finding
+  readonly violation: Violation
+  constructor(violation: Violation) {
+    super(violation.message)
+    this.violation = violation
   }
 }
 
@@ -48,7 +49,7 @@ export interface History {
 }
 
 /** Everything a rule may look at. `now` is milliseconds since 1970; at registration there is no step and no history. */
-export interface Situation {
+export interface RuleContext {
   readonly step: Step | null
   readonly agent: JsonMap
   readonly context: JsonMap
@@ -63,16 +64,16 @@ export interface PassCause {
 }
 
 /** A compiled rule: pure, synchronous, and free of anything that parameters alone decide. */
-export type Check = CheckOf<Situation>
+export type Check = CheckOf<RuleContext>
 
-export interface CheckOf<S extends Situation> {
-  (situation: S): Answer
+export interface CheckOf<S extends RuleContext> {
+  (context: S): Answer
   /** Asked only when the rule passed inside a violated `not`; left out where this step alone decides. */
-  readonly because?: (situation: S) => PassCause
+  readonly because?: (context: S) => PassCause
 }
 
 /** What a rule sees that cannot be used at registration: there always is a step. */
-export interface StepSituation extends Situation {
+export interface StepContext extends RuleContext {
   readonly step: Step
 }
 
@@ -93,7 +94,7 @@ export type Slot<S> = (history: History) => S
 export interface CompileEnvironment {
   readonly scope: Scope
   /** The parameters are known to fit the schema of the rule. */
-  readonly sound: boolean
+  readonly valid: boolean
   readonly track: <S>(tracker: Tracker<S>) => Slot<S>
 }
 
@@ -103,39 +104,44 @@ export interface RuleDescription {
   readonly category: Category
   readonly scopes: readonly Scope[]
   /** JSON Schema of the parameters; the target filter is added where the rule takes one. */
-  readonly params: JsonMap
+  readonly params: ParamsSchema
   readonly doc: string
   readonly example: JsonMap
-  /** Whether the rule takes the target filter; `writes`: its verbs default to the writing ones, and step.exec is meant too. */
-  readonly targets: boolean | 'writes'
+  readonly targets: Targets
 }
 
-/** A rule that answers for itself, whatever its parameters are. */
+/** Whether a rule takes the target filter; `writes`: its verbs default to the writing verbs, and step.exec is a target too. */
+type Targets = boolean | 'writes'
+
+/** A rule that is not a combinator, with any parameters. */
 export interface LeafRule extends RuleDescription {
-  /** The only step types it can be applicable to; left out where it can be to any. */
-  readonly judges?: (params: JsonMap) => readonly string[]
+  /** The only step types that the rule can be applicable to; left out where it can be applicable to any. */
+  readonly applicableTypes?: (params: JsonMap) => readonly string[]
   readonly compile: (params: JsonMap, environment: CompileEnvironment) => Check
 }
 
-interface LeafRuleOf<P, S extends Situation> extends RuleDescription {
-  readonly example: P & JsonMap
-  readonly judges?: (params: P) => readonly string[]
-  readonly compile: (params: P, environment: CompileEnvironment) => CheckOf<S>
+interface RuleOf<S extends ParamsSchema, T extends Targets, C extends RuleContext> extends RuleDescription {
+  readonly params: S
+  readonly targets: T
+  readonly example: ParamsOf<S, T> & JsonMap
+  readonly applicableTypes?: (params: ParamsOf<S, T>) => readonly string[]
+  readonly compile: (params: ParamsOf<S, T>, environment: CompileEnvironment) => CheckOf<C>
 }
 
-/** Lets a list hold rules of different parameters; the schema has been checked before `compile` is called. */
-export function defineRule<P>(definition: LeafRuleOf<P, Situation>): LeafRule {
-  const { judges } = definition
-  return {
-    ...definition,
-    ...(judges && { judges: (params: JsonMap) => judges(params as P) }),
-    compile: (params, environment) => definition.compile(params as P, environment),
-  } as LeafRule
+type ParamsOf<S, T> = T extends false ? ValueOf<S> : ValueOf<S> & TargetFilter
+
+/** A rule for a list of rules: `compileRule` checks parameters against the schema before it passes them on. */
+export function defineRule<const S extends ParamsSchema, const T extends Targets>(
+  definition: RuleOf<S, T, RuleContext>,
+): LeafRule {
+  return definition as unknown as LeafRule
 }
 
-/** A rule about steps: its scopes leave registration out, which is the only situation without a step. */
-export function defineStepRule<P>(definition: LeafRuleOf<P, StepSituation>): LeafRule {
-  return defineRule(definition as unknown as LeafRuleOf<P, Situation>)
+/** A rule about steps: its scopes leave out registration, the only evaluation without a step. */
+export function defineStepRule<const S extends ParamsSchema, const T extends Targets>(
+  definition: RuleOf<S, T, StepContext>,
+): LeafRule {
+  return definition as unknown as LeafRule
 }
 
 /** The step under judgement as evidence; its number is null until it is recorded. */
@@ -155,12 +161,12 @@ export function present(step: EvidenceStep | null): readonly EvidenceStep[] {
 
 /** A violation by the step under judgement, after the earlier steps that led to it. */
 export function stepViolation(
-  { step }: StepSituation,
+  { step }: StepContext,
   code: string,
   message: string,
   remedy: string,
   ...earlier: readonly (EvidenceStep | null)[]
-): Finding {
+): Violation {
   const evidence = [...earlier.filter((one) => one !== null), evidenceOf(step)]
   return { code, message, evidence, remedy }
 }

@@ -4,14 +4,6 @@ import { compilePattern, type StepPattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
 
-export const stepType: JsonMap = {
-  type: 'string',
-  minLength: 1,
-  description: 'a step type, such as `step.resource`',
-}
-export const stepTypes: JsonMap = { type: 'array', items: stepType, minItems: 1 }
-export const verbSchema: JsonMap = { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] }
-
 /** Whether a step of a wanted kind counts as done: a gate only when it passed (docs/design/engine.md §3). */
 export function satisfies({ type, step }: Recorded): boolean {
   return type !== 'step.gate' || gateProblem(step) === null

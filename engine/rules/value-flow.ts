@@ -1,7 +1,8 @@
 // value_flow_forbidden (docs/design/engine.md §3): follows values from where they were read to where they must not go.
-import type { EvidenceStep, JsonMap, Step } from '@svc/schemas'
-import { compilePattern, compileTarget, filterSchema, type StepPattern } from './filter.js'
+import type { EvidenceStep, Step } from '@svc/schemas'
+import { compilePattern, compileTarget, type StepPattern } from './filter.js'
 import { AmbiguousField, compileStepField } from './lookup.js'
+import { filterSchema, names, stepTypes, type ValueOf } from './params.js'
 import {
   type CompileEnvironment,
   defineStepRule,
@@ -14,27 +15,20 @@ import {
   Unjudgeable,
 } from './rule.js'
 import { someString } from './text.js'
-import { stepTypes } from './track.js'
 
-interface Selector {
-  readonly step_types?: readonly string[]
-  readonly verbs?: readonly string[]
-  readonly step_names?: readonly string[]
-  readonly property_filter?: JsonMap
-}
-
-const names: JsonMap = { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 }
-const selector: JsonMap = {
+const selector = {
   type: 'object',
   additionalProperties: false,
   properties: { step_types: stepTypes, verbs: names, step_names: names, property_filter: filterSchema },
-}
+} as const
+
+type Selector = ValueOf<typeof selector>
 
 /** Values kept for one task; a task that has more cannot be followed and its sinks are held (docs/design/engine.md §3). */
 const mostValues = 50_000
 
 export const valueFlowRules = [
-  defineStepRule<{ source: Selector; sink: Selector; min_length?: number }>({
+  defineStepRule({
     name: 'value_flow_forbidden',
     category: 'flow',
     scopes: ['step_execution'],
@@ -62,13 +56,13 @@ export const valueFlowRules = [
     compile: ({ source, sink, min_length = 8 }, environment) => {
       const values = trackValues(environment, source, min_length)
       const isSink = compileTarget(patternOf(sink), 'sink.property_filter')
-      return (situation) => {
-        if (isSink !== null && !isSink(situation, situation.step)) return NOT_APPLICABLE
-        const { origins, overflow } = values(situation.history)
-        if (overflow) throw new Unjudgeable(stepViolation(situation, 'FLOW_LIMIT', tooMany, 'do this in a new task'))
-        const origin = firstKnown(situation.step, min_length, origins)
+      return (context) => {
+        if (isSink !== null && !isSink(context, context.step)) return NOT_APPLICABLE
+        const { origins, overflow } = values(context.history)
+        if (overflow) throw new Unjudgeable(stepViolation(context, 'FLOW_LIMIT', tooMany, 'do this in a new task'))
+        const origin = firstKnown(context.step, min_length, origins)
         if (origin === null) return PASS
-        return stepViolation(situation, 'VALUE_FLOW', reached, 'leave the value out, or do this in a new task', origin)
+        return stepViolation(context, 'VALUE_FLOW', reached, 'leave the value out, or do this in a new task', origin)
       }
     },
   }),

@@ -6,7 +6,7 @@ import { evaluate } from '../../engine/policy/evaluate.js'
 import { newHistory } from '../../engine/policy/history.js'
 import { plansOf } from '../../engine/policy/plan.js'
 import type { PolicyInput } from '../../engine/policy/policy-input.js'
-import type { Finding } from '../../engine/rules/rule.js'
+import type { Violation } from '../../engine/rules/rule.js'
 import { evaluationWriter } from '../../engine/serve/answer.js'
 import { type Serve, startServe } from '../support/serve.js'
 
@@ -90,7 +90,7 @@ describe('the steps that a rule names as remedy', () => {
     ...{ mode: 'enforce', controls: [], version: 1, manifest_id: null, manifest_name: null, manifest_repo: null },
     ...{ manifest_path: null, manifest_sha: null, manifest_assigned_at: null, manifest_assigned_by: null },
   }
-  const finding: Finding = {
+  const finding: Violation = {
     ...{ code: 'C', message: 'no', evidence: [], remedy: 'a gate' },
     remedy_steps: [{ step_type: 'step.gate', properties: { guard: { result: 'passed' } } }],
   }

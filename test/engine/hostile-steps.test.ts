@@ -86,8 +86,8 @@ describe('hostile steps', () => {
       fc.property(step, (hostile) => {
         now += 1000
         if (history.length > 200) history = newHistory(set)
-        const situation = { step: hostile, agent: facts, context: facts, history, now }
-        const { policies } = evaluate(set, occasionOf(hostile), situation)
+        const context = { step: hostile, agent: facts, context: facts, history, now }
+        const { policies } = evaluate(set, occasionOf(hostile), context)
         for (const { violated, violation_details } of policies) {
           if (violated !== (violation_details !== null))
             throw new Error('a violation has details, and nothing else has')

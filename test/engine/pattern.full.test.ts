@@ -1,5 +1,5 @@
 // The long run of pattern.test.ts: more syntax read against RE2, and long texts grown from what the patterns match.
-import { compile, type PolicyInput, type Situation } from '@svc/engine'
+import { compile, type PolicyInput, type RuleContext } from '@svc/engine'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { expect, it } from 'vitest'
@@ -17,7 +17,7 @@ function matcherOf(pattern: string, use: Use): ((text: string) => boolean) | str
   const check = policies[0]?.check
   if (check === undefined) return dropped[0]?.reason ?? ''
   return (input) =>
-    check({ step: { step_type: 'step.exec', input }, agent: {}, context: {} } as unknown as Situation) === 0
+    check({ step: { step_type: 'step.exec', input }, agent: {}, context: {} } as unknown as RuleContext) === 0
 }
 
 /** A part of a pattern, and a text it may match. */

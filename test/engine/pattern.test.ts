@@ -1,5 +1,5 @@
 // Patterns as the rules run them: read as RE2 reads them, whichever engine answers, and never slow.
-import { compile, type PolicyInput, parseManifest, type Situation } from '@svc/engine'
+import { compile, type PolicyInput, parseManifest, type RuleContext } from '@svc/engine'
 import { baseline } from '@svc/library'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
@@ -28,7 +28,7 @@ function matcherOf(pattern: string, use: Use): (text: string) => boolean {
   expect(dropped).toEqual([])
   const check = policies[0]?.check
   return (input) =>
-    check?.({ step: { step_type: 'step.exec', input }, agent: {}, context: {} } as unknown as Situation) === 0
+    check?.({ step: { step_type: 'step.exec', input }, agent: {}, context: {} } as unknown as RuleContext) === 0
 }
 
 /** What RE2 says, told by another matcher than ours. */

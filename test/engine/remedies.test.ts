@@ -35,8 +35,8 @@ function judge(rule: string, one: RuleCase, { history, step, facts, now }: Scene
   const set = compile(policies.map((policy, index) => ({ ...policy, id: index + 1, version: 1 })))
   const past = newHistory(set)
   for (const recorded of history) record(set, past, recorded, timeOf(recorded))
-  const situation = { step, agent: facts, context: facts, history: past, now }
-  const results = evaluate(set, occasions[one.scope], situation).policies
+  const context = { step, agent: facts, context: facts, history: past, now }
+  const results = evaluate(set, occasions[one.scope], context).policies
   return results.find(({ name }) => name === 'rule')?.violation_details ?? null
 }
 

@@ -61,8 +61,8 @@ describe('a deep condition tree', () => {
     const set = compile([{ ...policy, ...deepest } as unknown as PolicyInput])
     expect(set.dropped).toEqual([])
     const step = { step_type: 'step.exec', step_name }
-    const situation = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
-    expect(evaluate(set, 'step', situation).policies[0]?.violated).toBe(expected === 'violation')
+    const context = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
+    expect(evaluate(set, 'step', context).policies[0]?.violated).toBe(expected === 'violation')
   })
 
   it('of more levels is dropped, alone', () => {
@@ -76,8 +76,8 @@ describe('a deep condition tree', () => {
   it('exhausts no stack, however deep it is', () => {
     const check = compileTree(nestedIn(10_000), () => () => PASS)
     const set = compile([])
-    const situation = { step: { step_type: 'step.exec' }, agent: {}, context: {}, history: newHistory(set), now: 0 }
-    expect(check(situation)).toBe(PASS)
+    const context = { step: { step_type: 'step.exec' }, agent: {}, context: {}, history: newHistory(set), now: 0 }
+    expect(check(context)).toBe(PASS)
   })
 })
 
@@ -94,8 +94,8 @@ function judge(rule: string, one: RuleCase) {
   const history = newHistory(set)
   for (const step of one.history) record(set, history, step, timeOf(step.timestamp))
   const facts = { ...one.agent, ...one.context }
-  const situation = { step: one.step, agent: facts, context: facts, history, now: timeOf(one.now) }
-  const { policies } = evaluate(set, occasions[one.scope], situation)
+  const context = { step: one.step, agent: facts, context: facts, history, now: timeOf(one.now) }
+  const { policies } = evaluate(set, occasions[one.scope], context)
   return { answer: answerOf(policies), details: policies.find(({ name }) => name === 'rule')?.violation_details }
 }
 
