@@ -1,4 +1,4 @@
-// A decision with the answer of every policy, also of those that passed: for people who ask why.
+// A decision with the answer of every policy, for `svc explain`.
 import type { Evaluation, PolicyResult } from '@svc/schemas'
 import { type Answer, NOT_APPLICABLE, type RuleContext } from '../rules/rule.js'
 import type { PolicySet } from './compile.js'
@@ -14,7 +14,7 @@ export interface Explanation extends Pick<Evaluation, 'action' | 'outcome' | 'ri
   readonly policies: readonly ExplainedPolicy[]
 }
 
-/** Judges the context as `evaluate` does, and tells passing from not applicable. */
+/** Evaluates the context, and distinguishes policies that passed from those that are not applicable. */
 export function explain(set: PolicySet, occasion: Occasion, context: RuleContext): Explanation {
   const { action, outcome, risk_score, policies } = evaluate(set, occasion, context)
   const compiled = new Map(set.policies.map((policy) => [policy.policy.id, policy]))
@@ -26,7 +26,7 @@ export function explain(set: PolicySet, occasion: Occasion, context: RuleContext
   return { action, outcome, risk_score, policies: explained }
 }
 
-/** Asked of policies that are not violated, whose check therefore does not throw. */
+/** Called for policies that are not violated, whose check therefore does not throw. */
 function isApplicable({ head, check }: CompiledPolicy, context: RuleContext): boolean {
   const { step } = context
   if (head !== null && (step === null || !head(step))) return false

@@ -1,4 +1,4 @@
-// Rules about who the agent is and what it may use (docs/design/engine.md §3, 18–19).
+// Rules about the agent's risk level and its tools (docs/design/engine.md §3, 18–19).
 
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
@@ -15,13 +15,13 @@ export const levels = {
   minItems: 1,
 } as const
 
-/** What allows a step that the agent's risk level forbids. */
+/** The remedy for a step that the agent's risk level forbids. */
 export const anotherLevel = 'leave this to an agent of a risk level that may do it'
 
 const levelInContext = compileField('context.risk_classification')
 const levelOfAgent = compileField('agent.risk_classification')
 
-/** The agent's risk level: what the context says now, else what is registered. */
+/** The agent's risk level: the one in the context, else the registered one. */
 export function levelOf(context: RuleContext): string {
   return String(levelInContext(context) ?? levelOfAgent(context))
 }
@@ -43,7 +43,7 @@ export const classificationRules = [
     applicableTypes: ({ forbidden_step_type }) => [forbidden_step_type],
     compile: (params) => {
       const listed = new Set<string>(params.agent_risk_classifications)
-      const message = `agents of this risk level do no \`${params.forbidden_step_type}\` steps`
+      const message = `agents of this risk level must not do \`${params.forbidden_step_type}\` steps`
       return (context) => {
         if (!listed.has(levelOf(context))) return PASS
         return stepViolation(context, 'FORBIDDEN_FOR_CLASSIFICATION', message, anotherLevel)
@@ -83,7 +83,7 @@ export const classificationRules = [
         params.allowed === undefined
           ? `list this tool in \`${listField}\` of the agent`
           : `use one of the names ${shownNames(params.allowed)}`
-      const remedy = params.allowed?.length === 0 ? 'have the policy changed: no name passes it' : listed
+      const remedy = params.allowed?.length === 0 ? 'change the policy: it allows no name' : listed
       return (context) => {
         const { step } = context
         const known = names(context)
@@ -110,7 +110,7 @@ function fixedList(allowed: readonly string[]): Names {
   return () => names
 }
 
-/** The list in the context when it has one, else the registered one; each list object is read once. */
+/** The list in the context, else the registered one. Each list object is read once. */
 function agentList(field: string): Names {
   const inContext = compileField(`context.${field}`, 'agent_field')
   const inAgent = compileField(`agent.${field}`, 'agent_field')
@@ -124,7 +124,7 @@ function agentList(field: string): Names {
   }
 }
 
-/** Null for an item that names nothing, so that it does not allow a step whose name is empty. */
+/** Null for an item without a name, so that it does not allow a step with an empty name. */
 function nameOf(item: unknown): string | null {
   if (typeof item === 'string') return item
   const name = typeof item === 'object' && item !== null ? (item as JsonMap).name : null

@@ -1,4 +1,4 @@
-// Why a compound rule is violated: which conditions made it so, the steps behind them, and what each of them says would help.
+// Why a compound rule is violated: the conditions that caused it, their evidence and their remedies.
 import type { EvidenceStep } from '@svc/schemas'
 import type { Combinator, Condition } from './condition.js'
 import {
@@ -11,7 +11,7 @@ import {
   type Violation,
 } from './rule.js'
 
-/** One instruction of a program in post-order, as far as an explanation needs it. */
+/** One instruction of a program in post-order, with the parts that an explanation needs. */
 export type Shape =
   | { readonly kind: Combinator; readonly arity: number }
   | {
@@ -21,12 +21,12 @@ export type Shape =
       readonly because?: ((context: RuleContext) => PassCause) | undefined
     }
 
-/** All that is violated, so that nobody corrects one thing only to learn of the next. */
+/** Reports every violation, so that the author of a step can correct all of them at once. */
 export function allOf(violations: readonly Violation[]): Violation {
   return joined(violations, '; and ', violations[0]?.code ?? 'CONDITION_VIOLATED')
 }
 
-/** What is violated where one condition would have been enough. */
+/** Reports every violation where one passing condition would have been enough. */
 export function anyOf(violations: readonly Violation[]): Violation {
   return joined(violations, '; or ', 'NO_CONDITION_HOLDS')
 }
@@ -35,8 +35,8 @@ function joined(violations: readonly Violation[], between: '; and ' | '; or ', c
   const [first] = violations
   if (first !== undefined && violations.length === 1) return { ...first, code }
   const known = violations.flatMap(({ remedy }) => remedy ?? [])
-  // Where all are needed, one without a remedy leaves no way.
-  const isWay = known.length > 0 && (between === '; or ' || known.length === violations.length)
+  // Where all are needed, one violation without a remedy leaves the whole without one.
+  const isRemedied = known.length > 0 && (between === '; or ' || known.length === violations.length)
   const texts = [...new Set(known)]
   const remedy = between === '; or ' && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between)
   const steps = between === '; or ' ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations)
@@ -44,12 +44,12 @@ function joined(violations: readonly Violation[], between: '; and ' | '; or ', c
     code,
     message: shortened([...new Set(violations.map(({ message }) => message))].join('; and ')),
     evidence: unique(violations.flatMap(({ evidence }) => evidence)).slice(0, maxEvidence),
-    ...(isWay && { remedy: shortened(remedy) }),
-    ...(isWay && steps?.remedy_steps && { remedy_steps: steps.remedy_steps }),
+    ...(isRemedied && { remedy: shortened(remedy) }),
+    ...(isRemedied && steps?.remedy_steps && { remedy_steps: steps.remedy_steps }),
   }
 }
 
-/** Bounds of what a deep tree can say: nobody reads more, and each level would say it again. */
+/** Bounds of an explanation: each level of a deep tree repeats what its conditions report. */
 const maxEvidence = 50
 const maxText = 2000
 
@@ -63,8 +63,8 @@ function allSteps(violations: readonly Violation[]): Pick<Violation, 'remedy_ste
 }
 
 /**
- * The violation of a program, built from its leaves up: what each condition answered, and for those under a `not` what
- * would make it answer otherwise. `answers` holds one answer for each instruction.
+ * The violation of a program, built from its leaves up. A condition under a `not` reports how to violate it. `answers`
+ * holds one answer for each instruction.
  */
 export function explain(program: readonly Shape[], answers: readonly Answer[], context: RuleContext): Violation {
   const stack: Both[] = []
@@ -77,8 +77,8 @@ export function explain(program: readonly Shape[], answers: readonly Answer[], c
 }
 
 /**
- * What a condition answered, as a violation of the condition and as one of its negation: each with the way to the other
- * answer. Null where it did not answer so.
+ * The answer of a condition as a violation of the condition and as a violation of its negation, each with its remedy.
+ * Null where the condition did not give that answer.
  */
 interface Both {
   readonly violated: Violation | null
@@ -95,7 +95,7 @@ const combined: Readonly<Record<Combinator, (parts: readonly Both[]) => Both>> =
     const violated = parts.flatMap((part) => part.violated ?? [])
     const passed = parts.flatMap((part) => part.passed ?? [])
     if (violated.length > 0) return { violated: allOf(violated), passed: null }
-    // One of them violated is enough to violate all.
+    // Violating one of them is enough to violate `all_of`.
     return { violated: null, passed: passed.length === 0 ? null : joined(passed, '; or ', passedCode) }
   },
   any_of: (parts) => {
@@ -123,7 +123,7 @@ function ofLeaf(shape: Shape & { kind: 'leaf' }, answer: Answer | undefined, con
   return { violated: null, passed }
 }
 
-/** A rule and its parameters, which are the policy's own words, short enough to be read. */
+/** A rule and its parameters as the policy writes them, shortened. */
 function describe({ rule_type, params = {} }: Condition): string {
   const aim = Object.entries(params).filter(([name]) => !name.startsWith('target_'))
   const words = aim.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')

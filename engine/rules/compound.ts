@@ -1,5 +1,5 @@
 // all_of, any_of and not (docs/design/engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
-// nesting can exhaust the stack, neither when it is loaded nor when it runs.
+// nesting exhausts the stack, at load or at run time.
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { allOf, anyOf, explain, type Shape } from './compound-cause.js'
@@ -24,7 +24,7 @@ const condition = {
 }
 const conditions = { type: 'array', items: condition, minItems: 1 }
 const gate = { rule_type: 'step_requires_gate', params: { max_age_steps: 1 } }
-const told = { rule_type: 'history_contains', params: { step_type: 'step.message' } }
+const message = { rule_type: 'history_contains', params: { step_type: 'step.message' } }
 
 export const compoundRules: readonly RuleDescription[] = [
   {
@@ -34,7 +34,7 @@ export const compoundRules: readonly RuleDescription[] = [
     targets: false,
     params: { type: 'object', required: ['conditions'], additionalProperties: false, properties: { conditions } },
     doc: 'Passes when every applicable condition passes. Usable where all its conditions are.',
-    example: { conditions: [gate, told] },
+    example: { conditions: [gate, message] },
   },
   {
     name: 'any_of',
@@ -43,7 +43,7 @@ export const compoundRules: readonly RuleDescription[] = [
     targets: false,
     params: { type: 'object', required: ['conditions'], additionalProperties: false, properties: { conditions } },
     doc: 'Passes when at least one applicable condition passes. Usable where all its conditions are.',
-    example: { conditions: [gate, told] },
+    example: { conditions: [gate, message] },
   },
   {
     name: 'not',
@@ -52,11 +52,11 @@ export const compoundRules: readonly RuleDescription[] = [
     targets: false,
     params: { type: 'object', required: ['condition'], additionalProperties: false, properties: { condition } },
     doc: 'Passes when its condition is violated; not applicable when its condition is.',
-    example: { condition: told },
+    example: { condition: message },
   },
 ]
 
-/** A leaf answers for itself; a combinator takes the last `arity` answers. */
+/** A leaf has a check; a combinator combines the last `arity` answers. */
 type Instruction =
   | { readonly check: Check; readonly node: Condition }
   | { readonly combine: Combine; readonly arity: number; readonly kind: Combinator }
@@ -95,7 +95,7 @@ function childrenOf(node: Condition, path: string): { node: Condition; path: str
 
 function asCondition(value: unknown, path: string): Condition {
   const shape = typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonMap) : null
-  if (shape === null) throw new ParameterError(path, 'a condition is an object with `rule_type` and `params`')
+  if (shape === null) throw new ParameterError(path, 'a condition must be an object with `rule_type` and `params`')
   const { rule_type, params, ...rest } = shape
   const [extra] = Object.keys(rest)
   if (extra !== undefined)
@@ -106,11 +106,11 @@ function asCondition(value: unknown, path: string): Condition {
   if (typeof rule_type !== 'string') throw new ParameterError(`${path}.rule_type`, '`rule_type` is missing')
   if (params === undefined) return { rule_type }
   if (typeof params !== 'object' || params === null || Array.isArray(params))
-    throw new ParameterError(`${path}.params`, '`params` is not an object')
+    throw new ParameterError(`${path}.params`, '`params` must be an object')
   return { rule_type, params: params as JsonMap }
 }
 
-/** What all leaves of a tree share. */
+/** The scopes that all leaves of a tree share. */
 export function sharedScopes(of: readonly (readonly Scope[])[]): Scope[] {
   const [first = [], ...rest] = of
   return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)))
@@ -125,10 +125,10 @@ export function compileTree(root: Condition, leaf: (node: Condition, path: strin
         : { check: leaf(node, path), node },
   )
   const [only] = program
-  // Most policies are one rule, and it answers for itself.
+  // Most policies are one rule, whose check needs no program.
   if (program.length === 1 && only !== undefined && 'check' in only) return only.check
   const negates = program.some((instruction) => 'kind' in instruction && instruction.kind === 'not')
-  // One list for all runs: a check never runs inside itself, and this is asked for every step.
+  // One list for all runs: a check never runs inside itself, and this runs for every step.
   const answers: Answer[] = []
   return (context) => {
     let top = 0
@@ -142,12 +142,12 @@ export function compileTree(root: Condition, leaf: (node: Condition, path: strin
       }
     }
     const answer = answers[0] ?? NOT_APPLICABLE
-    // A `not` says only that its condition holds; why is looked up when it matters.
+    // A `not` reports only that its condition holds; the explanation is built when it is needed.
     return typeof answer === 'object' && negates ? explained(program, context) : answer
   }
 }
 
-/** Takes the answers from `start` to before `end`; what is not applicable does not count. */
+/** Combines the answers from `start` to before `end`; answers that are not applicable do not count. */
 type Combine = (answers: readonly Answer[], start: number, end: number) => Answer
 
 const combinators: Readonly<Record<Combinator, Combine>> = {
@@ -177,7 +177,7 @@ function violationsIn(answers: readonly Answer[], start: number, end: number): V
   return answers.slice(start, end).filter((answer) => typeof answer === 'object')
 }
 
-/** Stands for the violation of a `not` until it is explained. */
+/** The violation of a `not` before it is explained. */
 const holds: Violation = { code: 'CONDITION_HOLDS', message: 'the condition holds and must not', evidence: [] }
 
 function explained(program: readonly Instruction[], context: RuleContext): Violation {
@@ -190,7 +190,7 @@ function shapeOf(instruction: Instruction): Shape {
     : { kind: instruction.kind, arity: instruction.arity }
 }
 
-/** The answer of each instruction, at its own place. */
+/** The answer of each instruction, at the index of the instruction. */
 function answersOf(program: readonly Instruction[], context: RuleContext): Answer[] {
   const stack: Answer[] = []
   return program.map((instruction) => {

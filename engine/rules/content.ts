@@ -1,4 +1,4 @@
-// Rules about what a step carries (docs/design/engine.md §3, 20–22 and argument_matches).
+// Rules about the content of a step (docs/design/engine.md §3, 20–22 and argument_matches).
 
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
@@ -27,18 +27,18 @@ export const contentRules = [
         allowed_domains: {
           type: 'array',
           items: { type: 'string', minLength: 1 },
-          description: 'hosts; those under them are allowed too',
+          description: 'hosts; their subdomains are allowed too',
         },
         field: { ...field, description: 'default target.host' },
       },
     },
-    doc: 'Passes when each host in the field is an allowed one or under it. No field, or a file path: not applicable.',
+    doc: 'Passes when each host in the field is an allowed one or a subdomain of one. No field, or a file path: not applicable.',
     example: { allowed_domains: ['example.com'], field: 'input.url' },
     compile: ({ allowed_domains, field: path = 'target.host' }) => {
       const get = compileField(path)
       const allowed = allowed_domains.map(allowedHost)
       const remedy = `use a host that is allowed: ${allowed_domains.join(', ')}`
-      const judged = (context: StepContext, host: unknown) => {
+      const evaluateHost = (context: StepContext, host: unknown) => {
         const read = typeof host === 'string' ? readHost(host) : null
         if (read === null)
           return stepViolation(context, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
@@ -49,10 +49,10 @@ export const contentRules = [
       return (context) => {
         const value = get(context)
         if (value === null) return NOT_APPLICABLE
-        if (!Array.isArray(value)) return judged(context, value)
+        if (!Array.isArray(value)) return evaluateHost(context, value)
         let answer: typeof PASS | typeof NOT_APPLICABLE = NOT_APPLICABLE
         for (const one of value) {
-          const own = judged(context, one)
+          const own = evaluateHost(context, one)
           if (typeof own === 'object') return own
           if (own === PASS) answer = PASS
         }
@@ -78,9 +78,9 @@ export const contentRules = [
     example: { patterns: ['[0-9]{3}-[0-9]{2}-[0-9]{4}'], fields: ['input'] },
     compile: ({ patterns, fields = ['input', 'exec.command'] }) => {
       const matchers = patterns.map((one, index) => compileSearch(one, `patterns.${index}`))
-      const places = fields.map((path) => ({ path, get: compileField(path, 'fields') }))
+      const paths = fields.map((path) => ({ path, get: compileField(path, 'fields') }))
       return (context) => {
-        for (const { path, get } of places) {
+        for (const { path, get } of paths) {
           let index = -1
           const found = someText(get(context), true, (text) => {
             index = matchers.findIndex((matches) => matches(text))
@@ -122,8 +122,8 @@ export const contentRules = [
           : stepViolation(context, 'PATTERN_FOUND', `the pattern is found in \`${path}\``, `take it out of \`${path}\``)
       }
       const undo = found
-        ? `take what the pattern matches out of \`${path}\``
-        : `give \`${path}\` what the pattern matches`
+        ? `remove the text that the pattern matches from \`${path}\``
+        : `change \`${path}\`, so that the pattern matches`
       return Object.assign(check, { because: () => ({ evidence: [], undo }) })
     },
   }),
@@ -133,7 +133,7 @@ export const contentRules = [
     scopes,
     targets: 'writes',
     params: { type: 'object', required: ['field'], additionalProperties: false, properties: { field } },
-    doc: 'Passes when the path in the field stays in `context.project_root`, told from its text; links are not followed.',
+    doc: 'Passes when the path in the field stays in `context.project_root`. Only its text is read; links are not followed.',
     example: { field: 'input.path' },
     compile: ({ field: path }) => {
       const get = compileField(path)
@@ -154,13 +154,13 @@ export const contentRules = [
 
 const projectRoot = compileField('context.project_root')
 
-/** An allowed domain as hosts are compared. Throws ParameterError for what is no host. */
+/** An allowed domain in the form that hosts are compared in. Throws ParameterError for text that is not a host. */
 function allowedHost(domain: string, index: number): string {
   const read = domain.includes('*') ? null : readHost(domain)
   const bare = !/[/@\\?#]/.test(domain) && (domain.startsWith('[') || !domain.includes(':'))
   if (read?.kind === 'host' && bare) return read.host
   const url = readHost(domain)
   const host = url?.kind === 'host' && !bare ? `: write ${quote(url.host)}` : ''
-  const hint = domain.startsWith('*.') ? `: write \`${domain.slice(2)}\`, which includes what is under it` : host
+  const hint = domain.startsWith('*.') ? `: write \`${domain.slice(2)}\`, which includes its subdomains` : host
   throw new ParameterError(`allowed_domains.${index}`, `\`${domain}\` is not a host${hint}`)
 }

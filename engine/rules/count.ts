@@ -1,4 +1,4 @@
-// Rules that count (docs/design/engine.md §3, 14–17). A step of another type is not applicable to any of them.
+// Rules that count (docs/design/engine.md §3, 14–17). None of them is applicable to a step of another type.
 import { canonicalType, type EvidenceStep, type Step } from '@svc/schemas'
 import { AmbiguousField, compileField, compileStepField } from './lookup.js'
 import { defineStepRule, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
@@ -29,7 +29,7 @@ export const countRules = [
         init: () => 0,
         add: (state, recorded) => (recorded.type === type ? state + 1 : state),
       })
-      const message = `the task already has ${params.max_steps} \`${params.step_type}\` steps, the most that are allowed`
+      const message = `the task already has ${params.max_steps} \`${params.step_type}\` steps, which is the maximum`
       const remedy = params.max_steps > 0 ? 'end this task; a new one counts from zero' : 'leave this step out'
       return (context) => {
         if (count(context.history) < params.max_steps) return PASS
@@ -58,7 +58,7 @@ export const countRules = [
         init: () => 0,
         add: (state, recorded) => (recorded.type === type ? state + 1 : 0),
       })
-      const message = `${params.max_consecutive} \`${params.step_type}\` steps in a row came just before`
+      const message = `${params.max_consecutive} \`${params.step_type}\` steps in a row came directly before`
       const remedy = 'do a step of another type first'
       return (context) => {
         if (run(context.history) < params.max_consecutive) return PASS
@@ -81,7 +81,7 @@ export const countRules = [
         budget: { type: 'number', minimum: 0, description: 'inclusive' },
       },
     },
-    doc: 'Passes when the sum over the history and this step is within the budget. What is no number counts 0.',
+    doc: 'Passes when the sum over the history and this step is within the budget. A value that is not a number counts 0.',
     example: { step_type: 'step.model', property_path: 'usage.total_tokens', budget: 200_000 },
     applicableTypes,
     compile: (params, environment) => {
@@ -95,7 +95,7 @@ export const countRules = [
         add: (state, recorded) =>
           state === null || recorded.type !== type ? state : added(state, amountIn, recorded.step),
       })
-      // Amounts are decimal fractions that doubles only approximate: ten times 0.1 fits a budget of 1.
+      // Doubles only approximate decimal fractions: ten times 0.1 must fit a budget of 1.
       const limit = budget * (1 + 1e-9)
       const message = `with this step \`${path}\` adds up to more than ${budget}`
       return (context) => {
@@ -151,12 +151,12 @@ export const countRules = [
   }),
 ]
 
-/** Negative amounts and what is no finite number count nothing. */
+/** Negative amounts, and values that are not finite numbers, count 0. */
 function amountOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
 }
 
-/** The sum with one step more; null for good once a step said two amounts. */
+/** The sum with one more step; null from then on once a step has two amounts. */
 function added(sum: number, amountIn: (step: Step) => unknown, step: Step): number | null {
   try {
     return sum + amountOf(amountIn(step))
@@ -167,8 +167,8 @@ function added(sum: number, amountIn: (step: Step) => unknown, step: Step): numb
 }
 
 /**
- * The last steps of a type, in parallel lists because there may be a ring for each of 10,000 tasks; `next` is where the
- * oldest stands once the ring is full.
+ * The last steps of a type, in parallel lists because each of 10,000 tasks may have a ring; `next` is the index of the
+ * oldest once the ring is full.
  */
 interface Ring {
   readonly at: number[]
@@ -182,7 +182,7 @@ function push(ring: Ring, { step, at, position }: Recorded, size: number): Ring 
   const before = ring.name[(next + size - 1) % size]
   ring.at[next] = at
   ring.number[next] = step.step ?? position
-  // Equal names share one string: most steps of a task have few.
+  // Equal names share one string: most tasks have few names.
   ring.name[next] = before !== undefined && before === step.step_name ? before : (step.step_name ?? null)
   ring.next = (next + 1) % size
   return ring

@@ -5,7 +5,7 @@ import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileAnchored } from '../pattern/pattern.js'
 import { compileField, sameJson } from './lookup.js'
-import { defineRule, evidenceOf, PASS, type RuleContext, type Scope, Unjudgeable, type Violation } from './rule.js'
+import { CannotEvaluate, defineRule, evidenceOf, PASS, type RuleContext, type Scope, type Violation } from './rule.js'
 import { textOf } from './text.js'
 
 const scopes: readonly Scope[] = ['agent_registration', 'step_execution']
@@ -57,7 +57,7 @@ export const fieldRules = [
         value !== null && (plain.has(value) || deep.some((allowed) => sameJson(allowed, value)))
       const remedy = values.some((value) => value !== null)
         ? `set \`${params.field}\` to one of the values the policy lists`
-        : 'have the policy changed: no value passes it'
+        : 'change the policy: it allows no value'
       return (context) => {
         const value = get(context)
         if (isAllowed(value) || (Array.isArray(value) && value.length > 0 && value.every(isAllowed))) return PASS
@@ -87,8 +87,8 @@ export const fieldRules = [
         const value = get(context)
         const text = textOf(value)
         if (text === null && value !== null)
-          throw new Unjudgeable(
-            violation(context, 'NOT_TEXT', `\`${params.field}\` has no text`, `make \`${params.field}\` a text`),
+          throw new CannotEvaluate(
+            violation(context, 'NOT_TEXT', `\`${params.field}\` has no text`, `set \`${params.field}\` to text`),
           )
         if (text !== null && matches(text)) return PASS
         const message =
@@ -122,7 +122,8 @@ export const fieldRules = [
     compile: ({ field: path, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }) => {
       if (min === Number.NEGATIVE_INFINITY && max === Number.POSITIVE_INFINITY)
         throw new ParameterError('', 'give `min` or `max`, or both')
-      if (min > max) throw new ParameterError('max', `\`max\` ${max} is below \`min\` ${min}: no number fits`)
+      if (min > max)
+        throw new ParameterError('max', `\`max\` ${max} is below \`min\` ${min}: no number is in this range`)
       const get = compileField(path)
       const limits = [
         ...(Number.isFinite(min) ? [`at least ${min}`] : []),

@@ -5,19 +5,19 @@ import { AmbiguousField, compileField, compileStepField } from './lookup.js'
 import type { TargetFilter } from './params.js'
 import { type Check, NOT_APPLICABLE, type RuleContext } from './rule.js'
 
-/** Which steps are meant; whatever is left out accepts all. */
+/** Which steps are selected; a member that is left out selects all. */
 export interface StepPattern {
   readonly step_types?: readonly string[] | undefined
   readonly verbs?: readonly string[] | undefined
   readonly step_names?: readonly string[] | undefined
   readonly filter?: JsonMap | undefined
-  /** Steps of this type are meant whatever their verb. */
+  /** Steps of this type are selected with any verb. */
   readonly any_verb_for?: string
 }
 
 /**
- * A predicate over recorded steps, where no context is at hand. A step with ambiguous fields counts as `when_ambiguous`
- * says: true where matching is held against it. Throws ParameterError for a filter path that is none.
+ * A predicate over recorded steps, for which there is no context. It returns `when_ambiguous` for a step with ambiguous
+ * fields: true where a match is a violation. Throws ParameterError for an invalid filter path.
  */
 export function compilePattern(
   pattern: StepPattern,
@@ -41,7 +41,7 @@ export function compilePattern(
   }
 }
 
-/** The same as a predicate over contexts; an ambiguous field is thrown, and so violates. */
+/** A predicate over evaluation contexts. Throws AmbiguousField for an ambiguous field, which violates the policy. */
 export function compileTarget(
   pattern: StepPattern,
   parameter = 'target_property_filter',
@@ -65,7 +65,7 @@ export function compileTarget(
   }
 }
 
-/** Whether the type, verb and name of a step are meant; null when all are. */
+/** Whether the pattern selects the type, verb and name of a step; null when it selects all. */
 export function compileHead(pattern: StepPattern): ((step: Step) => boolean) | null {
   const tests = [...typeTests(pattern), ...headTests(pattern)]
   return tests.length === 0 ? null : (step) => tests.every((test) => test(step))
@@ -75,14 +75,14 @@ export function compileHead(pattern: StepPattern): ((step: Step) => boolean) | n
 export function withTarget(pattern: StepPattern, check: Check): Check {
   const isTarget = compileTarget(pattern)
   if (isTarget === null) return check
-  const aimed = (context: RuleContext) => {
+  const targeted = (context: RuleContext) => {
     const { step } = context
     return step !== null && isTarget(context, step) ? check(context) : NOT_APPLICABLE
   }
-  return check.because === undefined ? aimed : Object.assign(aimed, { because: check.because })
+  return check.because === undefined ? targeted : Object.assign(targeted, { because: check.because })
 }
 
-/** The pattern that a rule's target parameters make. */
+/** The pattern of a rule's target parameters. */
 export function targetPattern(filter: TargetFilter): StepPattern {
   const { target_step_types, target_verb, target_verbs, target_step_names, target_property_filter } = filter
   const single = target_verb === undefined ? [] : [target_verb]

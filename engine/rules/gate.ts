@@ -1,4 +1,4 @@
-// Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). A gate is the agent's own word.
+// Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). The agent itself reports its gates.
 
 import { actionDigest } from '@svc/proof'
 import type { EvidenceStep, Step } from '@svc/schemas'
@@ -38,7 +38,7 @@ export const gateRules = [
     example: { gate_check_type: 'human_approval', max_age_steps: 3 },
     compile: (params, environment) => {
       const latest = trackLatestGate(environment, params.gate_check_type)
-      const remedy = `${wantedGate(params)} ${placeAndTime(params)}`
+      const remedy = `${wantedGate(params)} ${whereAndWhen(params)}`
       const anyGate = trackLatestGate(environment, undefined)
       const check = (context: StepContext) => {
         const gate = latest(context.history)
@@ -74,7 +74,7 @@ export const gateRules = [
         const problem = staleness(gate, params, context) ?? mismatch(gate, digest, spent(context.history).spent)
         if (problem === null) return PASS
         const bound = `${wantedGate(params)} with \`input.action_digest\` \`${digest}\``
-        const remedy = `${bound} ${placeAndTime(params)}`
+        const remedy = `${bound} ${whereAndWhen(params)}`
         const violation = stepViolation(context, problem.code, problem.message, remedy, gate?.evidence ?? null)
         return { ...violation, remedy_steps: [passedGate(params.gate_check_type, digest)] }
       }
@@ -93,7 +93,7 @@ interface GateMark {
   readonly evidence: EvidenceStep
 }
 
-/** The latest gate, of one check type when given. A gate whose fields are ambiguous counts, and has not passed. */
+/** The latest gate, of one check type when given. A gate with ambiguous fields counts and has not passed. */
 function trackLatestGate(environment: CompileEnvironment, check_type: string | undefined): Slot<GateMark | null> {
   const isGate = gatePattern(check_type)
   return environment.track<GateMark | null>({
@@ -128,14 +128,14 @@ function trackSpent(environment: CompileEnvironment, check_type: string | undefi
     init: () => ({ digest: null, spent: false }),
     add: (state, { step }) => {
       if (isGate(step)) return { digest: digestIn(step), spent: false }
-      // Only a digest that waits is worth hashing a step for.
+      // Hashing a step pays only while a digest is not spent.
       if (typeof state.digest !== 'string' || state.spent) return state
       return digestOf(step) === state.digest ? { ...state, spent: true } : state
     },
   })
 }
 
-/** Null for a step that has no canonical form, and which therefore no gate can have approved. */
+/** Null for a step without a canonical form, which no gate can approve. */
 function digestOf(step: Step): string | null {
   try {
     return actionDigest(step)
@@ -153,7 +153,7 @@ function gatePattern(check_type: string | undefined): (step: Step) => boolean {
 const digestIn = compileStepField('input.action_digest', 'field')
 const checkType = compileStepField('guard.check_type', 'field')
 
-/** Null where it is missing, and where it has two values. */
+/** Null where the field is missing or ambiguous. */
 function checkTypeIn(gate: Step): unknown {
   try {
     return checkType(gate)
@@ -163,7 +163,7 @@ function checkTypeIn(gate: Step): unknown {
   }
 }
 
-/** A gate is there, but not of the wanted kind. */
+/** Names a gate that has another check type. */
 function ofAnotherKind({ check_type, evidence }: GateMark): string {
   const kind =
     typeof check_type === 'string' && check_type.length <= 40 ? `check_type \`${check_type}\`` : 'no such check_type'
@@ -198,7 +198,7 @@ function staleness(
 
 function mismatch(gate: GateMark | null, digest: string, spent: boolean): Problem | null {
   if (gate?.digest !== digest) return { code: 'GATE_NOT_BOUND', message: 'the latest gate did not approve this action' }
-  return spent ? { code: 'GATE_SPENT', message: 'the action that the gate approved has been done already' } : null
+  return spent ? { code: 'GATE_SPENT', message: 'the action that the gate approved is already done' } : null
 }
 
 function wantedGate({ gate_check_type }: GateParams): string {
@@ -209,7 +209,7 @@ function kindOf(check_type: string | undefined): string {
   return `step.gate${check_type === undefined ? '' : ` with \`properties.guard.check_type\` \`${check_type}\``}`
 }
 
-function placeAndTime({ max_age_steps, max_age_seconds }: GateParams): string {
+function whereAndWhen({ max_age_steps, max_age_seconds }: GateParams): string {
   const steps = max_age_steps === 1 ? 'right ' : max_age_steps === undefined ? '' : `at most ${max_age_steps} steps `
   const when =
     max_age_seconds === undefined

@@ -1,5 +1,5 @@
-// The platform's node rules (docs/design/engine.md §3), in the same registry. At task_execution they judge the whole finished task:
-// each step against what preceded it, and the end itself.
+// The platform's node rules (docs/design/engine.md §3), in the same registry. At task_execution they check the whole finished task:
+// each step with the steps before it, and the end itself.
 import { canonicalType } from '@svc/schemas'
 import { anotherLevel, levelOf, levels } from './classification.js'
 import { compilePattern, compileTarget } from './filter.js'
@@ -127,7 +127,7 @@ export const nodeRules = [
         fits: (_type, _before, step) => (isSuch(step) ? false : null),
         fits_now: (context) => (isSuchNow?.(context, context.step) === false ? null : false),
         code: 'FORBIDDEN_FOR_CLASSIFICATION',
-        message: `agents of this risk level have no such \`${forbidden_node_type}\` nodes`,
+        message: `agents of this risk level must not have such \`${forbidden_node_type}\` nodes`,
         remedy: anotherLevel,
       })
       const listed = new Set<string>(agent_risk_classifications)
@@ -203,12 +203,12 @@ export const nodeRules = [
 
 type Advance = (matched: number, type: string) => number
 
-/** How many of the sequence have been met, in order; once all have, that stays. */
+/** How many members of the sequence have occurred in order; the number stays once all have. */
 function scattered(wanted: readonly string[]): Advance {
   return (matched, type) => (wanted[matched] === type ? matched + 1 : matched)
 }
 
-/** The same with nothing between them: on a mismatch the longest border goes on (Knuth, Morris and Pratt 1977). */
+/** The same with nothing between them: a mismatch continues with the longest border (Knuth, Morris and Pratt 1977). */
 function contiguous(wanted: readonly string[]): Advance {
   const border = [0]
   for (let index = 1; index < wanted.length; index++) {

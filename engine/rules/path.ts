@@ -1,8 +1,8 @@
-// Rules about what kinds of step the task holds (docs/design/engine.md §3, 10–13).
+// Rules about the kinds of steps in a task (docs/design/engine.md §3, 10–13).
 import { compileTarget } from './filter.js'
 import { filterSchema, stepType, type ValueOf, verbSchema } from './params.js'
 import { defineStepRule, PASS, present, type Scope, type StepContext, stepViolation } from './rule.js'
-import { type Kind, patternOf, trackFirstDone, trackFirstOffence } from './track.js'
+import { type Kind, patternOf, trackFirstForbidden, trackFirstRequired } from './track.js'
 import { kindWords, wantedSteps, wantedWords } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
@@ -30,7 +30,7 @@ export const pathRules = [
     example: { predecessor_step_type: 'task.error' },
     compile: (params, environment) => {
       const kind = { step_type: params.predecessor_step_type, filter: params.predecessor_property_filter }
-      const first = trackFirstOffence(environment, kind, 'predecessor_property_filter')
+      const first = trackFirstForbidden(environment, kind, 'predecessor_property_filter')
       const message = `a \`${params.predecessor_step_type}\` step came earlier in this task`
       return (context) => {
         const earlier = first(context.history)
@@ -48,7 +48,7 @@ export const pathRules = [
     doc: 'Passes when such a step is in the history; a gate counts only when it passed.',
     example: { step_type: 'step.message', verb: 'GET', property_filter: { 'counterpart.kind': 'user' } },
     compile: (params, environment) => {
-      const first = trackFirstDone(environment, kindOf(params), 'property_filter')
+      const first = trackFirstRequired(environment, kindOf(params), 'property_filter')
       const wanted = wantedWords(kindOf(params))
       const steps = wantedSteps(kindOf(params))
       const check = (context: StepContext) => {
@@ -101,9 +101,9 @@ export const pathRules = [
     },
     compile: (params, environment) => {
       const kind = { step_type: params.taint_step_type, verb: params.taint_verb, filter: params.taint_property_filter }
-      const first = trackFirstOffence(environment, kind, 'taint_property_filter')
-      const message = 'an earlier step of this task brought in content that this step must not follow'
-      const remedy = 'do this in a new task that has not taken the content in'
+      const first = trackFirstForbidden(environment, kind, 'taint_property_filter')
+      const message = 'an earlier step of this task is a source of taint that this step must not follow'
+      const remedy = 'do this in a new task without that content'
       return (context) => {
         const taint = first(context.history)
         return taint === null ? PASS : stepViolation(context, 'TAINTED', message, remedy, taint)

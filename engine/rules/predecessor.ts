@@ -14,7 +14,7 @@ import {
   type StepContext,
   stepViolation,
 } from './rule.js'
-import { satisfies, trackFirstDone } from './track.js'
+import { satisfies, trackFirstRequired } from './track.js'
 import { wantedSteps, wantedWords } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
@@ -55,7 +55,7 @@ export const predecessorRules = [
       }
       const because = ({ history }: StepContext) => ({
         evidence: present(last(history)?.evidence ?? null),
-        undo: `another step between ${wanted} and this one`,
+        undo: `put another step between ${wanted} and this one`,
       })
       return Object.assign(check, { because })
     },
@@ -74,7 +74,7 @@ export const predecessorRules = [
     doc: 'Passes when some step of the history is of that type; a gate must have passed.',
     example: { required_step_type: 'step.message', target_step_types: ['step.resource'] },
     compile: ({ required_step_type }, environment) => {
-      const first = trackFirstDone(environment, { step_type: required_step_type }, 'required_step_type')
+      const first = trackFirstRequired(environment, { step_type: required_step_type }, 'required_step_type')
       const wanted = wantedWords({ step_type: required_step_type })
       const steps = wantedSteps({ step_type: required_step_type })
       const check = (context: StepContext) => {
@@ -136,7 +136,7 @@ export const predecessorRules = [
       additionalProperties: false,
       properties: { required_step_type: stepType, property_filter: filterSchema },
     },
-    doc: 'Passes when a predecessor of that kind is left over: each one pays for one target step.',
+    doc: 'Passes when a predecessor of that kind is left over: each one allows one target step.',
     example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
     compile: (params, environment) => {
       const pattern = { step_types: [params.required_step_type], filter: params.property_filter }
@@ -178,7 +178,7 @@ export const predecessorRules = [
       const found = environment.track<readonly EvidenceStep[]>({
         key: `sequence ${JSON.stringify(before)}`,
         init: () => [],
-        // The earliest match of each member leaves the most room for the next: greedy finds a subsequence if there is one.
+        // The earliest match of each member leaves the most room for the next: a greedy search finds a subsequence if one exists.
         add: (state, recorded) =>
           recorded.type === before[state.length] ? [...state, evidenceOfRecorded(recorded)] : state,
       })
@@ -226,7 +226,7 @@ interface Credit {
   readonly ever: boolean
 }
 
-/** A step that is both counts as a predecessor; a failed gate of that kind neither earns nor spends. */
+/** A step that is both counts as a predecessor; a failed gate of that kind neither adds nor takes credit. */
 function trackCredit(
   environment: CompileEnvironment,
   params: { readonly required_step_type: string; readonly property_filter?: JsonMap } & TargetFilter,

@@ -1,4 +1,4 @@
-// The one list of rules. Adding a rule is one definition and one case file; nothing else names it.
+// The list of rules. A new rule is one definition and one case file; no other file names it.
 import type { Rule } from '@svc/schemas'
 import { classificationRules } from './classification.js'
 import { compoundRules } from './compound.js'
@@ -14,7 +14,7 @@ import { predecessorRules } from './predecessor.js'
 import type { LeafRule, RuleDescription } from './rule.js'
 import { valueFlowRules } from './value-flow.js'
 
-/** The rules that answer for themselves. */
+/** The rules that are not combinators. */
 export const leafRules: readonly LeafRule[] = [
   ...fieldRules,
   ...predecessorRules,
@@ -28,7 +28,7 @@ export const leafRules: readonly LeafRule[] = [
   ...nodeRules,
 ]
 
-/** Every rule there is, as `svc rules` and the rules endpoint print it. */
+/** Every rule, as `svc rules` and the rules endpoint print it. */
 export const rules: readonly Rule[] = [...leafRules, ...compoundRules].map((rule) => ({
   name: rule.name,
   category: rule.category,

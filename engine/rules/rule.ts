@@ -1,31 +1,28 @@
-// What a rule is, what it is asked, and what it may answer.
+// The form of a rule, the context it evaluates, and its answers.
 import type { Behavior, EvidenceStep, JsonMap, Rule, Step } from '@svc/schemas'
 import type { ParamsSchema, TargetFilter, ValueOf } from './params.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
 export type Category = Rule['category']
 
-/** The two answers that are not a violation. Not applicable passes a policy, but not a `not` or an `any_of`. */
+/** The answers that are not a violation. NOT_APPLICABLE passes a policy, but not a `not` or an `any_of`. */
 export const PASS = 0
 export const NOT_APPLICABLE = 1
 
-/** A violation: why, which steps caused it, and what would allow the step. Messages never quote payload values. */
+/** A violation: the reason, the steps that caused it, and the remedy. Messages never quote payload values. */
 export interface Violation {
   readonly code: string
   readonly message: string
   readonly evidence: readonly EvidenceStep[]
   readonly remedy?: string
-  /** Steps that would allow this one once they are recorded, where parameters alone decide what they look like. */
+  /** Steps that allow this one once they are recorded, where the parameters alone determine them. */
   readonly remedy_steps?: readonly Behavior[]
 }
 
 export type Answer = typeof PASS | typeof NOT_APPLICABLE | Violation
 
-/**
- * What a rule found could not be judged: the policy is violated, whatever `not` and `any_of` around the rule would make of
- * a violation.
- */
-export class Unjudgeable extends Error {
+/** A rule cannot be evaluated: the policy is violated, even inside a `not` or an `any_of`. */
+export class CannotEvaluate extends Error {
   readonly violation: Violation
   constructor(violation: Violation) {
     super(violation.message)
@@ -41,64 +38,65 @@ export interface Recorded {
   readonly at: number
 }
 
-/** What a task has done so far, as running indexes: one state per tracker. */
+/** The history of a task as running indexes: one state per tracker. */
 export interface History {
   /** Steps that count: recorded and not blocked. */
   length: number
   readonly states: unknown[]
 }
 
-/** Everything a rule may look at. `now` is milliseconds since 1970; at registration there is no step and no history. */
+/** The evaluation context. `now` is milliseconds since 1970; a registration has no step and an empty history. */
 export interface RuleContext {
   readonly step: Step | null
   readonly agent: JsonMap
+  /** The facts that field paths under `context` read. */
   readonly context: JsonMap
   readonly history: History
   readonly now: number
 }
 
-/** Why a rule passed: the steps that made it pass, and what would make it be violated. */
+/** Why a rule passed: the steps that made it pass, and how to violate it. */
 export interface PassCause {
   readonly evidence: readonly EvidenceStep[]
   readonly undo?: string
 }
 
-/** A compiled rule: pure, synchronous, and free of anything that parameters alone decide. */
+/** A compiled rule: pure and synchronous. Everything that depends on the parameters alone is computed before. */
 export type Check = CheckOf<RuleContext>
 
 export interface CheckOf<S extends RuleContext> {
   (context: S): Answer
-  /** Asked only when the rule passed inside a violated `not`; left out where this step alone decides. */
+  /** Called only when the rule passed inside a violated `not`; left out where only this step counts. */
   readonly because?: (context: S) => PassCause
 }
 
-/** What a rule sees that cannot be used at registration: there always is a step. */
+/** The evaluation context of a rule that cannot be used at registration. */
 export interface StepContext extends RuleContext {
   readonly step: Step
 }
 
-/** Running knowledge about a task, kept up to date step by step so that no rule scans history. */
+/** An index of a task that each recorded step updates, so that no rule scans the history. */
 export interface Tracker<S> {
-  /** Trackers with the same key see the same steps the same way and share one state. */
+  /** Trackers with the same key index the same steps the same way and share one state. */
   readonly key: string
   readonly init: () => S
   readonly add: (state: S, recorded: Recorded) => S
-  /** A state that may go on without the original; left out where states are never changed in place. */
+  /** A copy that changes independently of the original; left out where states are never changed in place. */
   readonly copy?: (state: S) => S
 }
 
-/** Where a compiled rule finds its tracker's state. */
+/** Reads the state of a tracker. */
 export type Slot<S> = (history: History) => S
 
-/** What a rule may ask for while it is compiled. */
+/** What a rule may use while it is compiled. */
 export interface CompileEnvironment {
   readonly scope: Scope
-  /** The parameters are known to fit the schema of the rule. */
+  /** The parameters are known to match the schema of the rule. */
   readonly valid: boolean
   readonly track: <S>(tracker: Tracker<S>) => Slot<S>
 }
 
-/** What is said of a rule to those who write policies. */
+/** The description of a rule for authors of policies. */
 export interface RuleDescription {
   readonly name: string
   readonly category: Category
@@ -144,22 +142,22 @@ export function defineStepRule<const S extends ParamsSchema, const T extends Tar
   return definition as unknown as LeafRule
 }
 
-/** The step under judgement as evidence; its number is null until it is recorded. */
+/** The evaluated step as evidence; its number is null until it is recorded. */
 export function evidenceOf(step: Step): EvidenceStep {
   return { step: step.step ?? null, step_type: step.step_type, step_name: step.step_name ?? null }
 }
 
-/** A recorded step as evidence, numbered as it was logged, else by its place in the history. */
+/** A recorded step as evidence, with the number it was logged with, else its position in the history. */
 export function evidenceOfRecorded({ step, position }: Recorded): EvidenceStep {
   return { ...evidenceOf(step), step: step.step ?? position }
 }
 
-/** A step that may not be there, as evidence. */
+/** An optional step as a list. */
 export function present(step: EvidenceStep | null): readonly EvidenceStep[] {
   return step === null ? [] : [step]
 }
 
-/** A violation by the step under judgement, after the earlier steps that led to it. */
+/** A violation by the evaluated step, after the earlier steps that caused it. */
 export function stepViolation(
   { step }: StepContext,
   code: string,

@@ -114,9 +114,9 @@ const mends: readonly (readonly [RegExp, Mend])[] = [
   [/^take it out of/, (scene, { names }) => onField(scene, names[0], undefined)],
 ]
 
-/** What nobody can do by the words alone: a form that only the author of the pattern knows, or a step that is not made. */
+/** Remedies that a test cannot follow: a form that only the author of the pattern knows, or a step that must not be made. */
 const beyond =
-  /^change `|^give `|^make `|^leave |^have the policy changed|__proto__|^say `|^change this step so that|one of: |; and /
+  /^change (`|the policy)|^make `|^leave |^put another step|^remove the text|__proto__|^set .* (once|to text)$|^change this step so that|one of: |; and /
 
 describe('the remedy', () => {
   const violations = ruleCases().filter(({ case: one }) => one.expect === 'violation')
