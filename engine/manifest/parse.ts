@@ -150,7 +150,12 @@ function tooDeep(value: unknown): SchemaProblem[] {
   )
   return parts
     .filter(({ part }) => isDeeperThan(part, maxPolicyDepth + 1))
-    .map(({ path }) => ({ path, at_key: false, message: depthWords, sentence: { subject: path, predicate: depthWords } }))
+    .map(({ path }) => ({
+      path,
+      at_key: false,
+      message: depthWords,
+      sentence: { subject: path, predicate: depthWords },
+    }))
 }
 
 function withoutParams(item: unknown): unknown {

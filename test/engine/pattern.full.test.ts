@@ -1,4 +1,4 @@
-// The long run of pattern.test.ts: more syntax read against RE2, and long texts grown from what the patterns match.
+// The long run of pattern.test.ts: more syntax compared with RE2, and long texts made of text that the patterns match.
 import { compile, type PolicyInput, type RuleContext } from '@svc/engine'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
@@ -8,7 +8,7 @@ import { hangMs } from '../support/hang.js'
 type Use = 'anchored' | 'search'
 const uses: readonly Use[] = ['anchored', 'search']
 
-/** A test for texts, or why the pattern is refused. */
+/** A test for texts, or the reason why the pattern is rejected. */
 function matcherOf(pattern: string, use: Use): ((text: string) => boolean) | string {
   const rule_type = use === 'anchored' ? 'field_matches_regex' : 'argument_matches'
   const params = { field: 'input', pattern }
@@ -106,7 +106,7 @@ it.each(uses)('both engines read patterns alike, %s', (use) => {
       const ours = matcherOf(written, use)
       const oracle = oracleOf(written, use)
       fc.pre(oracle !== null && written !== '' && !(typeof ours === 'string' && ours.includes('too large')))
-      if (typeof ours === 'string' || oracle === null) throw new Error(`refused: ${ours}`)
+      if (typeof ours === 'string' || oracle === null) throw new Error(`rejected: ${ours}`)
       for (const one of [sample, `${sample}a`, `a${sample}`, sample.slice(1), ...texts]) {
         compared += 1
         if (ours(one) !== oracle(one)) throw new Error(`${JSON.stringify(one)} is read as ${ours(one)}`)
