@@ -34,7 +34,7 @@ export function evaluate(set: PolicySet, occasion: Occasion, context: RuleContex
     next = firstViolated(applicable, next.after, context)
   ) {
     const { planned, answer } = next
-    const result = violation(planned, answer, context)
+    const result = resultWith(planned, answer, context)
     const counts = result.mode === 'enforce' && !result.waived
     const isBlocking = counts && blocks(planned)
     // First the violations that block, then the others by severity; in id order where these are equal.
@@ -104,14 +104,13 @@ function firstViolated(applicable: readonly PlannedPolicy[], start: number, cont
 export function failure(error: unknown, context: RuleContext): Violation {
   const evidence = context.step === null ? [] : [evidenceOf(context.step)]
   if (error instanceof AmbiguousField) {
-    const message = `\`${error.message}\` has two different values`
-    return { code: 'AMBIGUOUS_FIELD', message, evidence, remedy: `set \`${error.message}\` once` }
+    return { code: 'AMBIGUOUS_FIELD', message: error.message, evidence, remedy: `set \`${error.path}\` once` }
   }
   if (error instanceof CannotEvaluate) return error.violation
   return { code: 'RULE_ERROR', message: 'the rule failed on this step', evidence }
 }
 
-function violation({ policy }: PlannedPolicy, violation: Violation, { step, now }: RuleContext): PolicyResult {
+function resultWith({ policy }: PlannedPolicy, violation: Violation, { step, now }: RuleContext): PolicyResult {
   const violation_details: ViolationDetails = {
     code: violation.code,
     reason: violation.message,

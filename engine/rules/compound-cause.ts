@@ -89,7 +89,7 @@ const combined: Readonly<Record<Combinator, (parts: readonly Both[]) => Both>> =
   not: ([part]) => {
     const { violated = null, passed = null } = part ?? {}
     if (passed === null) return { violated: null, passed: violated }
-    return { violated: { ...passed, message: `${passed.message}, which must not be` }, passed: null }
+    return { violated: { ...passed, message: `${passed.message}, but must not` }, passed: null }
   },
   all_of: (parts) => {
     const violated = parts.flatMap((part) => part.violated ?? [])

@@ -47,7 +47,7 @@ export function gateProblem(gate: Step): string | null {
     }
     return null
   } catch (error) {
-    if (error instanceof AmbiguousField) return `its \`${error.message}\` has two different values`
+    if (error instanceof AmbiguousField) return `its ${error.message}`
     throw error
   }
 }
@@ -59,5 +59,5 @@ function isPositive(word: unknown): boolean {
 /** A short word is not a payload; longer text could be one. */
 function shown(word: unknown): string {
   if (typeof word === 'string') return word.length <= 40 ? `\`${word}\`` : 'a long text'
-  return typeof word === 'object' ? 'no word' : `\`${String(word)}\``
+  return typeof word === 'object' ? 'not text' : `\`${String(word)}\``
 }

@@ -166,7 +166,9 @@ function checkTypeIn(gate: Step): unknown {
 /** Names a gate that has another check type. */
 function ofAnotherKind({ check_type, evidence }: GateMark): string {
   const kind =
-    typeof check_type === 'string' && check_type.length <= 40 ? `check_type \`${check_type}\`` : 'no such check_type'
+    typeof check_type === 'string' && check_type.length <= 40
+      ? `check_type \`${check_type}\``
+      : 'another check_type or none'
   return `the gate at step ${evidence.step} has ${kind}`
 }
 

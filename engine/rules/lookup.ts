@@ -6,7 +6,14 @@ import { quote } from '../check/quote.js'
 import type { RuleContext } from './rule.js'
 
 /** A path leads to two different values. Every policy that reads it is violated. */
-export class AmbiguousField extends Error {}
+export class AmbiguousField extends Error {
+  readonly path: string
+
+  constructor(path: string) {
+    super(`\`${path}\` has two different values`)
+    this.path = path
+  }
+}
 
 export type Getter = (context: RuleContext) => unknown
 
