@@ -62,7 +62,7 @@ export const classificationRules = [
         agent_field: {
           type: 'string',
           minLength: 1,
-          description: 'field of the agent that lists names; default declared_tools',
+          description: 'field of the agent with the names; default declared_tools',
         },
         allowed: {
           type: 'array',

@@ -47,7 +47,7 @@ export const names = { type: 'array', items: { type: 'string', minLength: 1 }, m
 export const filterSchema = {
   type: 'object',
   description:
-    'field path: wanted value; a list means one of, null means missing; {present: true}, {min, max} and {matches: pattern} say more; of a list in the step one value is enough; {} matches all',
+    'field path: wanted value; a list means one of, null means missing; {present: true}, {min, max} and {matches: pattern} are conditions; one element of a list in the step is enough; {} matches all',
 } as const
 
 /** The parameters that every step rule takes besides its own. */
