@@ -85,6 +85,6 @@ function explainMoment(manifest: Manifest, { past, agent, judged, ...named }: Mo
   const { set, skipped } = onAgent(manifest, agent)
   const times = timesOf([...past, judged])
   const history = historyOf(set, past, times)
-  const situation = { step: judged, agent, context: agent, history, now: times.at(-1) ?? 0 }
-  return { ...named, judged, skipped, ...explain(set, occasionOf(judged), situation) }
+  const context = { step: judged, agent, context: agent, history, now: times.at(-1) ?? 0 }
+  return { ...named, judged, skipped, ...explain(set, occasionOf(judged), context) }
 }

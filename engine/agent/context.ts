@@ -1,33 +1,34 @@
-// What rules see of an agent while it works: what is registered, and what the caller says of it now (docs/design/engine.md §2). It is
-// one set of facts: a context that leaves something out means what is registered, so `context.x` and `agent.x` agree.
+// The facts about an agent that rules read: its registration, and the context that the caller reports
+// (docs/design/engine.md §2). They are one set: a member that the context leaves out has the registered value, so that
+// `context.x` and `agent.x` agree.
 import type { Agent, EvaluationContext, JsonMap } from '@svc/schemas'
 import { compareLevels } from './risk.js'
 
-export type SaidContext = Partial<EvaluationContext>
+export type ReportedContext = Partial<EvaluationContext>
 
-/** Where nobody else knows the agent, what is said of it counts; both names of its tools mean the same. */
-export function factsAsSaid(registered: JsonMap, { agent_allowed_tools, ...said }: SaidContext): JsonMap {
-  const declared_tools = said.declared_tools ?? agent_allowed_tools
-  return { ...registered, ...said, ...(declared_tools !== undefined && { declared_tools }) }
+/** The facts where no platform knows the agent: the reported context counts. Both names of the tools mean the same. */
+export function factsAsReported(registered: JsonMap, { agent_allowed_tools, ...reported }: ReportedContext): JsonMap {
+  const declared_tools = reported.declared_tools ?? agent_allowed_tools
+  return { ...registered, ...reported, ...(declared_tools !== undefined && { declared_tools }) }
 }
 
 /**
- * Where the platform knows the agent, a context may tighten what is registered (a higher risk, fewer tools) and add what
- * is not, never loosen it.
+ * The facts where the platform knows the agent: a context may tighten the registration (a higher risk, fewer tools) and
+ * add members to it, never loosen it.
  */
-export function factsTightened(registered: JsonMap, { agent_allowed_tools, ...said }: SaidContext): JsonMap {
+export function factsTightened(registered: JsonMap, { agent_allowed_tools, ...reported }: ReportedContext): JsonMap {
   const known = registered.risk_classification as Agent['risk_classification']
-  const level = said.risk_classification
+  const level = reported.risk_classification
   const risk_classification = level !== undefined && compareLevels(level, known) > 0 ? level : known
-  const declared_tools = fewerTools(registered.declared_tools, said.declared_tools ?? agent_allowed_tools)
-  return { ...said, ...registered, risk_classification, declared_tools }
+  const declared_tools = fewerTools(registered.declared_tools, reported.declared_tools ?? agent_allowed_tools)
+  return { ...reported, ...registered, risk_classification, declared_tools }
 }
 
-function fewerTools(registered: unknown, said: EvaluationContext['declared_tools']): unknown {
-  if (said === undefined) return registered
-  if (!Array.isArray(registered)) return said
+function fewerTools(registered: unknown, reported: EvaluationContext['declared_tools']): unknown {
+  if (reported === undefined) return registered
+  if (!Array.isArray(registered)) return reported
   const names = new Set(registered.map(nameOf))
-  return said.filter((tool) => names.has(nameOf(tool)))
+  return reported.filter((tool) => names.has(nameOf(tool)))
 }
 
 function nameOf(tool: string | { readonly name: string }): string {

@@ -1,10 +1,10 @@
-// A registration as rules see it, here and on the platform: the fields that have a meaning, and the rest as attributes.
+// A registration as rules read it, in the engine and on the platform: the defined fields, and the others as attributes.
 
 import { documents, type JsonMap } from '@svc/schemas'
 
 const fields = Object.keys(documents['agent-registration'].properties as JsonMap)
 
-/** What was sent besides the fields that have a meaning. */
+/** The members that are not defined fields. */
 export function attributesOf(sent: JsonMap): JsonMap {
   return Object.fromEntries(Object.entries(sent).filter(([key]) => !fields.includes(key)))
 }

@@ -1,4 +1,4 @@
-/** The name most like the one given, when it is like enough to be what was meant; else null. */
+/** The known name nearest to `name`, or null when none is near enough. */
 export function nearest(name: string, known: Iterable<string>): string | null {
   let best: { name: string; distance: number } | null = null
   for (const candidate of known) {
@@ -8,13 +8,13 @@ export function nearest(name: string, known: Iterable<string>): string | null {
   return best !== null && best.distance <= Math.max(2, Math.floor(name.length / 4)) ? best.name : null
 }
 
-/** A question to end an error message with, or nothing when no known name is near. */
+/** A question that ends an error message; empty when no known name is near. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const near = nearest(name, known)
   return near === null ? '' : `; did you mean \`${near}\`?`
 }
 
-/** One for many: `policy` and `policies` are the same word. */
+/** The singular form, so that `policy` and `policies` are the same word. */
 function singular(name: string): string {
   return name.replace(/ies$/, 'y').replace(/s$/, '')
 }

@@ -1,11 +1,11 @@
-// Null for an optional member is the same as leaving it out: clients that dump a model write every member it has.
+// Null for an optional member means that it is left out: clients that serialize a model write all its members.
 import type { JsonMap } from '@svc/schemas'
 
-/** Takes nulls out of a value that was read for a schema, in place; a null that the schema allows stays. */
+/** Removes the nulls that the schema does not allow from a value, in place. */
 export type NullRemoval = (value: unknown) => void
 
 interface Plan {
-  /** Members that may be left out and may not be null. */
+  /** Members that are optional and must not be null. */
   readonly optional: ReadonlySet<string>
   readonly members: ReadonlyMap<string, Plan>
   readonly items: Plan | null
@@ -13,7 +13,7 @@ interface Plan {
 
 /**
  * Removals by `$id`, for schemas that refer to each other by it; each is planned at its first use. Members that no schema
- * names, such as those of `input`, are values and are not looked at.
+ * names, such as those of `input`, are not changed.
  */
 export function createNullRemoval(schemas: Iterable<JsonMap>): (id: string) => NullRemoval {
   const by_id = new Map([...schemas].map((schema) => [String(schema.$id), schema]))
@@ -41,7 +41,7 @@ function removeNulls(plan: Plan | null, value: unknown): void {
 
 type Schemas = ReadonlyMap<string, JsonMap>
 
-/** Null where there is nothing to take out. Schemas of requests do not refer to themselves. */
+/** Null where there is nothing to remove. Schemas of requests do not refer to themselves. */
 function planOf(schema: unknown, schemas: Schemas): Plan | null {
   const { properties = {}, required = [], items, anyOf = [] } = resolved(schema, schemas)
   const optional = new Set<string>()

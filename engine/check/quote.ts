@@ -1,9 +1,9 @@
-// Text from outside in a message: on one line, and no longer than can be read.
+// Untrusted text in a message: on one line, and shortened.
 
-/** How much of a value a message shows, in characters. */
+/** The characters of a value that a message shows. */
 const maxQuoted = 60
 
-/** The text in backticks, cut, with everything that would break the line or hide in it written as an escape. */
+/** The text in backticks, cut, with control and invisible characters as escapes. */
 export function quote(text: string): string {
   return `\`${onOneLine(cut(text, maxQuoted))}\``
 }
@@ -18,7 +18,7 @@ export function bracketed(path: string): string {
   return path.replace(/(^|\.)(\d+)(?=\.|$)/g, '[$2]')
 }
 
-/** A message whose quoted parts were put together elsewhere: each of them is cut, and all of it is one line. */
+/** The message on one line, with each quoted part cut. */
 export function tidy(message: string): string {
   return onOneLine(
     cut(

@@ -1,20 +1,20 @@
-// Checking values against JSON Schemas, with messages that name the field and say what to do. The one door to Ajv.
+// Checks values against JSON Schemas, with messages that name the field and the correction. The only user of Ajv.
 
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { need } from './need.js'
 import { quote } from './quote.js'
-import { type Dialect, sayWhy, unknownKey } from './schema-words.js'
+import { type Dialect, predicateOf, unknownKey } from './schema-words.js'
 
 export interface SchemaProblem {
   /** Member names and array indexes that lead to the value. */
   readonly path: readonly string[]
-  /** True when the trouble is the last member's name rather than its value. */
+  /** True when the name of the last member is wrong rather than its value. */
   readonly at_key: boolean
-  /** What is wrong, for an answer that gives the path beside it; it names a key that is missing or unknown. */
+  /** The message, for an answer that has the path as well; it names a key that is missing or unknown. */
   readonly message: string
-  /** The same in two parts, for a message that names the whole path. */
-  readonly sentence?: { readonly subject: readonly string[]; readonly says: string }
+  /** The same as subject and predicate, for a message that names the whole path. */
+  readonly sentence?: { readonly subject: readonly string[]; readonly predicate: string }
 }
 
 export type SchemaCheck = (value: unknown) => readonly SchemaProblem[]
@@ -40,7 +40,7 @@ export function lazyCheck(schema: JsonMap, dialect: Dialect = 'json'): SchemaChe
 }
 
 function newAjv(): Ajv2020 {
-  // The schemas are this project's own; checking them against the meta-schema at each start took most of the start.
+  // The schemas are part of this project. Checking them against the meta-schema took most of each start.
   const { Ajv2020 } = need('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
   const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true, validateSchema: false })
   return ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTimestamp(text) !== null })
@@ -54,7 +54,7 @@ function checkWith(validate: ValidateFunction, dialect: Dialect): SchemaCheck {
   }
 }
 
-/** One cause, one message: a value of the wrong type breaks its other keywords too, and a list of values says most. */
+/** One error for each value: a value of the wrong type violates other keywords too, and a list of values is most specific. */
 function oneForEach(errors: readonly ErrorObject[]): ErrorObject[] {
   const chosen = new Map<string, ErrorObject>()
   for (const error of errors) {
@@ -71,7 +71,7 @@ function rankOf({ keyword }: ErrorObject): number {
 
 function explain(error: ErrorObject, dialect: Dialect): SchemaProblem {
   const subject = subjectOf(error)
-  const says = sayWhy(error, dialect)
+  const predicate = predicateOf(error, dialect)
   const at_key = error.keyword === 'additionalProperties'
   const missing = error.keyword === 'required'
   const path = missing ? subject.slice(0, -1) : subject
@@ -79,12 +79,12 @@ function explain(error: ErrorObject, dialect: Dialect): SchemaProblem {
   const message = at_key
     ? unknownKey(name, (error.parentSchema ?? {}) as JsonMap)
     : missing
-      ? `${quote(name)} ${says}`
-      : says
-  return { path, at_key, message, sentence: { subject, says } }
+      ? `${quote(name)} ${predicate}`
+      : predicate
+  return { path, at_key, message, sentence: { subject, predicate } }
 }
 
-/** The path of the value that the error is about: for a key that is missing or unknown, the key's. */
+/** The path of the value with the error; for a missing or unknown key, the path of the key. */
 function subjectOf({ instancePath, keyword, params }: ErrorObject): string[] {
   const path = instancePath
     .split('/')

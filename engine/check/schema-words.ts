@@ -1,12 +1,11 @@
-// What a failed keyword of a JSON Schema says to the person who wrote the value: what is expected, what was found, and
-// what to write instead.
+// Messages for failed keywords of a JSON Schema: the expected value, the value found, and what to write instead.
 
 import type { JsonMap } from '@svc/schemas'
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { didYouMean, nearest } from './nearest.js'
 import { quote } from './quote.js'
 
-/** Whose words: those of YAML files, which their authors read, or those of JSON bodies, which programs send. */
+/** The terms of a message: those of YAML files or those of JSON bodies. */
 export type Dialect = 'yaml' | 'json'
 
 type Kind = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null'
@@ -32,8 +31,8 @@ const kinds: Readonly<Record<Dialect, Readonly<Record<Kind, string>>>> = {
   },
 }
 
-/** The rest of a sentence whose subject is the value. */
-export function sayWhy(error: ErrorObject, dialect: Dialect): string {
+/** The predicate of a sentence whose subject is the value. */
+export function predicateOf(error: ErrorObject, dialect: Dialect): string {
   const { keyword, data } = error
   const params = error.params as JsonMap
   const schema = (error.parentSchema ?? {}) as JsonMap
@@ -82,7 +81,7 @@ export function sayWhy(error: ErrorObject, dialect: Dialect): string {
   }
 }
 
-/** The unknown key as a sentence of its own, for an answer that names its path elsewhere. */
+/** A whole message about an unknown key, for an answer that has the path as well. */
 export function unknownKey(key: string, schema: JsonMap): string {
   return `unknown key ${quote(key)}${hintOf(key, schema)}`
 }
@@ -97,7 +96,7 @@ function hintOf(key: string, schema: JsonMap): string {
   return didYouMean(key, known) || (known.length <= 12 ? `; allowed: ${known.join(', ')}` : '')
 }
 
-/** The unknown key that the missing one was meant to be. */
+/** An unknown key whose name is near the name of the missing key. */
 function misspelt(schema: JsonMap, key: string, data: unknown): string | null {
   const known = (schema.properties as JsonMap | undefined) ?? {}
   const unknown = Object.keys((data as JsonMap | null) ?? {}).filter((name) => !Object.hasOwn(known, name))
@@ -128,7 +127,7 @@ function typeWords(types: readonly Kind[], schema: JsonMap, data: unknown, diale
   return `must be ${names.join(' or ')}, found ${foundIn(data, dialect)}${advice}`
 }
 
-/** What the value is. A JSON body may hold secrets, so that of its strings only those are shown that should be one of a few words. */
+/** The value found. A JSON body may hold secrets, so its strings are shown only where one of a few words is expected. */
 function foundIn(data: unknown, dialect: Dialect, word = false): string {
   if (data === null) return dialect === 'yaml' ? 'nothing' : 'null'
   if (Array.isArray(data)) return kinds[dialect].array
@@ -140,7 +139,7 @@ function foundIn(data: unknown, dialect: Dialect, word = false): string {
   return typeof data === 'number' ? `the number ${quote(String(data))}` : quote(String(data))
 }
 
-/** What to write in a YAML file instead; nothing where that cannot be known. */
+/** What to write in a YAML file instead; empty where that is unknown. */
 function adviceOf(type: Kind, schema: JsonMap, data: unknown): string {
   const write = (text: string) => (text.length > 60 ? '' : `; write ${quote(text)}`)
   const isScalar = typeof data === 'string' || typeof data === 'number'
@@ -184,7 +183,7 @@ function partsOf(keyword: string, dialect: Dialect): string {
   return dialect === 'yaml' ? 'keys' : 'members'
 }
 
-/** What a pattern asks for; a schema says it in words of its own as `x-must`. */
+/** The text form that a pattern requires; a schema can state it as `x-must`. */
 function patternWords(schema: JsonMap, pattern: string): string {
   if (typeof schema['x-must'] === 'string') return schema['x-must']
   if (pattern.startsWith('^[ -~]')) return 'be printable ASCII characters'

@@ -120,8 +120,8 @@ function noteShape(yaml: YamlReading, check: SchemaCheck, notes: Notes): Readonl
 
 /** The value that is wrong, by its whole path, and why. */
 function shapeMessage({ path, message, sentence }: SchemaProblem): string {
-  const { subject, says } = sentence ?? { subject: path, says: message }
-  return subject.length === 0 ? `the file ${says}` : `${shownPath(subject)} ${says}`
+  const { subject, predicate } = sentence ?? { subject: path, predicate: message }
+  return subject.length === 0 ? `the file ${predicate}` : `${shownPath(subject)} ${predicate}`
 }
 
 function placed(path: readonly string[], message: string): string {
@@ -150,7 +150,12 @@ function tooDeep(value: unknown): SchemaProblem[] {
   )
   return parts
     .filter(({ part }) => isDeeperThan(part, maxPolicyDepth + 1))
-    .map(({ path }) => ({ path, at_key: false, message: depthWords, sentence: { subject: path, says: depthWords } }))
+    .map(({ path }) => ({
+      path,
+      at_key: false,
+      message: depthWords,
+      sentence: { subject: path, predicate: depthWords },
+    }))
 }
 
 function withoutParams(item: unknown): unknown {
@@ -181,7 +186,7 @@ function withOnly(written: Manifest, { waivers, tests }: IndexedManifest, sound:
 
 /** Compiles the policy's rule to see whether it can be. */
 function isSound(policy: ManifestPolicy, index: number, notes: Notes): boolean {
-  const environment = { scope: policy.scope, sound: false, track: () => () => undefined as never }
+  const environment = { scope: policy.scope, valid: false, track: () => () => undefined as never }
   try {
     compileRule(policy.rule_type, policy.params ?? {}, environment)
     return true
@@ -192,7 +197,7 @@ function isSound(policy: ManifestPolicy, index: number, notes: Notes): boolean {
     const path = [...within, ...error.path.split('.').filter(Boolean)]
     const { sentence } = error
     const subject = sentence === null ? [] : [...within, ...sentence.subject.split('.').filter(Boolean)]
-    const message = sentence === null ? placed(path, error.message) : `${shownPath(subject)} ${sentence.says}`
+    const message = sentence === null ? placed(path, error.message) : `${shownPath(subject)} ${sentence.predicate}`
     notes.add('RULE', path, message, error.at_key || /\bunknown (key|parameter) /.test(error.message))
     return false
   }

@@ -1,6 +1,6 @@
 // Running the tests of a manifest through the very evaluation the product uses (docs/design/engine.md §4).
 import { type Evaluation, type Manifest, parseTimestamp } from '@svc/schemas'
-import { factsAsSaid } from '../agent/context.js'
+import { factsAsReported } from '../agent/context.js'
 import type { PolicySet } from '../policy/compile.js'
 import { evaluate } from '../policy/evaluate.js'
 import { occasionOf } from '../policy/plan.js'
@@ -33,12 +33,12 @@ function judge(set: PolicySet, test: ManifestTest): TestResult {
   const past = test.history ?? []
   const times = timesOf(test.step === undefined ? past : [...past, test.step])
   const history = historyOf(set, past, times)
-  const facts = factsAsSaid(test.agent ?? {}, test.context ?? {})
+  const facts = factsAsReported(test.agent ?? {}, test.context ?? {})
   const now = parseTimestamp(test.now ?? '') ?? times.at(-1) ?? begin
-  const situation = { step: test.step ?? null, agent: facts, context: facts, history, now }
+  const context = { step: test.step ?? null, agent: facts, context: facts, history, now }
   // A test without a step is about the registration of its agent.
   const occasion = test.step === undefined ? 'registration' : occasionOf(test.step)
-  const { action, policies } = evaluate(set, occasion, situation)
+  const { action, policies } = evaluate(set, occasion, context)
   const violated = policies.filter((policy) => policy.violated).map((policy) => policy.name)
   const failures = failuresOf(test, action, violated)
   return { name: test.name, passed: failures.length === 0, action, violated, failures }

@@ -4,13 +4,13 @@ import { type Ranges, union } from './tree.js'
 const LAST_ASCII = 127
 // From one case of the ASCII letters to the other.
 const STEP = 32
-// Unicode counts the Kelvin sign and the long s as cases of k and s, and so does RE2.
+// In Unicode and in RE2 the Kelvin sign and the long s are cases of k and s.
 const OTHERS: readonly (readonly [letter: number, other: number])[] = [
   [107, 0x212a],
   [115, 0x17f],
 ]
 
-/** With the other cases of every letter; null where letters beyond ASCII would have some. */
+/** The ranges with the other cases of every letter; null for ranges beyond ASCII. */
 export function anyCase(ranges: Ranges): Ranges | null {
   if (ranges.some(([, last]) => last > LAST_ASCII)) return null
   const lower = within(ranges, 97, 122)

@@ -1,13 +1,13 @@
-// Only whether there is a match is asked, not how long it is: what may be left out at the end of a pattern, and in a
-// search at its beginning, is left out.
+// Callers need only whether there is a match, not its length: optional parts at the end of a pattern, and in a search at
+// its beginning, are removed.
 import { EMPTY, type Tree } from './tree.js'
 
-/** The tree without what its end may do without: `X*` goes, `X{2,5}` is `X{2}`. Matches where the tree does. */
+/** The tree without the optional parts of its end: `X*` is removed, `X{2,5}` is `X{2}`. Matches where the tree does. */
 export function cutEnd(tree: Tree): Tree {
   return cut(tree, (items) => items.slice(0, -1), -1)
 }
 
-/** The same for the beginning. Matches somewhere when the tree does. */
+/** The same for the beginning. Matches anywhere in a text when the tree does. */
 export function cutStart(tree: Tree): Tree {
   return cut(tree, (items) => items.slice(1), 0)
 }

@@ -1,14 +1,14 @@
-// Why a pattern is rejected, in words: what is wrong with it, and at which character.
+// The reason why a pattern is rejected, and the character at which the error is.
 import { quote } from '../check/quote.js'
 
-/** What RE2 says of a pattern it does not accept: the kind of fault, and the part of the pattern it is in. */
+/** The error of RE2JS for an invalid pattern: the kind of fault, and the part of the pattern with it. */
 interface Rejection {
   readonly error?: string
   readonly input?: string | null
   readonly message?: string
 }
 
-/** Kinds of RE2 faults in other words. */
+/** Kinds of RE2 faults in plain words. */
 const reasons: Readonly<Record<string, string>> = {
   'missing closing )': 'unclosed group',
   'unexpected )': 'a `)` that closes no group',
@@ -24,20 +24,20 @@ const reasons: Readonly<Record<string, string>> = {
   'duplicate capture group name': 'a group name used twice',
 }
 
-/** One sentence about a pattern that RE2 threw this for, or that is too large to run. */
+/** One sentence about a pattern for which RE2JS threw this error, or which is too large to run. */
 export function patternFault(pattern: string, thrown: unknown): string {
   const shown = quote(pattern)
   if (thrown instanceof RangeError)
     return `the pattern ${shown} is too large to run in bounded time: ${thrown.message}; shorten its repetitions`
   const parts = partsOf(pattern)
-  const refused = parts.find(({ kind }) => kind !== 'other')
-  if (refused !== undefined) {
-    const advice = refused.kind === 'look-around' ? 'look-ahead and look-behind are' : 'back-references are'
-    return `the pattern ${shown} has the ${refused.kind} ${quote(refused.text)} at character ${refused.at + 1}: ${advice} not accepted, write the pattern without`
+  const rejected = parts.find(({ kind }) => kind !== 'other')
+  if (rejected !== undefined) {
+    const advice = rejected.kind === 'look-around' ? 'look-ahead and look-behind are' : 'back-references are'
+    return `the pattern ${shown} has the ${rejected.kind} ${quote(rejected.text)} at character ${rejected.at + 1}: ${advice} not accepted, write the pattern without`
   }
   const { error = '', input, message = String(thrown) } = (thrown ?? {}) as Rejection
   const reason = reasons[error] ?? (error || message)
-  const at = placeOf(error, pattern, input ?? null, parts)
+  const at = indexOf(error, pattern, input ?? null, parts)
   const part = input && /escape|range|count|group|named|Perl/.test(error) ? ` ${quote(input)}` : ''
   return `the pattern ${shown} is not valid: ${reason}${part} at character ${at + 1}`
 }
@@ -61,14 +61,14 @@ function kindOf(text: string): Part['kind'] {
   return /^(\\[1-9k]|\(\?P=)/.test(text) ? 'back-reference' : 'other'
 }
 
-function placeOf(error: string, pattern: string, input: string | null, parts: readonly Part[]): number {
+function indexOf(error: string, pattern: string, input: string | null, parts: readonly Part[]): number {
   if (error === 'missing closing )') return groups(parts).open ?? 0
   if (error === 'unexpected )') return groups(parts).extra ?? 0
   if (error.startsWith('trailing backslash')) return pattern.length - 1
   return Math.max(0, pattern.indexOf(input ?? ''))
 }
 
-/** Where the innermost group that is never closed begins, and the first `)` that closes none. */
+/** The start of the innermost unclosed group, and the first `)` that closes no group. */
 function groups(parts: readonly Part[]): { open: number | undefined; extra: number | undefined } {
   const open: number[] = []
   for (const { text, at } of parts) {

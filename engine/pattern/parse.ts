@@ -1,21 +1,21 @@
-// Reads patterns; whatever RE2 or JavaScript would read differently, or refuse, is not read here.
+// Parses the syntax that RE2 and JavaScript read alike. A pattern with any other syntax is not parsed.
 import { anyCase } from './case.js'
 import { complement, EMPTY, LAST_CODE_POINT, type Ranges, type Tree, union } from './tree.js'
 
 /**
- * The pattern as a tree, or null when it uses more than the common part of the syntax. Dot matches everything; `(?i)` at
- * the start is read, and gone from the tree: its letters are sets of both cases.
+ * The pattern as a tree, or null when it uses more than the common syntax. Dot matches everything. The tree has no `(?i)`:
+ * under an `(?i)` at the start of the pattern, letters are sets of both cases.
  */
 export function parsePattern(pattern: string): Tree | null {
   const folds = pattern.startsWith('(?i)')
   const reader = new Reader(folds ? pattern.slice(4) : pattern, folds)
   const tree = reader.choice(0)
-  return reader.done && reader.atEnd ? tree : null
+  return reader.isCommon && reader.atEnd ? tree : null
 }
 
-// RE2 refuses more than 1,000 repetitions; so deep a nesting nobody writes by hand.
-const MAX_REPEAT = 1000
-const MAX_DEPTH = 50
+// RE2 rejects more than 1,000 repetitions. Patterns written by hand are less deep.
+const maxRepeat = 1000
+const maxDepth = 50
 
 const DIGIT: Ranges = [[48, 57]]
 const SPACE: Ranges = [
@@ -38,15 +38,15 @@ const CLASSES: Readonly<Record<string, Ranges>> = {
   W: complement(WORD),
 }
 const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 }
-// Not \B, which JavaScript also finds within a surrogate pair.
+// Not \B: JavaScript finds it within a surrogate pair as well.
 const ASSERTIONS: Readonly<Record<string, '^' | '$' | '\\b'>> = { A: '^', z: '$', b: '\\b' }
 
 class Reader {
   readonly #text: string
   readonly #folds: boolean
   #at = 0
-  /** False once something was met that is not read. */
-  done = true
+  /** False once the pattern has syntax that is not parsed. */
+  isCommon = true
 
   constructor(text: string, folds: boolean) {
     this.#text = text
@@ -65,7 +65,7 @@ class Reader {
 
   #sequence(depth: number): Tree {
     const items: Tree[] = []
-    while (this.done && this.#at < this.#text.length && this.#peek() !== '|' && this.#peek() !== ')') {
+    while (this.isCommon && this.#at < this.#text.length && this.#peek() !== '|' && this.#peek() !== ')') {
       const item = this.#atom(depth)
       items.push(this.#repeat(item))
     }
@@ -90,7 +90,7 @@ class Reader {
   }
 
   #group(depth: number): Tree {
-    if (depth > MAX_DEPTH || (this.#peek() === '?' && !this.#take('?:'))) return this.#stop()
+    if (depth > maxDepth || (this.#peek() === '?' && !this.#take('?:'))) return this.#stop()
     const tree = this.choice(depth)
     return this.#take(')') ? tree : this.#stop()
   }
@@ -111,7 +111,7 @@ class Reader {
     const [all, from = '', comma, to = ''] = /^\{(\d{1,4})(,(\d{0,4}))?\}/.exec(this.#next(11)) ?? []
     const min = Number(from)
     const max = comma === undefined ? min : to === '' ? Number.POSITIVE_INFINITY : Number(to)
-    if (all === undefined || min > MAX_REPEAT || (max > MAX_REPEAT && to !== '')) this.#stop()
+    if (all === undefined || min > maxRepeat || (max > maxRepeat && to !== '')) this.#stop()
     else this.#at += all.length
     return [min, max]
   }
@@ -119,13 +119,13 @@ class Reader {
   #class(): Tree {
     const negated = this.#take('^')
     const members: (readonly [number, number])[] = []
-    while (this.done && (members.length === 0 || !this.#take(']'))) {
+    while (this.isCommon && (members.length === 0 || !this.#take(']'))) {
       const bare = this.#peek()
       if (bare === '' || (bare === ']' && members.length === 0) || this.#text.startsWith('[:', this.#at))
         return this.#stop()
       const ranges = this.#member()
       if (this.#peek() !== '-' || this.#text[this.#at + 1] === ']') {
-        // A hyphen is read as itself at either end only.
+        // A hyphen is a literal at either end only.
         if (bare === '-' && members.length > 0 && this.#peek() !== ']') return this.#stop()
         members.push(...ranges)
         continue
@@ -187,7 +187,7 @@ class Reader {
   }
 
   #stop(): Tree {
-    this.done = false
+    this.isCommon = false
     return EMPTY
   }
 }

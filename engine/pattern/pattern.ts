@@ -1,5 +1,6 @@
-// Patterns are untrusted and must never hang the server (docs/design/engine.md §3). One that is proven linear runs on the built-in
-// engine, every other one is scanned; what is too large for that is refused. 100,000 characters take less than 50 ms.
+// Patterns are untrusted and must never hang the server (docs/design/engine.md §3, README.md). A pattern that is proven
+// linear runs on the built-in engine; every other pattern is scanned, or rejected when it is too large to scan. 100,000
+// characters take less than 50 ms.
 
 import { ParameterError } from '../check/parameter-error.js'
 import { cutEnd, cutStart } from './cut.js'
@@ -11,24 +12,24 @@ import { literalOf, source, type Tree } from './tree.js'
 
 export type Matcher = (text: string) => boolean
 
-/** Matches at the start of the text, dot matches newline (docs/design/engine.md §3). Throws ParameterError for what cannot be run. */
+/** Matches at the start of the text; dot matches newline. Throws ParameterError for a pattern that cannot be run. */
 export function compileAnchored(pattern: string, parameter: string): Matcher {
   const tree = parsePattern(pattern)
-  if (tree === null) return refusing(pattern, parameter, () => compileScan(pattern, true))
+  if (tree === null) return rejecting(pattern, parameter, () => compileScan(pattern, true))
   const needed = cutEnd(tree)
   if (isLinear(needed, true)) return native(`^(?:${source(needed)})`)
-  return refusing(pattern, parameter, () => compileKnownScan(sourceForRe2(needed), true))
+  return rejecting(pattern, parameter, () => compileKnownScan(sourceForRe2(needed), true))
 }
 
-/** Matches anywhere in the text, dot matches newline. Throws ParameterError for what cannot be run. */
+/** Matches anywhere in the text; dot matches newline. Throws ParameterError for a pattern that cannot be run. */
 export function compileSearch(pattern: string, parameter: string): Matcher {
   const tree = parsePattern(pattern)
-  if (tree === null) return refusing(pattern, parameter, () => compileScan(pattern, false))
+  if (tree === null) return rejecting(pattern, parameter, () => compileScan(pattern, false))
   const needed = cutStart(cutEnd(tree))
   const literal = literalOf(needed)
   if (literal !== null) return (text) => text.includes(literal)
   if (isLinear(needed, false)) return native(source(needed))
-  return refusing(pattern, parameter, () => compileKnownScan(sourceForRe2(needed), false))
+  return rejecting(pattern, parameter, () => compileKnownScan(sourceForRe2(needed), false))
 }
 
 function native(pattern: string): Matcher {
@@ -40,7 +41,7 @@ function sourceForRe2(tree: Tree): string {
   return source(tree).replaceAll('\\u{', '\\x{')
 }
 
-function refusing(pattern: string, parameter: string, compile: () => Matcher): Matcher {
+function rejecting(pattern: string, parameter: string, compile: () => Matcher): Matcher {
   try {
     return compile()
   } catch (error) {

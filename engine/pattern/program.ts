@@ -1,31 +1,31 @@
-// RE2JS parses and compiles, so that RE2 says what a pattern means; what is read from its program are sets of places,
-// as bits, because its own matcher is too slow for a bound (pattern-scan.ts).
+// RE2JS parses and compiles a pattern, which defines its meaning. scan.ts runs the program, because no bound holds for the
+// matcher of RE2JS (README.md).
 import { need } from '../check/need.js'
 
-/** A compiled pattern. The methods compute; who calls them often keeps the answers. */
+/** A compiled pattern. Its methods compute their result at each call. */
 export type Program = {
-  /** How many bits a set needs: START, MATCH, and one for each instruction that reads a character. */
+  /** The number of bits of a set: START, MATCH, and one for each instruction that reads a character. */
   readonly size: number
-  /** Characters that no instruction tells apart are one class, from 0. */
+  /** The class of a character, from 0: no instruction distinguishes characters of one class. */
   readonly classOf: (codePoint: number) => number
-  /** What the conditions of the pattern can tell of a class; one and the same when it has none. */
+  /** The kind of the characters of a class; `other` for every class when the pattern has no conditions. */
   readonly kindOf: (characterClass: number) => Kind
   /** The bits of the instructions that read characters of the class. */
   readonly readers: (characterClass: number) => number[]
-  /** Which conditions of the pattern hold between two characters of these kinds. */
-  readonly placeOf: (before: Kind, after: Kind) => Place
-  /** The bits reached from one bit without reading, at such a place. */
-  readonly follow: (bit: number, place: Place) => number[]
-  /** False when the text lacks a string that every match contains. */
+  /** The conditions of the pattern that hold between two characters of these kinds. */
+  readonly boundaryOf: (before: Kind, after: Kind) => Boundary
+  /** The bits reached from one bit without reading a character, at such a boundary. */
+  readonly follow: (bit: number, boundary: Boundary) => number[]
+  /** False when the text does not contain a string that every match contains. */
   readonly possible: (text: string) => boolean
 }
 
-/** All that `^`, `$` and `\b` ask of a character; edge: there is none. */
+/** What `^`, `$` and `\b` distinguish; edge: the start or end of the text. */
 export type Kind = 'edge' | 'newline' | 'word' | 'other'
 export const KINDS: readonly Kind[] = ['edge', 'newline', 'word', 'other']
 
-/** The conditions that hold between two characters, as RE2 numbers them. */
-export type Place = number
+/** The conditions that hold between two characters, as bits that RE2 numbers. */
+export type Boundary = number
 
 export const START = 0
 export const MATCH = 1
@@ -33,7 +33,7 @@ export const MATCH = 1
 type Instruction = { op: number; out: number; arg: number; matchRune: (codePoint: number) => boolean }
 type Filter = { type: number; str: string; subs: Filter[] }
 
-// As RE2JS 2.10.0 numbers its instructions and conditions; the fuzz notices when another version does not.
+// The numbers of RE2JS 2.10.0 for instructions and conditions. The fuzz test fails when a version has others.
 const ALT = 1
 const ALT_MATCH = 2
 const CAPTURE = 3
@@ -46,7 +46,7 @@ const EXACT = 1
 const AND = 2
 const OR = 3
 
-/** Compiles with dot matching newline. Throws what RE2JS throws for what RE2 does not accept. */
+/** Compiles with dot matching newline. Throws the error of RE2JS for an invalid pattern. */
 export function compileProgram(pattern: string): Program {
   const { RE2JS } = need('re2js') as typeof import('re2js')
   const re = RE2JS.compile(pattern, RE2JS.DOTALL).re2()
@@ -68,10 +68,10 @@ export function compileProgram(pattern: string): Program {
       const codePoint = sample(characterClass)
       return [...bitAt].filter(([index]) => instructions[index]?.matchRune(codePoint)).map(([, bit]) => bit)
     },
-    placeOf: (before, after) => asks & conditions(before, after),
-    follow: (bit, place) => {
+    boundaryOf: (before, after) => asks & conditions(before, after),
+    follow: (bit, boundary) => {
       const from = bit === START ? re.prog.start : instructions[at[bit] ?? 0]?.out
-      return closure(instructions, from, place).map((index) => bitAt.get(index) ?? MATCH)
+      return closure(instructions, from, boundary).map((index) => bitAt.get(index) ?? MATCH)
     },
     possible: (text) => re.prefilter === null || possible(re.prefilter, text),
   }
@@ -82,7 +82,7 @@ function kindOf(codePoint: number): Kind {
   return /^\w$/.test(String.fromCodePoint(codePoint)) ? 'word' : 'other'
 }
 
-function conditions(before: Kind, after: Kind): Place {
+function conditions(before: Kind, after: Kind): Boundary {
   let holds = (before === 'word') === (after === 'word') ? 32 : 16
   if (before === 'edge') holds |= 1 | 4
   if (before === 'newline') holds |= 1
@@ -91,8 +91,8 @@ function conditions(before: Kind, after: Kind): Place {
   return holds
 }
 
-/** The readers and matches reached from an instruction, where these conditions hold. */
-function closure(instructions: readonly Instruction[], from: number, place: Place): number[] {
+/** The readers and matches reached from an instruction at a boundary. */
+function closure(instructions: readonly Instruction[], from: number, boundary: Boundary): number[] {
   const reached: number[] = []
   const seen = new Uint8Array(instructions.length)
   const open = [from]
@@ -102,13 +102,13 @@ function closure(instructions: readonly Instruction[], from: number, place: Plac
     seen[index] = 1
     if (one.op === ALT || one.op === ALT_MATCH) open.push(one.out, one.arg)
     else if (one.op === NOP || one.op === CAPTURE) open.push(one.out)
-    else if (one.op === CONDITION && (one.arg & ~place) === 0) open.push(one.out)
+    else if (one.op === CONDITION && (one.arg & ~boundary) === 0) open.push(one.out)
     else if (one.op === MATCHED || one.op >= FIRST_READER) reached.push(index)
   }
   return reached
 }
 
-/** What RE2JS found that a match needs: strings, any or all of them. */
+/** Whether the text contains the strings that RE2JS finds necessary for a match. */
 function possible(filter: Filter, text: string): boolean {
   if (filter.type === EXACT) return text.includes(filter.str)
   if (filter.type === AND) return filter.subs.every((one) => possible(one, text))

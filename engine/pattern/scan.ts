@@ -1,36 +1,36 @@
-// Reads a text once, following every way through a program at the same time: a set of bits moves from character to
-// character, and where a set went is kept while there is room (a DFA, built as it is needed).
+// Reads a text once and follows all ways through a program at the same time: a set of bits moves from character to
+// character. The moves are cached up to a limit (a DFA that is built when it is needed).
 import { add, type Bits, compileMoves, type Moves, move } from './moves.js'
-import { compileProgram, KINDS, type Kind, type Place, type Program, START } from './program.js'
+import { type Boundary, compileProgram, KINDS, type Kind, type Program, START } from './program.js'
 import { estimateSize } from './size.js'
 
 type State = {
   readonly set: Bits
   readonly before: Kind
-  /** Nothing that follows can make a match. */
+  /** No text that follows makes a match. */
   readonly dead: boolean
-  /** By character class; null is a match, undefined was not asked yet. */
+  /** By character class; null is a match, undefined is not computed. */
   readonly next: (State | null | undefined)[]
 }
 
-/** Words looked at for one character: 100,000 characters are read in 33 ms at this bound. */
-const MAX_WORK = 320
+/** Words read for one character: 100,000 characters take 33 ms at this bound. */
+const maxWork = 320
 
 /** Bits of a set: RE2JS compiles a pattern of this size in 2 ms. */
-const MAX_SIZE = 1280
+const maxSize = 1280
 
-// The size below which neither bound can be exceeded: 62 bits in 2 words lead to at most 62 groups of 5.
-const SMALL_SIZE = 60
+// No smaller pattern exceeds a bound: 62 bits in 2 words lead to at most 62 groups of 5.
+const smallSize = 60
 
-// Words written to keep states: 3 ms, and 1 MB for a pattern, which few texts come near.
-const MAX_KEPT = 8000
+// Words of cached states: 3 ms, and 1 MB for a pattern, which few texts reach.
+const maxCached = 8000
 
-/** A test for texts, in time linear in the text. Throws RangeError for too large a pattern, and what RE2JS throws. */
+/** A test in time linear in the text. Throws RangeError for a pattern that is too large, and the errors of RE2JS. */
 export function compileScan(pattern: string, anchored: boolean): (text: string) => boolean {
   const size = estimateSize(pattern)
-  if (size > MAX_SIZE) throw new RangeError(`its repetitions make ${size} characters, more than ${MAX_SIZE}`)
+  if (size > maxSize) throw new RangeError(`its repetitions make ${size} characters, more than ${maxSize}`)
   const program = compileProgram(pattern)
-  let scanner = size > SMALL_SIZE ? new Scanner(program, anchored) : undefined
+  let scanner = size > smallSize ? new Scanner(program, anchored) : undefined
   return (text) => {
     if (!program.possible(text)) return false
     scanner ??= new Scanner(program, anchored)
@@ -38,9 +38,9 @@ export function compileScan(pattern: string, anchored: boolean): (text: string) 
   }
 }
 
-/** The same for a pattern that RE2 is known to accept: a small one is compiled when the first text comes. */
+/** The same for a pattern that RE2 is known to accept: a small pattern is compiled for its first text. */
 export function compileKnownScan(pattern: string, anchored: boolean): (text: string) => boolean {
-  if (estimateSize(pattern) > SMALL_SIZE) return compileScan(pattern, anchored)
+  if (estimateSize(pattern) > smallSize) return compileScan(pattern, anchored)
   let compiled: ReturnType<typeof compileScan> | undefined
   return (text) => {
     compiled ??= compileScan(pattern, anchored)
@@ -57,20 +57,20 @@ class Scanner {
   readonly #readers: (Bits | undefined)[] = []
   readonly #moves: (Moves | undefined)[] = []
   #states = new Map<string, State>()
-  #kept = 0
+  #cached = 0
 
   constructor(program: Program, anchored: boolean) {
     this.#program = program
     this.#anchored = anchored
     this.#width = Math.ceil(program.size / 32)
     this.#ascii = Uint16Array.from({ length: 128 }, (_, codePoint) => program.classOf(codePoint))
-    const places = KINDS.flatMap((before) => KINDS.map((after) => program.placeOf(before, after)))
-    const work = Math.max(...places.map((place) => this.#movesAt(place).work))
-    if (work > MAX_WORK) throw new RangeError(`it takes ${work} steps for a character, more than ${MAX_WORK}`)
+    const boundaries = KINDS.flatMap((before) => KINDS.map((after) => program.boundaryOf(before, after)))
+    const work = Math.max(...boundaries.map((boundary) => this.#movesAt(boundary).work))
+    if (work > maxWork) throw new RangeError(`it takes ${work} steps for a character, more than ${maxWork}`)
   }
 
   test(text: string): boolean {
-    if (this.#kept > MAX_KEPT) this.#forget()
+    if (this.#cached > maxCached) this.#forget()
     const first = new Uint32Array(this.#width)
     add(first, START)
     let state = this.#state(first, 'edge')
@@ -80,7 +80,7 @@ class Scanner {
       const characterClass = this.#classOf(codePoint)
       let next = state.next[characterClass]
       if (next === undefined) {
-        if (this.#kept > MAX_KEPT) return this.#wade(text, index, state)
+        if (this.#cached > maxCached) return this.#readUncached(text, index, state)
         next = this.#step(state, characterClass)
       }
       if (next === null) return true
@@ -88,11 +88,11 @@ class Scanner {
       state = next
       index += codePoint > 0xffff ? 2 : 1
     }
-    return move(this.#movesAt(this.#program.placeOf(state.before, 'edge')), state.set, new Uint32Array(this.#width))
+    return move(this.#movesAt(this.#program.boundaryOf(state.before, 'edge')), state.set, new Uint32Array(this.#width))
   }
 
-  /** Reads the rest of the text without keeping anything. */
-  #wade(text: string, from: number, state: State): boolean {
+  /** Reads the rest of the text without the cache. */
+  #readUncached(text: string, from: number, state: State): boolean {
     let before = state.before
     let set = state.set.slice()
     let spare = new Uint32Array(this.#width)
@@ -101,7 +101,7 @@ class Scanner {
       const codePoint = text.codePointAt(index) ?? 0
       const characterClass = this.#classOf(codePoint)
       const after = this.#kindOf(characterClass)
-      if (move(this.#movesAt(this.#program.placeOf(before, after)), set, spare)) return true
+      if (move(this.#movesAt(this.#program.boundaryOf(before, after)), set, spare)) return true
       if (!keep(spare, this.#readersOf(characterClass))) return false
       const swap = set
       set = spare
@@ -109,17 +109,17 @@ class Scanner {
       before = after
       index += codePoint > 0xffff ? 2 : 1
     }
-    return move(this.#movesAt(this.#program.placeOf(before, 'edge')), set, spare)
+    return move(this.#movesAt(this.#program.boundaryOf(before, 'edge')), set, spare)
   }
 
   #step(state: State, characterClass: number): State | null {
     const after = this.#kindOf(characterClass)
     const set = new Uint32Array(this.#width)
-    const matched = move(this.#movesAt(this.#program.placeOf(state.before, after)), state.set, set)
+    const matched = move(this.#movesAt(this.#program.boundaryOf(state.before, after)), state.set, set)
     keep(set, this.#readersOf(characterClass))
     const next = matched ? null : this.#state(set, after)
     state.next[characterClass] = next
-    this.#kept += 4 + this.#width
+    this.#cached += 4 + this.#width
     return next
   }
 
@@ -134,7 +134,7 @@ class Scanner {
 
   #forget(): void {
     this.#states = new Map()
-    this.#kept = 0
+    this.#cached = 0
   }
 
   #classOf(codePoint: number): number {
@@ -149,11 +149,11 @@ class Scanner {
     return kind
   }
 
-  #movesAt(place: Place): Moves {
-    const known = this.#moves[place]
+  #movesAt(boundary: Boundary): Moves {
+    const known = this.#moves[boundary]
     if (known !== undefined) return known
-    const moves = compileMoves(this.#program, place, this.#anchored)
-    this.#moves[place] = moves
+    const moves = compileMoves(this.#program, boundary, this.#anchored)
+    this.#moves[boundary] = moves
     return moves
   }
 
@@ -168,7 +168,7 @@ class Scanner {
   }
 }
 
-/** Takes all other bits out of a set; true while any is left. */
+/** Removes all other bits from a set; true while a bit is left. */
 function keep(set: Bits, bits: Bits): boolean {
   let left = 0
   for (let word = 0; word < set.length; word++) {

@@ -1,6 +1,6 @@
 /**
- * About how many instructions RE2JS compiles a pattern of any syntax to, counted repetitions multiplied out; told
- * without compiling, which takes 600 ms for 125 × `a{0,999}`.
+ * An estimate of the number of instructions that RE2JS compiles a pattern of any syntax to, with counted repetitions
+ * multiplied. It does not compile the pattern, which takes 600 ms for 125 × `a{0,999}`.
  */
 export function estimateSize(pattern: string): number {
   const open = [{ sum: 0, last: 0 }]

@@ -1,5 +1,5 @@
-// The part of RE2's syntax that RE2 and the built-in engine read alike, as a tree; written back from the tree, never
-// from the author's text.
+// The syntax that RE2 and the built-in engine read alike, as a tree. The built-in engine gets patterns written from the
+// tree, never the author's text.
 
 export type Tree =
   | { readonly kind: 'set'; readonly ranges: Ranges }
@@ -7,15 +7,15 @@ export type Tree =
   | { readonly kind: 'sequence' | 'choice'; readonly items: readonly Tree[] }
   | { readonly kind: 'repeat'; readonly item: Tree; readonly min: number; readonly max: number }
 
-/** Code points, each range with its ends: sorted and apart. */
+/** Code points as inclusive ranges, sorted and separate. */
 export type Ranges = readonly (readonly [first: number, last: number])[]
 
-/** Matches without reading anything. */
+/** Matches the empty text. */
 export const EMPTY: Tree = { kind: 'sequence', items: [] }
 
 export const LAST_CODE_POINT = 0x10ffff
 
-/** Joins what overlaps or touches. */
+/** Joins ranges that overlap or touch. */
 export function union(ranges: Ranges): Ranges {
   const sorted = [...ranges].sort((a, b) => a[0] - b[0])
   const joined: [number, number][] = []
@@ -77,7 +77,7 @@ function times({ min, max }: { min: number; max: number }): string {
   return min === 0 ? '*' : min === 1 ? '+' : `{${min},}`
 }
 
-/** The text that the pattern is, when it is one. */
+/** The text that a pattern matches when it matches one text only; else null. */
 export function literalOf(tree: Tree): string | null {
   if (tree.kind === 'sequence') {
     const parts = tree.items.map(literalOf)

@@ -1,4 +1,4 @@
-// From stored or written policies to a PolicySet: compiled once, immutable, with everything refused named.
+// Compiles policies to a PolicySet: once, immutable, with a reason for each rejected policy.
 import type { DroppedPolicy } from '@svc/schemas'
 import { levelApplies, type RiskLevel } from '../agent/risk.js'
 import { ParameterError } from '../check/parameter-error.js'
@@ -12,21 +12,21 @@ export interface PolicySet extends HistoryPlan {
   readonly policies: readonly CompiledPolicy[]
   readonly plans: Plans
   readonly dropped: readonly DroppedPolicy[]
-  /** Enabled policies that were offered; those not in effect are in `dropped`. */
+  /** The number of enabled policies, rejected ones included. */
   readonly offered: number
   readonly count: number
 }
 
 /**
- * Compiles policies, in id order. A policy that cannot be compiled is dropped with its reason; the others stay in
- * effect. Disabled policies are neither offered nor dropped.
+ * Compiles policies, in id order. A policy that cannot be compiled is rejected with its reason; the others stay in
+ * effect. Disabled policies are left out.
  */
 export function compile(offered: readonly PolicyInput[]): PolicySet {
   return compileWith(offered, newEnvironment(false))
 }
 
-/** The same for policies that parseManifest has found sound: their parameters are not held against schemas again. */
-export function compileSound(offered: readonly PolicyInput[]): PolicySet {
+/** The same for policies that parseManifest found valid: their parameters are not checked against schemas again. */
+export function compileValid(offered: readonly PolicyInput[]): PolicySet {
   return compileWith(offered, newEnvironment(true))
 }
 
@@ -39,7 +39,7 @@ function compileWith(offered: readonly PolicyInput[], environment: ReturnType<ty
       policies.push({ policy, ...compileRule(policy.rule_type, policy.params, environment.at(policy.scope)) })
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error
-      dropped.push(droppedPolicy(policy, error.message))
+      dropped.push(rejected(policy, error.message))
     }
   }
   const { trackers } = environment
@@ -47,16 +47,16 @@ function compileWith(offered: readonly PolicyInput[], environment: ReturnType<ty
 }
 
 /**
- * The set as it stands on an agent of that level, for policies of a manifest that nobody has put on an agent yet.
- * It indexes histories as the whole set does, so that one history serves both.
+ * The part of the set that applies to an agent of that level, for policies of a manifest without an assignment. It
+ * indexes histories as the whole set does, so that both can use one history.
  */
 export function atLevel(set: PolicySet, level: RiskLevel): PolicySet {
   const policies = set.policies.filter(({ policy }) => levelApplies(policy.risk_classification, level))
   return policies.length === set.policies.length ? set : { ...set, policies, plans: plansOf(policies) }
 }
 
-/** Gives trackers of the same key one place in the history. */
-function newEnvironment(sound: boolean) {
+/** Trackers with the same key share one slot of the history. */
+function newEnvironment(valid: boolean) {
   const trackers: Tracker<unknown>[] = []
   const known = new Map<string, number>()
   const track = <S>(tracker: Tracker<S>) => {
@@ -64,10 +64,10 @@ function newEnvironment(sound: boolean) {
     known.set(tracker.key, index)
     return (history: History) => history.states[index] as S
   }
-  return { trackers, at: (scope: Scope) => ({ scope, sound, track }) }
+  return { trackers, at: (scope: Scope) => ({ scope, valid, track }) }
 }
 
-function droppedPolicy(policy: PolicyInput, reason: string): DroppedPolicy {
+function rejected(policy: PolicyInput, reason: string): DroppedPolicy {
   const { id, name, manifest_path } = policy
   return { name, reason, policy_id: id, source: manifest_path, line: null, column: null }
 }

@@ -2,47 +2,47 @@
 import type { Behavior, Evaluation, PolicyResult, RecordRequest, ViolationDetails } from '@svc/schemas'
 import { riskOf } from '../agent/risk.js'
 import { AmbiguousField } from '../rules/lookup.js'
-import { evidenceOf, type Finding, type Situation, Unjudgeable } from '../rules/rule.js'
+import { CannotEvaluate, evidenceOf, type RuleContext, type Violation } from '../rules/rule.js'
 import type { PolicySet } from './compile.js'
-import { type Occasion, type Question, resultOf } from './plan.js'
+import { type Occasion, type PlannedPolicy, resultOf } from './plan.js'
 
-/** The outcome of one evaluation without what costs more than all policies together: its id and the action's digest. */
+/** The outcome of one evaluation, without its id and the digest of the action, which cost more than all policies. */
 export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'reason' | 'risk_score'> {
   /** The violated policies, worst first: those that block, then by severity. */
   readonly violations: readonly PolicyResult[]
   /** Every policy in scope, in id order. */
   readonly policies: readonly PolicyResult[]
-  /** The same list as it is when none is violated, which all decisions share: what is not violated stands in both. */
+  /** The list when no policy is violated, which all decisions share. A policy that is not violated is in both lists. */
   readonly passed: readonly PolicyResult[]
 }
 
 /**
- * Judges a situation; `situation.now` is milliseconds since 1970. Every policy in scope is reported, in id order. A check
- * that throws violates: broken never means allowed.
+ * Evaluates a context. The decision reports every policy in scope, in id order. A check that throws is a violation: an
+ * error never allows a step.
  */
-export function evaluate(set: PolicySet, occasion: Occasion, situation: Situation): Decision {
+export function evaluate(set: PolicySet, occasion: Occasion, context: RuleContext): Decision {
   const plan = set.plans[occasion]
-  const { step } = situation
-  const asked = plan.asked(step)
+  const { step } = context
+  const applicable = plan.applicable(step)
   let policies: PolicyResult[] | null = null
   const violations: PolicyResult[] = []
   let blocking = 0
   let risk_score = 0
   for (
-    let next = firstViolated(asked, 0, situation);
+    let next = firstViolated(applicable, 0, context);
     next !== null;
-    next = firstViolated(asked, next.after, situation)
+    next = firstViolated(applicable, next.after, context)
   ) {
-    const { question, answer } = next
-    const result = violation(question, answer, situation)
+    const { planned, answer } = next
+    const result = resultWith(planned, answer, context)
     const counts = result.mode === 'enforce' && !result.waived
-    const isBlocking = counts && blocks(question)
-    // Those that block stand first, the severest of the others behind them; in id order where both are the same.
+    const isBlocking = counts && blocks(planned)
+    // First the violations that block, then the others by severity; in id order where these are equal.
     if (isBlocking) violations.splice(blocking++, 0, result)
     else insertBySeverity(violations, blocking, result)
-    // Not `slice`, which takes a hundred times as long on a frozen list.
+    // Not `slice`, which takes a hundred times as long for a frozen list.
     policies ??= [...plan.passed]
-    policies[question.index] = result
+    policies[planned.index] = result
     if (counts) risk_score = Math.max(risk_score, riskOf[result.severity])
   }
   const { passed } = plan
@@ -59,7 +59,7 @@ export function evaluate(set: PolicySet, occasion: Occasion, situation: Situatio
   }
 }
 
-/** Keeps the results from `from` on in order of severity; few are violated, so that the list is short. */
+/** Keeps the results from index `from` in order of severity; the list is short, because few policies are violated. */
 function insertBySeverity(violations: PolicyResult[], from: number, result: PolicyResult): void {
   let at = violations.length
   while (at > from && riskOf[(violations[at - 1] as PolicyResult).severity] < riskOf[result.severity]) at--
@@ -73,59 +73,58 @@ function reasonOf(worst: PolicyResult | undefined, others: number): string {
   return `\`${worst?.name}\` blocks: ${worst?.violation_details?.reason}${more}`
 }
 
-/** Only what is critical blocks, and never what is found when the task is over. */
-function blocks({ policy }: Question): boolean {
+/** Only critical policies block, and none whose scope is the finished task. */
+function blocks({ policy }: PlannedPolicy): boolean {
   return policy.severity === 'critical' && policy.scope !== 'task_execution'
 }
 
 interface Violated {
-  readonly question: Question
-  readonly answer: Finding
-  /** Where to go on. */
+  readonly planned: PlannedPolicy
+  readonly answer: Violation
+  /** The index to continue at. */
   readonly after: number
 }
 
-/** The first question from `start` on that is answered with a violation; one `try` for all that pass is much cheaper. */
-function firstViolated(asked: readonly Question[], start: number, situation: Situation): Violated | null {
+/** The first violation from index `start`. One `try` for all policies that pass is much cheaper than one for each. */
+function firstViolated(applicable: readonly PlannedPolicy[], start: number, context: RuleContext): Violated | null {
   let index = start
   try {
-    for (; index < asked.length; index++) {
-      const question = asked[index] as Question
-      const answer = question.check(situation)
-      if (typeof answer === 'object') return { question, answer, after: index + 1 }
+    for (; index < applicable.length; index++) {
+      const planned = applicable[index] as PlannedPolicy
+      const answer = planned.check(context)
+      if (typeof answer === 'object') return { planned, answer, after: index + 1 }
     }
     return null
   } catch (error) {
-    return { question: asked[index] as Question, answer: failure(error, situation), after: index + 1 }
+    return { planned: applicable[index] as PlannedPolicy, answer: failure(error, context), after: index + 1 }
   }
 }
 
-/** What a check that threw is taken to have answered. */
-export function failure(error: unknown, situation: Situation): Finding {
-  const evidence = situation.step === null ? [] : [evidenceOf(situation.step)]
+/** The violation for a check that threw an error. */
+export function failure(error: unknown, context: RuleContext): Violation {
+  const evidence = context.step === null ? [] : [evidenceOf(context.step)]
   if (error instanceof AmbiguousField) {
-    const message = `\`${error.message}\` is said twice with different values`
-    return { code: 'AMBIGUOUS_FIELD', message, evidence, remedy: `say \`${error.message}\` once` }
+    return { code: 'AMBIGUOUS_FIELD', message: error.message, evidence, remedy: `set \`${error.path}\` once` }
   }
-  if (error instanceof Unjudgeable) return error.finding
+  if (error instanceof CannotEvaluate) return error.violation
   return { code: 'RULE_ERROR', message: 'the rule failed on this step', evidence }
 }
 
-function violation({ policy }: Question, finding: Finding, { step, now }: Situation): PolicyResult {
+function resultWith({ policy }: PlannedPolicy, violation: Violation, { step, now }: RuleContext): PolicyResult {
   const violation_details: ViolationDetails = {
-    code: finding.code,
-    reason: finding.message,
+    code: violation.code,
+    reason: violation.message,
     rule_type: policy.rule_type,
     params: policy.params,
-    evidence: [...finding.evidence],
-    remedy: finding.remedy ?? null,
-    ...(finding.remedy_steps && { remedy_steps: bodiesOf(finding.remedy_steps, step?.task_id) }),
+    evidence: [...violation.evidence],
+    remedy: violation.remedy ?? null,
+    ...(violation.remedy_steps && { remedy_steps: bodiesOf(violation.remedy_steps, step?.task_id) }),
   }
   const waived = policy.waived_until !== undefined && now < policy.waived_until
   return { ...resultOf(policy, true), violation_details, waived }
 }
 
-/** What to send to /record, each in the task of the step that is evaluated. */
+/** The bodies to send to /record, each in the task of the evaluated step. */
 function bodiesOf(steps: readonly Behavior[], task_id: string | undefined): RecordRequest[] {
   return steps.map((step) => ({ step: { ...(task_id !== undefined && { task_id }), ...step } }))
 }

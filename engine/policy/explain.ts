@@ -1,6 +1,6 @@
-// A decision with the answer of every policy, also of those that passed: for people who ask why.
+// A decision with the answer of every policy, for `svc explain`.
 import type { Evaluation, PolicyResult } from '@svc/schemas'
-import { type Answer, NOT_APPLICABLE, type Situation } from '../rules/rule.js'
+import { type Answer, NOT_APPLICABLE, type RuleContext } from '../rules/rule.js'
 import type { PolicySet } from './compile.js'
 import { evaluate } from './evaluate.js'
 import type { CompiledPolicy, Occasion } from './plan.js'
@@ -14,22 +14,22 @@ export interface Explanation extends Pick<Evaluation, 'action' | 'outcome' | 'ri
   readonly policies: readonly ExplainedPolicy[]
 }
 
-/** Judges the situation as `evaluate` does, and tells passing from not applicable. */
-export function explain(set: PolicySet, occasion: Occasion, situation: Situation): Explanation {
-  const { action, outcome, risk_score, policies } = evaluate(set, occasion, situation)
+/** Evaluates the context, and distinguishes policies that passed from those that are not applicable. */
+export function explain(set: PolicySet, occasion: Occasion, context: RuleContext): Explanation {
+  const { action, outcome, risk_score, policies } = evaluate(set, occasion, context)
   const compiled = new Map(set.policies.map((policy) => [policy.policy.id, policy]))
   const explained = policies.map((result): ExplainedPolicy => {
     const own = compiled.get(result.policy_id)
-    const passed = own !== undefined && isApplicable(own, situation) ? 'passed' : 'not_applicable'
+    const passed = own !== undefined && isApplicable(own, context) ? 'passed' : 'not_applicable'
     return { ...result, answer: result.violated ? 'violated' : passed, description: own?.policy.description ?? null }
   })
   return { action, outcome, risk_score, policies: explained }
 }
 
-/** Asked of policies that are not violated, whose check therefore does not throw. */
-function isApplicable({ head, check }: CompiledPolicy, situation: Situation): boolean {
-  const { step } = situation
+/** Called for policies that are not violated, whose check therefore does not throw. */
+function isApplicable({ head, check }: CompiledPolicy, context: RuleContext): boolean {
+  const { step } = context
   if (head !== null && (step === null || !head(step))) return false
-  const answer: Answer = check(situation)
+  const answer: Answer = check(context)
   return answer !== NOT_APPLICABLE
 }

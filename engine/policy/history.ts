@@ -1,5 +1,5 @@
-// What a task has done so far, kept as running indexes: recording a step costs the number of distinct trackers
-// of the policy set, and asking costs nothing that grows with the task.
+// The history of a task as running indexes: recording a step costs one update for each tracker of the policy set, and
+// evaluating a step does not depend on the length of the task.
 
 import { canonicalType, isBlocked, type Step } from '@svc/schemas'
 import type { History, Tracker } from '../rules/rule.js'
@@ -9,12 +9,12 @@ export interface HistoryPlan {
   readonly trackers: readonly Tracker<unknown>[]
 }
 
-/** A task that has done nothing yet, indexed for one policy set. */
+/** The history of a new task, indexed for one policy set. */
 export function newHistory(plan: HistoryPlan): History {
   return { length: 0, states: plan.trackers.map((tracker) => tracker.init()) }
 }
 
-/** Adds a step that happened at `at` (ms since 1970). A blocked one is left out: it satisfies and counts for nothing. */
+/** Adds a step that happened at `at` (ms since 1970). A blocked step is left out: it satisfies no rule and is not counted. */
 export function record(plan: HistoryPlan, history: History, step: Step, at: number): void {
   if (isBlocked(step)) return
   const recorded = { step, type: canonicalType(step.step_type), position: history.length + 1, at }
@@ -24,14 +24,14 @@ export function record(plan: HistoryPlan, history: History, step: Step, at: numb
   history.length = recorded.position
 }
 
-/** A history that may go on without the original: what it records is not seen there. */
+/** A copy that changes independently of the original. */
 export function copyHistory(plan: HistoryPlan, { length, states }: History): History {
   return { length, states: states.map((state, index) => plan.trackers[index]?.copy?.(state) ?? state) }
 }
 
 /**
- * The history as another policy set indexes it: what both track goes on. `complete` is false when the new set tracks
- * something the old one did not, of which nothing earlier is known then.
+ * The history as another policy set indexes it: it keeps the states of trackers that both sets have. `complete` is false
+ * when the new set has a tracker that the old set does not have, and which therefore starts empty.
  */
 export function carryOver(from: HistoryPlan, history: History, to: HistoryPlan) {
   const states = new Map(from.trackers.map((tracker, index) => [tracker.key, history.states[index]]))

@@ -1,33 +1,33 @@
-// Rules about who the agent is and what it may use (docs/design/engine.md §3, 18–19).
+// Rules about the agent's risk level and its tools (docs/design/engine.md §3, 18–19).
 
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileField } from './lookup.js'
-import { defineStepRule, PASS, type Scope, type Situation, stepViolation } from './rule.js'
-import { stepType } from './track.js'
+import { stepType } from './params.js'
+import { defineStepRule, PASS, type RuleContext, type Scope, stepViolation } from './rule.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
-export const levels: JsonMap = {
+export const levels = {
   type: 'array',
   items: { type: 'string', enum: ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] },
   minItems: 1,
-}
+} as const
 
-/** What allows a step that the agent's risk level forbids. */
+/** The remedy for a step that the agent's risk level forbids. */
 export const anotherLevel = 'leave this to an agent of a risk level that may do it'
 
 const levelInContext = compileField('context.risk_classification')
 const levelOfAgent = compileField('agent.risk_classification')
 
-/** The agent's risk level: what the context says now, else what is registered. */
-export function levelOf(situation: Situation): string {
-  return String(levelInContext(situation) ?? levelOfAgent(situation))
+/** The agent's risk level: the one in the context, else the registered one. */
+export function levelOf(context: RuleContext): string {
+  return String(levelInContext(context) ?? levelOfAgent(context))
 }
 
 export const classificationRules = [
-  defineStepRule<{ forbidden_step_type: string; agent_risk_classifications: readonly string[] }>({
+  defineStepRule({
     name: 'step_forbidden_for_classification',
     category: 'classification',
     scopes,
@@ -40,17 +40,17 @@ export const classificationRules = [
     },
     doc: "Passes when the agent's risk level is not in the list. A step of another type is not applicable.",
     example: { forbidden_step_type: 'step.credential', agent_risk_classifications: ['minimal', 'limited'] },
-    judges: ({ forbidden_step_type }) => [forbidden_step_type],
+    applicableTypes: ({ forbidden_step_type }) => [forbidden_step_type],
     compile: (params) => {
-      const listed = new Set(params.agent_risk_classifications)
-      const message = `agents of this risk level do no \`${params.forbidden_step_type}\` steps`
-      return (situation) => {
-        if (!listed.has(levelOf(situation))) return PASS
-        return stepViolation(situation, 'FORBIDDEN_FOR_CLASSIFICATION', message, anotherLevel)
+      const listed = new Set<string>(params.agent_risk_classifications)
+      const message = `agents of this risk level must not do \`${params.forbidden_step_type}\` steps`
+      return (context) => {
+        if (!listed.has(levelOf(context))) return PASS
+        return stepViolation(context, 'FORBIDDEN_FOR_CLASSIFICATION', message, anotherLevel)
       }
     },
   }),
-  defineStepRule<{ agent_field?: string; allowed?: readonly string[] }>({
+  defineStepRule({
     name: 'step_name_in_allowlist',
     category: 'classification',
     scopes,
@@ -62,7 +62,7 @@ export const classificationRules = [
         agent_field: {
           type: 'string',
           minLength: 1,
-          description: 'field of the agent that lists names; default declared_tools',
+          description: 'field of the agent with the names; default declared_tools',
         },
         allowed: {
           type: 'array',
@@ -83,10 +83,10 @@ export const classificationRules = [
         params.allowed === undefined
           ? `list this tool in \`${listField}\` of the agent`
           : `use one of the names ${shownNames(params.allowed)}`
-      const remedy = params.allowed?.length === 0 ? 'have the policy changed: no name passes it' : listed
-      return (situation) => {
-        const { step } = situation
-        const known = names(situation)
+      const remedy = params.allowed?.length === 0 ? 'change the policy: it allows no name' : listed
+      return (context) => {
+        const { step } = context
+        const known = names(context)
         if (known !== null && step.step_name !== undefined && known.has(step.step_name)) return PASS
         const message =
           step.step_name === undefined
@@ -95,7 +95,7 @@ export const classificationRules = [
               ? `the agent has no list in \`${listField}\``
               : 'the name of the step is not in the list'
         const unnamed = step.step_name === undefined && params.allowed === undefined
-        return stepViolation(situation, 'NAME_NOT_ALLOWED', message, unnamed ? nameIt : remedy)
+        return stepViolation(context, 'NAME_NOT_ALLOWED', message, unnamed ? nameIt : remedy)
       }
     },
   }),
@@ -103,20 +103,20 @@ export const classificationRules = [
 
 const nameIt = 'give the step the name of a tool that the agent lists'
 
-type Names = (situation: Situation) => ReadonlySet<string> | null
+type Names = (context: RuleContext) => ReadonlySet<string> | null
 
 function fixedList(allowed: readonly string[]): Names {
   const names = new Set(allowed)
   return () => names
 }
 
-/** The list in the context when it has one, else the registered one; each list object is read once. */
+/** The list in the context, else the registered one. Each list object is read once. */
 function agentList(field: string): Names {
   const inContext = compileField(`context.${field}`, 'agent_field')
   const inAgent = compileField(`agent.${field}`, 'agent_field')
   const seen = new WeakMap<object, ReadonlySet<string>>()
-  return (situation) => {
-    const list = inContext(situation) ?? inAgent(situation)
+  return (context) => {
+    const list = inContext(context) ?? inAgent(context)
     if (!Array.isArray(list)) return null
     const known = seen.get(list) ?? new Set(list.flatMap((item: unknown) => nameOf(item) ?? []))
     seen.set(list, known)
@@ -124,7 +124,7 @@ function agentList(field: string): Names {
   }
 }
 
-/** Null for an item that names nothing, so that it does not allow a step whose name is empty. */
+/** Null for an item without a name, so that it does not allow a step with an empty name. */
 function nameOf(item: unknown): string | null {
   if (typeof item === 'string') return item
   const name = typeof item === 'object' && item !== null ? (item as JsonMap).name : null

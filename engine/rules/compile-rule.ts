@@ -1,4 +1,4 @@
-// From a rule's name and parameters to a check; everything wrong with them is found here, at load.
+// Compiles a rule's name and parameters to a check. Every error in them is found here, at load.
 
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
@@ -7,22 +7,23 @@ import { quote } from '../check/quote.js'
 import { lazyCheck } from '../check/schema-check.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
-import { compileHead, type StepPattern, type TargetFilter, targetKeys, targetPattern, withTarget } from './filter.js'
+import { compileHead, type StepPattern, targetPattern, withTarget } from './filter.js'
+import { type TargetFilter, targetKeys } from './params.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
 import type { Check, CompileEnvironment, LeafRule, Scope } from './rule.js'
 
 const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule), 'yaml') }]))
 
-/** The scopes a rule can be used at; for a compound what all its leaves share. Throws ParameterError. */
+/** The scopes a rule can be used at; for a compound rule those that all its leaves share. Throws ParameterError. */
 export function scopesOf(rule_type: string, params: JsonMap): readonly Scope[] {
   const leaves = postOrder({ rule_type, params }).filter(({ node }) => !isCombinator(node.rule_type))
   return sharedScopes(leaves.map(({ node, path }) => leafNamed(node.rule_type, path).rule.scopes))
 }
 
 export interface CompiledRule {
-  /** Whether the rule can be applicable to a step of this type, verb and name; null when it can be to any. */
+  /** Whether the rule can be applicable to a step of this type, verb and name; null when it can be applicable to any. */
   readonly head: ((step: Step) => boolean) | null
-  /** Its answer to what `head` accepts. */
+  /** The answer for a context whose step `head` accepts. */
   readonly check: Check
 }
 
@@ -32,7 +33,7 @@ export function compileRule(rule_type: string, params: JsonMap, environment: Com
   try {
     return compileShallow(rule_type, params, environment)
   } catch (error) {
-    // A value within the limit still needs some stack, and there may be little of it left.
+    // Parameters within the limit still need some stack, and little of it may be left.
     throw error instanceof RangeError ? new ParameterError('', depthWords, '') : error
   }
 }
@@ -54,18 +55,18 @@ function compileShallow(rule_type: string, params: JsonMap, environment: Compile
   return { head: heads.includes(null) ? null : (step) => heads.some((head) => head?.(step)), check }
 }
 
-/** The rule and the steps it is meant for. */
-function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, sound }: CompileEnvironment) {
+/** The rule and the steps it applies to. */
+function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, valid }: CompileEnvironment) {
   const { rule, check } = leafNamed(rule_type, path)
-  const [problem] = sound ? [] : check(params)
+  const [problem] = valid ? [] : check(params)
   if (problem !== undefined) {
-    const { subject, says } = problem.sentence ?? { subject: problem.path, says: problem.message }
+    const { subject, predicate } = problem.sentence ?? { subject: problem.path, predicate: problem.message }
     const where = inParams(path, subject.join('.'))
-    throw new ParameterError(inParams(path, problem.path.join('.')), says, where, problem.at_key)
+    throw new ParameterError(inParams(path, problem.path.join('.')), predicate, where, problem.at_key)
   }
   const filtered = targetKeys.find((key) => key in params)
   if (scope === 'agent_registration' && filtered !== undefined) {
-    const message = 'a target filter selects steps, and there are none at `agent_registration`'
+    const message = 'a target filter selects steps, and `agent_registration` has no step'
     throw new ParameterError(inParams(path, filtered), message)
   }
   return { rule, pattern: patternOf(rule, params) }
@@ -73,15 +74,16 @@ function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, 
 
 const writingVerbs = ['POST', 'PATCH', 'DELETE']
 
-/** What the author aims at, within what the rule can judge at all. */
+/** The steps that the author targets, limited to those that the rule can be applicable to. */
 function patternOf(rule: LeafRule, params: JsonMap): StepPattern {
   const target: TargetFilter = Object.fromEntries(
     targetKeys.flatMap((key) => (key in params ? [[key, params[key]]] : [])),
   )
   const pattern = targetPattern(target)
-  const judged = rule.judges?.(params).map(canonicalType)
-  const aimed = pattern.step_types?.map(canonicalType)
-  const step_types = aimed && judged ? aimed.filter((type) => judged.includes(type)) : (judged ?? aimed)
+  const applicable = rule.applicableTypes?.(params).map(canonicalType)
+  const targeted = pattern.step_types?.map(canonicalType)
+  const step_types =
+    targeted && applicable ? targeted.filter((type) => applicable.includes(type)) : (applicable ?? targeted)
   if (rule.targets !== 'writes') return { ...pattern, step_types }
   return { ...pattern, step_types, verbs: pattern.verbs ?? writingVerbs, any_verb_for: 'step.exec' }
 }
@@ -113,7 +115,7 @@ function leafNamed(name: string, path: string) {
   )
 }
 
-/** Where a parameter of the node at `path` stands, seen from the policy's `params`. */
+/** The path of a parameter of the node at `path`, relative to the policy's `params`. */
 function inParams(path: string, parameter: string): string {
   return [...(path === '' ? [] : [path, 'params']), ...(parameter === '' ? [] : [parameter])].join('.')
 }

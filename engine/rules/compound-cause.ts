@@ -1,47 +1,55 @@
-// Why a compound rule is violated: which conditions made it so, the steps behind them, and what each of them says would help.
+// Why a compound rule is violated: the conditions that caused it, their evidence and their remedies.
 import type { EvidenceStep } from '@svc/schemas'
 import type { Combinator, Condition } from './condition.js'
-import { type Answer, evidenceOf, type Finding, NOT_APPLICABLE, PASS, type PassCause, type Situation } from './rule.js'
+import {
+  type Answer,
+  evidenceOf,
+  NOT_APPLICABLE,
+  PASS,
+  type PassCause,
+  type RuleContext,
+  type Violation,
+} from './rule.js'
 
-/** One instruction of a program in post-order, as far as an explanation needs it. */
+/** One instruction of a program in post-order, with the parts that an explanation needs. */
 export type Shape =
   | { readonly kind: Combinator; readonly arity: number }
   | {
       readonly kind: 'leaf'
       readonly arity: 0
       readonly node: Condition
-      readonly because?: ((situation: Situation) => PassCause) | undefined
+      readonly because?: ((context: RuleContext) => PassCause) | undefined
     }
 
-/** All that is violated, so that nobody corrects one thing only to learn of the next. */
-export function allOf(findings: readonly Finding[]): Finding {
-  return joined(findings, '; and ', findings[0]?.code ?? 'CONDITION_VIOLATED')
+/** Reports every violation, so that the author of a step can correct all of them at once. */
+export function allOf(violations: readonly Violation[]): Violation {
+  return joined(violations, '; and ', violations[0]?.code ?? 'CONDITION_VIOLATED')
 }
 
-/** What is violated where one condition would have been enough. */
-export function anyOf(findings: readonly Finding[]): Finding {
-  return joined(findings, '; or ', 'NO_CONDITION_HOLDS')
+/** Reports every violation where one passing condition would have been enough. */
+export function anyOf(violations: readonly Violation[]): Violation {
+  return joined(violations, '; or ', 'NO_CONDITION_HOLDS')
 }
 
-function joined(findings: readonly Finding[], between: '; and ' | '; or ', code: string): Finding {
-  const [first] = findings
-  if (first !== undefined && findings.length === 1) return { ...first, code }
-  const known = findings.flatMap(({ remedy }) => remedy ?? [])
-  // Where all are needed, one without a remedy leaves no way.
-  const isWay = known.length > 0 && (between === '; or ' || known.length === findings.length)
+function joined(violations: readonly Violation[], between: '; and ' | '; or ', code: string): Violation {
+  const [first] = violations
+  if (first !== undefined && violations.length === 1) return { ...first, code }
+  const known = violations.flatMap(({ remedy }) => remedy ?? [])
+  // Where all are needed, one violation without a remedy leaves the whole without one.
+  const isRemedied = known.length > 0 && (between === '; or ' || known.length === violations.length)
   const texts = [...new Set(known)]
   const remedy = between === '; or ' && texts.length > 1 ? `one of: ${texts.join(between)}` : texts.join(between)
-  const steps = between === '; or ' ? findings.find(({ remedy_steps }) => remedy_steps) : allSteps(findings)
+  const steps = between === '; or ' ? violations.find(({ remedy_steps }) => remedy_steps) : allSteps(violations)
   return {
     code,
-    message: shortened([...new Set(findings.map(({ message }) => message))].join('; and ')),
-    evidence: unique(findings.flatMap(({ evidence }) => evidence)).slice(0, maxEvidence),
-    ...(isWay && { remedy: shortened(remedy) }),
-    ...(isWay && steps?.remedy_steps && { remedy_steps: steps.remedy_steps }),
+    message: shortened([...new Set(violations.map(({ message }) => message))].join('; and ')),
+    evidence: unique(violations.flatMap(({ evidence }) => evidence)).slice(0, maxEvidence),
+    ...(isRemedied && { remedy: shortened(remedy) }),
+    ...(isRemedied && steps?.remedy_steps && { remedy_steps: steps.remedy_steps }),
   }
 }
 
-/** Bounds of what a deep tree can say: nobody reads more, and each level would say it again. */
+/** Bounds of an explanation: each level of a deep tree repeats what its conditions report. */
 const maxEvidence = 50
 const maxText = 2000
 
@@ -49,45 +57,45 @@ function shortened(text: string): string {
   return text.length > maxText ? `${text.slice(0, maxText)}…` : text
 }
 
-function allSteps(findings: readonly Finding[]): Pick<Finding, 'remedy_steps'> | undefined {
-  if (!findings.every(({ remedy_steps }) => remedy_steps !== undefined)) return undefined
-  return { remedy_steps: findings.flatMap(({ remedy_steps }) => remedy_steps ?? []) }
+function allSteps(violations: readonly Violation[]): Pick<Violation, 'remedy_steps'> | undefined {
+  if (!violations.every(({ remedy_steps }) => remedy_steps !== undefined)) return undefined
+  return { remedy_steps: violations.flatMap(({ remedy_steps }) => remedy_steps ?? []) }
 }
 
 /**
- * The violation of a program, built from its leaves up: what each condition answered, and for those under a `not` what
- * would make it answer otherwise. `answers` holds one answer for each instruction.
+ * The violation of a program, built from its leaves up. A condition under a `not` reports how to violate it. `answers`
+ * holds one answer for each instruction.
  */
-export function explain(program: readonly Shape[], answers: readonly Answer[], situation: Situation): Finding {
+export function explain(program: readonly Shape[], answers: readonly Answer[], context: RuleContext): Violation {
   const stack: Both[] = []
   for (const [index, shape] of program.entries()) {
     const parts = shape.kind === 'leaf' ? [] : stack.splice(-shape.arity)
-    stack.push(shape.kind === 'leaf' ? ofLeaf(shape, answers[index], situation) : combined[shape.kind](parts))
+    stack.push(shape.kind === 'leaf' ? ofLeaf(shape, answers[index], context) : combined[shape.kind](parts))
   }
   const [whole] = stack
   return whole?.violated ?? { code: 'CONDITION_VIOLATED', message: 'the condition is violated', evidence: [] }
 }
 
 /**
- * What a condition answered, as a violation of the condition and as one of its negation: each with the way to the other
- * answer. Null where it did not answer so.
+ * The answer of a condition as a violation of the condition and as a violation of its negation, each with its remedy.
+ * Null where the condition did not give that answer.
  */
 interface Both {
-  readonly violated: Finding | null
-  readonly passed: Finding | null
+  readonly violated: Violation | null
+  readonly passed: Violation | null
 }
 
 const combined: Readonly<Record<Combinator, (parts: readonly Both[]) => Both>> = {
   not: ([part]) => {
     const { violated = null, passed = null } = part ?? {}
     if (passed === null) return { violated: null, passed: violated }
-    return { violated: { ...passed, message: `${passed.message}, which must not be` }, passed: null }
+    return { violated: { ...passed, message: `${passed.message}, but must not` }, passed: null }
   },
   all_of: (parts) => {
     const violated = parts.flatMap((part) => part.violated ?? [])
     const passed = parts.flatMap((part) => part.passed ?? [])
     if (violated.length > 0) return { violated: allOf(violated), passed: null }
-    // One of them violated is enough to violate all.
+    // Violating one of them is enough to violate `all_of`.
     return { violated: null, passed: passed.length === 0 ? null : joined(passed, '; or ', passedCode) }
   },
   any_of: (parts) => {
@@ -100,11 +108,11 @@ const combined: Readonly<Record<Combinator, (parts: readonly Both[]) => Both>> =
 
 const passedCode = 'CONDITION_HOLDS'
 
-function ofLeaf(shape: Shape & { kind: 'leaf' }, answer: Answer | undefined, situation: Situation): Both {
+function ofLeaf(shape: Shape & { kind: 'leaf' }, answer: Answer | undefined, context: RuleContext): Both {
   if (answer === undefined || answer === NOT_APPLICABLE) return { violated: null, passed: null }
   if (answer !== PASS) return { violated: answer, passed: null }
-  const own = situation.step === null ? [] : [evidenceOf(situation.step)]
-  const { evidence = [], undo } = shape.because?.(situation) ?? {}
+  const own = context.step === null ? [] : [evidenceOf(context.step)]
+  const { evidence = [], undo } = shape.because?.(context) ?? {}
   const what = describe(shape.node)
   const passed = {
     code: passedCode,
@@ -115,7 +123,7 @@ function ofLeaf(shape: Shape & { kind: 'leaf' }, answer: Answer | undefined, sit
   return { violated: null, passed }
 }
 
-/** A rule and its parameters, which are the policy's own words, short enough to be read. */
+/** A rule and its parameters as the policy writes them, shortened. */
 function describe({ rule_type, params = {} }: Condition): string {
   const aim = Object.entries(params).filter(([name]) => !name.startsWith('target_'))
   const words = aim.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')

@@ -4,7 +4,7 @@ import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { isCombinator } from './compound.js'
 
-/** Rejects parameters with more levels than everything that handles policies can take. Throws ParameterError. */
+/** Rejects parameters nested deeper than the code that handles policies supports. Throws ParameterError. */
 export function assertDepth(rule_type: string, params: JsonMap): void {
   if (isDeeperThan(params, maxPolicyDepth) || hasDeepConditions(rule_type, params))
     throw new ParameterError('', depthWords, '')
@@ -12,7 +12,7 @@ export function assertDepth(rule_type: string, params: JsonMap): void {
 
 const number = (value: number) => value.toLocaleString('en-US')
 
-/** The rest of a sentence about a policy that is too deep. */
+/** The predicate of a sentence about a policy that is too deep. */
 export const depthWords = `must have at most ${number(maxCompoundDepth)} conditions inside each other and ${number(maxPolicyDepth)} levels in all: split it`
 
 function hasDeepConditions(rule_type: string, params: JsonMap): boolean {
@@ -24,7 +24,7 @@ function hasDeepConditions(rule_type: string, params: JsonMap): boolean {
   return false
 }
 
-/** The conditions of a compound rule, however wrong; nothing for any other value. */
+/** The conditions of a compound rule, valid or not; none for any other value. */
 function conditionsOf(node: unknown): unknown[] {
   const { rule_type, params } = (node ?? {}) as {
     rule_type?: unknown

@@ -1,5 +1,5 @@
 // all_of, any_of and not (docs/design/engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
-// nesting can exhaust the stack, neither when it is loaded nor when it runs.
+// nesting exhausts the stack, at load or at run time.
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { allOf, anyOf, explain, type Shape } from './compound-cause.js'
@@ -7,12 +7,12 @@ import type { Combinator, Condition } from './condition.js'
 import {
   type Answer,
   type Check,
-  type Finding,
   NOT_APPLICABLE,
   PASS,
+  type RuleContext,
   type RuleDescription,
   type Scope,
-  type Situation,
+  type Violation,
 } from './rule.js'
 
 const everyScope: readonly Scope[] = ['agent_registration', 'step_execution', 'task_execution']
@@ -24,7 +24,7 @@ const condition = {
 }
 const conditions = { type: 'array', items: condition, minItems: 1 }
 const gate = { rule_type: 'step_requires_gate', params: { max_age_steps: 1 } }
-const told = { rule_type: 'history_contains', params: { step_type: 'step.message' } }
+const message = { rule_type: 'history_contains', params: { step_type: 'step.message' } }
 
 export const compoundRules: readonly RuleDescription[] = [
   {
@@ -34,7 +34,7 @@ export const compoundRules: readonly RuleDescription[] = [
     targets: false,
     params: { type: 'object', required: ['conditions'], additionalProperties: false, properties: { conditions } },
     doc: 'Passes when every applicable condition passes. Usable where all its conditions are.',
-    example: { conditions: [gate, told] },
+    example: { conditions: [gate, message] },
   },
   {
     name: 'any_of',
@@ -43,7 +43,7 @@ export const compoundRules: readonly RuleDescription[] = [
     targets: false,
     params: { type: 'object', required: ['conditions'], additionalProperties: false, properties: { conditions } },
     doc: 'Passes when at least one applicable condition passes. Usable where all its conditions are.',
-    example: { conditions: [gate, told] },
+    example: { conditions: [gate, message] },
   },
   {
     name: 'not',
@@ -52,11 +52,11 @@ export const compoundRules: readonly RuleDescription[] = [
     targets: false,
     params: { type: 'object', required: ['condition'], additionalProperties: false, properties: { condition } },
     doc: 'Passes when its condition is violated; not applicable when its condition is.',
-    example: { condition: told },
+    example: { condition: message },
   },
 ]
 
-/** A leaf answers for itself; a combinator takes the last `arity` answers. */
+/** A leaf has a check; a combinator combines the last `arity` answers. */
 type Instruction =
   | { readonly check: Check; readonly node: Condition }
   | { readonly combine: Combine; readonly arity: number; readonly kind: Combinator }
@@ -95,7 +95,7 @@ function childrenOf(node: Condition, path: string): { node: Condition; path: str
 
 function asCondition(value: unknown, path: string): Condition {
   const shape = typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonMap) : null
-  if (shape === null) throw new ParameterError(path, 'a condition is an object with `rule_type` and `params`')
+  if (shape === null) throw new ParameterError(path, 'a condition must be an object with `rule_type` and `params`')
   const { rule_type, params, ...rest } = shape
   const [extra] = Object.keys(rest)
   if (extra !== undefined)
@@ -106,11 +106,11 @@ function asCondition(value: unknown, path: string): Condition {
   if (typeof rule_type !== 'string') throw new ParameterError(`${path}.rule_type`, '`rule_type` is missing')
   if (params === undefined) return { rule_type }
   if (typeof params !== 'object' || params === null || Array.isArray(params))
-    throw new ParameterError(`${path}.params`, '`params` is not an object')
+    throw new ParameterError(`${path}.params`, '`params` must be an object')
   return { rule_type, params: params as JsonMap }
 }
 
-/** What all leaves of a tree share. */
+/** The scopes that all leaves of a tree share. */
 export function sharedScopes(of: readonly (readonly Scope[])[]): Scope[] {
   const [first = [], ...rest] = of
   return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)))
@@ -125,16 +125,16 @@ export function compileTree(root: Condition, leaf: (node: Condition, path: strin
         : { check: leaf(node, path), node },
   )
   const [only] = program
-  // Most policies are one rule, and it answers for itself.
+  // Most policies are one rule, whose check needs no program.
   if (program.length === 1 && only !== undefined && 'check' in only) return only.check
   const negates = program.some((instruction) => 'kind' in instruction && instruction.kind === 'not')
-  // One list for all runs: a check never runs inside itself, and this is asked for every step.
+  // One list for all runs: a check never runs inside itself, and this runs for every step.
   const answers: Answer[] = []
-  return (situation) => {
+  return (context) => {
     let top = 0
     for (let index = 0; index < program.length; index++) {
       const instruction = program[index] as Instruction
-      if ('check' in instruction) answers[top++] = instruction.check(situation)
+      if ('check' in instruction) answers[top++] = instruction.check(context)
       else {
         top -= instruction.arity
         answers[top] = instruction.combine(answers, top, top + instruction.arity)
@@ -142,19 +142,19 @@ export function compileTree(root: Condition, leaf: (node: Condition, path: strin
       }
     }
     const answer = answers[0] ?? NOT_APPLICABLE
-    // A `not` says only that its condition holds; why is looked up when it matters.
-    return typeof answer === 'object' && negates ? explained(program, situation) : answer
+    // A `not` reports only that its condition holds; the explanation is built when it is needed.
+    return typeof answer === 'object' && negates ? explained(program, context) : answer
   }
 }
 
-/** Takes the answers from `start` to before `end`; what is not applicable does not count. */
+/** Combines the answers from `start` to before `end`; answers that are not applicable do not count. */
 type Combine = (answers: readonly Answer[], start: number, end: number) => Answer
 
 const combinators: Readonly<Record<Combinator, Combine>> = {
   all_of: (answers, start, end) => {
     let passed = false
     for (let index = start; index < end; index++) {
-      if (typeof answers[index] === 'object') return allOf(findingsIn(answers, start, end))
+      if (typeof answers[index] === 'object') return allOf(violationsIn(answers, start, end))
       passed ||= answers[index] === PASS
     }
     return passed ? PASS : NOT_APPLICABLE
@@ -165,7 +165,7 @@ const combinators: Readonly<Record<Combinator, Combine>> = {
       if (answers[index] === PASS) return PASS
       violated ||= typeof answers[index] === 'object'
     }
-    return violated ? anyOf(findingsIn(answers, start, end)) : NOT_APPLICABLE
+    return violated ? anyOf(violationsIn(answers, start, end)) : NOT_APPLICABLE
   },
   not: (answers, start) => {
     if (answers[start] === NOT_APPLICABLE) return NOT_APPLICABLE
@@ -173,15 +173,15 @@ const combinators: Readonly<Record<Combinator, Combine>> = {
   },
 }
 
-function findingsIn(answers: readonly Answer[], start: number, end: number): Finding[] {
+function violationsIn(answers: readonly Answer[], start: number, end: number): Violation[] {
   return answers.slice(start, end).filter((answer) => typeof answer === 'object')
 }
 
-/** Stands for the violation of a `not` until it is explained. */
-const holds: Finding = { code: 'CONDITION_HOLDS', message: 'the condition holds and must not', evidence: [] }
+/** The violation of a `not` before it is explained. */
+const holds: Violation = { code: 'CONDITION_HOLDS', message: 'the condition holds and must not', evidence: [] }
 
-function explained(program: readonly Instruction[], situation: Situation): Finding {
-  return explain(program.map(shapeOf), answersOf(program, situation), situation)
+function explained(program: readonly Instruction[], context: RuleContext): Violation {
+  return explain(program.map(shapeOf), answersOf(program, context), context)
 }
 
 function shapeOf(instruction: Instruction): Shape {
@@ -190,13 +190,13 @@ function shapeOf(instruction: Instruction): Shape {
     : { kind: instruction.kind, arity: instruction.arity }
 }
 
-/** The answer of each instruction, at its own place. */
-function answersOf(program: readonly Instruction[], situation: Situation): Answer[] {
+/** The answer of each instruction, at the index of the instruction. */
+function answersOf(program: readonly Instruction[], context: RuleContext): Answer[] {
   const stack: Answer[] = []
   return program.map((instruction) => {
     const answer =
       'check' in instruction
-        ? instruction.check(situation)
+        ? instruction.check(context)
         : instruction.combine(stack.splice(-instruction.arity), 0, instruction.arity)
     stack.push(answer)
     return answer

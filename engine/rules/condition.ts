@@ -1,4 +1,4 @@
-// The tree of a compound rule, as it is written.
+// The tree of a compound rule, as an author writes it.
 import type { JsonMap } from '@svc/schemas'
 
 export type Combinator = 'all_of' | 'any_of' | 'not'

@@ -1,21 +1,20 @@
-// Rules about what a step carries (docs/design/engine.md §3, 20–22 and argument_matches).
+// Rules about the content of a step (docs/design/engine.md §3, 20–22 and argument_matches).
 
-import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileSearch } from '../pattern/pattern.js'
 import { isUnder, readHost } from './host.js'
 import { compileField } from './lookup.js'
 import { isWithin } from './root.js'
-import { defineStepRule, NOT_APPLICABLE, PASS, type Scope, type StepSituation, stepViolation } from './rule.js'
+import { defineStepRule, NOT_APPLICABLE, PASS, type Scope, type StepContext, stepViolation } from './rule.js'
 import { someText } from './text.js'
 
 const scopes: readonly Scope[] = ['step_execution']
-const field: JsonMap = { type: 'string', minLength: 1, description: 'field path, such as `input.path`' }
-const pattern: JsonMap = { type: 'string', minLength: 1, maxLength: 1000, description: 'searched, not anchored' }
+const field = { type: 'string', minLength: 1, description: 'field path, such as `input.path`' } as const
+const pattern = { type: 'string', minLength: 1, maxLength: 1000, description: 'searched, not anchored' } as const
 
 export const contentRules = [
-  defineStepRule<{ allowed_domains: readonly string[]; field?: string }>({
+  defineStepRule({
     name: 'domain_allowlist',
     category: 'content',
     scopes,
@@ -28,32 +27,32 @@ export const contentRules = [
         allowed_domains: {
           type: 'array',
           items: { type: 'string', minLength: 1 },
-          description: 'hosts; those under them are allowed too',
+          description: 'hosts; their subdomains are allowed too',
         },
         field: { ...field, description: 'default target.host' },
       },
     },
-    doc: 'Passes when each host in the field is an allowed one or under it. No field, or a file path: not applicable.',
+    doc: 'Passes when each host in the field is an allowed one or a subdomain of one. No field, or a file path: not applicable.',
     example: { allowed_domains: ['example.com'], field: 'input.url' },
     compile: ({ allowed_domains, field: path = 'target.host' }) => {
       const get = compileField(path)
       const allowed = allowed_domains.map(allowedHost)
       const remedy = `use a host that is allowed: ${allowed_domains.join(', ')}`
-      const judged = (situation: StepSituation, host: unknown) => {
+      const evaluateHost = (context: StepContext, host: unknown) => {
         const read = typeof host === 'string' ? readHost(host) : null
         if (read === null)
-          return stepViolation(situation, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
+          return stepViolation(context, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
         if (read.kind === 'path') return NOT_APPLICABLE
         if (allowed.some((domain) => isUnder(read.host, domain))) return PASS
-        return stepViolation(situation, 'DOMAIN_NOT_ALLOWED', `a host in \`${path}\` is not allowed`, remedy)
+        return stepViolation(context, 'DOMAIN_NOT_ALLOWED', `a host in \`${path}\` is not allowed`, remedy)
       }
-      return (situation) => {
-        const value = get(situation)
+      return (context) => {
+        const value = get(context)
         if (value === null) return NOT_APPLICABLE
-        if (!Array.isArray(value)) return judged(situation, value)
+        if (!Array.isArray(value)) return evaluateHost(context, value)
         let answer: typeof PASS | typeof NOT_APPLICABLE = NOT_APPLICABLE
         for (const one of value) {
-          const own = judged(situation, one)
+          const own = evaluateHost(context, one)
           if (typeof own === 'object') return own
           if (own === PASS) answer = PASS
         }
@@ -61,7 +60,7 @@ export const contentRules = [
       }
     },
   }),
-  defineStepRule<{ patterns: readonly string[]; fields?: readonly string[] }>({
+  defineStepRule({
     name: 'pii_in_request',
     category: 'content',
     scopes,
@@ -79,23 +78,23 @@ export const contentRules = [
     example: { patterns: ['[0-9]{3}-[0-9]{2}-[0-9]{4}'], fields: ['input'] },
     compile: ({ patterns, fields = ['input', 'exec.command'] }) => {
       const matchers = patterns.map((one, index) => compileSearch(one, `patterns.${index}`))
-      const places = fields.map((path) => ({ path, get: compileField(path, 'fields') }))
-      return (situation) => {
-        for (const { path, get } of places) {
+      const paths = fields.map((path) => ({ path, get: compileField(path, 'fields') }))
+      return (context) => {
+        for (const { path, get } of paths) {
           let index = -1
-          const found = someText(get(situation), true, (text) => {
+          const found = someText(get(context), true, (text) => {
             index = matchers.findIndex((matches) => matches(text))
             return index >= 0
           })
           if (!found) continue
           const message = `pattern ${index + 1} of the policy is found in \`${path}\``
-          return stepViolation(situation, 'PATTERN_FOUND', message, `take it out of \`${path}\``)
+          return stepViolation(context, 'PATTERN_FOUND', message, `take it out of \`${path}\``)
         }
         return PASS
       }
     },
   }),
-  defineStepRule<{ field: string; pattern: string; found?: boolean }>({
+  defineStepRule({
     name: 'argument_matches',
     category: 'content',
     scopes,
@@ -111,48 +110,43 @@ export const contentRules = [
     compile: ({ field: path, pattern: source, found = true }) => {
       const get = compileField(path)
       const matches = compileSearch(source, 'pattern')
-      const check = (situation: StepSituation) => {
-        if (someText(get(situation), !found, matches) === found) return PASS
+      const check = (context: StepContext) => {
+        if (someText(get(context), !found, matches) === found) return PASS
         return found
           ? stepViolation(
-              situation,
+              context,
               'PATTERN_MISSING',
               `the pattern is not found in \`${path}\``,
               `change \`${path}\`, so that the pattern ${quote(source)} is found in it`,
             )
-          : stepViolation(
-              situation,
-              'PATTERN_FOUND',
-              `the pattern is found in \`${path}\``,
-              `take it out of \`${path}\``,
-            )
+          : stepViolation(context, 'PATTERN_FOUND', `the pattern is found in \`${path}\``, `take it out of \`${path}\``)
       }
       const undo = found
-        ? `take what the pattern matches out of \`${path}\``
-        : `give \`${path}\` what the pattern matches`
+        ? `remove the text that the pattern matches from \`${path}\``
+        : `change \`${path}\`, so that the pattern matches`
       return Object.assign(check, { because: () => ({ evidence: [], undo }) })
     },
   }),
-  defineStepRule<{ field: string }>({
+  defineStepRule({
     name: 'path_within_root',
     category: 'content',
     scopes,
     targets: 'writes',
     params: { type: 'object', required: ['field'], additionalProperties: false, properties: { field } },
-    doc: 'Passes when the path in the field stays in `context.project_root`, told from its text; links are not followed.',
+    doc: 'Passes when the path in the field stays in `context.project_root`. Only its text is read; links are not followed.',
     example: { field: 'input.path' },
     compile: ({ field: path }) => {
       const get = compileField(path)
       const remedy = `keep \`${path}\` inside the project root`
-      return (situation) => {
-        const root = projectRoot(situation)
-        const value = get(situation)
+      return (context) => {
+        const root = projectRoot(context)
+        const value = get(context)
         if (root === null || root === '' || value === null) return NOT_APPLICABLE
         const within = typeof value === 'string' ? isWithin(value, String(root)) : null
         if (within === true) return PASS
         return within === null
-          ? stepViolation(situation, 'PATH_UNREADABLE', `no path can be read from \`${path}\``, remedy)
-          : stepViolation(situation, 'PATH_OUTSIDE_ROOT', `the path in \`${path}\` leaves the project root`, remedy)
+          ? stepViolation(context, 'PATH_UNREADABLE', `no path can be read from \`${path}\``, remedy)
+          : stepViolation(context, 'PATH_OUTSIDE_ROOT', `the path in \`${path}\` leaves the project root`, remedy)
       }
     },
   }),
@@ -160,13 +154,13 @@ export const contentRules = [
 
 const projectRoot = compileField('context.project_root')
 
-/** An allowed domain as hosts are compared. Throws ParameterError for what is no host. */
+/** An allowed domain in the form that hosts are compared in. Throws ParameterError for text that is not a host. */
 function allowedHost(domain: string, index: number): string {
   const read = domain.includes('*') ? null : readHost(domain)
   const bare = !/[/@\\?#]/.test(domain) && (domain.startsWith('[') || !domain.includes(':'))
   if (read?.kind === 'host' && bare) return read.host
   const url = readHost(domain)
   const host = url?.kind === 'host' && !bare ? `: write ${quote(url.host)}` : ''
-  const hint = domain.startsWith('*.') ? `: write \`${domain.slice(2)}\`, which includes what is under it` : host
+  const hint = domain.startsWith('*.') ? `: write \`${domain.slice(2)}\`, which includes its subdomains` : host
   throw new ParameterError(`allowed_domains.${index}`, `\`${domain}\` is not a host${hint}`)
 }

@@ -1,18 +1,14 @@
-// Rules that count (docs/design/engine.md §3, 14–17). A step of another type is not applicable to any of them.
-import { canonicalType, type EvidenceStep, type JsonMap, type Step } from '@svc/schemas'
+// Rules that count (docs/design/engine.md §3, 14–17). None of them is applicable to a step of another type.
+import { canonicalType, type EvidenceStep, type Step } from '@svc/schemas'
 import { AmbiguousField, compileField, compileStepField } from './lookup.js'
 import { defineStepRule, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
 
 const scopes: readonly Scope[] = ['step_execution']
-const step_type: JsonMap = { type: 'string', minLength: 1, description: 'the step type that is counted' }
-
-interface Counted {
-  readonly step_type: string
-}
-const judges = (params: Counted) => [params.step_type]
+const step_type = { type: 'string', minLength: 1, description: 'the step type that is counted' } as const
+const applicableTypes = (params: { readonly step_type: string }) => [params.step_type]
 
 export const countRules = [
-  defineStepRule<Counted & { max_steps: number }>({
+  defineStepRule({
     name: 'execution_max_steps',
     category: 'count',
     scopes,
@@ -25,7 +21,7 @@ export const countRules = [
     },
     doc: 'Passes when the history holds fewer than `max_steps` of the type. A step of another type is not applicable.',
     example: { step_type: 'step.model', max_steps: 200 },
-    judges,
+    applicableTypes,
     compile: (params, environment) => {
       const type = canonicalType(params.step_type)
       const count = environment.track<number>({
@@ -33,15 +29,15 @@ export const countRules = [
         init: () => 0,
         add: (state, recorded) => (recorded.type === type ? state + 1 : state),
       })
-      const message = `the task already has ${params.max_steps} \`${params.step_type}\` steps, the most that are allowed`
+      const message = `the task already has ${params.max_steps} \`${params.step_type}\` steps, which is the maximum`
       const remedy = params.max_steps > 0 ? 'end this task; a new one counts from zero' : 'leave this step out'
-      return (situation) => {
-        if (count(situation.history) < params.max_steps) return PASS
-        return stepViolation(situation, 'TOO_MANY_STEPS', message, remedy)
+      return (context) => {
+        if (count(context.history) < params.max_steps) return PASS
+        return stepViolation(context, 'TOO_MANY_STEPS', message, remedy)
       }
     },
   }),
-  defineStepRule<Counted & { max_consecutive: number }>({
+  defineStepRule({
     name: 'max_consecutive_same_type',
     category: 'count',
     scopes,
@@ -54,7 +50,7 @@ export const countRules = [
     },
     doc: 'Passes when fewer than `max_consecutive` of the type end the history. Another type is not applicable.',
     example: { step_type: 'step.model', max_consecutive: 20 },
-    judges,
+    applicableTypes,
     compile: (params, environment) => {
       const type = canonicalType(params.step_type)
       const run = environment.track<number>({
@@ -62,15 +58,15 @@ export const countRules = [
         init: () => 0,
         add: (state, recorded) => (recorded.type === type ? state + 1 : 0),
       })
-      const message = `${params.max_consecutive} \`${params.step_type}\` steps in a row came just before`
+      const message = `${params.max_consecutive} \`${params.step_type}\` steps in a row came directly before`
       const remedy = 'do a step of another type first'
-      return (situation) => {
-        if (run(situation.history) < params.max_consecutive) return PASS
-        return stepViolation(situation, 'TOO_MANY_IN_A_ROW', message, remedy)
+      return (context) => {
+        if (run(context.history) < params.max_consecutive) return PASS
+        return stepViolation(context, 'TOO_MANY_IN_A_ROW', message, remedy)
       }
     },
   }),
-  defineStepRule<Counted & { property_path: string; budget: number }>({
+  defineStepRule({
     name: 'usage_budget',
     category: 'count',
     scopes,
@@ -85,9 +81,9 @@ export const countRules = [
         budget: { type: 'number', minimum: 0, description: 'inclusive' },
       },
     },
-    doc: 'Passes when the sum over the history and this step is within the budget. What is no number counts 0.',
+    doc: 'Passes when the sum over the history and this step is within the budget. A value that is not a number counts 0.',
     example: { step_type: 'step.model', property_path: 'usage.total_tokens', budget: 200_000 },
-    judges,
+    applicableTypes,
     compile: (params, environment) => {
       const { property_path: path, budget } = params
       const type = canonicalType(params.step_type)
@@ -99,21 +95,21 @@ export const countRules = [
         add: (state, recorded) =>
           state === null || recorded.type !== type ? state : added(state, amountIn, recorded.step),
       })
-      // Amounts are decimal fractions that doubles only approximate: ten times 0.1 fits a budget of 1.
+      // Doubles only approximate decimal fractions: ten times 0.1 must fit a budget of 1.
       const limit = budget * (1 + 1e-9)
       const message = `with this step \`${path}\` adds up to more than ${budget}`
-      return (situation) => {
-        const before = sum(situation.history)
+      return (context) => {
+        const before = sum(context.history)
         if (before === null) throw new AmbiguousField(path)
-        const now = amountOf(amountNow(situation))
+        const now = amountOf(amountNow(context))
         if (before + now <= limit) return PASS
         const remedy =
           now <= limit ? 'end this task; a new one counts from zero' : `keep \`${path}\` to at most ${budget}`
-        return stepViolation(situation, 'BUDGET_EXCEEDED', message, remedy)
+        return stepViolation(context, 'BUDGET_EXCEEDED', message, remedy)
       }
     },
   }),
-  defineStepRule<Counted & { max_steps: number; window_seconds: number }>({
+  defineStepRule({
     name: 'step_rate_limit',
     category: 'count',
     scopes,
@@ -130,7 +126,7 @@ export const countRules = [
     },
     doc: 'Passes when fewer than `max_steps` of the type lie in (now − window, now]. Another type is not applicable.',
     example: { step_type: 'step.resource', max_steps: 60, window_seconds: 60 },
-    judges,
+    applicableTypes,
     compile: (params, environment) => {
       const type = canonicalType(params.step_type)
       const recent = environment.track<Ring>({
@@ -141,26 +137,26 @@ export const countRules = [
       })
       const window = params.window_seconds * 1000
       const message = `${params.max_steps} \`${params.step_type}\` steps within ${params.window_seconds} seconds`
-      return (situation) => {
-        const ring = recent(situation.history)
+      return (context) => {
+        const ring = recent(context.history)
         if (ring.at.length < params.max_steps) return PASS
         // Times never decrease within a task, so the oldest of the last max_steps decides alone.
         const oldest = ring.at[ring.next] ?? 0
-        if (oldest <= situation.now - window) return PASS
-        const seconds = Math.max(1, Math.ceil((oldest + window - situation.now) / 1000))
+        if (oldest <= context.now - window) return PASS
+        const seconds = Math.max(1, Math.ceil((oldest + window - context.now) / 1000))
         const remedy = `wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`
-        return stepViolation(situation, 'TOO_FAST', message, remedy, evidenceAt(ring, ring.next, params.step_type))
+        return stepViolation(context, 'TOO_FAST', message, remedy, evidenceAt(ring, ring.next, params.step_type))
       }
     },
   }),
 ]
 
-/** Negative amounts and what is no finite number count nothing. */
+/** Negative amounts, and values that are not finite numbers, count 0. */
 function amountOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
 }
 
-/** The sum with one step more; null for good once a step said two amounts. */
+/** The sum with one more step; null from then on once a step has two amounts. */
 function added(sum: number, amountIn: (step: Step) => unknown, step: Step): number | null {
   try {
     return sum + amountOf(amountIn(step))
@@ -171,8 +167,8 @@ function added(sum: number, amountIn: (step: Step) => unknown, step: Step): numb
 }
 
 /**
- * The last steps of a type, in parallel lists because there may be a ring for each of 10,000 tasks; `next` is where the
- * oldest stands once the ring is full.
+ * The last steps of a type, in parallel lists because each of 10,000 tasks may have a ring; `next` is the index of the
+ * oldest once the ring is full.
  */
 interface Ring {
   readonly at: number[]
@@ -186,7 +182,7 @@ function push(ring: Ring, { step, at, position }: Recorded, size: number): Ring 
   const before = ring.name[(next + size - 1) % size]
   ring.at[next] = at
   ring.number[next] = step.step ?? position
-  // Equal names share one string: most steps of a task have few.
+  // Equal names share one string: most tasks have few names.
   ring.name[next] = before !== undefined && before === step.step_name ? before : (step.step_name ?? null)
   ring.next = (next + 1) % size
   return ring

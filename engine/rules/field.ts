@@ -5,7 +5,7 @@ import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileAnchored } from '../pattern/pattern.js'
 import { compileField, sameJson } from './lookup.js'
-import { defineRule, evidenceOf, type Finding, PASS, type Scope, type Situation, Unjudgeable } from './rule.js'
+import { CannotEvaluate, defineRule, evidenceOf, PASS, type RuleContext, type Scope, type Violation } from './rule.js'
 import { textOf } from './text.js'
 
 const scopes: readonly Scope[] = ['agent_registration', 'step_execution']
@@ -13,10 +13,10 @@ const field = {
   type: 'string',
   minLength: 1,
   description: 'field path, such as `properties.target.host` or `risk_classification`',
-}
+} as const
 
 export const fieldRules = [
-  defineRule<{ field: string }>({
+  defineRule({
     name: 'field_not_empty',
     category: 'field',
     scopes,
@@ -26,14 +26,14 @@ export const fieldRules = [
     example: { field: 'owner_id' },
     compile: (params) => {
       const get = compileField(params.field)
-      return (situation) => {
-        const value = get(situation)
+      return (context) => {
+        const value = get(context)
         if (value !== null && value !== '') return PASS
-        return finding(situation, 'FIELD_EMPTY', `\`${params.field}\` is missing or empty`, `set \`${params.field}\``)
+        return violation(context, 'FIELD_EMPTY', `\`${params.field}\` is missing or empty`, `set \`${params.field}\``)
       }
     },
   }),
-  defineRule<{ field: string; values: readonly unknown[] }>({
+  defineRule({
     name: 'field_in_list',
     category: 'field',
     scopes,
@@ -57,17 +57,17 @@ export const fieldRules = [
         value !== null && (plain.has(value) || deep.some((allowed) => sameJson(allowed, value)))
       const remedy = values.some((value) => value !== null)
         ? `set \`${params.field}\` to one of the values the policy lists`
-        : 'have the policy changed: no value passes it'
-      return (situation) => {
-        const value = get(situation)
+        : 'change the policy: it allows no value'
+      return (context) => {
+        const value = get(context)
         if (isAllowed(value) || (Array.isArray(value) && value.length > 0 && value.every(isAllowed))) return PASS
         const message =
           value === null ? `\`${params.field}\` is missing` : `\`${params.field}\` is not an allowed value`
-        return finding(situation, 'FIELD_NOT_IN_LIST', message, remedy)
+        return violation(context, 'FIELD_NOT_IN_LIST', message, remedy)
       }
     },
   }),
-  defineRule<{ field: string; pattern: string }>({
+  defineRule({
     name: 'field_matches_regex',
     category: 'field',
     scopes,
@@ -83,18 +83,18 @@ export const fieldRules = [
     compile: (params) => {
       const get = compileField(params.field)
       const matches = compileAnchored(params.pattern, 'pattern')
-      return (situation) => {
-        const value = get(situation)
+      return (context) => {
+        const value = get(context)
         const text = textOf(value)
         if (text === null && value !== null)
-          throw new Unjudgeable(
-            finding(situation, 'NOT_TEXT', `\`${params.field}\` has no text`, `make \`${params.field}\` a text`),
+          throw new CannotEvaluate(
+            violation(context, 'NOT_TEXT', `\`${params.field}\` has no text`, `set \`${params.field}\` to text`),
           )
         if (text !== null && matches(text)) return PASS
         const message =
           text === null ? `\`${params.field}\` is missing` : `\`${params.field}\` does not match the pattern`
-        return finding(
-          situation,
+        return violation(
+          context,
           'FIELD_NO_MATCH',
           message,
           `change \`${params.field}\`, so that it matches the pattern ${quote(params.pattern)}`,
@@ -102,7 +102,7 @@ export const fieldRules = [
       }
     },
   }),
-  defineRule<{ field: string; min?: number; max?: number }>({
+  defineRule({
     name: 'field_in_range',
     category: 'field',
     scopes,
@@ -122,24 +122,25 @@ export const fieldRules = [
     compile: ({ field: path, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }) => {
       if (min === Number.NEGATIVE_INFINITY && max === Number.POSITIVE_INFINITY)
         throw new ParameterError('', 'give `min` or `max`, or both')
-      if (min > max) throw new ParameterError('max', `\`max\` ${max} is below \`min\` ${min}: no number fits`)
+      if (min > max)
+        throw new ParameterError('max', `\`max\` ${max} is below \`min\` ${min}: no number is in this range`)
       const get = compileField(path)
       const limits = [
         ...(Number.isFinite(min) ? [`at least ${min}`] : []),
         ...(Number.isFinite(max) ? [`at most ${max}`] : []),
       ]
       const remedy = `set \`${path}\` to a number of ${limits.join(' and ')}`
-      return (situation) => {
-        const value = get(situation)
+      return (context) => {
+        const value = get(context)
         if (typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max) return PASS
         const problem =
           value === null ? 'is missing' : typeof value === 'number' ? 'is out of range' : 'is not a number'
-        return finding(situation, 'FIELD_NOT_IN_RANGE', `\`${path}\` ${problem}`, remedy)
+        return violation(context, 'FIELD_NOT_IN_RANGE', `\`${path}\` ${problem}`, remedy)
       }
     },
   }),
 ]
 
-function finding(situation: Situation, code: string, message: string, remedy: string): Finding {
-  return { code, message, evidence: situation.step === null ? [] : [evidenceOf(situation.step)], remedy }
+function violation(context: RuleContext, code: string, message: string, remedy: string): Violation {
+  return { code, message, evidence: context.step === null ? [] : [evidenceOf(context.step)], remedy }
 }

@@ -1,4 +1,4 @@
-// What a filter wants of one field.
+// The condition of a filter on one field.
 import { canonicalType, type JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { compileAnchored } from '../pattern/pattern.js'
@@ -8,20 +8,20 @@ import { textOf } from './text.js'
 type Accepts = (value: unknown) => boolean
 
 /**
- * Strictly equal; a list means one of; null means missing; `{present}`, `{min, max}` and `{matches}` say more. Where the
- * step's own value is a list, one of its elements is enough. Step types are compared by their canonical names. Throws
- * ParameterError for a condition that is none.
+ * A test for the values that a condition accepts. Equality is strict; a list means one of; null means missing; `{present}`,
+ * `{min, max}` and `{matches}` are operators. Where the value in the step is a list, one of its elements is enough. Step
+ * types are compared by their canonical names. Throws ParameterError for an invalid condition.
  */
 export function acceptor(path: string, wanted: unknown, parameter: string): Accepts {
-  const said = operatorsIn(wanted)
-  if (said === null) return equalToOne(path, Array.isArray(wanted) ? wanted : [wanted])
+  const given = operatorsIn(wanted)
+  if (given === null) return equalToOne(path, Array.isArray(wanted) ? wanted : [wanted])
   const reject = (message: string): never => {
     throw new ParameterError(parameter, `\`${path}\`: ${message}`)
   }
-  const unknown = Object.keys(said).find((key) => !operators.includes(key))
+  const unknown = Object.keys(given).find((key) => !operators.includes(key))
   if (unknown !== undefined)
     reject(`unknown condition \`${unknown}\`; write \`present\`, \`min\`, \`max\` or \`matches\``)
-  const conditions = [...presence(said, reject), ...range(said, reject), ...match(said, parameter, reject)]
+  const conditions = [...presence(given, reject), ...range(given, reject), ...match(given, parameter, reject)]
   return (value) => conditions.every((accepts) => accepts(value))
 }
 
@@ -37,7 +37,7 @@ function equalToOne(path: string, wanted: readonly unknown[]): Accepts {
     path === 'step_type' && typeof choice === 'string' ? canonicalType(choice) : choice,
   )
   const isChoice = (value: unknown) => choices.some((choice) => sameJson(choice, value))
-  // An element that is null is not a missing field.
+  // A null element is not a missing field.
   const isListed = (value: unknown) => value !== null && isChoice(value)
   return (value) => isChoice(value) || (Array.isArray(value) && value.some(isListed))
 }

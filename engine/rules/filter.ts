@@ -2,49 +2,22 @@
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { acceptor } from './filter-value.js'
 import { AmbiguousField, compileField, compileStepField } from './lookup.js'
-import { type Check, NOT_APPLICABLE, type Situation } from './rule.js'
+import type { TargetFilter } from './params.js'
+import { type Check, NOT_APPLICABLE, type RuleContext } from './rule.js'
 
-/** Schema of a filter: field path to wanted value; a list means one of, null means missing. */
-export const filterSchema: JsonMap = {
-  type: 'object',
-  description:
-    'field path: wanted value; a list means one of, null means missing; {present: true}, {min, max} and {matches: pattern} say more; of a list in the step one value is enough; {} matches all',
-}
-
-const stringList: JsonMap = { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 }
-
-/** The parameters every step rule takes besides its own. */
-export const targetSchema: JsonMap = {
-  target_step_types: { ...stringList, description: 'apply to these step types only' },
-  target_verb: { type: 'string', description: 'apply to this verb only' },
-  target_verbs: { ...stringList, description: 'apply to these verbs only' },
-  target_step_names: { ...stringList, description: 'apply to steps of these names only' },
-  target_property_filter: { ...filterSchema, description: 'apply to steps with these fields only' },
-}
-
-export interface TargetFilter {
-  readonly target_step_types?: readonly string[]
-  readonly target_verb?: string
-  readonly target_verbs?: readonly string[]
-  readonly target_step_names?: readonly string[]
-  readonly target_property_filter?: JsonMap
-}
-
-export const targetKeys = Object.keys(targetSchema) as readonly (keyof TargetFilter)[]
-
-/** Which steps are meant; whatever is left out accepts all. */
+/** Which steps are selected; a member that is left out selects all. */
 export interface StepPattern {
   readonly step_types?: readonly string[] | undefined
   readonly verbs?: readonly string[] | undefined
   readonly step_names?: readonly string[] | undefined
   readonly filter?: JsonMap | undefined
-  /** Steps of this type are meant whatever their verb. */
+  /** Steps of this type are selected with any verb. */
   readonly any_verb_for?: string
 }
 
 /**
- * A predicate over recorded steps, where no context is at hand. A step with ambiguous fields counts as `when_ambiguous`
- * says: true where matching is held against it. Throws ParameterError for a filter path that is none.
+ * A predicate over recorded steps, for which there is no context. It returns `when_ambiguous` for a step with ambiguous
+ * fields: true where a match is a violation. Throws ParameterError for an invalid filter path.
  */
 export function compilePattern(
   pattern: StepPattern,
@@ -68,31 +41,31 @@ export function compilePattern(
   }
 }
 
-/** The same as a predicate over situations; an ambiguous field is thrown, and so violates. */
+/** A predicate over evaluation contexts. Throws AmbiguousField for an ambiguous field, which violates the policy. */
 export function compileTarget(
   pattern: StepPattern,
   parameter = 'target_property_filter',
-): ((situation: Situation, step: Step) => boolean) | null {
+): ((context: RuleContext, step: Step) => boolean) | null {
   const conditions = Object.entries(pattern.filter ?? {}).map(([path, wanted]) => {
     const get = compileField(path, parameter)
     const accepts = acceptor(path, wanted, parameter)
-    return (_: Step, situation: Situation) => accepts(get(situation))
+    return (_: Step, context: RuleContext) => accepts(get(context))
   })
-  const tests: ((step: Step, situation: Situation) => boolean)[] = [
+  const tests: ((step: Step, context: RuleContext) => boolean)[] = [
     ...typeTests(pattern),
     ...headTests(pattern),
     ...conditions,
   ]
   const [first, ...others] = tests
   if (first === undefined) return null
-  if (others.length === 0) return (situation, step) => first(step, situation)
-  return (situation, step) => {
-    for (let index = 0; index < tests.length; index++) if (!tests[index]?.(step, situation)) return false
+  if (others.length === 0) return (context, step) => first(step, context)
+  return (context, step) => {
+    for (let index = 0; index < tests.length; index++) if (!tests[index]?.(step, context)) return false
     return true
   }
 }
 
-/** Whether the type, verb and name of a step are meant; null when all are. */
+/** Whether the pattern selects the type, verb and name of a step; null when it selects all. */
 export function compileHead(pattern: StepPattern): ((step: Step) => boolean) | null {
   const tests = [...typeTests(pattern), ...headTests(pattern)]
   return tests.length === 0 ? null : (step) => tests.every((test) => test(step))
@@ -102,14 +75,14 @@ export function compileHead(pattern: StepPattern): ((step: Step) => boolean) | n
 export function withTarget(pattern: StepPattern, check: Check): Check {
   const isTarget = compileTarget(pattern)
   if (isTarget === null) return check
-  const aimed = (situation: Situation) => {
-    const { step } = situation
-    return step !== null && isTarget(situation, step) ? check(situation) : NOT_APPLICABLE
+  const targeted = (context: RuleContext) => {
+    const { step } = context
+    return step !== null && isTarget(context, step) ? check(context) : NOT_APPLICABLE
   }
-  return check.because === undefined ? aimed : Object.assign(aimed, { because: check.because })
+  return check.because === undefined ? targeted : Object.assign(targeted, { because: check.because })
 }
 
-/** The pattern that a rule's target parameters make. */
+/** The pattern of a rule's target parameters. */
 export function targetPattern(filter: TargetFilter): StepPattern {
   const { target_step_types, target_verb, target_verbs, target_step_names, target_property_filter } = filter
   const single = target_verb === undefined ? [] : [target_verb]

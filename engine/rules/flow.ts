@@ -8,7 +8,7 @@ const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 type Day = (typeof weekdays)[number]
 
 export const flowRules = [
-  defineStepRule<{ start_hour: number; end_hour: number; timezone: string; days?: readonly Day[] }>({
+  defineStepRule({
     name: 'working_hours_only',
     category: 'flow',
     scopes: ['step_execution'],
@@ -24,7 +24,7 @@ export const flowRules = [
         days: { type: 'array', items: { type: 'string', enum: weekdays }, minItems: 1 },
       },
     },
-    doc: 'Passes when now is in [start, end). Equal hours mean all day; past midnight belongs to the day it began.',
+    doc: 'Passes when now is in [start, end). Equal hours mean all day; hours past midnight count for the day before.',
     example: { start_hour: 8, end_hour: 18, timezone: 'Europe/Zurich', days: ['mon', 'tue', 'wed', 'thu', 'fri'] },
     compile: (params) => {
       const local = localClock(params.timezone)
@@ -37,10 +37,10 @@ export const flowRules = [
       }
       const when = params.days === undefined ? '' : ` on ${weekdays.filter((day) => days.has(day)).join(', ')}`
       const remedy = `wait for the hours from ${start} to ${end}${when} in ${params.timezone}`
-      const message = 'now is outside the hours that are allowed'
-      return (situation) => {
-        const { hour, day } = local(situation.now)
-        return isOpen(hour, day) ? PASS : stepViolation(situation, 'OUTSIDE_HOURS', message, remedy)
+      const message = 'the time is outside the allowed hours'
+      return (context) => {
+        const { hour, day } = local(context.now)
+        return isOpen(hour, day) ? PASS : stepViolation(context, 'OUTSIDE_HOURS', message, remedy)
       }
     },
   }),
@@ -50,18 +50,18 @@ function dayName(day: number): Day {
   return weekdays[(day + 7) % 7] ?? 'mon'
 }
 
-const quarter = 15 * 60_000
+const quarterMs = 15 * 60_000
 
 /**
- * Hour and weekday (Monday = 0) in a zone. Offsets change on quarter hours only, so the formatter, which costs
- * microseconds, is asked once a quarter.
+ * Hour and weekday (Monday = 0) in a zone. The formatter costs microseconds and runs once per quarter hour, because
+ * offsets change on quarter hours only.
  */
 function localClock(timezone: string): (now: number) => { hour: number; day: number } {
   const format = zoneFormat(timezone)
   let known = { quarter: Number.NaN, offset: 0 }
   return (now) => {
-    const index = Math.floor(now / quarter)
-    if (index !== known.quarter) known = { quarter: index, offset: offsetAt(format, index * quarter) }
+    const index = Math.floor(now / quarterMs)
+    if (index !== known.quarter) known = { quarter: index, offset: offsetAt(format, index * quarterMs) }
     const local = now + known.offset
     // 1970-01-01 was a Thursday.
     return { hour: mod(Math.floor(local / 3_600_000), 24), day: mod(Math.floor(local / 86_400_000) + 3, 7) }

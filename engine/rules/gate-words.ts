@@ -1,4 +1,4 @@
-// What a gate says of its result, in the words that agents and their frameworks use.
+// The result of a gate, in the words that agents and their frameworks use.
 import type { Step } from '@svc/schemas'
 import { AmbiguousField, compileStepField } from './lookup.js'
 
@@ -21,14 +21,21 @@ const positive = new Set([
 ])
 
 const fields = [
-  ...['guard.result', 'guard.status', 'guard.decision', 'guard.passed', 'guard.approved'],
-  ...['output.status', 'output.result', 'output.decision', 'output.approved'],
+  'guard.result',
+  'guard.status',
+  'guard.decision',
+  'guard.passed',
+  'guard.approved',
+  'output.status',
+  'output.result',
+  'output.decision',
+  'output.approved',
 ].map((path) => ({ path, get: compileStepField(path, 'field') }))
 const checkType = compileStepField('guard.check_type', 'field')
 
 /**
- * Why a gate has not passed; null when it has. All that it says of its result must be positive; a gate that says nothing
- * of it has passed, and one that contradicts itself has not.
+ * Why a gate has not passed; null when it has. Every result that it reports must be positive. A gate without a result has
+ * passed; a gate with an ambiguous field has not.
  */
 export function gateProblem(gate: Step): string | null {
   try {
@@ -40,7 +47,7 @@ export function gateProblem(gate: Step): string | null {
     }
     return null
   } catch (error) {
-    if (error instanceof AmbiguousField) return `its \`${error.message}\` has two different values`
+    if (error instanceof AmbiguousField) return `its ${error.message}`
     throw error
   }
 }
@@ -49,8 +56,8 @@ function isPositive(word: unknown): boolean {
   return word === true || (typeof word === 'string' && positive.has(word.toLowerCase()))
 }
 
-/** A word of a verdict is no payload; anything longer could be. */
+/** A short word is not a payload; longer text could be one. */
 function shown(word: unknown): string {
   if (typeof word === 'string') return word.length <= 40 ? `\`${word}\`` : 'a long text'
-  return typeof word === 'object' ? 'no word' : `\`${String(word)}\``
+  return typeof word === 'object' ? 'not text' : `\`${String(word)}\``
 }

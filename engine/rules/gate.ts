@@ -1,10 +1,11 @@
-// Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). A gate is the agent's own word.
+// Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). The agent itself reports its gates.
 
 import { actionDigest } from '@svc/proof'
-import type { EvidenceStep, JsonMap, Step } from '@svc/schemas'
+import type { EvidenceStep, Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { AmbiguousField, compileStepField } from './lookup.js'
+import type { MembersOf } from './params.js'
 import {
   type CompileEnvironment,
   defineStepRule,
@@ -12,79 +13,70 @@ import {
   PASS,
   present,
   type Slot,
-  type StepSituation,
+  type StepContext,
   stepViolation,
 } from './rule.js'
 import { passedGate } from './track.js'
 
-interface GateParams {
-  readonly gate_check_type?: string
-  readonly max_age_steps?: number
-  readonly max_age_seconds?: number
-}
+const properties = {
+  gate_check_type: { type: 'string', minLength: 1, description: 'only gates with this `guard.check_type`' },
+  max_age_steps: { type: 'integer', minimum: 1, description: 'directly before = 1, inclusive' },
+  max_age_seconds: { type: 'number', minimum: 0, description: 'inclusive' },
+} as const
+const { max_age_steps: _, ...withoutSteps } = properties
 
-const gate_check_type: JsonMap = {
-  type: 'string',
-  minLength: 1,
-  description: 'only gates with this `guard.check_type`',
-}
-const max_age_steps: JsonMap = { type: 'integer', minimum: 1, description: 'directly before = 1, inclusive' }
-const max_age_seconds: JsonMap = { type: 'number', minimum: 0, description: 'inclusive' }
+type GateParams = MembersOf<typeof properties>
 
 export const gateRules = [
-  defineStepRule<GateParams>({
+  defineStepRule({
     name: 'step_requires_gate',
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
-    params: {
-      type: 'object',
-      additionalProperties: false,
-      properties: { gate_check_type, max_age_steps, max_age_seconds },
-    },
+    params: { type: 'object', additionalProperties: false, properties },
     doc: 'Passes when the latest gate (of the given check type) passed and is fresh enough.',
     example: { gate_check_type: 'human_approval', max_age_steps: 3 },
     compile: (params, environment) => {
       const latest = trackLatestGate(environment, params.gate_check_type)
-      const remedy = `${wantedGate(params)} ${placeAndTime(params)}`
+      const remedy = `${wantedGate(params)} ${whereAndWhen(params)}`
       const anyGate = trackLatestGate(environment, undefined)
-      const check = (situation: StepSituation) => {
-        const gate = latest(situation.history)
-        const problem = staleness(gate, params, situation)
+      const check = (context: StepContext) => {
+        const gate = latest(context.history)
+        const problem = staleness(gate, params, context)
         if (problem === null) return PASS
-        const other = gate === null ? anyGate(situation.history) : null
+        const other = gate === null ? anyGate(context.history) : null
         const message = other === null ? problem.message : `${problem.message}; ${ofAnotherKind(other)}`
         const seen = (gate ?? other)?.evidence ?? null
-        const finding = stepViolation(situation, problem.code, message, remedy, seen)
-        return { ...finding, remedy_steps: [passedGate(params.gate_check_type)] }
+        const violation = stepViolation(context, problem.code, message, remedy, seen)
+        return { ...violation, remedy_steps: [passedGate(params.gate_check_type)] }
       }
-      const because = ({ history }: StepSituation) => ({
+      const because = ({ history }: StepContext) => ({
         evidence: present(latest(history)?.evidence ?? null),
         undo: 'do this without the gate before it, in a new task',
       })
       return Object.assign(check, { because })
     },
   }),
-  defineStepRule<GateParams>({
+  defineStepRule({
     name: 'gate_binds_action',
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
-    params: { type: 'object', additionalProperties: false, properties: { gate_check_type, max_age_seconds } },
+    params: { type: 'object', additionalProperties: false, properties: withoutSteps },
     doc: 'Passes when the latest gate passed and carries the `action_digest` of this very step, once.',
     example: { gate_check_type: 'human_approval', target_step_names: ['refund'] },
     compile: (params, environment) => {
       const latest = trackLatestGate(environment, params.gate_check_type)
       const spent = trackSpent(environment, params.gate_check_type)
-      return (situation) => {
-        const gate = latest(situation.history)
-        const digest = actionDigest(situation.step)
-        const problem = staleness(gate, params, situation) ?? mismatch(gate, digest, spent(situation.history).spent)
+      return (context) => {
+        const gate = latest(context.history)
+        const digest = actionDigest(context.step)
+        const problem = staleness(gate, params, context) ?? mismatch(gate, digest, spent(context.history).spent)
         if (problem === null) return PASS
         const bound = `${wantedGate(params)} with \`input.action_digest\` \`${digest}\``
-        const remedy = `${bound} ${placeAndTime(params)}`
-        const finding = stepViolation(situation, problem.code, problem.message, remedy, gate?.evidence ?? null)
-        return { ...finding, remedy_steps: [passedGate(params.gate_check_type, digest)] }
+        const remedy = `${bound} ${whereAndWhen(params)}`
+        const violation = stepViolation(context, problem.code, problem.message, remedy, gate?.evidence ?? null)
+        return { ...violation, remedy_steps: [passedGate(params.gate_check_type, digest)] }
       }
     },
   }),
@@ -101,7 +93,7 @@ interface GateMark {
   readonly evidence: EvidenceStep
 }
 
-/** The latest gate, of one check type when given. A gate whose fields are ambiguous counts, and has not passed. */
+/** The latest gate, of one check type when given. A gate with ambiguous fields counts and has not passed. */
 function trackLatestGate(environment: CompileEnvironment, check_type: string | undefined): Slot<GateMark | null> {
   const isGate = gatePattern(check_type)
   return environment.track<GateMark | null>({
@@ -136,14 +128,14 @@ function trackSpent(environment: CompileEnvironment, check_type: string | undefi
     init: () => ({ digest: null, spent: false }),
     add: (state, { step }) => {
       if (isGate(step)) return { digest: digestIn(step), spent: false }
-      // Only a digest that waits is worth hashing a step for.
+      // Hashing a step pays only while a digest is not spent.
       if (typeof state.digest !== 'string' || state.spent) return state
       return digestOf(step) === state.digest ? { ...state, spent: true } : state
     },
   })
 }
 
-/** Null for a step that has no canonical form, and which therefore no gate can have approved. */
+/** Null for a step without a canonical form, which no gate can approve. */
 function digestOf(step: Step): string | null {
   try {
     return actionDigest(step)
@@ -161,7 +153,7 @@ function gatePattern(check_type: string | undefined): (step: Step) => boolean {
 const digestIn = compileStepField('input.action_digest', 'field')
 const checkType = compileStepField('guard.check_type', 'field')
 
-/** Null where it is missing, and where it has two values. */
+/** Null where the field is missing or ambiguous. */
 function checkTypeIn(gate: Step): unknown {
   try {
     return checkType(gate)
@@ -171,10 +163,12 @@ function checkTypeIn(gate: Step): unknown {
   }
 }
 
-/** A gate is there, but not of the wanted kind. */
+/** Names a gate that has another check type. */
 function ofAnotherKind({ check_type, evidence }: GateMark): string {
   const kind =
-    typeof check_type === 'string' && check_type.length <= 40 ? `check_type \`${check_type}\`` : 'no such check_type'
+    typeof check_type === 'string' && check_type.length <= 40
+      ? `check_type \`${check_type}\``
+      : 'another check_type or none'
   return `the gate at step ${evidence.step} has ${kind}`
 }
 
@@ -206,7 +200,7 @@ function staleness(
 
 function mismatch(gate: GateMark | null, digest: string, spent: boolean): Problem | null {
   if (gate?.digest !== digest) return { code: 'GATE_NOT_BOUND', message: 'the latest gate did not approve this action' }
-  return spent ? { code: 'GATE_SPENT', message: 'the action that the gate approved has been done already' } : null
+  return spent ? { code: 'GATE_SPENT', message: 'the action that the gate approved is already done' } : null
 }
 
 function wantedGate({ gate_check_type }: GateParams): string {
@@ -217,7 +211,7 @@ function kindOf(check_type: string | undefined): string {
   return `step.gate${check_type === undefined ? '' : ` with \`properties.guard.check_type\` \`${check_type}\``}`
 }
 
-function placeAndTime({ max_age_steps, max_age_seconds }: GateParams): string {
+function whereAndWhen({ max_age_steps, max_age_seconds }: GateParams): string {
   const steps = max_age_steps === 1 ? 'right ' : max_age_steps === undefined ? '' : `at most ${max_age_steps} steps `
   const when =
     max_age_seconds === undefined

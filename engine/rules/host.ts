@@ -1,37 +1,37 @@
-// Which host a text means, read as a browser would (WHATWG URL), so that no spelling of it slips through.
+// Reads the host that a text names as a browser does (WHATWG URL), so that no spelling of it is missed.
 
-/** `path` means that the text names a file and no host; null that it cannot be read. */
+/** `path`: the text names a file, not a host; null: it cannot be read. */
 export type HostReading = { readonly kind: 'path' } | { readonly kind: 'host'; readonly host: string } | null
 
-/** Already folded and no address: most hosts in steps are, and parsing a URL costs twenty times as much. */
+/** A host in lower case that is not an address. Most hosts in steps are; parsing a URL costs twenty times as much. */
 const plainHost = /^(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*$/
 
-/** Longer ones are no addresses, and what looks for normal forms in them takes time that grows with the square. */
-const longest = 8192
-/** Database drivers take lists of hosts where the standard sees one. */
+/** Longer text is not an address, and normalizing it takes quadratic time. */
+const maxLength = 8192
+/** Database drivers accept lists of hosts where the standard reads one. */
 const severalHosts = /[,;]/
 
-/** Reads a URL, a `host:port` or a bare host; userinfo, port and path are left out, the host is folded. */
+/** Reads a URL, a `host:port` or a bare host; leaves out userinfo, port and path, and lowers the case of the host. */
 export function readHost(text: string): HostReading {
   if (plainHost.test(text) && !text.includes('xn--')) return { kind: 'host', host: text }
   const seen = trimmed(text)
   if (isPath(seen)) return { kind: 'path' }
-  if (seen.length > longest) return null
+  if (seen.length > maxLength) return null
   const host = hostOf(absolute(seen))
   return host === null || severalHosts.test(host) ? null : { kind: 'host', host }
 }
 
-/** Whether the host is an allowed one or under it. Addresses are only ever themselves. */
+/** Whether the host is the allowed host or a subdomain of it. An address has no subdomains. */
 export function isUnder(host: string, allowed: string): boolean {
   return host === allowed || (host.endsWith(`.${allowed}`) && !isAddress(allowed))
 }
 
-/** What the URL parser drops before it looks: tabs and line breaks anywhere, control characters and spaces around. */
+/** The text without what the URL parser drops first: tabs and line breaks anywhere, control characters and spaces around. */
 function trimmed(text: string): string {
   const kept = text.replace(/[\t\n\r]/g, '')
   let start = 0
   let end = kept.length
-  // By index: an expression that looks for spaces at the end starts anew at each space inside.
+  // Not a regular expression: it would start again at each space inside.
   while (start < end && kept.charCodeAt(start) <= 0x20) start += 1
   while (end > start && kept.charCodeAt(end - 1) <= 0x20) end -= 1
   return kept.slice(start, end)
@@ -44,7 +44,7 @@ function isPath(text: string): boolean {
 
 function absolute(text: string): string {
   if (/^[\\/]{2}/.test(text)) return `http://${text.slice(2)}`
-  // `localhost:8080` looks like a scheme and is none.
+  // `localhost:8080` looks like a scheme, but is a host and a port.
   const port = /^[^/?#\\@:]+:\d{1,5}(?:[/?#\\]|$)/.test(text)
   return !port && /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text) ? text : `http://${text}`
 }
@@ -52,7 +52,7 @@ function absolute(text: string): string {
 function hostOf(url: string): string | null {
   const parsed = parse(url)
   if (parsed === null || parsed.hostname === '') return null
-  // Only the schemes of the web fold their hosts; read as one of theirs, the others' do too.
+  // The parser lowers the case of hosts for the schemes of the web only; so every host is read with `http`.
   const folded = parse(`http://${parsed.hostname}`)?.hostname ?? ''
   const host = folded.endsWith('.') ? folded.slice(0, -1) : folded
   return host === '' ? null : host

@@ -1,44 +1,62 @@
-// Looking a field up by path (docs/design/engine.md §1): one place, so that nobody hides a value behind another.
+// Field lookup by path (docs/design/engine.md §1). All rules use it, so that two spellings of a path cannot hide a value.
 
 import { canonicalType, hasWritePermission, type JsonMap, type Step } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
-import type { Situation } from './rule.js'
+import type { RuleContext } from './rule.js'
 
-/** The same path leads to two different values: the policy that asked is violated, whatever it asked. */
-export class AmbiguousField extends Error {}
+/** A path leads to two different values. Every policy that reads it is violated. */
+export class AmbiguousField extends Error {
+  readonly path: string
 
-export type Getter = (situation: Situation) => unknown
+  constructor(path: string) {
+    super(`\`${path}\` has two different values`)
+    this.path = path
+  }
+}
+
+export type Getter = (context: RuleContext) => unknown
 
 const stepKeys = new Set([
-  ...['agent_id', 'task_id', 'timestamp', 'step', 'step_type', 'verb', 'step_name', 'input', 'output', 'properties'],
-  ...['meta', 'is_external_call', 'has_write_permission'],
+  'agent_id',
+  'task_id',
+  'timestamp',
+  'step',
+  'step_type',
+  'verb',
+  'step_name',
+  'input',
+  'output',
+  'properties',
+  'meta',
+  'is_external_call',
+  'has_write_permission',
 ])
 const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * Compiles a field path. What it returns answers null for whatever is missing and throws AmbiguousField
- * when a nested and a dotted spelling of the path disagree. Throws ParameterError for a path that is none.
+ * Compiles a field path. The getter returns null for a missing value and throws AmbiguousField when a nested and a dotted
+ * spelling of the path disagree. Throws ParameterError for an invalid path.
  */
 export function compileField(path: string, parameter = 'field'): Getter {
   const segments = fieldSegments(path, parameter)
   if (segments === null) return () => null
   const [first = '', ...rest] = segments
-  if (first === 'context') return (situation) => nested(situation.context, rest)
+  if (first === 'context') return (context) => nested(context.context, rest)
   const ofAgent = agentGetter(first === 'agent' && rest.length > 0 ? rest : segments)
-  if (first === 'agent') return (situation) => ofAgent(situation.agent)
+  if (first === 'agent') return (context) => ofAgent(context.agent)
   const ofStep = stepGetter(segments)
-  return (situation) => (situation.step === null ? ofAgent(situation.agent) : ofStep(situation.step))
+  return (context) => (context.step === null ? ofAgent(context.agent) : ofStep(context.step))
 }
 
-/** A field of a step alone, for predicates over recorded steps, where no context is at hand. */
+/** A field of a step alone, for predicates over recorded steps, for which there is no context. */
 export function compileStepField(path: string, parameter: string): (step: Step) => unknown {
   const segments = fieldSegments(path, parameter)
   if (segments === null) return () => null
   if (segments[0] === 'context' || segments[0] === 'agent') {
     throw new ParameterError(
       parameter,
-      `${quote(path)} is not a field of a step: leave out what begins with \`context\` or \`agent\``,
+      `${quote(path)} is not a field of a step: leave out fields that begin with \`context\` or \`agent\``,
     )
   }
   return stepGetter(segments)
@@ -68,22 +86,22 @@ function stepGetter(segments: readonly string[]): (step: Step) => unknown {
   return (step) => nested(step[key], rest)
 }
 
-/** Inside properties; `target.trust` and `is_external_call` say the same thing and stand in for each other. */
+/** A field of the properties. `target.trust` and `is_external_call` have one meaning, so that either sets both. */
 function propertyGetter(segments: readonly string[]): (step: Step) => unknown {
   const find = dotted(segments)
   if (segments.join('.') !== 'target.trust') return (step) => find(step.properties)
   return (step) => {
-    const said = find(step.properties)
-    if (step.is_external_call === undefined) return said
+    const trusted = find(step.properties)
+    if (step.is_external_call === undefined) return trusted
     const flagged = step.is_external_call ? 'external' : 'internal'
-    if (said !== null && said !== flagged) throw new AmbiguousField('target.trust')
+    if (trusted !== null && trusted !== flagged) throw new AmbiguousField('target.trust')
     return flagged
   }
 }
 
 const trust = dotted(['target', 'trust'])
 
-/** Whether the step leaves the organization, for those who must store one answer: said twice counts as yes. */
+/** Whether the step leaves the organization, where one answer must be stored: an ambiguous flag counts as true. */
 export function isExternalCall(step: Step): boolean {
   try {
     return externalCall(step)
@@ -95,13 +113,14 @@ export function isExternalCall(step: Step): boolean {
 
 /** Whether the step leaves the organization; a flag that contradicts `target.trust` is ambiguous. */
 function externalCall(step: Step): boolean {
-  const said = trust(step.properties)
-  if (step.is_external_call === undefined) return said === 'external'
-  if (said !== null && (said === 'external') !== step.is_external_call) throw new AmbiguousField('is_external_call')
+  const trusted = trust(step.properties)
+  if (step.is_external_call === undefined) return trusted === 'external'
+  if (trusted !== null && (trusted === 'external') !== step.is_external_call)
+    throw new AmbiguousField('is_external_call')
   return step.is_external_call
 }
 
-/** The agent's own fields first, then whatever else it was registered with. */
+/** A field of the agent: its own fields first, then its other attributes. */
 function agentGetter(segments: readonly string[]): (agent: JsonMap) => unknown {
   const [first = ''] = segments
   const ofAttributes = dotted(segments)
@@ -118,7 +137,7 @@ function nested(root: unknown, segments: readonly string[]): unknown {
   return value ?? null
 }
 
-/** Finds a path spelt nested, as one dotted key, or in any mixture; two spellings must agree. */
+/** Finds a path that is nested, one dotted key, or any mixture; two spellings must agree. */
 function dotted(segments: readonly string[]): (root: unknown) => unknown {
   const ways = segments.map((_, index) => ({
     head: segments.slice(0, index + 1).join('.'),

@@ -1,19 +1,19 @@
-// The platform's node rules (docs/design/engine.md §3), in the same registry. At task_execution they judge the whole finished task:
-// each step against what preceded it, and the end itself.
-import { canonicalType, type JsonMap } from '@svc/schemas'
+// The platform's node rules (docs/design/engine.md §3), in the same registry. At task_execution they check the whole finished task:
+// each step with the steps before it, and the end itself.
+import { canonicalType } from '@svc/schemas'
 import { anotherLevel, levelOf, levels } from './classification.js'
-import { compilePattern, compileTarget, filterSchema } from './filter.js'
+import { compilePattern, compileTarget } from './filter.js'
 import { nodeCheck } from './node-check.js'
+import { filterSchema, stepType, stepTypes } from './params.js'
 import { defineStepRule, PASS, type Scope, stepViolation } from './rule.js'
-import { stepType, stepTypes } from './track.js'
 
 const scopes: readonly Scope[] = ['step_execution', 'task_execution']
 const atEnd: readonly Scope[] = ['task_execution']
-const nodeType: JsonMap = { ...stepType, description: 'a step type, such as `LLM_CALL` or `step.model`' }
-const target_node_types: JsonMap = { ...stepTypes, description: 'the nodes that are checked' }
+const nodeType = { ...stepType, description: 'a step type, such as `LLM_CALL` or `step.model`' } as const
+const target_node_types = { ...stepTypes, description: 'the nodes that are checked' } as const
 
 export const nodeRules = [
-  defineStepRule<{ required_predecessor_type: string; target_node_types?: readonly string[] }>({
+  defineStepRule({
     name: 'node_directly_preceded_by',
     category: 'path',
     scopes,
@@ -43,7 +43,7 @@ export const nodeRules = [
       })
     },
   }),
-  defineStepRule<{ required_predecessor_type: string; target_node_types: readonly string[] }>({
+  defineStepRule({
     name: 'node_requires_predecessor',
     category: 'path',
     scopes,
@@ -70,7 +70,7 @@ export const nodeRules = [
       })
     },
   }),
-  defineStepRule<{ required_node_type: string }>({
+  defineStepRule({
     name: 'execution_contains_node_before_current',
     category: 'path',
     scopes: atEnd,
@@ -92,14 +92,10 @@ export const nodeRules = [
       })
       const message = `the task has no \`${required_node_type}\` before its end`
       const remedy = `log a \`${required_node_type}\` in every task`
-      return (situation) => (seen(situation.history) ? PASS : stepViolation(situation, 'NODE_MISSING', message, remedy))
+      return (context) => (seen(context.history) ? PASS : stepViolation(context, 'NODE_MISSING', message, remedy))
     },
   }),
-  defineStepRule<{
-    forbidden_node_type: string
-    agent_risk_classifications: readonly string[]
-    node_attribute_filter?: JsonMap
-  }>({
+  defineStepRule({
     name: 'node_forbidden_for_agent_classification',
     category: 'classification',
     scopes,
@@ -129,19 +125,19 @@ export const nodeRules = [
         init: null,
         next: () => null,
         fits: (_type, _before, step) => (isSuch(step) ? false : null),
-        fits_now: (situation) => (isSuchNow?.(situation, situation.step) === false ? null : false),
+        fits_now: (context) => (isSuchNow?.(context, context.step) === false ? null : false),
         code: 'FORBIDDEN_FOR_CLASSIFICATION',
-        message: `agents of this risk level have no such \`${forbidden_node_type}\` nodes`,
+        message: `agents of this risk level must not have such \`${forbidden_node_type}\` nodes`,
         remedy: anotherLevel,
       })
-      const listed = new Set(agent_risk_classifications)
-      return (situation) => {
-        const answer = check(situation)
-        return typeof answer === 'object' && !listed.has(levelOf(situation)) ? PASS : answer
+      const listed = new Set<string>(agent_risk_classifications)
+      return (context) => {
+        const answer = check(context)
+        return typeof answer === 'object' && !listed.has(levelOf(context)) ? PASS : answer
       }
     },
   }),
-  defineStepRule<{ max_calls: number; node_type: string }>({
+  defineStepRule({
     name: 'execution_max_tool_calls',
     category: 'count',
     scopes: atEnd,
@@ -163,14 +159,14 @@ export const nodeRules = [
       })
       const remedy = max_calls > 0 ? 'spread the work over several tasks' : `leave \`${node_type}\` nodes out`
       const message = `the task has more than ${max_calls} \`${node_type}\` nodes`
-      return (situation) => {
-        const own = canonicalType(situation.step.step_type) === type ? 1 : 0
-        if (count(situation.history) + own <= max_calls) return PASS
-        return stepViolation(situation, 'TOO_MANY_CALLS', message, remedy)
+      return (context) => {
+        const own = canonicalType(context.step.step_type) === type ? 1 : 0
+        if (count(context.history) + own <= max_calls) return PASS
+        return stepViolation(context, 'TOO_MANY_CALLS', message, remedy)
       }
     },
   }),
-  defineStepRule<{ required_sequence: readonly string[]; strict_order?: boolean }>({
+  defineStepRule({
     name: 'execution_requires_node_sequence',
     category: 'path',
     scopes: atEnd,
@@ -197,9 +193,9 @@ export const nodeRules = [
       const listed = required_sequence.map((type) => `\`${type}\``).join(', ')
       const message = `the task does not hold ${listed} in this order${strict_order ? ', one right after the other' : ''}`
       const remedy = `log ${listed} in this order in every task`
-      return (situation) => {
-        const reached = advance(progress(situation.history), canonicalType(situation.step.step_type))
-        return reached === wanted.length ? PASS : stepViolation(situation, 'SEQUENCE_MISSING', message, remedy)
+      return (context) => {
+        const reached = advance(progress(context.history), canonicalType(context.step.step_type))
+        return reached === wanted.length ? PASS : stepViolation(context, 'SEQUENCE_MISSING', message, remedy)
       }
     },
   }),
@@ -207,12 +203,12 @@ export const nodeRules = [
 
 type Advance = (matched: number, type: string) => number
 
-/** How many of the sequence have been met, in order; once all have, that stays. */
+/** How many members of the sequence have occurred in order; the number stays once all have. */
 function scattered(wanted: readonly string[]): Advance {
   return (matched, type) => (wanted[matched] === type ? matched + 1 : matched)
 }
 
-/** The same with nothing between them: on a mismatch the longest border goes on (Knuth, Morris and Pratt 1977). */
+/** The same with nothing between them: a mismatch continues with the longest border (Knuth, Morris and Pratt 1977). */
 function contiguous(wanted: readonly string[]): Advance {
   const border = [0]
   for (let index = 1; index < wanted.length; index++) {

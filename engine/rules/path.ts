@@ -1,27 +1,21 @@
-// Rules about what kinds of step the task holds (docs/design/engine.md §3, 10–13).
-import type { JsonMap } from '@svc/schemas'
-import { compileTarget, filterSchema } from './filter.js'
-import { defineStepRule, PASS, present, type Scope, type StepSituation, stepViolation } from './rule.js'
-import { type Kind, patternOf, stepType, trackFirstDone, trackFirstOffence, verbSchema } from './track.js'
+// Rules about the kinds of steps in a task (docs/design/engine.md §3, 10–13).
+import { compileTarget } from './filter.js'
+import { filterSchema, stepType, type ValueOf, verbSchema } from './params.js'
+import { defineStepRule, PASS, present, type Scope, type StepContext, stepViolation } from './rule.js'
+import { type Kind, patternOf, trackFirstForbidden, trackFirstRequired } from './track.js'
 import { kindWords, wantedSteps, wantedWords } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
-interface KindParams {
-  readonly step_type: string
-  readonly verb?: string
-  readonly property_filter?: JsonMap
-}
-
-const kindParams: JsonMap = {
+const kindParams = {
   type: 'object',
   required: ['step_type'],
   additionalProperties: false,
   properties: { step_type: stepType, verb: verbSchema, property_filter: filterSchema },
-}
+} as const
 
 export const pathRules = [
-  defineStepRule<{ predecessor_step_type: string; predecessor_property_filter?: JsonMap }>({
+  defineStepRule({
     name: 'step_not_after',
     category: 'path',
     scopes,
@@ -36,16 +30,16 @@ export const pathRules = [
     example: { predecessor_step_type: 'task.error' },
     compile: (params, environment) => {
       const kind = { step_type: params.predecessor_step_type, filter: params.predecessor_property_filter }
-      const first = trackFirstOffence(environment, kind, 'predecessor_property_filter')
+      const first = trackFirstForbidden(environment, kind, 'predecessor_property_filter')
       const message = `a \`${params.predecessor_step_type}\` step came earlier in this task`
-      return (situation) => {
-        const earlier = first(situation.history)
+      return (context) => {
+        const earlier = first(context.history)
         if (earlier === null) return PASS
-        return stepViolation(situation, 'FORBIDDEN_PREDECESSOR', message, 'do this in a new task', earlier)
+        return stepViolation(context, 'FORBIDDEN_PREDECESSOR', message, 'do this in a new task', earlier)
       }
     },
   }),
-  defineStepRule<KindParams>({
+  defineStepRule({
     name: 'history_contains',
     category: 'path',
     scopes,
@@ -54,22 +48,22 @@ export const pathRules = [
     doc: 'Passes when such a step is in the history; a gate counts only when it passed.',
     example: { step_type: 'step.message', verb: 'GET', property_filter: { 'counterpart.kind': 'user' } },
     compile: (params, environment) => {
-      const first = trackFirstDone(environment, kindOf(params), 'property_filter')
+      const first = trackFirstRequired(environment, kindOf(params), 'property_filter')
       const wanted = wantedWords(kindOf(params))
       const steps = wantedSteps(kindOf(params))
-      const check = (situation: StepSituation) => {
-        if (first(situation.history) !== null) return PASS
+      const check = (context: StepContext) => {
+        if (first(context.history) !== null) return PASS
         const message = `${wanted} is missing earlier in this task`
-        return { ...stepViolation(situation, 'NOT_IN_HISTORY', message, `${wanted} before this step`), ...steps }
+        return { ...stepViolation(context, 'NOT_IN_HISTORY', message, `${wanted} before this step`), ...steps }
       }
-      const because = ({ history }: StepSituation) => ({
+      const because = ({ history }: StepContext) => ({
         evidence: present(first(history)),
         undo: 'do this in a new task',
       })
       return Object.assign(check, { because })
     },
   }),
-  defineStepRule<KindParams>({
+  defineStepRule({
     name: 'current_is',
     category: 'path',
     scopes,
@@ -80,14 +74,14 @@ export const pathRules = [
     compile: (params) => {
       const isSuch = compileTarget(patternOf(kindOf(params)), 'property_filter')
       const wanted = kindWords(kindOf(params))
-      const check = (situation: StepSituation) => {
-        if (isSuch === null || isSuch(situation, situation.step)) return PASS
-        return stepViolation(situation, 'NOT_SUCH_STEP', `the step is not ${wanted}`, `make it ${wanted}`)
+      const check = (context: StepContext) => {
+        if (isSuch === null || isSuch(context, context.step)) return PASS
+        return stepViolation(context, 'NOT_SUCH_STEP', `the step is not ${wanted}`, `make it ${wanted}`)
       }
       return Object.assign(check, { because: () => ({ evidence: [], undo: `leave this ${wanted.slice(2)} out` }) })
     },
   }),
-  defineStepRule<{ taint_step_type: string; taint_verb?: string; taint_property_filter?: JsonMap }>({
+  defineStepRule({
     name: 'tainted_path_block',
     category: 'path',
     scopes,
@@ -107,17 +101,17 @@ export const pathRules = [
     },
     compile: (params, environment) => {
       const kind = { step_type: params.taint_step_type, verb: params.taint_verb, filter: params.taint_property_filter }
-      const first = trackFirstOffence(environment, kind, 'taint_property_filter')
-      const message = 'an earlier step of this task brought in content that this step must not follow'
-      const remedy = 'do this in a new task that has not taken the content in'
-      return (situation) => {
-        const taint = first(situation.history)
-        return taint === null ? PASS : stepViolation(situation, 'TAINTED', message, remedy, taint)
+      const first = trackFirstForbidden(environment, kind, 'taint_property_filter')
+      const message = 'an earlier step of this task is a source of taint that this step must not follow'
+      const remedy = 'do this in a new task without that content'
+      return (context) => {
+        const taint = first(context.history)
+        return taint === null ? PASS : stepViolation(context, 'TAINTED', message, remedy, taint)
       }
     },
   }),
 ]
 
-function kindOf({ step_type, verb, property_filter }: KindParams): Kind {
+function kindOf({ step_type, verb, property_filter }: ValueOf<typeof kindParams>): Kind {
   return { step_type, verb, filter: property_filter }
 }

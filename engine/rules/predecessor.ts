@@ -1,6 +1,7 @@
 // Rules about the order of steps (docs/design/engine.md §3, 4–7 and 9).
 import { canonicalType, type EvidenceStep, type JsonMap, type Step } from '@svc/schemas'
-import { compilePattern, compileTarget, filterSchema, type TargetFilter, targetPattern } from './filter.js'
+import { compilePattern, compileTarget, targetPattern } from './filter.js'
+import { filterSchema, stepType, stepTypes, type TargetFilter } from './params.js'
 import {
   type CompileEnvironment,
   defineStepRule,
@@ -10,16 +11,16 @@ import {
   present,
   type Scope,
   type Slot,
-  type StepSituation,
+  type StepContext,
   stepViolation,
 } from './rule.js'
-import { satisfies, stepType, stepTypes, trackFirstDone } from './track.js'
+import { satisfies, trackFirstRequired } from './track.js'
 import { wantedSteps, wantedWords } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
 export const predecessorRules = [
-  defineStepRule<{ required_step_type: string }>({
+  defineStepRule({
     name: 'step_directly_preceded_by',
     category: 'path',
     scopes,
@@ -44,22 +45,22 @@ export const predecessorRules = [
       })
       const wanted = wantedWords({ step_type: required_step_type })
       const steps = wantedSteps({ step_type: required_step_type })
-      const check = (situation: StepSituation) => {
-        const before = last(situation.history)
+      const check = (context: StepContext) => {
+        const before = last(context.history)
         if (before?.satisfying === true) return PASS
         const message = `the step before this one is not ${wanted}`
         const remedy = `${wanted} right before this step`
-        const finding = stepViolation(situation, 'NOT_DIRECTLY_PRECEDED', message, remedy, before?.evidence ?? null)
-        return { ...finding, ...steps }
+        const violation = stepViolation(context, 'NOT_DIRECTLY_PRECEDED', message, remedy, before?.evidence ?? null)
+        return { ...violation, ...steps }
       }
-      const because = ({ history }: StepSituation) => ({
+      const because = ({ history }: StepContext) => ({
         evidence: present(last(history)?.evidence ?? null),
-        undo: `another step between ${wanted} and this one`,
+        undo: `put another step between ${wanted} and this one`,
       })
       return Object.assign(check, { because })
     },
   }),
-  defineStepRule<{ required_step_type: string }>({
+  defineStepRule({
     name: 'step_requires_predecessor',
     category: 'path',
     scopes,
@@ -73,23 +74,23 @@ export const predecessorRules = [
     doc: 'Passes when some step of the history is of that type; a gate must have passed.',
     example: { required_step_type: 'step.message', target_step_types: ['step.resource'] },
     compile: ({ required_step_type }, environment) => {
-      const first = trackFirstDone(environment, { step_type: required_step_type }, 'required_step_type')
+      const first = trackFirstRequired(environment, { step_type: required_step_type }, 'required_step_type')
       const wanted = wantedWords({ step_type: required_step_type })
       const steps = wantedSteps({ step_type: required_step_type })
-      const check = (situation: StepSituation) => {
-        if (first(situation.history) !== null) return PASS
+      const check = (context: StepContext) => {
+        if (first(context.history) !== null) return PASS
         const message = `${wanted} is missing earlier in this task`
-        const finding = stepViolation(situation, 'PREDECESSOR_MISSING', message, `${wanted} before this step`)
-        return { ...finding, ...steps }
+        const violation = stepViolation(context, 'PREDECESSOR_MISSING', message, `${wanted} before this step`)
+        return { ...violation, ...steps }
       }
-      const because = ({ history }: StepSituation) => ({
+      const because = ({ history }: StepContext) => ({
         evidence: present(first(history)),
         undo: 'do this in a new task',
       })
       return Object.assign(check, { because })
     },
   }),
-  defineStepRule<{ required_step_type: string; forbidden_intervening: readonly string[] }>({
+  defineStepRule({
     name: 'step_preceded_by_without_intervening',
     category: 'path',
     scopes,
@@ -112,19 +113,19 @@ export const predecessorRules = [
       const forbidden = forbidden_intervening.map((type) => `\`${type}\``).join(' or ')
       const remedy = `${wanted} before this step, with no ${forbidden} step after it`
       const steps = wantedSteps({ step_type: required_step_type })
-      return (situation) => {
-        const { found, intervening } = state(situation.history)
+      return (context) => {
+        const { found, intervening } = state(context.history)
         if (found && intervening === null) return PASS
         if (found) {
           const message = `a \`${intervening?.step_type}\` step came after the last \`${required_step_type}\` step`
-          return { ...stepViolation(situation, 'INTERVENED', message, remedy, intervening), ...steps }
+          return { ...stepViolation(context, 'INTERVENED', message, remedy, intervening), ...steps }
         }
         const message = `${wanted} is missing earlier in this task`
-        return { ...stepViolation(situation, 'PREDECESSOR_MISSING', message, remedy), ...steps }
+        return { ...stepViolation(context, 'PREDECESSOR_MISSING', message, remedy), ...steps }
       }
     },
   }),
-  defineStepRule<{ required_step_type: string; property_filter?: JsonMap } & TargetFilter>({
+  defineStepRule({
     name: 'step_requires_dedicated_predecessor',
     category: 'path',
     scopes,
@@ -135,7 +136,7 @@ export const predecessorRules = [
       additionalProperties: false,
       properties: { required_step_type: stepType, property_filter: filterSchema },
     },
-    doc: 'Passes when a predecessor of that kind is left over: each one pays for one target step.',
+    doc: 'Passes when a predecessor of that kind is left over: each one allows one target step.',
     example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
     compile: (params, environment) => {
       const pattern = { step_types: [params.required_step_type], filter: params.property_filter }
@@ -145,20 +146,20 @@ export const predecessorRules = [
       const kind = { step_type: params.required_step_type, filter: params.property_filter }
       const wanted = wantedWords(kind)
       const steps = wantedSteps(kind)
-      return (situation) => {
-        if (isOneNow?.(situation, situation.step)) return NOT_APPLICABLE
-        const { left, ever } = credit(situation.history)
+      return (context) => {
+        if (isOneNow?.(context, context.step)) return NOT_APPLICABLE
+        const { left, ever } = credit(context.history)
         if (left > 0) return PASS
         const message = ever
           ? `every ${wanted.slice(2)} belongs to an earlier step: each allows one`
           : `${wanted} is missing earlier in this task`
         const remedy = `${ever ? `another ${wanted.slice(2)}` : wanted} before this step`
-        const finding = stepViolation(situation, ever ? 'CREDIT_SPENT' : 'PREDECESSOR_MISSING', message, remedy)
-        return { ...finding, ...steps }
+        const violation = stepViolation(context, ever ? 'CREDIT_SPENT' : 'PREDECESSOR_MISSING', message, remedy)
+        return { ...violation, ...steps }
       }
     },
   }),
-  defineStepRule<{ forbidden_sequence: readonly string[] }>({
+  defineStepRule({
     name: 'sequence_forbidden',
     category: 'path',
     scopes,
@@ -171,21 +172,21 @@ export const predecessorRules = [
     },
     doc: 'Passes unless this step completes the sequence; other steps may lie between. Another type is not applicable.',
     example: { forbidden_sequence: ['step.credential', 'step.message'] },
-    judges: ({ forbidden_sequence }) => forbidden_sequence.slice(-1),
+    applicableTypes: ({ forbidden_sequence }) => forbidden_sequence.slice(-1),
     compile: ({ forbidden_sequence }, environment) => {
       const before = forbidden_sequence.slice(0, -1).map(canonicalType)
       const found = environment.track<readonly EvidenceStep[]>({
         key: `sequence ${JSON.stringify(before)}`,
         init: () => [],
-        // The earliest match of each member leaves the most room for the next: greedy finds a subsequence if there is one.
+        // The earliest match of each member leaves the most room for the next: a greedy search finds a subsequence if one exists.
         add: (state, recorded) =>
           recorded.type === before[state.length] ? [...state, evidenceOfRecorded(recorded)] : state,
       })
       const message = `this step would complete the sequence ${forbidden_sequence.map((type) => `\`${type}\``).join(', ')}`
-      return (situation) => {
-        const earlier = found(situation.history)
+      return (context) => {
+        const earlier = found(context.history)
         if (earlier.length < before.length) return PASS
-        return stepViolation(situation, 'FORBIDDEN_SEQUENCE', message, 'do this in a new task', ...earlier)
+        return stepViolation(context, 'FORBIDDEN_SEQUENCE', message, 'do this in a new task', ...earlier)
       }
     },
   }),
@@ -225,7 +226,7 @@ interface Credit {
   readonly ever: boolean
 }
 
-/** A step that is both counts as a predecessor; a failed gate of that kind neither earns nor spends. */
+/** A step that is both counts as a predecessor; a failed gate of that kind neither adds nor takes credit. */
 function trackCredit(
   environment: CompileEnvironment,
   params: { readonly required_step_type: string; readonly property_filter?: JsonMap } & TargetFilter,

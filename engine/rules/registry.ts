@@ -1,20 +1,20 @@
-// The one list of rules. Adding a rule is one definition and one case file; nothing else names it.
-import type { JsonMap, Rule } from '@svc/schemas'
+// The list of rules. A new rule is one definition and one case file; no other file names it.
+import type { Rule } from '@svc/schemas'
 import { classificationRules } from './classification.js'
 import { compoundRules } from './compound.js'
 import { contentRules } from './content.js'
 import { countRules } from './count.js'
 import { fieldRules } from './field.js'
-import { targetSchema } from './filter.js'
 import { flowRules } from './flow.js'
 import { gateRules } from './gate.js'
 import { nodeRules } from './node.js'
+import { type ParamsSchema, targetSchema } from './params.js'
 import { pathRules } from './path.js'
 import { predecessorRules } from './predecessor.js'
 import type { LeafRule, RuleDescription } from './rule.js'
 import { valueFlowRules } from './value-flow.js'
 
-/** The rules that answer for themselves. */
+/** The rules that are not combinators. */
 export const leafRules: readonly LeafRule[] = [
   ...fieldRules,
   ...predecessorRules,
@@ -28,7 +28,7 @@ export const leafRules: readonly LeafRule[] = [
   ...nodeRules,
 ]
 
-/** Every rule there is, as `svc rules` and the rules endpoint print it. */
+/** Every rule, as `svc rules` and the rules endpoint print it. */
 export const rules: readonly Rule[] = [...leafRules, ...compoundRules].map((rule) => ({
   name: rule.name,
   category: rule.category,
@@ -39,7 +39,7 @@ export const rules: readonly Rule[] = [...leafRules, ...compoundRules].map((rule
 }))
 
 /** Schema of a rule's parameters, the target filter included where the rule takes one. */
-export function paramsSchema(rule: RuleDescription): JsonMap {
+export function paramsSchema(rule: RuleDescription): ParamsSchema {
   if (!rule.targets) return rule.params
-  return { ...rule.params, properties: { ...(rule.params.properties as JsonMap), ...targetSchema } }
+  return { ...rule.params, properties: { ...rule.params.properties, ...targetSchema } }
 }

@@ -1,4 +1,4 @@
-// Whether a path stays inside a folder, told from the text alone (docs/design/engine.md §3): links are not followed.
+// Whether a path stays inside a folder, by its text alone (docs/design/engine.md §3): links are not followed.
 
 interface ParsedPath {
   /** `c:`, `//server/share`, `/`, or empty for a relative path. */
@@ -8,20 +8,20 @@ interface ParsedPath {
 
 /** True when the path is the root or under it; relative paths start there. Null when either cannot be read. */
 export function isWithin(path: string, root: string): boolean | null {
-  // Most paths need no resolving, and it costs ten times as much.
+  // Most paths need not be resolved, which costs ten times as much.
   if (plainPath.test(path) && plainPath.test(root)) return path === root || path.startsWith(`${root}/`)
   const base = parsePath(root)
   const target = parsePath(path)
   if (base === null || target === null) return null
   if (target.root !== '' && target.root !== base.root) return false
-  // Where drives are, names differ in case only for the eye.
+  // Paths with a drive ignore case.
   const fold = base.root === '' || base.root === '/' ? same : lowered
   const inside = collapsed(base.segments).map(fold)
   const reached = collapsed([...(target.root === '' ? base.segments : []), ...target.segments]).map(fold)
   return inside.every((segment, index) => reached[index] === segment)
 }
 
-/** From the one root, in names that mean nothing but themselves. */
+/** An absolute path without special names. */
 const plainPath = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$/
 
 /** Null for a path with NUL, or a file URL that cannot be decoded. */
@@ -32,7 +32,7 @@ function parsePath(text: string): ParsedPath | null {
   const drive = /^([A-Za-z]):/.exec(slashed)?.[1]
   if (drive !== undefined) return { root: `${drive.toLowerCase()}:`, segments: parts(slashed.slice(2)) }
   if (slashed.startsWith('//')) {
-    // `//./` and `//?/` name devices, not servers: nothing may be dropped before these two are read.
+    // `//./` and `//?/` name devices, not servers: read these two segments before any is dropped.
     const [server = '', share = '', ...rest] = slashed.split('/').filter((segment) => segment !== '')
     return { root: `//${server}/${share}`.toLowerCase(), segments: rest.filter((segment) => segment !== '.') }
   }
@@ -53,7 +53,7 @@ function parts(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '' && segment !== '.')
 }
 
-/** Resolves `..`; above the root there is only the root. */
+/** Resolves `..`; the parent of the root is the root. */
 function collapsed(segments: readonly string[]): string[] {
   const kept: string[] = []
   for (const segment of segments) {

@@ -1,34 +1,32 @@
-// What a rule is, what it is asked, and what it may answer.
+// The form of a rule, the context it evaluates, and its answers.
 import type { Behavior, EvidenceStep, JsonMap, Rule, Step } from '@svc/schemas'
+import type { ParamsSchema, TargetFilter, ValueOf } from './params.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
 export type Category = Rule['category']
 
-/** The two answers that are not a violation. Not applicable passes a policy, but not a `not` or an `any_of`. */
+/** The answers that are not a violation. NOT_APPLICABLE passes a policy, but not a `not` or an `any_of`. */
 export const PASS = 0
 export const NOT_APPLICABLE = 1
 
-/** A violation: why, which steps caused it, and what would allow the step. Messages never quote payload values. */
-export interface Finding {
+/** A violation: the reason, the steps that caused it, and the remedy. Messages never quote payload values. */
+export interface Violation {
   readonly code: string
   readonly message: string
   readonly evidence: readonly EvidenceStep[]
   readonly remedy?: string
-  /** Steps that would allow this one once they are recorded, where parameters alone decide what they look like. */
+  /** Steps that allow this one once they are recorded, where the parameters alone determine them. */
   readonly remedy_steps?: readonly Behavior[]
 }
 
-export type Answer = typeof PASS | typeof NOT_APPLICABLE | Finding
+export type Answer = typeof PASS | typeof NOT_APPLICABLE | Violation
 
-/**
- * What a rule found could not be judged: the policy is violated, whatever `not` and `any_of` around the rule would make of
- * a violation.
- */
-export class Unjudgeable extends Error {
-  readonly finding: Finding
-  constructor(finding: Finding) {
-    super(finding.message)
-    this.finding = finding
+/** A rule cannot be evaluated: the policy is violated, even inside a `not` or an `any_of`. */
+export class CannotEvaluate extends Error {
+  readonly violation: Violation
+  constructor(violation: Violation) {
+    super(violation.message)
+    this.violation = violation
   }
 }
 
@@ -40,127 +38,133 @@ export interface Recorded {
   readonly at: number
 }
 
-/** What a task has done so far, as running indexes: one state per tracker. */
+/** The history of a task as running indexes: one state per tracker. */
 export interface History {
   /** Steps that count: recorded and not blocked. */
   length: number
   readonly states: unknown[]
 }
 
-/** Everything a rule may look at. `now` is milliseconds since 1970; at registration there is no step and no history. */
-export interface Situation {
+/** The evaluation context. `now` is milliseconds since 1970; a registration has no step and an empty history. */
+export interface RuleContext {
   readonly step: Step | null
   readonly agent: JsonMap
+  /** The facts that field paths under `context` read. */
   readonly context: JsonMap
   readonly history: History
   readonly now: number
 }
 
-/** Why a rule passed: the steps that made it pass, and what would make it be violated. */
+/** Why a rule passed: the steps that made it pass, and how to violate it. */
 export interface PassCause {
   readonly evidence: readonly EvidenceStep[]
   readonly undo?: string
 }
 
-/** A compiled rule: pure, synchronous, and free of anything that parameters alone decide. */
-export type Check = CheckOf<Situation>
+/** A compiled rule: pure and synchronous. Everything that depends on the parameters alone is computed before. */
+export type Check = CheckOf<RuleContext>
 
-export interface CheckOf<S extends Situation> {
-  (situation: S): Answer
-  /** Asked only when the rule passed inside a violated `not`; left out where this step alone decides. */
-  readonly because?: (situation: S) => PassCause
+export interface CheckOf<S extends RuleContext> {
+  (context: S): Answer
+  /** Called only when the rule passed inside a violated `not`; left out where only this step counts. */
+  readonly because?: (context: S) => PassCause
 }
 
-/** What a rule sees that cannot be used at registration: there always is a step. */
-export interface StepSituation extends Situation {
+/** The evaluation context of a rule that cannot be used at registration. */
+export interface StepContext extends RuleContext {
   readonly step: Step
 }
 
-/** Running knowledge about a task, kept up to date step by step so that no rule scans history. */
+/** An index of a task that each recorded step updates, so that no rule scans the history. */
 export interface Tracker<S> {
-  /** Trackers with the same key see the same steps the same way and share one state. */
+  /** Trackers with the same key index the same steps the same way and share one state. */
   readonly key: string
   readonly init: () => S
   readonly add: (state: S, recorded: Recorded) => S
-  /** A state that may go on without the original; left out where states are never changed in place. */
+  /** A copy that changes independently of the original; left out where states are never changed in place. */
   readonly copy?: (state: S) => S
 }
 
-/** Where a compiled rule finds its tracker's state. */
+/** Reads the state of a tracker. */
 export type Slot<S> = (history: History) => S
 
-/** What a rule may ask for while it is compiled. */
+/** What a rule may use while it is compiled. */
 export interface CompileEnvironment {
   readonly scope: Scope
-  /** The parameters are known to fit the schema of the rule. */
-  readonly sound: boolean
+  /** The parameters are known to match the schema of the rule. */
+  readonly valid: boolean
   readonly track: <S>(tracker: Tracker<S>) => Slot<S>
 }
 
-/** What is said of a rule to those who write policies. */
+/** The description of a rule for authors of policies. */
 export interface RuleDescription {
   readonly name: string
   readonly category: Category
   readonly scopes: readonly Scope[]
   /** JSON Schema of the parameters; the target filter is added where the rule takes one. */
-  readonly params: JsonMap
+  readonly params: ParamsSchema
   readonly doc: string
   readonly example: JsonMap
-  /** Whether the rule takes the target filter; `writes`: its verbs default to the writing ones, and step.exec is meant too. */
-  readonly targets: boolean | 'writes'
+  readonly targets: Targets
 }
 
-/** A rule that answers for itself, whatever its parameters are. */
+/** Whether a rule takes the target filter; `writes`: its verbs default to the writing verbs, and step.exec is a target too. */
+type Targets = boolean | 'writes'
+
+/** A rule that is not a combinator, with any parameters. */
 export interface LeafRule extends RuleDescription {
-  /** The only step types it can be applicable to; left out where it can be to any. */
-  readonly judges?: (params: JsonMap) => readonly string[]
+  /** The only step types that the rule can be applicable to; left out where it can be applicable to any. */
+  readonly applicableTypes?: (params: JsonMap) => readonly string[]
   readonly compile: (params: JsonMap, environment: CompileEnvironment) => Check
 }
 
-interface LeafRuleOf<P, S extends Situation> extends RuleDescription {
-  readonly example: P & JsonMap
-  readonly judges?: (params: P) => readonly string[]
-  readonly compile: (params: P, environment: CompileEnvironment) => CheckOf<S>
+interface RuleOf<S extends ParamsSchema, T extends Targets, C extends RuleContext> extends RuleDescription {
+  readonly params: S
+  readonly targets: T
+  readonly example: ParamsOf<S, T> & JsonMap
+  readonly applicableTypes?: (params: ParamsOf<S, T>) => readonly string[]
+  readonly compile: (params: ParamsOf<S, T>, environment: CompileEnvironment) => CheckOf<C>
 }
 
-/** Lets a list hold rules of different parameters; the schema has been checked before `compile` is called. */
-export function defineRule<P>(definition: LeafRuleOf<P, Situation>): LeafRule {
-  const { judges } = definition
-  return {
-    ...definition,
-    ...(judges && { judges: (params: JsonMap) => judges(params as P) }),
-    compile: (params, environment) => definition.compile(params as P, environment),
-  } as LeafRule
+type ParamsOf<S, T> = T extends false ? ValueOf<S> : ValueOf<S> & TargetFilter
+
+/** A rule for a list of rules: `compileRule` checks parameters against the schema before it passes them on. */
+export function defineRule<const S extends ParamsSchema, const T extends Targets>(
+  definition: RuleOf<S, T, RuleContext>,
+): LeafRule {
+  return definition as unknown as LeafRule
 }
 
-/** A rule about steps: its scopes leave registration out, which is the only situation without a step. */
-export function defineStepRule<P>(definition: LeafRuleOf<P, StepSituation>): LeafRule {
-  return defineRule(definition as unknown as LeafRuleOf<P, Situation>)
+/** A rule about steps: its scopes leave out registration, the only evaluation without a step. */
+export function defineStepRule<const S extends ParamsSchema, const T extends Targets>(
+  definition: RuleOf<S, T, StepContext>,
+): LeafRule {
+  return definition as unknown as LeafRule
 }
 
-/** The step under judgement as evidence; its number is null until it is recorded. */
+/** The evaluated step as evidence; its number is null until it is recorded. */
 export function evidenceOf(step: Step): EvidenceStep {
   return { step: step.step ?? null, step_type: step.step_type, step_name: step.step_name ?? null }
 }
 
-/** A recorded step as evidence, numbered as it was logged, else by its place in the history. */
+/** A recorded step as evidence, with the number it was logged with, else its position in the history. */
 export function evidenceOfRecorded({ step, position }: Recorded): EvidenceStep {
   return { ...evidenceOf(step), step: step.step ?? position }
 }
 
-/** A step that may not be there, as evidence. */
+/** An optional step as a list. */
 export function present(step: EvidenceStep | null): readonly EvidenceStep[] {
   return step === null ? [] : [step]
 }
 
-/** A violation by the step under judgement, after the earlier steps that led to it. */
+/** A violation by the evaluated step, after the earlier steps that caused it. */
 export function stepViolation(
-  { step }: StepSituation,
+  { step }: StepContext,
   code: string,
   message: string,
   remedy: string,
   ...earlier: readonly (EvidenceStep | null)[]
-): Finding {
+): Violation {
   const evidence = [...earlier.filter((one) => one !== null), evidenceOf(step)]
   return { code, message, evidence, remedy }
 }

@@ -2,8 +2,8 @@
 import type { JsonMap } from '@svc/schemas'
 
 /**
- * The value as one text: a string as it is, numbers and booleans as JSON writes them, a list of these joined by single
- * spaces, as a command line is. Null for everything else.
+ * The value as one text: a string itself, numbers and booleans as JSON writes them, a list of these joined by single
+ * spaces, as in a command line. Null for every other value.
  */
 export function textOf(value: unknown): string | null {
   if (!Array.isArray(value)) return isScalar(value) ? String(value) : null
@@ -11,8 +11,8 @@ export function textOf(value: unknown): string | null {
 }
 
 /**
- * True as soon as `visit` is, which sees each text inside the value in no particular order: strings, numbers and
- * booleans, lists of them joined, and keys when asked. Nothing recursive: a value can be nested as deep as it likes.
+ * True when `visit` returns true for a text inside the value, in no particular order: strings, numbers and booleans, lists
+ * of them joined, and keys when `keys` is set. It is not recursive, because the depth of a value is unlimited.
  */
 export function someText(value: unknown, keys: boolean, visit: (text: string) => boolean): boolean {
   if (typeof value === 'string') return visit(value)
@@ -38,7 +38,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** True as soon as `visit` is, which sees each string inside the value in no particular order. */
+/** True when `visit` returns true for a string inside the value, in no particular order. */
 export function someString(value: unknown, visit: (text: string) => boolean): boolean {
   if (typeof value === 'string') return visit(value)
   if (typeof value !== 'object' || value === null) return false

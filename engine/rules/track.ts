@@ -1,18 +1,10 @@
-// What several rules want to know of a task: whether a step satisfies, and the first of a kind.
+// Trackers that several rules share: whether a step satisfies a requirement, and the first step of a kind.
 import type { Behavior, EvidenceStep, JsonMap } from '@svc/schemas'
 import { compilePattern, type StepPattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
 
-export const stepType: JsonMap = {
-  type: 'string',
-  minLength: 1,
-  description: 'a step type, such as `step.resource`',
-}
-export const stepTypes: JsonMap = { type: 'array', items: stepType, minItems: 1 }
-export const verbSchema: JsonMap = { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] }
-
-/** Whether a step of a wanted kind counts as done: a gate only when it passed (docs/design/engine.md §3). */
+/** Whether a step of a required kind satisfies the requirement: a gate only when it passed (docs/design/engine.md §3). */
 export function satisfies({ type, step }: Recorded): boolean {
   return type !== 'step.gate' || gateProblem(step) === null
 }
@@ -38,26 +30,26 @@ export function patternOf({ step_type, verb, filter }: Kind): StepPattern {
   return { step_types: [step_type], verbs: verb === undefined ? undefined : [verb], filter }
 }
 
-/** The first step of a kind that is held against the task: an ambiguous one is. */
-export function trackFirstOffence(environment: CompileEnvironment, kind: Kind, parameter: string) {
+/** The first step of a forbidden kind; a step with ambiguous fields counts. */
+export function trackFirstForbidden(environment: CompileEnvironment, kind: Kind, parameter: string) {
   return trackFirst(environment, kind, true, parameter)
 }
 
-/** The first step of a kind that is wanted: an ambiguous one is not, nor a gate that has not passed. */
-export function trackFirstDone(environment: CompileEnvironment, kind: Kind, parameter: string) {
+/** The first step of a required kind; neither a step with ambiguous fields counts nor a gate that has not passed. */
+export function trackFirstRequired(environment: CompileEnvironment, kind: Kind, parameter: string) {
   return trackFirst(environment, kind, false, parameter)
 }
 
 function trackFirst(
   environment: CompileEnvironment,
   kind: Kind,
-  offence: boolean,
+  forbidden: boolean,
   parameter: string,
 ): Slot<EvidenceStep | null> {
-  const matches = compilePattern(patternOf(kind), offence, parameter)
-  const counts = (recorded: Recorded) => matches(recorded.step) && (offence || satisfies(recorded))
+  const matches = compilePattern(patternOf(kind), forbidden, parameter)
+  const counts = (recorded: Recorded) => matches(recorded.step) && (forbidden || satisfies(recorded))
   return environment.track<EvidenceStep | null>({
-    key: `first ${offence ? 'offence' : 'done'} ${JSON.stringify(patternOf(kind))}`,
+    key: `first ${forbidden ? 'forbidden' : 'required'} ${JSON.stringify(patternOf(kind))}`,
     init: () => null,
     add: (state, recorded) => state ?? (counts(recorded) ? evidenceOfRecorded(recorded) : null),
   })

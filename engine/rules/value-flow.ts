@@ -1,8 +1,10 @@
-// value_flow_forbidden (docs/design/engine.md §3): follows values from where they were read to where they must not go.
-import type { EvidenceStep, JsonMap, Step } from '@svc/schemas'
-import { compilePattern, compileTarget, filterSchema, type StepPattern } from './filter.js'
+// value_flow_forbidden (docs/design/engine.md §3): follows values from a source to a sink.
+import type { EvidenceStep, Step } from '@svc/schemas'
+import { compilePattern, compileTarget, type StepPattern } from './filter.js'
 import { AmbiguousField, compileStepField } from './lookup.js'
+import { filterSchema, names, stepTypes, type ValueOf } from './params.js'
 import {
+  CannotEvaluate,
   type CompileEnvironment,
   defineStepRule,
   evidenceOfRecorded,
@@ -11,30 +13,22 @@ import {
   type Recorded,
   type Slot,
   stepViolation,
-  Unjudgeable,
 } from './rule.js'
 import { someString } from './text.js'
-import { stepTypes } from './track.js'
 
-interface Selector {
-  readonly step_types?: readonly string[]
-  readonly verbs?: readonly string[]
-  readonly step_names?: readonly string[]
-  readonly property_filter?: JsonMap
-}
-
-const names: JsonMap = { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 }
-const selector: JsonMap = {
+const selector = {
   type: 'object',
   additionalProperties: false,
   properties: { step_types: stepTypes, verbs: names, step_names: names, property_filter: filterSchema },
-}
+} as const
 
-/** Values kept for one task; a task that has more cannot be followed and its sinks are held (docs/design/engine.md §3). */
-const mostValues = 50_000
+type Selector = ValueOf<typeof selector>
+
+/** Values kept for one task. A task with more cannot be followed, and its sinks violate (docs/design/engine.md §3). */
+const maxValues = 50_000
 
 export const valueFlowRules = [
-  defineStepRule<{ source: Selector; sink: Selector; min_length?: number }>({
+  defineStepRule({
     name: 'value_flow_forbidden',
     category: 'flow',
     scopes: ['step_execution'],
@@ -62,22 +56,22 @@ export const valueFlowRules = [
     compile: ({ source, sink, min_length = 8 }, environment) => {
       const values = trackValues(environment, source, min_length)
       const isSink = compileTarget(patternOf(sink), 'sink.property_filter')
-      return (situation) => {
-        if (isSink !== null && !isSink(situation, situation.step)) return NOT_APPLICABLE
-        const { origins, overflow } = values(situation.history)
-        if (overflow) throw new Unjudgeable(stepViolation(situation, 'FLOW_LIMIT', tooMany, 'do this in a new task'))
-        const origin = firstKnown(situation.step, min_length, origins)
+      return (context) => {
+        if (isSink !== null && !isSink(context, context.step)) return NOT_APPLICABLE
+        const { origins, overflow } = values(context.history)
+        if (overflow) throw new CannotEvaluate(stepViolation(context, 'FLOW_LIMIT', tooMany, 'do this in a new task'))
+        const origin = firstKnown(context.step, min_length, origins)
         if (origin === null) return PASS
-        return stepViolation(situation, 'VALUE_FLOW', reached, 'leave the value out, or do this in a new task', origin)
+        return stepViolation(context, 'VALUE_FLOW', reached, 'leave the value out, or do this in a new task', origin)
       }
     },
   }),
 ]
 
-const tooMany = `the task holds more than ${mostValues} values, too many to follow`
+const tooMany = `the task holds more than ${maxValues} values, too many to follow`
 const reached = 'a value from the output of an earlier step is in the input of this one, where it must not go'
 
-/** Every value seen so far, with the source step it first appeared in; null for one that did not come from a source. */
+/** Every value so far, with the source step it first appeared in; null for a value from another step. */
 interface Values {
   readonly origins: Map<string, EvidenceStep | null>
   overflow: boolean
@@ -96,13 +90,13 @@ function trackValues(environment: CompileEnvironment, source: Selector, min_leng
   })
 }
 
-/** What a step is given comes first: a value it was given did not come out of it. */
+/** Takes the input of a step before its output: a value of the input did not originate in the step. */
 function take(state: Values, recorded: Recorded, from_source: boolean, min_length: number): void {
   const { step } = recorded
   const origin = from_source ? evidenceOfRecorded(recorded) : null
   const keep = (source: EvidenceStep | null) => (value: string) => {
     if (state.origins.has(value)) return false
-    if (state.origins.size >= mostValues) {
+    if (state.origins.size >= maxValues) {
       state.overflow = true
       state.origins.clear()
       return true
@@ -125,7 +119,7 @@ function firstKnown(step: Step, min_length: number, origins: Values['origins']):
 
 const command = compileStepField('exec.command', 'field')
 
-/** What a recorded step was given: its input, and the command it ran. One said twice was given both times. */
+/** The input of a recorded step and its command. An ambiguous command counts with both values. */
 function inputs(step: Step): readonly unknown[] {
   try {
     return [step.input, command(step)]
@@ -135,11 +129,11 @@ function inputs(step: Step): readonly unknown[] {
   }
 }
 
-/** Visits the strings inside the values, and the words they are made of, until the visitor says true. */
+/** Visits the strings inside the values, and their words, until the visitor returns true. */
 function someValue(values: readonly unknown[], min_length: number, visit: (value: string) => boolean): boolean {
   return values.some((value) =>
     someString(value, (text) => {
-      // Composing makes some characters longer, at most three times.
+      // Composing makes some characters up to three times as long.
       if (text.length * 3 < min_length) return false
       const whole = composed(text)
       if (whole.length >= min_length && visit(whole)) return true
@@ -151,14 +145,14 @@ function someValue(values: readonly unknown[], min_length: number, visit: (value
 }
 
 /**
- * The composed form, in which equal texts are equal. Normalising a long run of combining marks takes time that grows with
- * its square, so one longer than any writing has (UAX #15, stream-safe: 30) is left as it is.
+ * The composed form, in which equivalent texts are equal. Normalizing a long run of combining marks takes quadratic time,
+ * so a text with a run longer than any script uses (UAX #15, stream-safe: 30) is not normalized.
  */
 function composed(text: string): string {
   return /\p{M}{31}/u.test(text) ? text : text.normalize('NFC')
 }
 
-/** A copy that does not keep alive the text it was cut from. */
+/** A copy that does not retain the text it was cut from. */
 function detached(value: string): string {
   return Buffer.from(value, 'utf16le').toString('utf16le')
 }

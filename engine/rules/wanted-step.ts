@@ -1,16 +1,16 @@
-// A step that a rule asks for: in words, and ready to be recorded where its filter names every value.
+// A step that a rule requires: in words, and as a body for /record where its filter names every value.
 import type { Behavior, JsonMap } from '@svc/schemas'
 import { quote } from '../check/quote.js'
 import { compilePattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { type Kind, passedGate, patternOf } from './track.js'
 
-/** Such a step, whatever became of it, such as `` a `step.message` POST step with `channel` `mail` ``. */
+/** A kind of step, such as `` a `step.message` POST step with `channel` `mail` ``. */
 export function kindWords({ step_type, verb, filter }: Kind): string {
   return `a \`${step_type}\`${verb === undefined ? '' : ` ${verb}`} step${filterWords(filter)}`
 }
 
-/** Such a step as a predecessor: a gate only when it passed. */
+/** A kind of step as a predecessor: a gate must have passed. */
 export function wantedWords(kind: Kind): string {
   return kind.step_type === 'step.gate' ? `a passed \`step.gate\`${filterWords(kind.filter)}` : kindWords(kind)
 }
@@ -37,7 +37,7 @@ function literal(value: unknown): string {
   return quote(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** A passed gate that the filter takes, ready to be recorded; nothing for other types, and where the filter leaves a choice. */
+/** A passed gate that the filter accepts, to be recorded; empty for other types, and where the filter leaves a choice. */
 export function wantedSteps(kind: Kind): { readonly remedy_steps?: readonly Behavior[] } {
   if (kind.step_type !== 'step.gate') return {}
   const step: Record<string, unknown> = { ...passedGate(), ...(kind.verb !== undefined && { verb: kind.verb }) }
@@ -53,7 +53,7 @@ export function wantedSteps(kind: Kind): { readonly remedy_steps?: readonly Beha
 
 const members = new Set(['input', 'output', 'meta', 'properties', 'step_name'])
 
-/** Where a field of a filter is written: what is no member of a step is a property. */
+/** The member that a field of a filter is written to: a field that is not a member of a step is a property. */
 function memberPath(path: string): string[] {
   const parts = path.split('.')
   return members.has(parts[0] ?? '') ? parts : ['properties', ...parts]

@@ -2,7 +2,7 @@
 
 import { actionDigest } from '@svc/proof'
 import type { JsonMap, PolicyResult, Step } from '@svc/schemas'
-import { factsAsSaid, factsTightened, type SaidContext } from '../agent/context.js'
+import { factsAsReported, factsTightened, type ReportedContext } from '../agent/context.js'
 import { type RiskLevel, riskLevelOf } from '../agent/risk.js'
 import { atLevel, type PolicySet } from '../policy/compile.js'
 import { type Decision, evaluate } from '../policy/evaluate.js'
@@ -17,7 +17,7 @@ export interface Judge {
   readonly step: (task: Task, step: Step, occasion: Occasion) => JudgedEvaluation
   readonly registration: (agent: JsonMap) => JudgedEvaluation
   /** What rules see, given what was registered here and what the caller says. */
-  readonly facts: (registered: JsonMap | undefined, said: SaidContext) => JsonMap
+  readonly facts: (registered: JsonMap | undefined, said: ReportedContext) => JsonMap
 }
 
 export interface JudgeParts {
@@ -34,8 +34,8 @@ export function createJudge({ source, fail_closed, clock, newId }: JudgeParts): 
     const policies = source.current()
     if (fail_closed && !isGoverned(policies.load_state)) return ungoverned(policies)
     const now = clock()
-    const situation = { step, agent: task.facts, context: task.facts, history: historyWithReserved(task, now), now }
-    return evaluate(setFor(policies, task.facts.risk_classification), occasion, situation)
+    const context = { step, agent: task.facts, context: task.facts, history: historyWithReserved(task, now), now }
+    return evaluate(setFor(policies, task.facts.risk_classification), occasion, context)
   }
   return {
     step: (task, step, occasion) => ({
@@ -46,13 +46,13 @@ export function createJudge({ source, fail_closed, clock, newId }: JudgeParts): 
     }),
     registration: (agent) => {
       const set = setFor(source.current(), agent.risk_classification)
-      const situation = { step: null, agent, context: agent, history: newHistory(set), now: clock() }
-      return { evaluation_id: newId(), ...evaluate(set, 'registration', situation), action_digest: null }
+      const context = { step: null, agent, context: agent, history: newHistory(set), now: clock() }
+      return { evaluation_id: newId(), ...evaluate(set, 'registration', context), action_digest: null }
     },
     facts: (registered = {}, said) => {
       const { agent } = source.current()
       if (agent !== null) return factsTightened({ ...agent }, said)
-      return { risk_classification: 'unclassified', ...factsAsSaid(registered, said) }
+      return { risk_classification: 'unclassified', ...factsAsReported(registered, said) }
     },
   }
 }

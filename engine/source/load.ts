@@ -1,6 +1,6 @@
 // From versions of manifests to policies in force.
 import { materialise, waivedUntil } from '../manifest/materialise.js'
-import { compileSound } from '../policy/compile.js'
+import { compileValid } from '../policy/compile.js'
 import type { PolicyInput } from '../policy/policy-input.js'
 import type { LoadedPolicies, ManifestInEffect } from './source.js'
 import { firstState } from './state.js'
@@ -15,7 +15,7 @@ export function loadVersions(
   now: number,
 ): LoadedPolicies {
   const { policies, manifests } = numbered(versions, agent_key)
-  const set = compileSound(policies)
+  const set = compileValid(policies)
   const unreadable = versions.flatMap(({ refused }) => refused.policies)
   const dropped = [...unreadable, ...remarks.dropped, ...set.dropped]
   const ignored = [...versions.flatMap(({ refused }) => refused.others), ...remarks.ignored]

@@ -41,12 +41,12 @@ function measure(set: PolicySet, steps: number): { p50: number; p99: number } {
   for (let index = 0; index < steps; index++) {
     record(set, history, pastStep(index), start + index * 1000)
   }
-  const situation = { step, agent, context: agent, history, now: start + steps * 1000 }
+  const context = { step, agent, context: agent, history, now: start + steps * 1000 }
   const samples = new Float64Array(200_000)
   let sink = 0
   for (let round = -20_000; round < samples.length; round++) {
     const before = process.hrtime.bigint()
-    const decision = evaluate(set, 'step', situation)
+    const decision = evaluate(set, 'step', context)
     const took = Number(process.hrtime.bigint() - before)
     sink += decision.policies.length
     if (round >= 0) samples[round] = took

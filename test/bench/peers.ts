@@ -81,9 +81,9 @@ function svc(): Contender {
   }))
   const set = compile(policies as unknown as PolicyInput[])
   const step = { step_type: 'step.resource', properties: facts }
-  const situation = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
+  const context = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
   return () =>
-    evaluate(set, 'step', situation)
+    evaluate(set, 'step', context)
       .policies.filter(({ violated }) => violated)
       .map(({ name }) => name)
 }

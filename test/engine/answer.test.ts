@@ -1,4 +1,4 @@
-// What /evaluate answers, what matters first; and less of it for clients that ask for less.
+// The answer of /evaluate: its order, and its short form.
 import type { Evaluation, MinimalEvaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compile } from '../../engine/policy/compile.js'
@@ -6,7 +6,7 @@ import { evaluate } from '../../engine/policy/evaluate.js'
 import { newHistory } from '../../engine/policy/history.js'
 import { plansOf } from '../../engine/policy/plan.js'
 import type { PolicyInput } from '../../engine/policy/policy-input.js'
-import type { Finding } from '../../engine/rules/rule.js'
+import type { Violation } from '../../engine/rules/rule.js'
 import { evaluationWriter } from '../../engine/serve/answer.js'
 import { type Serve, startServe } from '../support/serve.js'
 
@@ -60,7 +60,7 @@ describe('the answer of /evaluate', () => {
   })
 
   it.each(['return=minimal', 'respond-async, Return="minimal"; x=1, return=representation'])(
-    'leaves out what passed when asked with Prefer: %s',
+    'leaves out policies that passed with Prefer: %s',
     async (prefer) => {
       const { body, headers } = await ask<MinimalEvaluation>({ step_type: 'step.self' }, { prefer })
       expect(headers['preference-applied']).toBe('return=minimal')
@@ -74,7 +74,7 @@ describe('the answer of /evaluate', () => {
   )
 
   it.each(['return=representation', 'return=representation, return=minimal', 'wait=1', 'x="return=minimal"'])(
-    'is whole when asked with Prefer: %s',
+    'is whole with Prefer: %s',
     async (prefer) => {
       const { body, headers } = await ask({ step_type: 'step.self' }, { prefer })
       expect(headers).not.toHaveProperty('preference-applied')
@@ -85,36 +85,55 @@ describe('the answer of /evaluate', () => {
 
 describe('the steps that a rule names as remedy', () => {
   const policy: PolicyInput = {
-    ...{ id: 1, name: 'P', rule_type: 'field_not_empty', params: { field: 'verb' }, scope: 'step_execution' },
-    ...{ severity: 'critical', description: null, risk_classification: null, agent_id: null, enabled: true },
-    ...{ mode: 'enforce', controls: [], version: 1, manifest_id: null, manifest_name: null, manifest_repo: null },
-    ...{ manifest_path: null, manifest_sha: null, manifest_assigned_at: null, manifest_assigned_by: null },
+    id: 1,
+    name: 'P',
+    rule_type: 'field_not_empty',
+    params: { field: 'verb' },
+    scope: 'step_execution',
+    severity: 'critical',
+    description: null,
+    risk_classification: null,
+    agent_id: null,
+    enabled: true,
+    mode: 'enforce',
+    controls: [],
+    version: 1,
+    manifest_id: null,
+    manifest_name: null,
+    manifest_repo: null,
+    manifest_path: null,
+    manifest_sha: null,
+    manifest_assigned_at: null,
+    manifest_assigned_by: null,
   }
-  const finding: Finding = {
-    ...{ code: 'C', message: 'no', evidence: [], remedy: 'a gate' },
+  const answer: Violation = {
+    code: 'C',
+    message: 'no',
+    evidence: [],
+    remedy: 'a gate',
     remedy_steps: [{ step_type: 'step.gate', properties: { guard: { result: 'passed' } } }],
   }
   const compiled = compile([policy])
-  const set = { ...compiled, plans: plansOf(compiled.policies.map((one) => ({ ...one, check: () => finding }))) }
-  const judged = (task_id: string | undefined) => {
+  const set = { ...compiled, plans: plansOf(compiled.policies.map((one) => ({ ...one, check: () => answer }))) }
+  const decisionOn = (task_id: string | undefined) => {
     const step = { step_type: 'step.exec', ...(task_id !== undefined && { task_id }) }
     return evaluate(set, 'step', { step, agent: {}, context: {}, history: newHistory(set), now: 0 })
   }
 
   it('are bodies for /record in the task of the step', () => {
-    const [violation] = judged('t-1').violations
-    const body = { step: { task_id: 't-1', ...finding.remedy_steps?.[0] } }
+    const [violation] = decisionOn('t-1').violations
+    const body = { step: { task_id: 't-1', ...answer.remedy_steps?.[0] } }
     expect(violation?.violation_details?.remedy_steps).toEqual([body])
-    expect(judged(undefined).violations[0]?.violation_details?.remedy_steps).toEqual([
-      { step: finding.remedy_steps?.[0] },
+    expect(decisionOn(undefined).violations[0]?.violation_details?.remedy_steps).toEqual([
+      { step: answer.remedy_steps?.[0] },
     ])
   })
 
   it('are written as they are, in both forms of the answer', () => {
     const write = evaluationWriter()
     for (const task_id of ['t-1', 't-2']) {
-      const { passed: _, ...decision } = judged(task_id)
-      const evaluation = { ...judged(task_id), evaluation_id: 'e', action_digest: 'd' }
+      const { passed: _, ...decision } = decisionOn(task_id)
+      const evaluation = { ...decisionOn(task_id), evaluation_id: 'e', action_digest: 'd' }
       const { policies, ...others } = { ...decision, evaluation_id: 'e', action_digest: 'd' }
       const parsed = [write.whole(evaluation), write.minimal(evaluation)].map((text) => JSON.parse(text) as unknown)
       expect(parsed).toEqual([

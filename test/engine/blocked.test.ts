@@ -1,4 +1,4 @@
-// What a block leaves behind: a line for the person who watches, a line in the trace, and an explanation of it.
+// The records of a block: a line on stderr, a line in the trace, and its explanation.
 import { join } from 'node:path'
 import type { Evaluation, RecordedStep } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -26,7 +26,7 @@ const evaluations = async () => {
   await serve.post('/end_task', { task_id: 'flush' })
   return serve.trace().filter(({ kind }) => kind === 'evaluation')
 }
-/** What arrives on another pipe than the answer may arrive after it. */
+/** A line on stderr may arrive after the answer. */
 const blockedLines = () =>
   vi.waitFor(() => {
     const lines = serve.printed().err.split('\n').slice(0, -1)
@@ -35,7 +35,7 @@ const blockedLines = () =>
   })
 
 describe('a blocked step', () => {
-  it('is one line on stderr, and an allowed one is none', async () => {
+  it('is one line on stderr, and an allowed step has no line', async () => {
     serve = await startServe(['--baseline'])
     await evaluate('t-1', { step_type: 'step.model', verb: 'POST' })
     const { violations } = await evaluate('t-1')
@@ -44,7 +44,7 @@ describe('a blocked step', () => {
     expect(await blockedLines()).toEqual([line])
   })
 
-  it('stays on that line, whatever it is called', async () => {
+  it('stays on that line with any name', async () => {
     serve = await startServe(['--baseline'])
     const step_name = `a"\\\nblocked: task x\r\u2028\u202e\u001b[2J${'y'.repeat(900)}`
     await evaluate('t', { step_type: 'step.exec', step_name })
@@ -54,16 +54,21 @@ describe('a blocked step', () => {
     expect(line.length).toBeLessThan(1000)
   })
 
-  it('is in the trace with its decision, and is no step of the task', async () => {
+  it('is in the trace with its decision, and is not a step of the task', async () => {
     serve = await startServe(['--baseline'])
     await record('t', { step_type: 'task.start' })
     const { evaluation_id, reason } = await evaluate('t')
     await evaluate('t', { step_type: 'step.model', verb: 'POST' })
     expect(await evaluations()).toMatchObject([
       {
-        ...{ task_id: 't', evaluation_id, agent: context, intended: { ...exec, task_id: 't', agent_id: 'a' } },
+        task_id: 't',
+        evaluation_id,
+        agent: context,
+        intended: { ...exec, task_id: 't', agent_id: 'a' },
         decision: {
-          ...{ action: 'block', outcome: 'block', reason },
+          action: 'block',
+          outcome: 'block',
+          reason,
           violations: [{ name: 'Code runs only after a gate', code: 'GATE_MISSING', policy_id: expect.any(Number) }],
         },
       },
@@ -74,7 +79,7 @@ describe('a blocked step', () => {
     expect([code, out.split('\n')[0]]).toEqual([0, 'step 2 of task `t`: task.idle'])
   })
 
-  it('is in the trace without its payload where payloads are not kept', async () => {
+  it('is in the trace without its payload where payloads are not stored', async () => {
     serve = await startServe(['--baseline'], {}, { SVC_LOG_PAYLOADS: 'metadata_only' })
     await evaluate('t')
     const [line] = await evaluations()
@@ -84,7 +89,7 @@ describe('a blocked step', () => {
 })
 
 describe('svc explain --evaluation', () => {
-  it('says what every policy answered, on the history before it', async () => {
+  it('reports the answer of every policy, on the history before it', async () => {
     serve = await startServe(['--baseline'])
     await record('t', { step_type: 'step.gate' })
     await serve.post('/end_task', { task_id: 't' })
@@ -111,7 +116,7 @@ describe('svc explain --evaluation', () => {
     expect(own).toMatchObject({ violation_details: violations[0]?.violation_details })
   })
 
-  it('needs an evaluation that is there, and either a step or an evaluation', async () => {
+  it('needs an evaluation of the trace, and either a step or an evaluation', async () => {
     serve = await startServe(['--baseline'])
     await record('t', { step_type: 'step.gate' })
     const run = (...args: string[]) => runSvc(['explain', '--trace', trace(), ...args])
@@ -125,7 +130,7 @@ describe('svc explain --evaluation', () => {
 })
 
 describe('evidence', () => {
-  it('has the numbers of the steps, also when the task is read back', async () => {
+  it('has the numbers of the steps, also when the task is read from the trace', async () => {
     serve = await startServe(['--baseline'])
     await record('t', { step_type: 'task.start', step: 40 })
     await record('t', { step_type: 'step.gate', step: 50, output: { status: 'failed' } })

@@ -1,4 +1,4 @@
-// A client that reads nothing but the answer can do what it says: post the steps of the remedy, and ask again.
+// A client that reads only the answer can follow it: it posts the steps of the remedy and evaluates again.
 import type { Evaluation, RecordedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Serve, startServe } from '../support/serve.js'
@@ -18,7 +18,7 @@ describe('a blocked client', () => {
     const before = await serve.post<Evaluation>('/evaluate', request)
     expect(before.body).toMatchObject({ blocked: true, violations: [{ name: 'Code runs only after a gate' }] })
     const [step] = before.body.violations[0]?.violation_details?.remedy_steps ?? []
-    // Rules name the steps of a remedy; a rule that names none leaves its words alone.
+    // The rule names the steps of its remedy.
     expect(step).toMatchObject({ step: { task_id: 'remedy', step_type: 'step.gate' } })
     expect((await serve.post<RecordedStep>('/record', step)).body).toEqual({ step: 1, task_id: 'remedy' })
     const after = await serve.post<Evaluation>('/evaluate', request)

@@ -1,5 +1,5 @@
-// Steps from the Behavior schema and around it, under every rule at once: no throw, no answer but the three, nothing
-// left on any prototype (docs/design/engine.md §3).
+// Steps from the Behavior schema and around it, under every rule at once: no check throws or returns another value than the
+// three answers, and no prototype changes (docs/design/engine.md §3).
 import { compile, evaluate, newHistory, occasionOf, type PolicyInput, record, rules } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import fc from 'fast-check'
@@ -11,9 +11,20 @@ const runs = Number(process.env.SVC_FUZZ_STEPS ?? 2_000)
 /** Each rule with its example and with the parameters of some of its cases, and the negation of each. */
 function everyRule() {
   const provenance = {
-    ...{ manifest_id: null, manifest_name: null, manifest_repo: null, manifest_path: null, manifest_sha: null },
-    ...{ manifest_assigned_at: null, manifest_assigned_by: null, description: null, risk_classification: null },
-    ...{ agent_id: null, enabled: true, mode: 'enforce' as const, controls: [], version: 1 },
+    manifest_id: null,
+    manifest_name: null,
+    manifest_repo: null,
+    manifest_path: null,
+    manifest_sha: null,
+    manifest_assigned_at: null,
+    manifest_assigned_by: null,
+    description: null,
+    risk_classification: null,
+    agent_id: null,
+    enabled: true,
+    mode: 'enforce' as const,
+    controls: [],
+    version: 1,
   }
   const examples: { rule: string; one: Parameters<typeof policiesFor>[1] }[] = rules.map(
     ({ name, scopes, example }) => ({
@@ -58,7 +69,7 @@ const leaf = fc.oneof(
 )
 const value = fc.letrec((tie) => ({
   any: fc.oneof({ maxDepth: 4, withCrossShrink: true }, leaf, tie('map'), fc.array(tie('any'), { maxLength: 4 })),
-  // As JSON.parse makes them: a member may be called __proto__.
+  // As JSON.parse creates them: a member may have the name __proto__.
   map: fc
     .array(fc.tuple(key, tie('any')), { maxLength: 5 })
     .map((entries) => entries.reduce((map, [name, item]) => Object.defineProperty(map, name, own(item)), {})),
@@ -67,9 +78,18 @@ const own = (item: unknown) => ({ value: item, enumerable: true, writable: true,
 const map = fc.oneof({ weight: 9, arbitrary: value.map }, { weight: 1, arbitrary: value.any })
 const step = fc.record(
   {
-    ...{ step_type: type, verb: fc.constantFrom('GET', 'POST', 'PATCH', 'DELETE', 'get', ''), step_name: leaf },
-    ...{ input: map, output: map, properties: map, meta: map, step: fc.integer(), timestamp: fc.string() },
-    ...{ is_external_call: fc.boolean(), agent_id: leaf, task_id: leaf },
+    step_type: type,
+    verb: fc.constantFrom('GET', 'POST', 'PATCH', 'DELETE', 'get', ''),
+    step_name: leaf,
+    input: map,
+    output: map,
+    properties: map,
+    meta: map,
+    step: fc.integer(),
+    timestamp: fc.string(),
+    is_external_call: fc.boolean(),
+    agent_id: leaf,
+    task_id: leaf,
   },
   { requiredKeys: ['step_type'] },
 ) as unknown as fc.Arbitrary<Step>
@@ -86,12 +106,11 @@ describe('hostile steps', () => {
       fc.property(step, (hostile) => {
         now += 1000
         if (history.length > 200) history = newHistory(set)
-        const situation = { step: hostile, agent: facts, context: facts, history, now }
-        const { policies } = evaluate(set, occasionOf(hostile), situation)
+        const context = { step: hostile, agent: facts, context: facts, history, now }
+        const { policies } = evaluate(set, occasionOf(hostile), context)
         for (const { violated, violation_details } of policies) {
-          if (violated !== (violation_details !== null))
-            throw new Error('a violation has details, and nothing else has')
-          if (violation_details?.code === 'RULE_ERROR' && isSayable(hostile))
+          if (violated !== (violation_details !== null)) throw new Error('only violations have details')
+          if (violation_details?.code === 'RULE_ERROR' && isSendable(hostile))
             throw new Error(JSON.stringify(violation_details))
         }
         record(set, history, hostile, now)
@@ -103,8 +122,8 @@ describe('hostile steps', () => {
   })
 })
 
-/** Whether the step could come over a wire: what else has no digest, and a rule that needs one fails closed. */
-function isSayable(hostile: Step): boolean {
+/** Whether the step can come over a wire: any other step has no digest, and a rule that needs one fails closed. */
+function isSendable(hostile: Step): boolean {
   const { input, output, properties, meta } = hostile
   const maps = [input, output, properties, meta].filter((part) => part !== undefined)
   if (!maps.every((part) => typeof part === 'object' && part !== null && !Array.isArray(part))) return false

@@ -1,4 +1,4 @@
-// What clients in other languages send: nulls for what they leave out, times without a zone, a verb on every step.
+// Bodies of clients in other languages: nulls for optional members, times without a zone, a verb on every step.
 import type { Evaluation, LocalRegistration, RecordedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createNullRemoval } from '../../engine/check/null-members.js'
@@ -21,8 +21,15 @@ beforeAll(async () => {
 afterAll(() => serve.discard())
 
 const nothing = {
-  ...{ agent_id: null, timestamp: null, step: null, verb: null, step_name: null },
-  ...{ input: null, output: null, properties: null, meta: null },
+  agent_id: null,
+  timestamp: null,
+  step: null,
+  verb: null,
+  step_name: null,
+  input: null,
+  output: null,
+  properties: null,
+  meta: null,
 }
 const context = { agent_id: 'a', environment: 'test' }
 const requests: readonly { name: string; path: string; body: object }[] = [
@@ -32,8 +39,12 @@ const requests: readonly { name: string; path: string; body: object }[] = [
     body: {
       intended: { step_type: 'step.exec', task_id: null, ...nothing },
       context: {
-        ...{ ...context, task_id: 't', risk_classification: null, declared_tools: null },
-        ...{ agent_allowed_tools: null, project_root: null },
+        ...context,
+        task_id: 't',
+        risk_classification: null,
+        declared_tools: null,
+        agent_allowed_tools: null,
+        project_root: null,
       },
       reserve: null,
     },
@@ -51,8 +62,14 @@ const requests: readonly { name: string; path: string; body: object }[] = [
     name: 'nulls in /register_agent',
     path: '/register_agent',
     body: {
-      ...{ agent_key: 'k', name: null, purpose: null, owner_id: null, risk_classification: null },
-      ...{ environment: null, declared_tools: null, team: null },
+      agent_key: 'k',
+      name: null,
+      purpose: null,
+      owner_id: null,
+      risk_classification: null,
+      environment: null,
+      declared_tools: null,
+      team: null,
     },
   },
   {
@@ -95,7 +112,7 @@ describe('the local engine', () => {
     expect(await violated(exec, { agent_id: 'low' })).toEqual([])
   })
 
-  it('keeps a null that is a value, and reads an absent member where null was sent', async () => {
+  it('keeps a null that is a value, and reads other nulls as absent members', async () => {
     expect(await violated({ step_type: 'step.self', step_name: 'x', input: { a: null } })).toEqual(['input kept'])
     expect(await violated({ step_type: 'step.credential', step_name: 'x', verb: null })).toEqual(['no verb'])
     const step = { step_type: 'step.self', task_id: 'kept', verb: null, input: { a: null }, meta: { b: [null] } }
@@ -134,15 +151,28 @@ describe('a null member', () => {
     },
     { $id: 'b', type: 'object', properties: { c: { type: 'number' }, free: { type: 'object' } } },
   ])
-  it('is taken out where it may be left out and may not be null, and nowhere else', () => {
+  it('is removed where it is optional and must not be null, and nowhere else', () => {
     const value = {
-      ...{ needed: null, optional: null, nullable: null, either: null, any: null, level: null, unknown: null },
-      ...{ list: [{ c: null }, null], inner: { c: null, free: { d: null } } },
+      needed: null,
+      optional: null,
+      nullable: null,
+      either: null,
+      any: null,
+      level: null,
+      unknown: null,
+      list: [{ c: null }, null],
+      inner: { c: null, free: { d: null } },
     }
     removal('a')(value)
     expect(value).toEqual({
-      ...{ needed: null, nullable: null, either: null, any: null, level: null, unknown: null },
-      ...{ list: [{}, null], inner: { free: { d: null } } },
+      needed: null,
+      nullable: null,
+      either: null,
+      any: null,
+      level: null,
+      unknown: null,
+      list: [{}, null],
+      inner: { free: { d: null } },
     })
     for (const other of [null, [null], 'text', 1]) expect(() => removal('a')(other)).not.toThrow()
   })

@@ -1,10 +1,10 @@
-// What is rejected or cut short because of its size, and that the size of a text makes no rule hang.
+// Limits of size, and rules on long texts, which must not hang.
 import { compile, evaluate, newHistory, type PolicyInput, record } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { hangMs } from '../support/hang.js'
 
-function judged(rule_type: string, params: object, steps: readonly Step[], step: Step, facts = {}) {
+function evaluated(rule_type: string, params: object, steps: readonly Step[], step: Step, facts = {}) {
   const policy = { id: 1, name: 'p', rule_type, params, scope: 'step_execution', severity: 'low', enabled: true }
   const set = compile([{ ...policy, mode: 'enforce' } as unknown as PolicyInput])
   expect(set.dropped).toEqual([])
@@ -21,28 +21,29 @@ describe('value_flow_forbidden', () => {
   })
   const sink: Step = { step_type: 'step.message', input: { text: 'nothing of the kind' } }
 
-  it('follows 50,000 values, and does not pretend to follow more', () => {
-    expect(judged('value_flow_forbidden', params, [reading(50_000)], sink)()?.violated).toBe(false)
-    const result = judged('value_flow_forbidden', params, [reading(50_001)], sink)()
+  it('follows 50,000 values, and violates with more', () => {
+    expect(evaluated('value_flow_forbidden', params, [reading(50_000)], sink)()?.violated).toBe(false)
+    const result = evaluated('value_flow_forbidden', params, [reading(50_001)], sink)()
     expect(result?.violation_details?.code).toBe('FLOW_LIMIT')
   })
 
   it('finds the last of them as well', () => {
     const leaking = { ...sink, input: { text: 'it is value-49999-of-many.' } }
     const spaced = { ...sink, input: { text: 'it is value-49999-of-many now' } }
-    expect(judged('value_flow_forbidden', params, [reading(50_000)], spaced)()?.violation_details?.code).toBe(
+    expect(evaluated('value_flow_forbidden', params, [reading(50_000)], spaced)()?.violation_details?.code).toBe(
       'VALUE_FLOW',
     )
     // Values are compared whole: a dot belongs to the token it ends.
-    expect(judged('value_flow_forbidden', params, [reading(50_000)], leaking)()?.violated).toBe(false)
+    expect(evaluated('value_flow_forbidden', params, [reading(50_000)], leaking)()?.violated).toBe(false)
   })
 })
 
 describe('a host', () => {
-  it('of more than 8,192 characters is none', () => {
+  it('of more than 8,192 characters is unreadable', () => {
     const to = (host: string) =>
-      judged('domain_allowlist', { allowed_domains: ['a.example'] }, [], {
-        ...{ step_type: 'step.resource', properties: { target: { host } } },
+      evaluated('domain_allowlist', { allowed_domains: ['a.example'] }, [], {
+        step_type: 'step.resource',
+        properties: { target: { host } },
       })()
     expect(to('A.example')?.violated).toBe(false)
     expect(to(`${'A'.repeat(9000)}.a.example`)?.violation_details?.code).toBe('HOST_UNREADABLE')
@@ -82,10 +83,10 @@ describe('a rule does not hang on a long text', () => {
     const [params, step] = rules[rule] ?? [{}, () => ({ step_type: 'step.exec' })]
     const make = texts[kind] ?? String
     const past: Step = { step_type: 'step.credential', output: { token: make(50) } }
-    const run = judged(rule, params, [past], step(make(200_000)), { project_root: '/srv' })
+    const run = evaluated(rule, params, [past], step(make(200_000)), { project_root: '/srv' })
     const before = performance.now()
     run()
-    // What looked at each character again for each character would take minutes.
+    // A rule that took quadratic time would take minutes.
     expect(performance.now() - before).toBeLessThan(hangMs)
   })
 })

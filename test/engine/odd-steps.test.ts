@@ -1,4 +1,4 @@
-// Steps with odd numbers, names, strings and depths at the local engine: what its edges accept, every reader reads back.
+// Steps with odd numbers, names, strings and depths at the local engine: every reader reads what its endpoints accept.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { canonical, parseStrictJson } from '@svc/proof'
@@ -14,7 +14,7 @@ import { runSvc, type Serve, startServe } from '../support/serve.js'
 
 const seed = Number(process.env.SVC_HONEST_SEED ?? Date.now() % 2 ** 31)
 
-/** Violated by each step, and so deep that its incident is deeper than any request. */
+/** A policy that each step violates, nested deeper than any request can be. */
 function deepPolicy(levels: number) {
   let node: object = { rule_type: 'field_in_list', params: { field: 'step_type', values: ['step.self'] } }
   for (let level = 0; level < levels; level++) node = { rule_type: 'all_of', params: { conditions: [node] } }
@@ -28,7 +28,7 @@ const odd = fc.sample(payload, { numRuns: 120, seed })
 const deep = fields.flatMap((field) =>
   [3, 40, 61, 62].map((levels) => ({ [field]: deepObject(levels, '"__proto__"') })),
 )
-/** Members of steps that every edge accepts, as text. */
+/** Members of steps that every endpoint accepts, as text. */
 const steps = [{ input: '{"started_ns":1.7322624e+18}' }, ...deep, ...odd].map((members) =>
   Object.entries(members)
     .map(([field, text]) => `,"${field}":${text}`)
@@ -54,7 +54,7 @@ describe(`steps that are odd (SVC_HONEST_SEED=${seed})`, () => {
     serve = await startServe(['--policy-file', 'deep.yaml'], { 'deep.yaml': manifest })
     for (const members of steps) {
       const { status, body } = await serve.call<RecordedStep>('POST', '/record', { raw: recordText(members) })
-      // The output of a step may say that it was blocked, which adds two steps.
+      // The output of a step may mark it as blocked, which adds two steps.
       expect([members, status, body.task_id]).toEqual([members, 200, 't'])
       recorded.push(payloadText((JSON.parse(recordText(members)) as { step: Record<string, unknown> }).step))
     }
@@ -62,7 +62,7 @@ describe(`steps that are odd (SVC_HONEST_SEED=${seed})`, () => {
   }, 60_000)
   afterAll(() => serve.discard())
 
-  it('are judged as they are recorded', async () => {
+  it('are evaluated as they are recorded', async () => {
     for (const members of steps.slice(0, 60)) {
       const { status } = await serve.call('POST', '/evaluate', { raw: evaluateText(members) })
       expect([members, status]).toEqual([members, 200])
@@ -137,7 +137,7 @@ describe(`steps that are odd (SVC_HONEST_SEED=${seed})`, () => {
 })
 
 describe('JSON that is sent', () => {
-  it('is accepted by every edge, and is the same value', () => {
+  it('is accepted by every endpoint, and is the same value', () => {
     const doubles = [2 ** 53, -(2 ** 53), 1.7322624e18, 1e20, -1e20, 999999999999999900000, 1e21, 0.1, 5e-324, -0]
     const numbers = fc.oneof(fc.constantFrom(...doubles), fc.double({ noNaN: true, noDefaultInfinity: true }))
     const texts = fc.constantFrom('9007199254740993', '"9007199254740993', '\\"9007199254740993,', ':9007199254740993')

@@ -1,5 +1,5 @@
-// The long run of pattern.test.ts: more syntax read against RE2, and long texts grown from what the patterns match.
-import { compile, type PolicyInput, type Situation } from '@svc/engine'
+// The long run of pattern.test.ts: more syntax compared with RE2, and long texts made of text that the patterns match.
+import { compile, type PolicyInput, type RuleContext } from '@svc/engine'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { hangMs } from '../support/hang.js'
 type Use = 'anchored' | 'search'
 const uses: readonly Use[] = ['anchored', 'search']
 
-/** A test for texts, or why the pattern is refused. */
+/** A test for texts, or the reason why the pattern is rejected. */
 function matcherOf(pattern: string, use: Use): ((text: string) => boolean) | string {
   const rule_type = use === 'anchored' ? 'field_matches_regex' : 'argument_matches'
   const params = { field: 'input', pattern }
@@ -17,7 +17,7 @@ function matcherOf(pattern: string, use: Use): ((text: string) => boolean) | str
   const check = policies[0]?.check
   if (check === undefined) return dropped[0]?.reason ?? ''
   return (input) =>
-    check({ step: { step_type: 'step.exec', input }, agent: {}, context: {} } as unknown as Situation) === 0
+    check({ step: { step_type: 'step.exec', input }, agent: {}, context: {} } as unknown as RuleContext) === 0
 }
 
 /** A part of a pattern, and a text it may match. */
@@ -106,7 +106,7 @@ it.each(uses)('both engines read patterns alike, %s', (use) => {
       const ours = matcherOf(written, use)
       const oracle = oracleOf(written, use)
       fc.pre(oracle !== null && written !== '' && !(typeof ours === 'string' && ours.includes('too large')))
-      if (typeof ours === 'string' || oracle === null) throw new Error(`refused: ${ours}`)
+      if (typeof ours === 'string' || oracle === null) throw new Error(`rejected: ${ours}`)
       for (const one of [sample, `${sample}a`, `a${sample}`, sample.slice(1), ...texts]) {
         compared += 1
         if (ours(one) !== oracle(one)) throw new Error(`${JSON.stringify(one)} is read as ${ours(one)}`)

@@ -1,5 +1,5 @@
-// Patterns as the rules run them: read as RE2 reads them, whichever engine answers, and never slow.
-import { compile, type PolicyInput, parseManifest, type Situation } from '@svc/engine'
+// Patterns as the rules run them: both engines read them as RE2 does, and neither is slow.
+import { compile, type PolicyInput, parseManifest, type RuleContext } from '@svc/engine'
 import { baseline } from '@svc/library'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
@@ -28,16 +28,16 @@ function matcherOf(pattern: string, use: Use): (text: string) => boolean {
   expect(dropped).toEqual([])
   const check = policies[0]?.check
   return (input) =>
-    check?.({ step: { step_type: 'step.exec', input }, agent: {}, context: {} } as unknown as Situation) === 0
+    check?.({ step: { step_type: 'step.exec', input }, agent: {}, context: {} } as unknown as RuleContext) === 0
 }
 
-/** What RE2 says, told by another matcher than ours. */
+/** The answer of RE2, from the matcher of RE2JS. */
 function oracleOf(pattern: string, use: Use): (text: string) => boolean {
   const compiled = RE2JS.compile(pattern, RE2JS.DOTALL)
   return (text) => (use === 'anchored' ? compiled.matcher(text).lookingAt() : compiled.matcher(text).find())
 }
 
-const refusalOf = (pattern: string, use: Use) => compiled(pattern, use).dropped[0]?.reason ?? ''
+const rejectionOf = (pattern: string, use: Use) => compiled(pattern, use).dropped[0]?.reason ?? ''
 
 describe('a pattern', () => {
   it.each([
@@ -80,8 +80,8 @@ describe('a pattern', () => {
     { pattern: `${'(?i)a{0,999}'.repeat(80)}b`, reason: 'too large to run in bounded time' },
     { pattern: `(?i)(?:${'ab'.repeat(400)}){1000}`, reason: 'too large to run in bounded time' },
     { pattern: `b${'(?:a|ab|.b)?'.repeat(80)}[cd]`, reason: 'too large to run in bounded time' },
-  ])('$pattern is refused: $reason', ({ pattern, reason }) => {
-    for (const use of uses) expect(refusalOf(pattern, use)).toContain(reason)
+  ])('$pattern is rejected: $reason', ({ pattern, reason }) => {
+    for (const use of uses) expect(rejectionOf(pattern, use)).toContain(reason)
   })
 
   it.each([
@@ -95,8 +95,8 @@ describe('a pattern', () => {
     '\\p{Lu}\\p{Ll}{1,30} \\p{Lu}\\p{Ll}{1,30}',
     '(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|(?:\\d{1,3}\\.){3}\\d{1,3}',
     '(?s)-----BEGIN (?P<kind>[A-Z ]+)-----.*-----END',
-  ])('as people write them is accepted: %s', (pattern) => {
-    for (const use of uses) expect(refusalOf(pattern, use)).toBe('')
+  ])('in common use is accepted: %s', (pattern) => {
+    for (const use of uses) expect(rejectionOf(pattern, use)).toBe('')
   })
 })
 
@@ -162,7 +162,7 @@ describe('both engines', () => {
   it.each(uses)('read patterns alike, %s', (use) => {
     fc.assert(
       fc.property(pattern, fc.array(text, { minLength: 8, maxLength: 8 }), (written, texts) => {
-        fc.pre(written !== '' && !refusalOf(written, use).includes('too large'))
+        fc.pre(written !== '' && !rejectionOf(written, use).includes('too large'))
         const [ours, oracle] = [matcherOf(written, use), oracleOf(written, use)]
         expect(texts.map(ours)).toEqual(texts.map(oracle))
       }),
@@ -174,7 +174,7 @@ describe('both engines', () => {
 describe('100,000 characters', () => {
   const length = 100_000
   const repeat = (text: string) => Buffer.from(text.repeat(Math.ceil(length / text.length)).slice(0, length)).toString()
-  /** Always the same characters, without a period a matcher could profit from. */
+  /** Pseudo-random characters, the same at each run and without a period. */
   const mix = (alphabet: string) => {
     let state = 7
     const next = () => {
@@ -242,9 +242,9 @@ describe('100,000 characters', () => {
 
   it.each(hostile)('do not hang: $pattern', ({ pattern, text }) => {
     for (const use of uses) {
-      const refused = refusalOf(pattern, use)
-      if (refused !== '') {
-        expect(refused).toContain('too large')
+      const rejected = rejectionOf(pattern, use)
+      if (rejected !== '') {
+        expect(rejected).toContain('too large')
         continue
       }
       const matches = matcherOf(pattern, use)

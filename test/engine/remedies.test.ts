@@ -1,5 +1,5 @@
-// A remedy is a promise: whoever does what it says is not stopped again. Each violation of the cases is mended by its own
-// words, in its own task and in tasks where other things have happened as well, and judged again.
+// A remedy is a promise: a step that follows it is not a violation again. The test follows the remedy of each violation of
+// the cases, in its own task and in tasks with other steps, and evaluates the step again.
 
 import { compile, evaluate, materialise, newHistory, record } from '@svc/engine'
 import { actionDigest } from '@svc/proof'
@@ -18,7 +18,7 @@ interface Scene {
   readonly now: number
 }
 
-/** What a remedy is about: the words between backticks, and the parameters that its rule has. */
+/** The text of a remedy, the words between backticks, and the parameters of its rule. */
 interface Told {
   readonly names: readonly string[]
   readonly words: string
@@ -28,21 +28,21 @@ interface Told {
 
 type Mend = (scene: Scene, told: Told) => Scene
 
-function judge(rule: string, one: RuleCase, { history, step, facts, now }: Scene): ViolationDetails | null {
+function violationOf(rule: string, one: RuleCase, { history, step, facts, now }: Scene): ViolationDetails | null {
   const manifest = { name: rule, version: '1', policies: policiesFor(rule, one) }
   const assignment = { source: 'file', path: '', sha: '', agent: null, assigned_at: null, assigned_by: null }
   const { policies } = materialise(manifest, assignment)
   const set = compile(policies.map((policy, index) => ({ ...policy, id: index + 1, version: 1 })))
   const past = newHistory(set)
   for (const recorded of history) record(set, past, recorded, timeOf(recorded))
-  const situation = { step, agent: facts, context: facts, history: past, now }
-  const results = evaluate(set, occasions[one.scope], situation).policies
+  const context = { step, agent: facts, context: facts, history: past, now }
+  const results = evaluate(set, occasions[one.scope], context).policies
   return results.find(({ name }) => name === 'rule')?.violation_details ?? null
 }
 
 const timeOf = (step: Step) => parseTimestamp(step.timestamp ?? '') ?? 0
 
-/** By the words a remedy has, in the order in which they are looked for. */
+/** How to follow a remedy, by its words; the first match counts. */
 const mends: readonly (readonly [RegExp, Mend])[] = [
   [/in a new task|^end this task|^spread the work over several tasks/, (scene) => ({ ...scene, history: [] })],
   [
@@ -69,7 +69,7 @@ const mends: readonly (readonly [RegExp, Mend])[] = [
         ...verbIn(words),
       })),
   ],
-  [/^a `[^`]+` (right )?before it$/, beforeOffence],
+  [/^a `[^`]+` (right )?before it$/, beforeInvalid],
   [
     /^log .* in this order in every task$/,
     (scene, { names }) => names.reduce<Scene>((longer, name) => after(longer, stepOf(name)), { ...scene, history: [] }),
@@ -114,9 +114,9 @@ const mends: readonly (readonly [RegExp, Mend])[] = [
   [/^take it out of/, (scene, { names }) => onField(scene, names[0], undefined)],
 ]
 
-/** What nobody can do by the words alone: a form that only the author of the pattern knows, or a step that is not made. */
+/** Remedies that a test cannot follow: a form that only the author of the pattern knows, or a step that must not be made. */
 const beyond =
-  /^change `|^give `|^make `|^leave |^have the policy changed|__proto__|^say `|^change this step so that|one of: |; and /
+  /^change (`|the policy)|^make `|^leave |^put another step|^remove the text|__proto__|^set .* (once|to text)$|^change this step so that|one of: |; and /
 
 describe('the remedy', () => {
   const violations = ruleCases().filter(({ case: one }) => one.expect === 'violation')
@@ -126,7 +126,7 @@ describe('the remedy', () => {
   it.each(violations.map(({ rule, case: one }) => ({ rule, name: one.name, one })))(
     'of $rule, $name',
     ({ rule, one }) => {
-      const details = judge(rule, one, sceneOf(one))
+      const details = violationOf(rule, one, sceneOf(one))
       expect(details?.remedy).toMatch(/^[^A-Z].*[^.]$/)
       expect(`${details?.remedy} ${details?.reason}`).not.toMatch(/undefined|\[object|NaN|\$\{/)
       for (const { step, step_type } of details?.evidence ?? [])
@@ -140,10 +140,10 @@ describe('the remedy', () => {
         fc.property(noise, (steps) => {
           const scene = sceneOf(one)
           const busier = { ...scene, history: [...stampedBefore(steps, scene), ...scene.history] }
-          const found = judge(rule, one, busier)
-          // What else has happened may have been what was asked for.
+          const found = violationOf(rule, one, busier)
+          // The other steps may satisfy the rule.
           if (found === null || beyond.test(found.remedy ?? '')) return
-          const again = judge(rule, one, mendedBy(busier, one.params, found))
+          const again = violationOf(rule, one, mendedBy(busier, one.params, found))
           expect(again, `${found.remedy}`).toBeNull()
           mended.add(one)
         }),
@@ -152,7 +152,7 @@ describe('the remedy', () => {
     },
   )
 
-  it('can be followed to the letter, nearly always', () => {
+  it('can be followed literally in nearly all cases', () => {
     const plain = violations.filter(
       ({ rule, case: one }) => !compound.test(rule) && !/AMBIGUOUS/.test(codeOf(rule, one)),
     )
@@ -161,7 +161,7 @@ describe('the remedy', () => {
 })
 
 function codeOf(rule: string, one: RuleCase): string {
-  return judge(rule, one, sceneOf(one))?.code ?? ''
+  return violationOf(rule, one, sceneOf(one))?.code ?? ''
 }
 
 function sceneOf({ history, step, agent, context, now }: RuleCase): Scene {
@@ -187,11 +187,11 @@ function stampedBefore(steps: readonly Step[], { history, step, now }: Scene): S
 function mendedBy(scene: Scene, params: JsonMap, details: ViolationDetails): Scene {
   const words = details.remedy ?? ''
   const mend = mends.find(([pattern]) => pattern.test(words))?.[1]
-  if (mend === undefined) throw new Error(`nobody knows how to: ${words}`)
+  if (mend === undefined) throw new Error(`the test cannot follow: ${words}`)
   return mend(scene, { words, params, details, names: [...words.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '') })
 }
 
-/** The scene once another step has been made right before the one that is judged. */
+/** The scene with another step directly before the evaluated one. */
 function after(scene: Scene, step: Step): Scene {
   return { ...scene, history: [...scene.history, { ...step, timestamp: new Date(scene.now).toISOString() }] }
 }
@@ -231,16 +231,16 @@ function passGate(scene: Scene, { words, names }: Told): Scene {
   return after(scene, { ...stepOf('step.gate'), ...guard, ...bound })
 }
 
-/** Puts what was missing right before the first node that did not fit: into the history, or before the step itself. */
-function beforeOffence(scene: Scene, { names, params, details }: Told): Scene {
+/** Puts the missing step directly before the first invalid node: into the history, or before the step itself. */
+function beforeInvalid(scene: Scene, { names, params, details }: Told): Scene {
   const missing = stepOf(names[0])
-  // Where every node is meant, so is the missing one itself.
+  // Where every node is checked, the missing one is checked too.
   if (params.target_node_types === undefined) return after({ ...scene, history: [] }, missing)
   let { history } = scene
   const [offence] = details.evidence
   const recorded = history.some((step) => step.step_type === offence?.step_type) && offence?.step !== null
   if (!recorded) return after(scene, missing)
-  // Everywhere a node of that type stands: another one of them may lack the same.
+  // Before every node of that type: another one may be invalid too.
   history = history.flatMap((step) => [{ ...missing, timestamp: step.timestamp ?? '' }, step])
   return { ...after({ ...scene, history }, missing) }
 }
@@ -253,7 +253,7 @@ function waitForHours(scene: Scene, { words }: Told): Scene {
     const parts = local.formatToParts(time)
     const part = (name: string) => parts.find(({ type }) => type === name)?.value ?? ''
     const hour = Number(part('hour'))
-    // Before midnight, so that the day is the one on which the hours began.
+    // Before midnight, so that the day is the one on which the hours begin.
     const open = start < end ? hour >= start && hour < end : hour >= start
     return open && (days === '' || days.split(', ').includes(part('weekday').toLowerCase()))
   }
@@ -290,7 +290,7 @@ function onField(scene: Scene, path: unknown, value: unknown): Scene {
 const ofStep =
   /^(agent_id|task_id|timestamp|step|step_type|verb|step_name|input|output|properties|meta|is_external_call|has_write_permission)(\.|$)/
 
-/** The step with the field set, whichever way it was spelt; undefined takes it out. */
+/** The step with the field set, in any spelling; undefined removes it. */
 function withField(step: Step, path: string, value: unknown): Step {
   if (ofStep.test(path)) return withMember({ ...step }, path.split('.'), value) as unknown as Step
   const [top = ''] = path.split('.')

@@ -23,7 +23,7 @@ describe.each(rules)('$name', (rule) => {
   })
 
   it.each(own.map((entry) => ({ name: entry.case.name, one: entry.case })))('$name', ({ one }) => {
-    const { answer, details } = judge(rule.name, one)
+    const { answer, details } = evaluated(rule.name, one)
     expect(answer).toBe(one.expect)
     if (one.code !== undefined) expect(details?.code).toBe(one.code)
     if (one.evidence !== undefined) expect(details?.evidence.map(({ step }) => step)).toEqual(one.evidence)
@@ -38,7 +38,7 @@ it('has no cases for rules that do not exist', () => {
   expect(cases.map((entry) => entry.rule).filter((name) => !names.has(name))).toEqual([])
 })
 
-/** A rule inside so many compound rules, an even number of negations among them. */
+/** A rule inside this many compound rules, with an even number of negations. */
 function nestedIn(levels: number) {
   const leaf = { rule_type: 'field_not_empty', params: { field: 'step_name' } }
   return Array.from({ length: levels }).reduce<object>(
@@ -61,11 +61,11 @@ describe('a deep condition tree', () => {
     const set = compile([{ ...policy, ...deepest } as unknown as PolicyInput])
     expect(set.dropped).toEqual([])
     const step = { step_type: 'step.exec', step_name }
-    const situation = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
-    expect(evaluate(set, 'step', situation).policies[0]?.violated).toBe(expected === 'violation')
+    const context = { step, agent: {}, context: {}, history: newHistory(set), now: 0 }
+    expect(evaluate(set, 'step', context).policies[0]?.violated).toBe(expected === 'violation')
   })
 
-  it('of more levels is dropped, alone', () => {
+  it('of more levels is rejected, and no other policy is', () => {
     const set = policySet('not', { scope: 'step_execution', params: { condition: deepest } })
     expect(set.dropped.map(({ reason }) => reason)).toEqual([
       expect.stringContaining('at most 1,000 conditions inside each other'),
@@ -73,11 +73,11 @@ describe('a deep condition tree', () => {
     ])
   })
 
-  it('exhausts no stack, however deep it is', () => {
+  it('exhausts the stack at no depth', () => {
     const check = compileTree(nestedIn(10_000), () => () => PASS)
     const set = compile([])
-    const situation = { step: { step_type: 'step.exec' }, agent: {}, context: {}, history: newHistory(set), now: 0 }
-    expect(check(situation)).toBe(PASS)
+    const context = { step: { step_type: 'step.exec' }, agent: {}, context: {}, history: newHistory(set), now: 0 }
+    expect(check(context)).toBe(PASS)
   })
 })
 
@@ -88,14 +88,14 @@ function policySet(rule: string, one: Pick<RuleCase, 'scope' | 'params'>) {
   return compile(policies.map((policy, index) => ({ ...policy, id: index + 1, version: 1 })))
 }
 
-function judge(rule: string, one: RuleCase) {
+function evaluated(rule: string, one: RuleCase) {
   const set = policySet(rule, one)
   expect(set.dropped).toEqual([])
   const history = newHistory(set)
   for (const step of one.history) record(set, history, step, timeOf(step.timestamp))
   const facts = { ...one.agent, ...one.context }
-  const situation = { step: one.step, agent: facts, context: facts, history, now: timeOf(one.now) }
-  const { policies } = evaluate(set, occasions[one.scope], situation)
+  const context = { step: one.step, agent: facts, context: facts, history, now: timeOf(one.now) }
+  const { policies } = evaluate(set, occasions[one.scope], context)
   return { answer: answerOf(policies), details: policies.find(({ name }) => name === 'rule')?.violation_details }
 }
 

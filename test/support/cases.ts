@@ -1,4 +1,4 @@
-// The rule cases: data that is judged by the engine itself, by the local server and by the platform, with equal answers.
+// The rule cases: data that the engine, the local server and the platform evaluate with equal answers.
 import { readdirSync, readFileSync } from 'node:fs'
 import { lazyCheck, type Scope } from '@svc/engine'
 import { type JsonMap, type Manifest, type PolicyResult, parseTimestamp, type Step } from '@svc/schemas'
@@ -13,14 +13,14 @@ export interface RuleCase {
   readonly scope: Scope
   readonly agent: JsonMap
   readonly context: JsonMap
-  /** When the step is judged, RFC 3339; also the timestamp of `step` unless it has its own. */
+  /** When the step is evaluated, RFC 3339; also the timestamp of `step` unless it has its own. */
   readonly now: string
   readonly history: readonly Step[]
   /** Null at registration. */
   readonly step: Step | null
   readonly expect: RuleAnswer
   readonly code?: string
-  /** Numbers of the steps in the evidence; null is the step that is judged. */
+  /** Numbers of the steps in the evidence; null is the evaluated step. */
   readonly evidence?: readonly (number | null)[]
   readonly remedy?: string
   readonly remedy_steps?: readonly JsonMap[]
@@ -55,7 +55,7 @@ const checkCases = lazyCheck({
   },
 })
 
-/** Every case of every rule, in the order of the files. Throws when a file is not what it should be. */
+/** Every case of every rule, in the order of the files. Throws for an invalid file. */
 export function ruleCases(): { rule: string; case: RuleCase }[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.yaml'))
@@ -69,8 +69,8 @@ export function ruleCases(): { rule: string; case: RuleCase }[] {
 }
 
 /**
- * Two policies that tell the three answers apart, whichever entrance they are judged through: a rule that passes is
- * violated inside `not`, one that is not applicable is not.
+ * Two policies that distinguish the three answers wherever they are evaluated: a rule that passes is violated inside
+ * `not`, a rule that is not applicable is not.
  */
 export function policiesFor(
   rule_type: string,
@@ -88,7 +88,7 @@ export function policiesFor(
   ]
 }
 
-/** What the two policies' results say together. */
+/** The answer that follows from the results of the two policies. */
 export function answerOf(results: readonly PolicyResult[]): RuleAnswer {
   const violated = (name: string) => {
     const result = results.find((candidate) => candidate.name === name)

@@ -68,8 +68,8 @@ export async function evaluateRegistration(scope: Scope, tx: Transaction, now: n
   const [rules] = await loadRules(scope, tx, [agent.agent_id])
   if (rules === undefined) return []
   const facts = registrationFacts({ ...agent.sent, ...agent.operator_set }, agent.agent_id)
-  const situation = { step: null, agent: facts, context: {}, history: newHistory(rules.set), now }
-  const decision = evaluate(rules.set, 'registration', situation)
+  const context = { step: null, agent: facts, context: {}, history: newHistory(rules.set), now }
+  const decision = evaluate(rules.set, 'registration', context)
   const violations = decision.policies.flatMap(stepViolation)
   const { agent_id } = agent
   const nowhere = { agent_id, task_id: null, log_id: null, step: null, scope: 'agent_registration' as const }

@@ -37,8 +37,8 @@ export async function evaluateStep(
     const { history, last_at } = await historyOf(scope, tx, rules, task_id ?? null, intended.step_type)
     const facts = factsTightened(rules.facts, context)
     const at = occurredAt(intended.timestamp ?? new Date(now).toISOString(), last_at)
-    const situation = { step: intended, agent: facts, context: facts, history, now: at }
-    const { passed: _, policies, violations, ...decision } = evaluate(rules.set, occasionOf(intended), situation)
+    const evaluated = { step: intended, agent: facts, context: facts, history, now: at }
+    const { passed: _, policies, violations, ...decision } = evaluate(rules.set, occasionOf(intended), evaluated)
     const action_digest = actionDigest(intended)
     return {
       evaluation_id: newId('eval', now),

@@ -1,0 +1,64 @@
+// The parameters of a rule: one JSON Schema, from which their type follows, and the parts that several schemas share.
+import type { JsonMap } from '@svc/schemas'
+
+/** Schema of a rule's parameters. */
+export interface ParamsSchema extends JsonMap {
+  readonly type: 'object'
+  readonly required?: readonly string[]
+  readonly additionalProperties: false
+  readonly properties: Readonly<Record<string, JsonMap>>
+}
+
+/** The type of the values that a schema accepts; `never` for a form of schema that no rule uses. */
+export type ValueOf<S> = S extends { readonly enum: readonly (infer V)[] }
+  ? V
+  : S extends { readonly type: keyof Scalars }
+    ? Scalars[S['type']]
+    : S extends { readonly type: 'array'; readonly items: infer I }
+      ? readonly ValueOf<I>[]
+      : S extends { readonly type: 'array' }
+        ? readonly unknown[]
+        : S extends { readonly type: 'object'; readonly properties: infer P }
+          ? MembersOf<P, S extends { readonly required: readonly (infer K)[] } ? K : never>
+          : S extends { readonly type: 'object' }
+            ? JsonMap
+            : never
+
+interface Scalars {
+  readonly string: string
+  readonly number: number
+  readonly integer: number
+  readonly boolean: boolean
+}
+
+/** The type of an object with these members, of which `K` are required. */
+export type MembersOf<P, K = never> = {
+  readonly [N in keyof P as N extends K ? N : never]: ValueOf<P[N]>
+} & {
+  readonly [N in keyof P as N extends K ? never : N]?: ValueOf<P[N]>
+}
+
+export const stepType = { type: 'string', minLength: 1, description: 'a step type, such as `step.resource`' } as const
+export const stepTypes = { type: 'array', items: stepType, minItems: 1 } as const
+export const verbSchema = { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] } as const
+export const names = { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 } as const
+
+/** Field path to wanted value. */
+export const filterSchema = {
+  type: 'object',
+  description:
+    'field path: wanted value; a list means one of, null means missing; {present: true}, {min, max} and {matches: pattern} are conditions; one element of a list in the step is enough; {} matches all',
+} as const
+
+/** The parameters that every step rule takes besides its own. */
+export const targetSchema = {
+  target_step_types: { ...names, description: 'apply to these step types only' },
+  target_verb: { type: 'string', description: 'apply to this verb only' },
+  target_verbs: { ...names, description: 'apply to these verbs only' },
+  target_step_names: { ...names, description: 'apply to steps of these names only' },
+  target_property_filter: { ...filterSchema, description: 'apply to steps with these fields only' },
+} as const
+
+export type TargetFilter = MembersOf<typeof targetSchema>
+
+export const targetKeys = Object.keys(targetSchema) as readonly (keyof TargetFilter)[]
