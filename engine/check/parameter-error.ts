@@ -3,6 +3,7 @@ import { bracketed, quotePath, tidy } from './quote.js'
 
 /** Invalid parameters: the policy is rejected with this reason. */
 export class ParameterError extends Error {
+  readonly code = 'INVALID_PARAMETER'
   /** The path of the value, relative to the policy's `params`, dot-separated. */
   readonly path: string
   /** The predicate of a sentence whose subject is the value at `subject`; null where the message is a whole sentence. */

@@ -7,6 +7,7 @@ import type { RuleContext } from './rule.js'
 
 /** A path leads to two different values. Every policy that reads it is violated. */
 export class AmbiguousField extends Error {
+  readonly code = 'AMBIGUOUS_FIELD'
   readonly path: string
 
   constructor(path: string) {

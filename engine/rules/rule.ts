@@ -23,6 +23,7 @@ export type Answer = typeof PASS | typeof NOT_APPLICABLE | Violation
 
 /** A rule cannot be evaluated: the policy is violated, even inside a `not` or an `any_of`. */
 export class CannotEvaluate extends Error {
+  readonly code = 'CANNOT_EVALUATE'
   readonly violation: Violation
   constructor(violation: Violation) {
     super(violation.message)
