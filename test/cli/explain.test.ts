@@ -1,4 +1,4 @@
-// `svc explain` as a person runs it: which policies said what of a recorded step, and why.
+// `svc explain`: the result of each policy on a recorded step, with the reason.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ const refund = { step_type: 'step.resource', verb: 'POST', step_name: 'refund', 
 const steps = [start, { step_type: 'step.gate', task_id: 't1' }, { step_type: 'step.model', task_id: 't1' }, refund]
 
 describe('svc explain', () => {
-  it('says what blocks, because of which steps, and what would allow it', async () => {
+  it('prints the blocking policy with its evidence and its remedy', async () => {
     const { code, out, err } = await runSvc(['explain', manifest, '--trace', trace('t.jsonl', steps), '--step', '4'])
     expect([code, err]).toEqual([0, ''])
     expect(out).toBe(`step 4 of task \`t1\`: step.resource POST refund
@@ -52,18 +52,24 @@ passed
 not applicable
   Few commands  (execution_max_steps)
 
-of a risk level above the agent’s
+for a higher risk level than the agent’s
   For high risk
 `)
   })
 
-  it('says the same as JSON, with the agent from a file', async () => {
+  it('prints the same as JSON, with the agent from a file', async () => {
     const agent = file('agent.yaml', 'risk_classification: high\n')
     const args = ['explain', manifest, '--trace', trace('t.jsonl', steps), '--step', '4', '--agent', agent, '--json']
     const { code, out } = await runSvc(args)
     expect(code).toBe(0)
     expect(JSON.parse(out)).toMatchObject({
-      ...{ task_id: 't1', step: 4, action: 'block', outcome: 'block', risk_score: 1, skipped: [] },
+      task_id: 't1',
+      step: 4,
+      evaluated: refund,
+      action: 'block',
+      outcome: 'block',
+      risk_score: 1,
+      skipped: [],
       policies: [
         { answer: 'violated', violation_details: { code: 'GATE_STALE', evidence: [{ step: 2 }, { step: null }] } },
         { answer: 'passed' },
@@ -73,7 +79,7 @@ of a risk level above the agent’s
     })
   })
 
-  it('reads the trace of the local engine, and keeps control characters off the terminal', async () => {
+  it('reads the trace of the local engine and prints no control characters', async () => {
     const lines = [
       { kind: 'step', recorded_at: '2026-01-05T09:00:00Z', ...refund, step_name: 'refund\u001b[2J', step: 1 },
       { kind: 'incident', recorded_at: '2026-01-05T09:00:00Z', violation: {} },
@@ -110,7 +116,7 @@ of a risk level above the agent’s
   const broken = file('broken.yaml', 'name: x\n')
   const several = trace('several.jsonl', [refund, { ...refund, task_id: 't2' }])
   it.each([
-    { args: [manifest, '--trace', several, '--step', '1'], code: 1, says: 'choose one with --task (`t1`, `t2`)' },
+    { args: [manifest, '--trace', several, '--step', '1'], code: 1, says: 'choose one with `--task` (`t1`, `t2`)' },
     { args: [manifest, '--trace', several, '--step', '9', '--task', 't2'], code: 1, says: '`t2` has no step 9' },
     { args: [manifest, '--trace', several, '--step', '1', '--task', 't3'], code: 1, says: 'no steps of task `t3`' },
     { args: [manifest, '--trace', join(folder, 'gone'), '--step', '1'], code: 1, says: 'does not exist' },
@@ -132,7 +138,7 @@ of a risk level above the agent’s
       says: 'task `t1` (run 1 of 2) has no step 3: it has 2',
     },
     { args: [manifest, '--step', '1'], code: 2, says: '--trace' },
-  ])('ends with $code and says $says', async ({ args, code, says }) => {
+  ])('ends with $code and prints $says', async ({ args, code, says }) => {
     const answer = await runSvc(['explain', ...args])
     expect(answer.code).toBe(code)
     expect(answer.err).toContain(says)
