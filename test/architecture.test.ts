@@ -58,7 +58,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['index.ts', 'serve', 'trace', 'source', 'convert', 'manifest', 'policy', 'agent', 'rules', 'pattern'],
     ...['environment.ts', 'version.ts', 'check', 'files'],
   ],
-  cli: ['main.ts', 'audit', 'account', 'serve', 'explain', 'import', 'rules', 'port.ts', 'version.ts'],
+  cli: ['main.ts', 'audit', 'account', 'serve', 'explain', 'import', 'rules', 'called-as.ts', 'port.ts', 'version.ts'],
 }
 const roomOf = (path: string) => path.split('/').slice(0, 2).join('/')
 
