@@ -22,8 +22,6 @@ const program = new Command(svc)
     'Policy as code for AI agents: evaluate steps locally, explain decisions, import recorded runs, list the rules, verify and witness logs.',
   )
   .version(version)
-  .showHelpAfterError('(run with --help for an example)')
-  .exitOverride()
 
 const commands = [
   serveCommand,
@@ -43,7 +41,14 @@ const commands = [
   checkpointCommand,
   bundleCommand,
 ]
-for (const command of commands) program.addCommand(command(svc).exitOverride())
+for (const command of commands) program.addCommand(command(svc))
+prepare(program, svc)
+
+/** Errors of usage name the help of the command, and reach this file as a CommanderError. */
+function prepare(command: Command, call: string): void {
+  command.exitOverride().showHelpAfterError(`(\`${call} --help\` explains the command)`)
+  for (const inner of command.commands) prepare(inner, `${call} ${inner.name()}`)
+}
 
 /** Commands that continue when the reader of their output has ended. */
 const servers = ['serve', 'witness']

@@ -1,4 +1,4 @@
-// A platform as a member who has logged in uses it.
+// Calls of a member to a platform, with the session of this user.
 import type { Account, MemberList, Workspace } from '@svc/schemas'
 import { currentSession, download, fetchAccount, platformError, request } from './session.js'
 import { forgetSession, sessionPath } from './session-file.js'

@@ -1,4 +1,4 @@
-// Commands for members who have logged in: each calls the platform and prints the result, for people or for programs.
+// Commands that need a login: each calls the platform and prints the result, for people or for programs.
 import { errorText, jsonText, printable } from '@svc/proof'
 import { Argument, Command, Option } from 'commander'
 import type { Client } from './client.js'
@@ -31,7 +31,7 @@ export interface CommandGroup {
 /** A command with subcommands. */
 export function groupCommand(svc: string, { name, description, subcommands, examples }: CommandGroup): Command {
   const command = new Command(name).description(description)
-  for (const subcommand of subcommands) command.addCommand(memberCommand(svc, subcommand).exitOverride())
+  for (const subcommand of subcommands) command.addCommand(memberCommand(svc, subcommand))
   return command.addHelpText('after', helpEnd(svc, examples))
 }
 

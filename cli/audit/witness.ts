@@ -10,7 +10,7 @@ Example:
   ${svc} witness --name witness.example --log 'log.example/org/org_1/1+4722738a+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c'
 
 The key of a log is the \`key\` of GET /api/v1/log/checkpoint. The witness answers POST /add-checkpoint (C2SP tlog-witness).
-It prints its own key at start, for the trust policies of those who trust it.
+It prints its own key at start, for trust policies.
 
 Exit codes: 0 stopped, 1 could not start, 2 usage`
 

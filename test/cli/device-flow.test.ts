@@ -49,8 +49,8 @@ describe('svc login', () => {
   it('sends forms with the grant, and continues while the answer is pending', async () => {
     const { exit, printed, forms } = await loginWith([error('authorization_pending'), [200, tokens]])
     expect([exit, printed]).toEqual([0, expect.stringContaining('logged in as mia@example.org')])
-    const asked = { grant_type, device_code: 'a-device-code', client_id: 'svc-cli' }
-    expect(forms).toEqual([{ client_id: 'svc-cli' }, asked, asked])
+    const poll = { grant_type, device_code: 'a-device-code', client_id: 'svc-cli' }
+    expect(forms).toEqual([{ client_id: 'svc-cli' }, poll, poll])
   })
 
   it.each([

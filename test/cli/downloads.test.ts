@@ -58,8 +58,8 @@ describe('a download', () => {
   })
 
   it('reports the reason of a rejection', async () => {
-    const refuse: RequestListener = (_, response) => response.writeHead(403).end('{"detail":"not for you"}')
-    expect(await downloaded(join(folder, 'b.zip'), refuse)).toBe('not for you')
+    const reject: RequestListener = (_, response) => response.writeHead(403).end('{"detail":"not for you"}')
+    expect(await downloaded(join(folder, 'b.zip'), reject)).toBe('not for you')
     const babble: RequestListener = (_, response) => response.writeHead(500).end('<html>')
     expect(await downloaded(join(folder, 'b.zip'), babble)).toMatch(/is not a svc platform: its answer is not JSON$/)
     expect(readdirSync(folder)).toEqual([])

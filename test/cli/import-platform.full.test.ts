@@ -161,7 +161,7 @@ describe('an unavailable platform', () => {
 describe('a platform that rejects', () => {
   const detail = 'it is\u001b[2J what it is'
 
-  it('a step: the line and the step are named, and the rest goes on', async () => {
+  it('a step: the message has the line and the step, and the import continues', async () => {
     const endpoint = await start({
       entry: ({ step, output }) =>
         step === 2 && output?.content === 'r1 0' ? { status: 422, problem: problem(422, detail) } : undefined,
@@ -183,7 +183,7 @@ describe('a platform that rejects', () => {
     expect(text.stdout).toBe('3 runs, 9 steps: 0 new, 8 already stored, 1 runs failed\n')
   })
 
-  it('a batch: its steps are named, and the rest goes on', async () => {
+  it('a batch: the message has its steps, and the import continues', async () => {
     const endpoint = await start({
       batch: ({ entries }) =>
         JSON.stringify(entries).includes('r1 0') ? { status: 413, detail: 'too large' } : undefined,
@@ -200,9 +200,9 @@ describe('a platform that rejects', () => {
 
   it.each([
     ['the key at once', { agent: () => ({ status: 401, detail: 'no such key' }) }, 'agents answered 401: no such key'],
-    ['the key on the way', { batch: () => ({ status: 401 }) }, 'logs/batch answered 401: as scripted'],
-    ['by sending elsewhere', { agent: () => ({ status: 308, headers: { location: '/' } }) }, 'agents answered 308: '],
-  ])('%s: the import stops and says so', async (_, script: Script, message) => {
+    ['the key later', { batch: () => ({ status: 401 }) }, 'logs/batch answered 401: as scripted'],
+    ['with a redirect', { agent: () => ({ status: 308, headers: { location: '/' } }) }, 'agents answered 308: '],
+  ])('%s: the import stops with a message', async (_, script: Script, message) => {
     const { code, stdout, stderr } = await importTo(await start(script), write(...runs(9))).finished
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(message)

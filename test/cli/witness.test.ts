@@ -133,13 +133,13 @@ describe('a witness', () => {
     const signer = signerOf(name, 'note', Buffer.alloc(32, 3))
     const other = mkdtempSync(join(tmpdir(), 'svc-witness-'))
     const empty = await startWitness(other, [formatVerifier(signer.verifier)])
-    const asked = (root: Hash) => {
+    const answerTo = (root: Hash) => {
       const text = formatCheckpoint({ origin: name, size: 0, root })
       return empty.add(formatAddCheckpoint(0, [], { text, signatures: [signText(text, signer)] }))
     }
-    expect((await asked(Buffer.alloc(32, 9))).status).toBe(409)
-    expect((await asked(new Frontier(0, []).root())).status).toBe(200)
-    expect((await asked(Buffer.alloc(32, 9))).status).toBe(409)
+    expect((await answerTo(Buffer.alloc(32, 9))).status).toBe(409)
+    expect((await answerTo(new Frontier(0, []).root())).status).toBe(200)
+    expect((await answerTo(Buffer.alloc(32, 9))).status).toBe(409)
     await empty.stop()
     rmSync(other, { recursive: true })
   })
