@@ -1,2 +1,2 @@
-/** Version of the command; a test compares it with package.json. */
+/** Version of the command; a test holds it against package.json. */
 export const version = '0.12.0'

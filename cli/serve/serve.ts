@@ -28,7 +28,10 @@ export function serveCommand(svc: string): Command {
     ])
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--port <port>', 'port to listen on; 0 takes a free one', portOf, 8765)
-    .option('--agent-key <key>', 'the agent whose waivers apply (or SVC_AGENT_KEY)')
+    .option(
+      '--agent-key <key>',
+      'the agent whose waivers apply; for a platform, whose policies apply (or SVC_AGENT_KEY)',
+    )
     .option(
       '--log-location <location>',
       'where to write traces: file:PATH, stdout or none (default: SVC_LOG_LOCATION, else a file under SVC_DATA_DIR)',
