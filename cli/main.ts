@@ -1,5 +1,4 @@
-// The command `svc`. Each command's work is loaded when it is asked for, so that none pays for the others.
-
+// The command `svc`. A command loads its work when it runs, so that the others start fast.
 import { versionLines } from '@svc/schemas'
 import { Command, CommanderError } from 'commander'
 import { accountCommand } from './account/account.js'
@@ -10,33 +9,53 @@ import { attackDemoCommand } from './audit/attack-demo.js'
 import { bundleCommand, checkpointCommand } from './audit/bundle.js'
 import { verifyCommand } from './audit/verify.js'
 import { witnessCommand } from './audit/witness.js'
+import { calledAs, currentCall } from './called-as.js'
 import { explainCommand } from './explain/explain.js'
 import { importCommand } from './import/import.js'
 import { rulesCommand } from './rules/rules.js'
 import { stepsCommand } from './rules/steps.js'
 import { serveCommand } from './serve/serve.js'
 
-const program = new Command('svc')
+const svc = calledAs(currentCall(process))
+const program = new Command(svc)
   .description(
-    'Policy as code for AI agents: judge steps locally, explain decisions, import recorded runs, read the rules, verify and witness logs.',
+    'Policy as code for AI agents: evaluate steps locally, explain decisions, import recorded runs, list the rules, verify and witness logs.',
   )
   .version(versionLines(['svc', 'engine', 'proof']))
-  .showHelpAfterError('(run with --help for an example)')
   .exitOverride()
 
 const commands = [
-  ...[serveCommand(), explainCommand(), importCommand(), rulesCommand(), stepsCommand()],
-  ...[verifyCommand(), witnessCommand(), attackDemoCommand()],
-  ...[loginCommand(), logoutCommand(), whoamiCommand(), accountCommand(), workspaceCommand(), keyCommand()],
-  ...[checkpointCommand(), bundleCommand()],
+  serveCommand,
+  explainCommand,
+  importCommand,
+  rulesCommand,
+  stepsCommand,
+  verifyCommand,
+  witnessCommand,
+  attackDemoCommand,
+  loginCommand,
+  logoutCommand,
+  whoamiCommand,
+  accountCommand,
+  workspaceCommand,
+  keyCommand,
+  checkpointCommand,
+  bundleCommand,
 ]
-for (const command of commands) program.addCommand(command.exitOverride())
+for (const command of commands) program.addCommand(command(svc))
+prepare(program, svc)
 
-/** Commands that go on when what they print is no longer read. */
+/** Errors of usage name the help of the command, and reach this file as a CommanderError. */
+function prepare(command: Command, call: string): void {
+  command.exitOverride().showHelpAfterError(`(\`${call} --help\` explains the command)`)
+  for (const inner of command.commands) prepare(inner, `${call} ${inner.name()}`)
+}
+
+/** Commands that continue when the reader of their output has ended. */
 const servers = ['serve', 'witness']
 
-// A reader that ends, such as `head`, is not an error of the command: it ends with what a shell reports for SIGPIPE, not with
-// 0, because what was not printed may have been the verdict.
+// A reader that ends, such as `head`, is not an error of the command. The exit code is the one that a shell reports for SIGPIPE,
+// not 0, because the unprinted text may hold the verdict.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (!servers.includes(program.args[0] ?? '')) process.exit(code === 'EPIPE' ? 141 : 1)
@@ -46,6 +65,6 @@ try {
   await program.parseAsync()
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
-  // Help and version are answers; everything else is a call that cannot be understood.
+  // Help and version are answers; everything else is a usage error.
   process.exitCode = error.exitCode === 0 ? 0 : 2
 }

@@ -64,7 +64,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['index.ts', 'serve', 'trace', 'source', 'convert', 'manifest', 'policy', 'agent', 'rules', 'pattern'],
     ...['environment.ts', 'check', 'files'],
   ],
-  cli: ['main.ts', 'audit', 'account', 'serve', 'explain', 'import', 'rules', 'port.ts'],
+  cli: ['main.ts', 'audit', 'account', 'serve', 'explain', 'import', 'rules', 'port.ts', 'called-as.ts'],
   platform: [
     ...['main.ts', 'start.ts', 'greeting.ts', 'index.ts', 'platform.ts', 'outside.ts', 'listener.ts', 'logger.ts'],
     ...['routes.ts', 'health.ts', 'admin', 'dashboard', 'log/parts.ts', 'log/retention', 'log/bundle', 'log/read'],

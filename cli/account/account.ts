@@ -1,15 +1,20 @@
-// `svc account`: what a person does with their own account.
+// `svc account`: the caller's own account.
 import type { Command } from 'commander'
-import { type Act, deskCommand } from './desk.js'
+import { groupCommand, type Subcommand } from './subcommand.js'
 
-export function accountCommand(): Command {
-  return deskCommand('account', 'your own account', acts, 'svc account end mia@example.org')
+export function accountCommand(svc: string): Command {
+  return groupCommand(svc, {
+    name: 'account',
+    description: 'manage your own account',
+    subcommands,
+    examples: ['account end mia@example.org'],
+  })
 }
 
-const acts: readonly Act[] = [
+const subcommands: readonly Subcommand[] = [
   {
     call: 'end <email>',
-    does: 'end your account, confirmed by its address: you leave every workspace, and your address is erased',
+    description: 'end your account, confirmed by its address: you leave every workspace, and your address is erased',
     run: async ({ remove, forget }, [email]) => {
       await remove('/auth/me', { email })
       forget()

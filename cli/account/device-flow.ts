@@ -1,16 +1,16 @@
-// Logging in by a device code, as any OAuth client does (RFC 8628): forms go out, `error` comes back.
+// Login with a device code, as any OAuth client does it (RFC 8628).
 import type { DeviceCode, OauthError, SessionTokens } from '@svc/schemas'
-import { parsed, patience, refusal, silent } from './session.js'
+import { answerTimeoutMs, parseAnswer, platformError, rejectUnreachable } from './session.js'
 
 const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
 const client_id = 'svc-cli'
-/** What `slow_down` adds to the interval, seconds (RFC 8628 §3.5). */
-const slower = 5
+/** `slow_down` adds this to the interval, seconds (RFC 8628 §3.5). */
+const slowDownSeconds = 5
 
 interface Answer {
   readonly status: number
   readonly body: unknown
-  /** Null where the answer is content; `unknown` for an error that is not OAuth's. */
+  /** Null for a success; `unknown` for an error that is not OAuth's. */
   readonly error: OauthError['error'] | 'unknown' | null
 }
 
@@ -19,35 +19,36 @@ async function post(url: string, path: string, fields: Readonly<Record<string, s
     method: 'POST',
     redirect: 'manual',
     body: new URLSearchParams(fields),
-    signal: AbortSignal.timeout(patience),
-  }).catch(silent(url))
-  const body = parsed(url, await response.text())
+    signal: AbortSignal.timeout(answerTimeoutMs),
+  }).catch(rejectUnreachable(url))
+  const body = parseAnswer(url, await response.text())
   const error = response.ok ? null : ((body as Partial<OauthError> | null)?.error ?? 'unknown')
   return { status: response.status, body, error }
 }
 
-/** Begins to log in. Rejects where there is no platform. */
+/** Starts a login. Rejects when the address is not a platform. */
 export async function beginLogin(url: string): Promise<DeviceCode> {
   const { status, body, error } = await post(url, '/auth/device/code', { client_id })
-  if (status === 404) throw new Error(`${url} is not a svc platform: give the address that its start prints`)
-  if (error !== null) throw rejection(status, body)
+  if (status === 404)
+    throw new Error(`${url} is not a svc platform: give the address that \`svc-platform start\` prints`)
+  if (error !== null) throw loginError(status, body)
   return body as DeviceCode
 }
 
-/** Waits until a person has decided. Rejects when they refuse, or let the time pass. */
+/** Waits for the decision of the person. Rejects when they deny it or the code expires. */
 export async function awaitDecision(url: string, { device_code, interval }: DeviceCode): Promise<SessionTokens> {
   let wait = interval
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, wait * 1000))
     const { status, body, error } = await post(url, '/auth/device/token', { grant_type, device_code, client_id })
     if (error === null) return body as SessionTokens
-    if (error === 'access_denied') throw new Error('refused in the browser')
-    if (error === 'slow_down') wait += slower
-    else if (error !== 'authorization_pending') throw rejection(status, body)
+    if (error === 'access_denied') throw new Error('the login was denied in the browser')
+    if (error === 'slow_down') wait += slowDownSeconds
+    else if (error !== 'authorization_pending') throw loginError(status, body)
   }
 }
 
-function rejection(status: number, body: unknown): Error {
+function loginError(status: number, body: unknown): Error {
   const { error_description } = (body ?? {}) as Partial<OauthError>
-  return error_description === undefined ? refusal(status, body) : new Error(error_description)
+  return error_description === undefined ? platformError(status, body) : new Error(error_description)
 }

@@ -1,128 +1,123 @@
 // `svc login`, `svc logout` and `svc whoami`.
 import type { Account } from '@svc/schemas'
 import { Command } from 'commander'
+import { defaultUrl } from './platform-url.js'
+import type { SessionPlace } from './session.js'
 
-interface LoginOptions {
-  readonly url: string
-}
-
-export function loginCommand(): Command {
+export function loginCommand(svc: string): Command {
   return new Command('login')
-    .description('log in to a platform, with a browser that may be on another machine')
-    .option('--url <url>', 'the platform', process.env.SVC_API_URL ?? 'http://127.0.0.1:8080')
+    .description('log in to a platform with a browser, also one on another machine')
+    .option('--url <url>', 'address of the platform (or SVC_API_URL)', defaultUrl(process.env))
     .addHelpText(
       'after',
-      '\nExample:\n  svc login --url https://svc.example.org\n\nExit codes: 0 logged in, 1 not, 2 usage',
+      `\nExample:\n  ${svc} login --url https://svc.example.org\n\nExit codes: 0 logged in, 1 not logged in, 2 usage`,
     )
-    .action(({ url }: LoginOptions) =>
-      act(async ({ path, now }) => {
-        const { beginLogin, awaitDecision } = await import('./device-flow.js')
-        const { accountOf } = await import('./session.js')
-        const { saveSession } = await import('./session-file.js')
-        const { printable } = await import('@svc/proof')
-        if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
-          process.stderr.write(
-            `svc: --url is \`${printable(url)}\`, which is no address such as https://svc.example.org\n`,
-          )
-          return 2
-        }
-        const platform = url.replace(/\/+$/, '')
-        if (isOpen(platform))
-          process.stderr.write('svc: this is not encrypted, and anybody between here and there can read along\n')
-        const code = await beginLogin(platform)
-        const address = printable(code.verification_uri_complete)
-        process.stdout.write(
-          `open ${address}\ncheck that the page shows ${printable(code.user_code)}, and press "Let it in"\n`,
-        )
-        const session = saveSession(path, platform, await awaitDecision(platform, code), now())
-        const account = await accountOf(session)
-        process.stdout.write(
-          account === null ? 'logged in\n' : `logged in as ${printable(whoText(account, platform))}\n`,
-        )
-        return 0
-      }),
-    )
+    .action(({ url }: { readonly url: string }) => withExitCode(svc, (place) => login(url, place)))
 }
 
-export function logoutCommand(): Command {
+export function logoutCommand(svc: string): Command {
   return new Command('logout')
-    .description('end the session of svc login')
-    .addHelpText('after', '\nExample:\n  svc logout\n\nExit codes: 0 done, 1 not possible, 2 usage')
-    .action(() =>
-      act(async ({ path, now }) => {
-        const { ask, liveSession } = await import('./session.js')
-        const { forgetSession, readSession } = await import('./session-file.js')
-        const session = await liveSession(path, now).catch(() => readSession(path))
-        const told =
-          session === null ? null : await ask(session.url, '/auth/logout', {}, session.access_token).catch(nothing)
-        forgetSession(path)
-        if (session !== null && (told === null || told.code !== null)) {
-          process.stderr.write(
-            'svc: logged out here, but the platform could not be told: the session ends by itself after 30 days\n',
-          )
-          return 1
-        }
-        process.stdout.write(session === null ? 'nobody was logged in\n' : 'logged out\n')
-        return 0
-      }),
-    )
+    .description('end your session')
+    .addHelpText('after', `\nExample:\n  ${svc} logout\n\nExit codes: 0 done, 1 not possible, 2 usage`)
+    .action(() => withExitCode(svc, logout))
 }
 
-export function whoamiCommand(): Command {
+export function whoamiCommand(svc: string): Command {
   return new Command('whoami')
-    .description('who is logged in, and where')
-    .option('--json', 'the account for programs')
-    .addHelpText('after', '\nExample:\n  svc whoami\n\nExit codes: 0 somebody, 1 nobody, 2 usage')
-    .action(({ json }: { readonly json?: boolean }) =>
-      act(async ({ path, now }) => {
-        const { accountOf, liveSession } = await import('./session.js')
-        const { jsonText, printable } = await import('@svc/proof')
-        const session = await liveSession(path, now)
-        const account = session === null ? null : await accountOf(session)
-        if (session === null || account === null) {
-          process.stderr.write('nobody is logged in: run svc login\n')
-          return 1
-        }
-        process.stdout.write(json ? `${jsonText(account)}\n` : `${printable(whoText(account, session.url))}\n`)
-        return 0
-      }),
-    )
+    .description('show your account and your current workspace')
+    .option('--json', 'print JSON')
+    .addHelpText('after', `\nExample:\n  ${svc} whoami\n\nExit codes: 0 logged in, 1 not logged in, 2 usage`)
+    .action(({ json }: { readonly json?: true }) => withExitCode(svc, (place) => whoami(place, json === true)))
 }
 
-/** Who has signed in and where they work. An older platform leaves fields out: a missing one is unknown, not false. */
-function whoText(account: Partial<Account>, url: string): string {
-  const { email = 'unknown', workspaces, current_workspace, is_capped, is_suspended } = account
-  const here = workspaces?.find(({ org_id }) => org_id === current_workspace)
-  const nowhere = is_capped ? 'in no workspace' : 'in no workspace any more: choose one with svc workspace use'
-  const isKnown = workspaces !== undefined && current_workspace !== undefined
-  const place =
-    here === undefined ? (isKnown ? nowhere : 'workspace unknown') : `${here.name} (${here.org_id}), ${here.role}`
-  return `${email} at ${url}: ${place}${stateText('on the waiting list', is_capped)}${stateText('suspended', is_suspended)}`
+type ExitCode = 0 | 1 | 2
+
+async function login(url: string, { path, now, svc }: SessionPlace): Promise<ExitCode> {
+  const { beginLogin, awaitDecision } = await import('./device-flow.js')
+  const { fetchAccount } = await import('./session.js')
+  const { saveSession } = await import('./session-file.js')
+  const { printable } = await import('@svc/proof')
+  if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
+    const found = `\`--url\` is \`${printable(url)}\``
+    process.stderr.write(`svc: ${found}, which is not an address: write one such as https://svc.example.org\n`)
+    return 2
+  }
+  const platform = url.replace(/\/+$/, '')
+  if (isUnencrypted(platform))
+    process.stderr.write('svc: warning: the connection is not encrypted: others on the network can read it\n')
+  const code = await beginLogin(platform)
+  const address = printable(code.verification_uri_complete)
+  process.stdout.write(
+    `open ${address}\ncheck that the page shows ${printable(code.user_code)}, and press "Let it in"\n`,
+  )
+  const session = saveSession(path, platform, await awaitDecision(platform, code), now())
+  const account = await fetchAccount(session, svc)
+  process.stdout.write(`logged in as ${printable(accountText(account, platform, svc))}\n`)
+  return 0
 }
 
-function stateText(what: string, is_so: boolean | undefined): string {
-  if (is_so === undefined) return `, ${what}: unknown`
-  return is_so ? `, ${what}` : ''
+async function logout({ path, now, svc }: SessionPlace): Promise<ExitCode> {
+  const { currentSession, request } = await import('./session.js')
+  const { forgetSession, readSession } = await import('./session-file.js')
+  if (readSession(path, svc) === null) {
+    process.stdout.write('you were not logged in\n')
+    return 0
+  }
+  // A session that cannot be renewed is ended with the token that it has.
+  const session = await currentSession({ path, now, svc }).catch(() => readSession(path, svc))
+  const isEnded =
+    session === null ||
+    (await request(session.url, '/auth/logout', {}, session.access_token).then(
+      ({ code }) => code === null,
+      () => false,
+    ))
+  forgetSession(path)
+  if (isEnded) {
+    process.stdout.write('logged out\n')
+    return 0
+  }
+  process.stderr.write('svc: logged out here, but the platform did not confirm it: the session ends there in 30 days\n')
+  return 1
 }
 
-/** Whether others can read what is sent there. */
-function isOpen(url: string): boolean {
+async function whoami({ path, now, svc }: SessionPlace, isJson: boolean): Promise<ExitCode> {
+  const { currentSession, fetchAccount } = await import('./session.js')
+  const { jsonText, printable } = await import('@svc/proof')
+  const session = await currentSession({ path, now, svc })
+  const account = await fetchAccount(session, svc)
+  process.stdout.write(isJson ? `${jsonText(account)}\n` : `${printable(accountText(account, session.url, svc))}\n`)
+  return 0
+}
+
+/** The account and its workspace in words. An older platform omits fields: a missing one is unknown, not false. */
+function accountText(account: Partial<Account>, url: string, svc: string): string {
+  const { email = 'unknown', is_capped, is_suspended } = account
+  const states = [stateText('on the waiting list', is_capped), stateText('suspended', is_suspended)]
+  return `${email} at ${url}: ${workspaceText(account, svc)}${states.join('')}`
+}
+
+function workspaceText({ workspaces, current_workspace, is_capped }: Partial<Account>, svc: string): string {
+  if (workspaces === undefined || current_workspace === undefined) return 'workspace unknown'
+  const current = workspaces.find(({ org_id }) => org_id === current_workspace)
+  if (current !== undefined) return `${current.name} (${current.org_id}), ${current.role}`
+  if (is_capped) return 'no workspace'
+  return `no current workspace (\`${svc} workspace list\` lists yours, \`${svc} workspace use NAME\` selects one)`
+}
+
+function stateText(state: string, is_so: boolean | undefined): string {
+  if (is_so === undefined) return `, ${state}: unknown`
+  return is_so ? `, ${state}` : ''
+}
+
+/** Whether others on the network can read what is sent to the address. */
+function isUnencrypted(url: string): boolean {
   return !/^https:|^http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|$)/.test(url)
 }
 
-function nothing(): null {
-  return null
-}
-
-interface Surroundings {
-  readonly path: string
-  readonly now: () => number
-}
-
-async function act(work: (around: Surroundings) => Promise<0 | 1 | 2>): Promise<void> {
+async function withExitCode(svc: string, work: (place: SessionPlace) => Promise<ExitCode>): Promise<void> {
   try {
     const { sessionPath } = await import('./session-file.js')
-    process.exitCode = await work({ path: sessionPath(process.env, process.platform), now: Date.now })
+    process.exitCode = await work({ path: sessionPath(process.env, process.platform), now: Date.now, svc })
   } catch (error) {
     const { errorText } = await import('@svc/proof')
     process.stderr.write(`${errorText(error)}\n`)

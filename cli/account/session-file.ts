@@ -1,4 +1,4 @@
-// The session of `svc login`: in the folder where this system keeps settings of its user, readable by that user alone.
+// The session of `svc login`: a file in the user's settings folder of this system, readable by that user only.
 import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -6,17 +6,17 @@ import { readIfThere, replaceFile } from '@svc/engine'
 import type { SessionTokens } from '@svc/schemas'
 
 export interface SavedSession {
-  /** The platform, without a slash at its end. */
+  /** The platform, without a trailing slash. */
   readonly url: string
   readonly access_token: string
   readonly refresh_token: string
-  /** ms since 1970, of the access token. */
+  /** When the access token expires, ms since 1970. */
   readonly until: number
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where the session is kept: SVC_CONFIG_DIR, else the system's own place. */
+/** The file of the session: in SVC_CONFIG_DIR, else in the settings folder of this system. */
 export function sessionPath(env: Environment, platform: NodeJS.Platform): string {
   const home = env.HOME ?? homedir()
   const own =
@@ -28,8 +28,8 @@ export function sessionPath(env: Environment, platform: NodeJS.Platform): string
   return join(env.SVC_CONFIG_DIR ?? join(own, 'svc'), 'session.json')
 }
 
-/** Null when nobody has logged in here. Throws for a file that is none. */
-export function readSession(path: string): SavedSession | null {
+/** Null when the user is not logged in. Throws when the file is damaged. */
+export function readSession(path: string, svc: string): SavedSession | null {
   const text = readIfThere(path)
   if (text === null) return null
   try {
@@ -37,9 +37,9 @@ export function readSession(path: string): SavedSession | null {
     const texts = [session.url, session.access_token, session.refresh_token]
     if (texts.every((one) => typeof one === 'string') && Number.isFinite(session.until)) return session
   } catch {
-    // Answered below, like a file of another shape.
+    // Rejected below, like a file of another shape.
   }
-  throw new Error(`\`${path}\` is damaged: remove it and log in again`)
+  throw new Error(`\`${path}\` is damaged: remove it and run \`${svc} login\``)
 }
 
 export function saveSession(path: string, url: string, tokens: SessionTokens, now: number): SavedSession {
@@ -49,24 +49,24 @@ export function saveSession(path: string, url: string, tokens: SessionTokens, no
   return session
 }
 
-/** ms: nobody renews a session for longer, so that a lock this old was left behind. */
-const longest = 30_000
+/** ms: renewing takes less, so the owner of an older lock has ended. */
+const lockTimeoutMs = 30_000
 
-/** Keeps other commands of this user from renewing at the same time: a refresh token that comes twice ends the session. */
-export async function renewing<T>(path: string, now: () => number, work: () => Promise<T>): Promise<T> {
+/** Runs the work while no other command of this user renews the session: a refresh token that is sent twice ends it. */
+export async function withRenewalLock<T>(path: string, now: () => number, work: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`
-  while (!taken(lock)) {
-    if (now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? now()) > longest) freed(lock)
+  while (!acquire(lock)) {
+    if (now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? now()) > lockTimeoutMs) release(lock)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   try {
     return await work()
   } finally {
-    freed(lock)
+    release(lock)
   }
 }
 
-function taken(lock: string): boolean {
+function acquire(lock: string): boolean {
   try {
     mkdirSync(lock)
     return true
@@ -76,11 +76,11 @@ function taken(lock: string): boolean {
   }
 }
 
-function freed(lock: string): void {
+function release(lock: string): void {
   try {
     rmdirSync(lock)
   } catch {
-    // Somebody else has freed it.
+    // Another process has removed it.
   }
 }
 

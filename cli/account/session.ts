@@ -1,22 +1,24 @@
-// Talking to a platform as somebody who has logged in.
+// Requests to a platform, and the session of this user.
 import { renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { Account, Problem, SessionTokens } from '@svc/schemas'
-import { forgetSession, readSession, renewing, type SavedSession, saveSession } from './session-file.js'
+import { shellWord } from '../called-as.js'
+import { defaultUrl } from './platform-url.js'
+import { forgetSession, readSession, type SavedSession, saveSession, withRenewalLock } from './session-file.js'
 
-/** What a platform answered; `code` is its problem's, null where it is content. */
+/** The answer of a platform. */
 interface Answer {
   readonly status: number
   readonly body: unknown
+  /** Code of the problem; null for a success. */
   readonly code: string | null
 }
 
-/** How long an answer may take, ms. */
-export const patience = 15_000
+export const answerTimeoutMs = 15_000
 
 /** Rejects when the platform cannot be reached. */
-export async function ask(
+export async function request(
   url: string,
   path: string,
   body: unknown,
@@ -31,80 +33,107 @@ export async function ask(
       ...(body !== null && { 'content-type': 'application/json' }),
     },
     ...(body !== null && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(patience),
-  }).catch(silent(url))
-  const answer = parsed(url, await response.text())
+    signal: AbortSignal.timeout(answerTimeoutMs),
+  }).catch(rejectUnreachable(url))
+  const answer = parseAnswer(url, await response.text())
   const code = response.ok ? null : ((answer as Problem | null)?.code ?? 'UNKNOWN')
   return { status: response.status, body: answer, code }
 }
 
-export function silent(url: string) {
+/** For `catch` of a fetch. */
+export function rejectUnreachable(url: string) {
   return (error: unknown): never => {
     const { cause, message } = error as { cause?: { code?: string }; message: string }
     throw new Error(`${url} does not answer: ${cause?.code ?? message}`)
   }
 }
 
-export function parsed(url: string, text: string): unknown {
+export function parseAnswer(url: string, text: string): unknown {
   try {
     return text === '' ? null : JSON.parse(text)
   } catch {
-    throw new Error(`${url} answers something that is no svc platform's`)
+    throw new Error(`${url} is not a svc platform: its answer is not JSON`)
   }
 }
 
-/** Downloads into a file that its user alone can read; it is there whole or not at all. */
+/** Downloads into a file that only its user can read. A failed download leaves the previous file. */
 export async function download({ url, access_token }: SavedSession, path: string, file: string): Promise<void> {
   const headers = { authorization: `Bearer ${access_token}` }
-  const response = await fetch(`${url}${path}`, { headers, redirect: 'manual' }).catch(silent(url))
-  if (!response.ok || response.body === null) throw refusal(response.status, parsed(url, await response.text()))
+  const response = await fetch(`${url}${path}`, { headers, redirect: 'manual' }).catch(rejectUnreachable(url))
+  if (!response.ok || response.body === null)
+    throw platformError(response.status, parseAnswer(url, await response.text()))
   const draft = `${file}.part`
   try {
-    // Opened before the content is read, so that whatever ends it finds the file there to be removed.
+    // Opened before the content is read, so that every failure finds the file to remove.
     const opened = await open(draft, 'w', 0o600)
     await pipeline(response.body, opened.createWriteStream()).finally(() => opened.close().catch(() => undefined))
     renameSync(draft, file)
   } catch (error) {
     rmSync(draft, { force: true })
-    throw new Error(`${file} is not written: ${whatEnded(error)}`)
+    throw new Error(`\`${file}\` is not written: ${downloadProblem(error)}`)
   }
 }
 
-/** The file's own troubles have a code; that of a connection is told by its cause. */
-function whatEnded(error: unknown): string {
+/** An error of the file has a code; an error of the connection has a cause. */
+function downloadProblem(error: unknown): string {
   const { code, cause, message } = error as { code?: string; cause?: { message?: string }; message: string }
-  return code === undefined ? `the download broke off (${cause?.message ?? message})` : message
+  return code === undefined ? `the download was interrupted (${cause?.message ?? message})` : message
 }
 
-/** The session of this user, with a token that is still good for a while; null when nobody has logged in, or it is over. */
-export async function liveSession(path: string, now: () => number): Promise<SavedSession | null> {
-  const isGood = (session: SavedSession | null) => session === null || session.until - now() > 30_000
-  const session = readSession(path)
-  if (isGood(session)) return session
-  return renewing(path, now, async () => {
-    const current = readSession(path)
-    return current === null || isGood(current) ? current : renewed(path, current, now())
+export interface SessionPlace {
+  /** File of the session. */
+  readonly path: string
+  /** ms since 1970 */
+  readonly now: () => number
+  /** How this command is called, for hints. */
+  readonly svc: string
+}
+
+/** The session of this user, its token valid for 30 seconds at least. Rejects when the user is not logged in. */
+export async function currentSession({ path, now, svc }: SessionPlace): Promise<SavedSession> {
+  const isFresh = (session: SavedSession) => session.until - now() > 30_000
+  const session = readSession(path, svc)
+  if (session === null) throw notLoggedIn(svc)
+  if (isFresh(session)) return session
+  return withRenewalLock(path, now, async () => {
+    const current = readSession(path, svc)
+    if (current === null) throw sessionEnded(session, svc)
+    return isFresh(current) ? current : renewed(current, { path, now, svc })
   })
 }
 
-async function renewed(path: string, session: SavedSession, now: number): Promise<SavedSession> {
-  const { status, body, code } = await ask(session.url, '/auth/refresh', { refresh_token: session.refresh_token }, null)
-  if (code === null) return saveSession(path, session.url, body as SessionTokens, now)
+async function renewed(session: SavedSession, { path, now, svc }: SessionPlace): Promise<SavedSession> {
+  const { status, body, code } = await request(
+    session.url,
+    '/auth/refresh',
+    { refresh_token: session.refresh_token },
+    null,
+  )
+  if (code === null) return saveSession(path, session.url, body as SessionTokens, now())
   // A platform that cannot answer now has not ended the session.
-  if (status !== 401) throw refusal(status, body)
+  if (status !== 401) throw platformError(status, body)
   forgetSession(path)
-  throw new Error('the session has ended: run svc login')
+  throw sessionEnded(session, svc)
 }
 
-/** Who has logged in. */
-export async function accountOf({ url, access_token }: SavedSession): Promise<Account | null> {
-  const { status, body, code } = await ask(url, '/auth/me', null, access_token)
+function notLoggedIn(svc: string): Error {
+  const url = defaultUrl(process.env)
+  return new Error(`you are not logged in: run \`${svc} login\`, with \`--url\` for another platform than ${url}`)
+}
+
+function sessionEnded({ url }: SavedSession, svc: string): Error {
+  return new Error(`the session has ended: run \`${svc} login --url ${shellWord(url)}\``)
+}
+
+/** The account of the session. Rejects when the session has ended. */
+export async function fetchAccount(session: SavedSession, svc: string): Promise<Account> {
+  const { status, body, code } = await request(session.url, '/auth/me', null, session.access_token)
   if (code === null) return body as Account
-  if (status === 401) return null
-  throw refusal(status, body)
+  throw status === 401 ? sessionEnded(session, svc) : platformError(status, body)
 }
 
-export function refusal(status: number, body: unknown): Error {
+/** The error of an answer that is not a success. */
+export function platformError(status: number, body: unknown): Error {
   const { detail = 'no reason given', errors = [] } = (body ?? {}) as Partial<Problem>
   const fields = errors.map(({ path, message }) => `${path}: ${message}`)
   if (status >= 500 || status === 0) return new Error(`the platform answers ${status}: ${detail}`)

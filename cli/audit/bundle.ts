@@ -1,51 +1,51 @@
-// `svc bundle` and `svc checkpoint`: what an auditor takes away from the workspace they work in.
-
+// `svc bundle` and `svc checkpoint`: what an auditor downloads from the current workspace.
 import { keyLines } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import type { Command } from 'commander'
-import { type Act, actCommand, timeOf } from '../account/desk.js'
+import { memberCommand, type Subcommand } from '../account/subcommand.js'
+import { timeOption } from '../account/time-option.js'
+import { shellWord } from '../called-as.js'
 
-export function bundleCommand(): Command {
-  return actCommand(bundle, 'svc bundle --from 2026-01-01 --to 2026-02-01 --out january.zip')
+export function bundleCommand(svc: string): Command {
+  return memberCommand(svc, bundle, ['bundle --from 2026-01-01 --to 2026-02-01 --out january.zip'])
 }
 
-export function checkpointCommand(): Command {
-  return actCommand(checkpoint, 'svc checkpoint > trust.policy')
+export function checkpointCommand(svc: string): Command {
+  return memberCommand(svc, checkpoint, ['checkpoint > trust.policy'])
 }
 
-const bundle: Act = {
+const bundle: Subcommand = {
   call: 'bundle',
-  does: 'download what the log of your workspace received in a period, to be checked offline with svc verify',
+  description: 'download a proof bundle: the entries of the log of your workspace that were received in a period',
   options: [
-    ['--from <time>', 'from then on, such as 2026-01-01 or 2026-01-01T09:00:00Z'],
-    ['--to <time>', 'before then'],
+    ['--from <time>', 'start of the period, such as 2026-01-01 or 2026-01-01T09:00:00Z'],
+    ['--to <time>', 'end of the period, exclusive'],
     ['--since <size>', 'size of a checkpoint that you kept'],
-    ['--out <file>', 'where to write it', 'bundle.zip'],
+    ['--out <file>', 'file to write', 'bundle.zip'],
   ],
-  run: async ({ save, here }, _args, { from, to, since, out = 'bundle.zip' }) => {
+  run: async ({ save, workspace, svc }, _args, { from, to, since, out = 'bundle.zip' }) => {
     if (since !== undefined && !/^\d{1,15}$/.test(since))
       throw new Error(
-        '--since takes the size of a checkpoint that you kept, a number; svc verify --since takes its file',
+        `\`--since\` is \`${since}\`: write the size of a checkpoint that you kept, a number; its file is for \`${svc} verify --since\``,
       )
-    const asked = [
-      ['from', timeOf('--from', from)],
-      ['to', timeOf('--to', to)],
+    const query = [
+      ['from', timeOption('--from', from)],
+      ['to', timeOption('--to', to)],
       ['since', since],
     ].filter((one): one is [string, string] => one[1] !== undefined)
-    await save(`/api/v1/log/bundle?${new URLSearchParams(asked)}`, out)
-    const line = `${out}: the log of ${here().name}; check it with svc verify ${out} --trust trust.policy`
+    await save(`/api/v1/log/bundle?${new URLSearchParams(query)}`, out)
+    const line = `${out}: the log of ${workspace().name}; verify it with \`${svc} verify ${shellWord(out)} --trust trust.policy\``
     return { lines: [line], json: { file: out } }
   },
 }
 
-const checkpoint: Act = {
+const checkpoint: Subcommand = {
   call: 'checkpoint',
-  does: 'the keys of the log of your workspace, as lines for a trust policy, with their fingerprints',
+  description: 'print the keys of the log of your workspace, as lines for a trust policy, with their fingerprints',
   run: async ({ get }) => {
     const found = await get<LogCheckpoint>('/api/v1/log/checkpoint')
-    const seen = `# ${found.size} entries signed on ${found.published_at}`
-    const warning =
-      '# compare the fingerprint with one that you have by another way: by phone, on paper, from a contract'
-    return { lines: [seen, warning, ...keyLines(found.keys)], json: found }
+    const signed = `# ${found.size} entries signed on ${found.published_at}`
+    const warning = '# compare the fingerprint with one that you got another way: by phone, on paper, in a contract'
+    return { lines: [signed, warning, ...keyLines(found.keys)], json: found }
   },
 }

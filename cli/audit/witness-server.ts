@@ -1,4 +1,4 @@
-// `svc witness` for a person: the witness over HTTP.
+// `svc witness`: the witness over HTTP.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
@@ -15,15 +15,16 @@ export interface WitnessOptions {
 }
 
 /** Far more than a request with the longest proof. */
-const largest = 128 * 1024
+const maxRequestBytes = 128 * 1024
 
-/** Runs until told to stop; returns the exit code. */
+/** Runs until SIGTERM or SIGINT; returns the exit code. */
 export async function runWitness(options: WitnessOptions, out: Writable, err: Writable): Promise<number> {
   let unlock = () => {}
   try {
     const { dir: folder, name, host, port, log } = options
-    if (log.length === 0) throw new Error('name the logs to watch with --log; their keys are in their checkpoints')
-    // Two that share a memory could each sign for another past.
+    if (log.length === 0)
+      throw new Error('`--log` is missing: give the key of each log to watch, the `key` of its checkpoint')
+    // Two witnesses with one memory could sign two histories of a log.
     unlock = takeLock(folder, 'give another --dir')
     const witness = openWitness({ folder, name, logs: log.map(logKey), clock: Date.now })
     const server = witnessServer(witness, (error) => err.write(`svc witness: ${String(error)}\n`))
@@ -50,8 +51,10 @@ function logKey(text: string): Verifier {
   const key = parseVerifier(text)
   if (key?.kind === 'note') return key
   const problem = smallOrderProblem(text)
-  if (problem !== null) throw new Error(`--log: ${problem}`)
-  throw new Error(`--log \`${text}\` is no key of a log: it is the \`key\` of its checkpoint, \`name+id+key\``)
+  if (problem !== null) throw new Error(`\`--log\`: ${problem}`)
+  throw new Error(
+    `\`--log\` is \`${text}\`, which is not the key of a log: give the \`key\` of its checkpoint, \`name+id+key\``,
+  )
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
@@ -61,21 +64,22 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   })
 }
 
-/** One address: POST /add-checkpoint. */
+/** Serves POST /add-checkpoint. */
 function witnessServer(witness: Witness, report: (error: unknown) => void): Server {
-  const patience = { headersTimeout: 10_000, requestTimeout: 20_000, connectionsCheckingInterval: 2_000 }
-  const server = createServer(patience, async (request, response) => {
+  const timeouts = { headersTimeout: 10_000, requestTimeout: 20_000, connectionsCheckingInterval: 2_000 }
+  const server = createServer(timeouts, async (request, response) => {
     if (!server.listening) response.shouldKeepAlive = false
     try {
-      if (request.url !== '/add-checkpoint') return send(response, 404, 'there is only /add-checkpoint here\n')
-      if (request.method !== 'POST') return send(response, 405, 'use POST here\n')
+      if (request.url !== '/add-checkpoint')
+        return send(response, 404, 'not found: the only address is /add-checkpoint\n')
+      if (request.method !== 'POST') return send(response, 405, 'the method must be POST\n')
       const text = await bodyOf(request)
       if (text === null) return send(response.setHeader('connection', 'close'), 413, 'the request is too large\n')
       const { status, type, body } = witness.add(text)
       send(response, status, body, type)
     } catch (error) {
       report(error)
-      send(response, 500, 'something went wrong here\n')
+      send(response, 500, 'internal error\n')
     }
   })
   return server
@@ -86,7 +90,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | null> {
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > largest) return null
+    if (size > maxRequestBytes) return null
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

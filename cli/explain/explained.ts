@@ -1,17 +1,17 @@
-// What `svc explain` reports.
+// The result of `svc explain`.
 import type { Explanation } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 
-/** What was found out about one step. */
+/** One step with the results of the policies. */
 export interface ExplainedStep extends Explanation {
   readonly task_id: string
-  /** Which run of the task's id, from 1, and how many the trace holds. */
+  /** Number of the run of the task id, from 1, and how many runs the trace has. */
   readonly run: number
   readonly runs: number
-  /** Null for a step that was evaluated and did not happen. */
+  /** Null for a step that was evaluated but did not happen. */
   readonly step: number | null
   readonly evaluation_id: string | null
-  readonly judged: Step
-  /** Names of policies of a level above the agent's. */
+  readonly evaluated: Step
+  /** Names of policies for a higher risk level than the agent's. */
   readonly skipped: readonly string[]
 }

@@ -1,16 +1,17 @@
-// One task out of a trace.
-
+// One task of a trace.
 import { type RunState, readLines, startsRun, stateAfter } from '@svc/engine'
 import { isDeeperThan, maxRequestDepth, parseStoredJson } from '@svc/proof'
 import { fileError } from '@svc/proof/verify'
 import type { JsonMap, Step } from '@svc/schemas'
 
-/** What was given cannot be used; the message says why and what would do. */
-export class CannotUse extends Error {}
+/** A file or an option cannot be used; the message gives the reason and the correction. */
+export class InputError extends Error {
+  readonly code = 'INPUT'
+}
 
 export interface RecordedTask {
   readonly task_id: string
-  /** Which run of the task's id, from 1, and how many the trace holds: an id used again after its end is a new task. */
+  /** Number of the run of the task id, from 1, and how many runs the trace has: an id used again after its end is a new task. */
   readonly run: number
   readonly runs: number
   /** The steps of that run, in the order of the trace. */
@@ -22,13 +23,10 @@ interface Runs {
   readonly runs: Step[][]
 }
 
-/** Names listed when somebody has to choose. */
-const namesListed = 5
+/** Task ids in a message. */
+const maxNames = 5
 
-/**
- * The steps of one run of the task, or of the only task there is; the last run unless another is wanted. Throws
- * CannotUse, naming the line that is wrong.
- */
+/** The steps of one run of the task, or of the only task; by default the last run. Rejects with InputError, naming the line. */
 export async function recordedTask(path: string, wanted: string | undefined, run?: number): Promise<RecordedTask> {
   const tasks = new Map<string, Runs>()
   const other = new Set<string>()
@@ -36,32 +34,34 @@ export async function recordedTask(path: string, wanted: string | undefined, run
     const found = stepOrEndIn(text, where)
     if (found === null) continue
     if (wanted === undefined || found.task_id === wanted) addTo(tasks, found)
-    else if (found.task_id !== undefined && other.size <= namesListed) other.add(found.task_id)
+    else if (found.task_id !== undefined && other.size <= maxNames) other.add(found.task_id)
   }
   const [only, ...others] = tasks
   if (only === undefined) {
     const of = wanted === undefined ? '' : ` of task \`${wanted}\``
-    throw new CannotUse(`\`${path}\` holds no steps${of}${other.size > 0 ? `, but of ${listed([...other])}` : ''}`)
+    throw new InputError(`\`${path}\` has no steps${of}${other.size > 0 ? `, only of ${listed([...other])}` : ''}`)
   }
   if (others.length > 0)
-    throw new CannotUse(`${path} holds ${tasks.size} tasks: choose one with --task (${listed([...tasks.keys()])})`)
+    throw new InputError(
+      `\`${path}\` has ${tasks.size} tasks: choose one with \`--task\` (${listed([...tasks.keys()])})`,
+    )
   const [task_id, { runs }] = only
   const number = run ?? runs.length
   const steps = runs[number - 1]
   if (steps === undefined)
-    throw new CannotUse(`task \`${task_id}\` has no run ${number}: \`${path}\` holds ${runs.length} of it`)
+    throw new InputError(`task \`${task_id}\` has no run ${number}: \`${path}\` has ${runs.length} of it`)
   return { task_id, run: number, runs: runs.length, steps }
 }
 
 export interface RecordedEvaluation extends RecordedTask {
   readonly evaluation_id: string
-  /** The step that was evaluated; `steps` are those before it. */
+  /** The evaluated step; `steps` are those before it. */
   readonly intended: Step
   /** The agent as the policies saw it. */
   readonly agent: JsonMap
 }
 
-/** An evaluation that the local engine has blocked, with the task before it. Throws CannotUse. */
+/** An evaluation that the local engine blocked, with the steps before it. Rejects with InputError. */
 export async function recordedEvaluation(path: string, evaluation_id: string): Promise<RecordedEvaluation> {
   const tasks = new Map<string, Runs>()
   for await (const { text, where } of textLines(path)) {
@@ -71,15 +71,15 @@ export async function recordedEvaluation(path: string, evaluation_id: string): P
     const found = stepOrEndOf(value, where)
     if (found !== null) addTo(tasks, found)
   }
-  throw new CannotUse(`\`${path}\` holds no blocked evaluation \`${evaluation_id}\``)
+  throw new InputError(`\`${path}\` has no blocked evaluation \`${evaluation_id}\``)
 }
 
-/** The lines of a trace that hold something, each with its place. Rejects with CannotUse, naming the file or the line. */
+/** The lines of a trace that are not empty, each with file and line number. Rejects with InputError, naming the file or the line. */
 async function* textLines(path: string): AsyncGenerator<{ readonly text: string; readonly where: string }> {
   try {
     for await (const line of readLines(path)) {
       const where = `${path}:${line.line + 1}`
-      if (line.problem !== null) throw new CannotUse(`${where}: ${line.problem}`)
+      if (line.problem !== null) throw new InputError(`${where}: ${line.problem}`)
       if (line.text.trim() !== '') yield { text: line.text, where }
     }
   } catch (error) {
@@ -96,7 +96,8 @@ interface EvaluationRow {
 
 function evaluationIn(tasks: ReadonlyMap<string, Runs>, row: EvaluationRow, where: string): RecordedEvaluation {
   const { evaluation_id, task_id, intended, agent } = row
-  if (typeof intended?.step_type !== 'string') throw new CannotUse(`${where}: an evaluation needs an \`intended\` step`)
+  if (typeof intended?.step_type !== 'string')
+    throw new InputError(`${where}: \`intended\` is missing: an evaluation has an intended step`)
   const { state, runs } = tasks.get(task_id) ?? { state: 'none', runs: [] }
   const is_first = startsRun(state, intended.step_type)
   const run = runs.length + (is_first ? 1 : 0)
@@ -116,20 +117,20 @@ function addTo(tasks: Map<string, Runs>, { task_id = '', step }: StepOrEnd): voi
   tasks.set(task_id, { state: stateAfter(state, step.step_type), runs })
 }
 
-/** A step, or what /end_task has written of a task: then `step` is null. */
+/** A step, or the end of a task, which /end_task writes: then `step` is null. */
 interface StepOrEnd {
   readonly task_id?: string | undefined
   readonly step: Step | null
 }
 
-/** Null for a line of the engine's trace that is about something else. */
+/** Null for other lines of the trace of the local engine. */
 function stepOrEndIn(text: string, where: string): StepOrEnd | null {
   return stepOrEndOf(lineIn(text, where), where)
 }
 
 function lineIn(text: string, where: string): JsonMap {
   const reading = parseStoredJson(text)
-  if (reading.problem !== null) throw new CannotUse(`${where}: ${reading.problem.message}`)
+  if (reading.problem !== null) throw new InputError(`${where}: ${reading.problem.message}`)
   return (reading.value ?? {}) as JsonMap
 }
 
@@ -137,14 +138,14 @@ function stepOrEndOf(value: JsonMap, where: string): StepOrEnd | null {
   const { kind, recorded_at: _at, ...step } = value as unknown as Step & { kind?: unknown; recorded_at?: unknown }
   if (kind === 'end') return { task_id: step.task_id, step: null }
   if (kind !== undefined && kind !== 'step') return null
-  if (typeof step.step_type !== 'string') throw new CannotUse(`${where}: a step needs a \`step_type\``)
+  if (typeof step.step_type !== 'string') throw new InputError(`${where}: \`step_type\` is missing: every step has one`)
   // Only an incident may be deeper, because it quotes the parameters of its policy.
   if (isDeeperThan(step, maxRequestDepth))
-    throw new CannotUse(`${where}: a step is nested deeper than ${maxRequestDepth} levels`)
+    throw new InputError(`${where}: the step is nested deeper than ${maxRequestDepth} levels`)
   return { task_id: step.task_id, step }
 }
 
 function listed(task_ids: readonly string[]): string {
-  const names = task_ids.slice(0, namesListed).map((name) => `\`${name}\``)
-  return `${names.join(', ')}${task_ids.length > namesListed ? ', …' : ''}`
+  const names = task_ids.slice(0, maxNames).map((name) => `\`${name}\``)
+  return `${names.join(', ')}${task_ids.length > maxNames ? ', …' : ''}`
 }

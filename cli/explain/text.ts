@@ -1,30 +1,29 @@
-// An explanation as a person reads it.
-
+// An explanation as text for a person.
 import type { ExplainedPolicy } from '@svc/engine'
 import type { EvidenceStep, Step } from '@svc/schemas'
 import type { ExplainedStep } from './explained.js'
 
-/** What matters first: violations, then what passed, then what did not apply. */
-export function asText(explained: ExplainedStep): string[] {
-  const { step, judged, policies, skipped, outcome, risk_score } = explained
+/** Violations first, then the policies that passed, then those that are not applicable. */
+export function explanationText(explained: ExplainedStep): string[] {
+  const { step, evaluated, policies, skipped, outcome, risk_score } = explained
   const violated = policies.filter(({ answer }) => answer === 'violated')
   const passed = policies.filter(({ answer }) => answer === 'passed')
   const others = policies.filter(({ answer }) => answer === 'not_applicable')
   return [
-    `${step === null ? `evaluation ${explained.evaluation_id}` : `step ${step}`} of ${nameOf(explained)}: ${stepInWords(judged)}`,
+    `${step === null ? `evaluation ${explained.evaluation_id}` : `step ${step}`} of ${nameOf(explained)}: ${stepInWords(evaluated)}`,
     `${outcome}, risk score ${risk_score}: ${violated.length} of ${policies.length} policies violated`,
     ...violated.flatMap((policy) => ['', ...violation(policy, step)]),
     ...(passed.length > 0 ? ['', 'passed'] : []),
     ...passed.map(line),
     ...(others.length > 0 ? ['', 'not applicable'] : []),
     ...others.map(line),
-    ...(skipped.length > 0 ? ['', 'of a risk level above the agent’s'] : []),
+    ...(skipped.length > 0 ? ['', 'for a higher risk level than the agent’s'] : []),
     ...skipped.map((name) => `  ${name}`),
     '',
   ]
 }
 
-/** The task, with which run of it where its id was used for several. */
+/** The task, with the number of the run when its id was used again. */
 export function nameOf({ task_id, run, runs }: Pick<ExplainedStep, 'task_id' | 'run' | 'runs'>): string {
   return `task \`${task_id}\`${runs === 1 ? '' : ` (run ${run} of ${runs})`}`
 }
@@ -38,7 +37,7 @@ function violation(policy: ExplainedPolicy, number: number | null): string[] {
     `${blocks ? 'blocks' : 'violated'}  ${policy.name}  (${marks.join(', ')}; ${policy.rule_type})`,
     `  why      ${details?.reason} [${details?.code}]`,
     ...(evidence.length > 0 ? [`  because  ${evidence.join(', ')}`] : []),
-    `  remedy   ${details?.remedy ?? 'none is known'}`,
+    `  remedy   ${details?.remedy ?? 'none known'}`,
   ]
 }
 

@@ -1,19 +1,17 @@
-// What became of the steps that were sent.
+// The results of the steps that were sent.
 import type { BatchAnswer, BatchResult, Behavior, StepViolation } from '@svc/schemas'
 import type { ImportCounts } from './target.js'
 
 export interface Counts {
   /** The platform's answers to a part of the run on a line (from 0). */
   readonly addAnswers: (line: number, part: readonly Behavior[], answer: BatchAnswer) => void
-  /** A part that was refused as a whole. */
-  readonly addRefusal: (line: number, part: readonly Behavior[], message: string) => void
-  /** True when a step of the run on a line was refused. */
-  readonly hasFailed: (line: number) => boolean
+  /** A part that was rejected as a whole. */
+  readonly addRejection: (line: number, part: readonly Behavior[], message: string) => void
   readonly total: () => ImportCounts
 }
 
-/** Nobody reads more, and every step of a large file could be refused. */
-const mostFailures = 1000
+/** Every step of a large file could be rejected. */
+const maxFailures = 1000
 
 export function createCounts(): Counts {
   const count = { steps: 0, created: 0, replayed: 0 }
@@ -25,7 +23,7 @@ export function createCounts(): Counts {
 
   const fail = (line: number, what: string) => {
     failed.add(line)
-    if (failures.length < mostFailures) failures.push(`line ${line + 1}, ${what}`)
+    if (failures.length < maxFailures) failures.push(`line ${line + 1}, ${what}`)
   }
   const addResult = (line: number, step: number | undefined, { status, entry, problem }: BatchResult) => {
     if (status === 201) count.created++
@@ -42,11 +40,10 @@ export function createCounts(): Counts {
       count.steps += part.length
       for (const [index, result] of results.entries()) addResult(line, part[index]?.step, result)
     },
-    addRefusal: (line, part, message) => {
+    addRejection: (line, part, message) => {
       count.steps += part.length
       fail(line, `steps ${part.at(0)?.step} to ${part.at(-1)?.step}: ${message}`)
     },
-    hasFailed: (line) => failed.has(line),
     total: () => ({
       ...count,
       failed_runs: failed.size,

@@ -1,9 +1,9 @@
-// Steps into a file, one a line.
+// Steps to a file, one per line.
 import { type FileHandle, open } from 'node:fs/promises'
 import { requestJson } from '@svc/proof'
 import type { ImportTarget } from './target.js'
 
-/** The file is opened when the first run is ready, so that an import that cannot begin leaves it as it was. */
+/** The file is opened by `begin`, so that an import that cannot begin does not change it. */
 export function createFileTarget(path: string): ImportTarget {
   let file: FileHandle | null = null
   let steps = 0
@@ -11,7 +11,6 @@ export function createFileTarget(path: string): ImportTarget {
     begin: async () => {
       file = await open(path, 'w')
     },
-    has: () => false,
     put: async (_, run) => {
       await file?.appendFile(run.map((step) => `${requestJson(step)}\n`).join(''))
       steps += run.length

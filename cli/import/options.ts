@@ -1,27 +1,38 @@
-// What was asked for on the command line, checked before anything is read or sent.
+// The options of `svc import`, checked before anything is read or sent.
 import { readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { readYaml, type ToolMap, toolMapProblems } from '@svc/engine'
 import { parseTimestamp } from '@svc/schemas'
-import type { ImportOptions } from './target.js'
+
+export interface ImportOptions {
+  readonly agentKey?: string
+  readonly out?: string
+  readonly to?: string
+  readonly apiKey?: string
+  readonly tools?: string
+  readonly start: string
+  readonly json?: true
+}
 
 export interface ImportPlan {
   readonly agent_key: string
   /** ms since 1970. */
   readonly start: number
   readonly tools: ToolMap
-  readonly to: { readonly out: string } | { readonly url: string; readonly api_key: string; readonly resume: boolean }
+  readonly to: { readonly out: string } | { readonly url: string; readonly api_key: string }
 }
 
-/** A call that cannot be understood. */
-export class UsageError extends Error {}
+/** The command line is invalid. */
+export class UsageError extends Error {
+  readonly code = 'USAGE'
+}
 
-/** Throws UsageError saying what is wrong and what would be right. */
+/** Throws UsageError with the invalid option and its correction. */
 export function planImport(format: string, file: string, options: ImportOptions): ImportPlan {
-  if (format !== 'chat-completions') throw new UsageError(`unknown format \`${format}\`; there is: chat-completions`)
+  if (format !== 'chat-completions') throw new UsageError(`the format is \`${format}\`: write chat-completions`)
   const start = parseTimestamp(options.start)
   if (start === null)
-    throw new UsageError(`--start \`${options.start}\` is not an RFC 3339 time, such as 2026-01-01T00:00:00Z`)
+    throw new UsageError(`\`--start\` is \`${options.start}\`: write an RFC 3339 time, such as 2026-01-01T00:00:00Z`)
   const agent_key = agentKey(file, options)
   const to = destination(file, options)
   checkReadable(file)
@@ -30,28 +41,28 @@ export function planImport(format: string, file: string, options: ImportOptions)
 }
 
 function agentKey(file: string, { agentKey: given }: ImportOptions): string {
-  if (given === undefined && file === '-') throw new UsageError('standard input has no name: give --agent-key')
+  if (given === undefined && file === '-') throw new UsageError('standard input has no name: give `--agent-key`')
   const agent_key = given ?? basename(file).replace(/\.jsonl?$/, '')
   if (/^[ -~]{1,200}$/.test(agent_key)) return agent_key
-  throw new UsageError(`the agent key \`${agent_key}\` is not 1 to 200 printable ASCII characters: give --agent-key`)
+  throw new UsageError(
+    `the agent key is \`${agent_key}\`: give one of 1 to 200 printable ASCII characters with \`--agent-key\``,
+  )
 }
 
-function destination(file: string, { out, to, apiKey, resume }: ImportOptions): ImportPlan['to'] {
+function destination(file: string, { out, to, apiKey }: ImportOptions): ImportPlan['to'] {
   if (out !== undefined && to === undefined) {
-    if (resume) throw new UsageError('--resume goes with --to; a file is always written whole')
-    if (isSame(out, file)) throw new UsageError('--out is the file that is imported')
+    if (isSame(out, file)) throw new UsageError('`--out` is the imported file: write another file')
     return { out }
   }
-  if (to === undefined || out !== undefined)
-    throw new UsageError('say where the steps go: either --out FILE or --to URL')
+  if (to === undefined || out !== undefined) throw new UsageError('give one destination: `--out FILE` or `--to URL`')
   if (!isPlatformUrl(to))
-    throw new UsageError(`--to \`${to}\` is not an http or https URL without credentials, query and fragment`)
+    throw new UsageError(`\`--to\` is \`${to}\`: write an http or https URL without credentials, query and fragment`)
   const api_key = apiKey ?? process.env.SVC_API_KEY ?? ''
-  if (api_key === '') throw new UsageError('--to needs an API key: give --api-key or set SVC_API_KEY')
-  // Said without quoting it: a message may end up in a log.
-  if (!/^[!-~]+$/.test(api_key)) throw new UsageError('the API key holds characters that no key has')
-  if (resume && file === '-') throw new UsageError('--resume needs a file that is still there; `-` is not')
-  return { url: to.replace(/\/+$/, ''), api_key, resume: resume === true }
+  if (api_key === '') throw new UsageError('`--to` requires an API key: give `--api-key` or set SVC_API_KEY')
+  // Not quoted: a message may end up in a log.
+  if (!/^[!-~]+$/.test(api_key))
+    throw new UsageError('the API key has characters that are not allowed in a key: copy the whole key')
+  return { url: to.replace(/\/+$/, ''), api_key }
 }
 
 function isSame(out: string, file: string): boolean {
@@ -69,8 +80,8 @@ function isPlatformUrl(text: string): boolean {
 function checkReadable(file: string): void {
   if (file === '-') return
   const stat = statSync(file, { throwIfNoEntry: false })
-  if (stat === undefined) throw new UsageError(`there is no file \`${file}\``)
-  if (stat.isDirectory()) throw new UsageError(`\`${file}\` is a folder: name a file, one run a line`)
+  if (stat === undefined) throw new UsageError(`\`${file}\` does not exist`)
+  if (stat.isDirectory()) throw new UsageError(`\`${file}\` is a folder: name a file with one run per line`)
 }
 
 function readToolMap(path: string): ToolMap {
@@ -91,6 +102,6 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new UsageError(`cannot read --tools \`${path}\`: ${(error as NodeJS.ErrnoException).code}`)
+    throw new UsageError(`\`--tools\` is \`${path}\`, which cannot be read: ${(error as NodeJS.ErrnoException).code}`)
   }
 }

@@ -1,73 +1,68 @@
-// Steps straight onto a platform: a few runs at a time, each in order, and safe to send again.
+// Steps to a platform: several runs at once, the steps of each in order. A step that is sent again is not stored again.
 import type { BatchAnswer, Behavior } from '@svc/schemas'
 import { createCounts } from './counts.js'
 import { postJson } from './post-json.js'
-import type { ImportState } from './state.js'
 import type { ImportTarget } from './target.js'
 
 export interface Platform {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly api_key: string
 }
 
-/** Runs under way at once. A run has one batch under way, so its steps arrive in order. */
-const runsAtOnce = 4
-const batchSize = 200
-/** Characters of a batch: a platform reads 8 MiB (docs/design/platform.md §6), and a character takes up to 3 bytes. */
-const batchLength = 2 * 1024 * 1024
-/** Refusals that are about the steps; after any other nothing can be sent. */
-const aboutSteps = [400, 409, 413, 422]
+/** Runs that are sent at once. A run has one open request, so its steps arrive in order. */
+const maxOpenRuns = 4
+const maxBatchSteps = 200
+/** A platform reads 8 MiB (docs/design/platform.md §6), and a character has up to 3 bytes. */
+const maxBatchCharacters = 2 * 1024 * 1024
+/** Statuses that reject these steps only; after any other the import cannot continue. */
+const stepStatuses = [400, 409, 413, 422]
 
-export function createPlatformTarget(to: Platform, state: ImportState): ImportTarget {
-  const under_way = new Set<Promise<void>>()
+export function createPlatformTarget(to: Platform): ImportTarget {
+  const open = new Set<Promise<void>>()
   const counts = createCounts()
-  let stopped: unknown = null
+  let failure: unknown = null
 
   const send = async (line: number, steps: readonly Behavior[]) => {
     for (const part of partsOf(steps)) {
       const posted = await postBatch(to, part)
-      if (posted.refusal === null) counts.addAnswers(line, part, posted.answer)
-      else if (aboutSteps.includes(posted.refusal.status)) counts.addRefusal(line, part, posted.refusal.message)
-      else throw new Error(posted.refusal.message)
+      if (posted.rejection === null) counts.addAnswers(line, part, posted.answer)
+      else if (stepStatuses.includes(posted.rejection.status)) counts.addRejection(line, part, posted.rejection.message)
+      else throw new Error(posted.rejection.message)
     }
-    if (!counts.hasFailed(line)) state.done(line)
   }
 
   return {
     begin: async ({ agent_key, declared_tools }) => {
       const agent = { agent_key, name: agent_key, declared_tools }
-      const { refusal } = await postJson(`${to.url}/api/v1/agents`, to.api_key, agent)
-      if (refusal !== null) throw new Error(refusal.message)
+      const { rejection } = await postJson(`${to.url}/api/v1/agents`, to.api_key, agent)
+      if (rejection !== null) throw new Error(rejection.message)
     },
-    has: (line) => state.has(line),
     put: async (line, steps) => {
-      if (under_way.size >= runsAtOnce) await Promise.race(under_way)
-      if (stopped !== null) throw stopped
+      if (open.size >= maxOpenRuns) await Promise.race(open)
+      if (failure !== null) throw failure
       const sending: Promise<void> = send(line, steps)
         .catch((error: unknown) => {
-          stopped = error
+          failure = error
         })
-        .finally(() => under_way.delete(sending))
-      under_way.add(sending)
+        .finally(() => open.delete(sending))
+      open.add(sending)
     },
     finish: async () => {
-      await Promise.all(under_way)
-      if (stopped !== null) throw stopped
-      const total = counts.total()
-      if (total.failed_runs === 0) state.clear()
-      return total
+      await Promise.all(open)
+      if (failure !== null) throw failure
+      return counts.total()
     },
   }
 }
 
-/** A run in batches that the platform can take; a step too large for any is sent alone, for the platform to say so. */
+/** The steps in batches that the platform accepts; a step that is too large is sent alone, and the platform rejects it. */
 function* partsOf(steps: readonly Behavior[]): Generator<Behavior[]> {
   let part: Behavior[] = []
   let length = 0
   for (const step of steps) {
     const own = JSON.stringify(step).length
-    if (part.length > 0 && (part.length >= batchSize || length + own > batchLength)) {
+    if (part.length > 0 && (part.length >= maxBatchSteps || length + own > maxBatchCharacters)) {
       yield part
       part = []
       length = 0
@@ -78,14 +73,14 @@ function* partsOf(steps: readonly Behavior[]): Generator<Behavior[]> {
   yield part
 }
 
-/** Sends steps until the platform has an answer to each; one that could not be stored just now is sent again. */
+/** Sends steps until the platform has a final answer to each; 429 and 503 are sent again. */
 function postBatch({ url, api_key }: Platform, steps: readonly Behavior[]) {
   const complete = ({ results }: Partial<BatchAnswer>) =>
     results?.length === steps.length && results.every(({ status }) => status !== 429 && status !== 503)
   return postJson<BatchAnswer>(`${url}/api/v1/logs/batch`, api_key, { entries: steps.map(toEntry) }, complete)
 }
 
-/** A Behavior as a log entry: the agent is named by its own key. */
+/** A Behavior as a log entry, with the agent by its key. */
 function toEntry({ agent_id, ...step }: Behavior) {
   return { ...step, agent_key: agent_id }
 }

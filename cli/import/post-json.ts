@@ -1,25 +1,23 @@
-// Posting to a platform, patiently: what is sent is safe to send again.
-
+// Requests to a platform with retries: the same content can be sent again.
 import { printable, requestJson } from '@svc/proof'
 import type { Problem } from '@svc/schemas'
 
-export interface Refusal {
+export interface Rejection {
   readonly status: number
   readonly message: string
 }
 
-export type Posted<T> = { readonly answer: T; readonly refusal: null } | { readonly refusal: Refusal }
+export type Posted<T> = { readonly answer: T; readonly rejection: null } | { readonly rejection: Rejection }
 
-/** How long to keep trying while the platform is away, ms: a restart takes seconds. */
-const patience = 120_000
-/** How long an answer may take, ms. */
-const answerTime = 60_000
-/** Waiting longer than this, ms, is worth a word. */
-const silence = 3000
+/** Retries end after this time without an answer, ms; a restart takes seconds. */
+const retryTimeoutMs = 120_000
+const answerTimeoutMs = 60_000
+/** A longer wait is reported, ms. */
+const quietWaitMs = 3000
 
 /**
- * The first answer that is accepted, or the platform's refusal. 429, 503, a broken connection and an answer that is not
- * accepted are tried again, not before a Retry-After. Rejects when the platform stays away.
+ * The first accepted answer, or the rejection of the platform. 429, 503, a broken connection and an answer that `accept`
+ * rejects are retried after Retry-After at the earliest. Rejects when the platform stays unavailable.
  */
 export async function postJson<T>(
   url: string,
@@ -31,55 +29,54 @@ export async function postJson<T>(
   const request = { method: 'POST', headers, body: requestJson(body), redirect: 'manual' } as const
   let since = Date.now()
   for (let attempt = 0; ; attempt++) {
-    const { status, text, retry_after } = await tryOnce(url, request)
+    const { status, text, retry_after_ms } = await tryOnce(url, request)
     const ok = status >= 200 && status < 300
-    const answer = ok ? parsed<T>(text) : null
-    if (answer !== null && accept(answer)) return { answer, refusal: null }
+    const answer = ok ? parseAnswer<T>(text) : null
+    if (answer !== null && accept(answer)) return { answer, rejection: null }
     if (status !== 0 && !ok && status !== 429 && status !== 503) {
-      return { refusal: { status, message: `${url} answered ${status}: ${printable(detailOf(text))}` } }
+      return { rejection: { status, message: `${url} answered ${status}: ${printable(detailOf(text))}` } }
     }
     const reason = status === 0 ? text : `status ${status}`
-    // A platform that asks for patience is there.
+    // A platform that limits the rate is available.
     if (status === 429) since = Date.now()
-    if (Date.now() - since > patience) throw new Error(`${url} does not answer: ${reason}`)
-    const wait = Math.max(retry_after, Math.min(5000, 100 * 2 ** attempt))
-    const left = Math.ceil((since + patience - Date.now()) / 1000)
-    if (wait > silence)
+    if (Date.now() - since > retryTimeoutMs) throw new Error(`${url} does not answer: ${reason}`)
+    const wait = Math.max(retry_after_ms, Math.min(5000, 100 * 2 ** attempt))
+    const left = Math.ceil((since + retryTimeoutMs - Date.now()) / 1000)
+    if (wait > quietWaitMs)
       process.stderr.write(`${url}: ${reason}; trying again in ${Math.ceil(wait / 1000)} s, for ${left} s more\n`)
     await new Promise((resolve) => setTimeout(resolve, wait))
   }
 }
 
 interface Attempt {
-  /** 0 when there was no complete answer; `text` then says why. */
+  /** 0 without a complete answer; `text` then has the reason. */
   readonly status: number
   readonly text: string
-  /** ms the platform asks to be left alone. */
-  readonly retry_after: number
+  readonly retry_after_ms: number
 }
 
 async function tryOnce(url: string, request: RequestInit): Promise<Attempt> {
   try {
-    const response = await fetch(url, { ...request, signal: AbortSignal.timeout(answerTime) })
-    const retry_after = waitOf(response.headers.get('retry-after'))
-    return { status: response.status, text: await response.text(), retry_after }
+    const response = await fetch(url, { ...request, signal: AbortSignal.timeout(answerTimeoutMs) })
+    const retry_after_ms = retryAfterMs(response.headers.get('retry-after'))
+    return { status: response.status, text: await response.text(), retry_after_ms }
   } catch (error) {
     const { cause, message } = error as { cause?: { code?: string }; message: string }
-    return { status: 0, text: cause?.code ?? message, retry_after: 0 }
+    return { status: 0, text: cause?.code ?? message, retry_after_ms: 0 }
   }
 }
 
 /** Seconds or a date (RFC 9110 §10.2.3), as ms from now; 0 for anything else. */
-function waitOf(header: string | null): number {
+function retryAfterMs(header: string | null): number {
   if (header === null) return 0
   const wait = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now()
-  return Number.isFinite(wait) ? Math.min(Math.max(0, wait), longestWait) : 0
+  return Number.isFinite(wait) ? Math.min(Math.max(0, wait), maxRetryAfterMs) : 0
 }
 
-/** ms; what a header asks for beyond this is a mistake. */
-const longestWait = 3_600_000
+/** A longer Retry-After is a mistake. */
+const maxRetryAfterMs = 3_600_000
 
-function parsed<T>(text: string): T | null {
+function parseAnswer<T>(text: string): T | null {
   try {
     return JSON.parse(text) as T
   } catch {
@@ -88,7 +85,7 @@ function parsed<T>(text: string): T | null {
 }
 
 function detailOf(text: string): string {
-  const { detail, errors = [] } = parsed<Partial<Problem>>(text) ?? {}
+  const { detail, errors = [] } = parseAnswer<Partial<Problem>>(text) ?? {}
   const [first] = errors
   return detail ?? (first === undefined ? 'no reason given' : `\`${first.path}\` ${first.message}`)
 }

@@ -1,4 +1,4 @@
-// A progress bar on a terminal, and nothing anywhere else.
+// A progress bar, on a terminal only.
 import cliProgress from 'cli-progress'
 
 export interface Progress {

@@ -1,55 +1,52 @@
-// Carrying out `svc import`: two passes over the file, so that it never has to be in memory.
+// `svc import`: two passes over the file, so that it is never in memory as a whole.
 import { lineTime, meaningOf, stepsOf } from '@svc/engine'
 import { printable } from '@svc/proof'
 import { createFileTarget } from './file.js'
-import { type ImportPlan, planImport, UsageError } from './options.js'
+import { type ImportOptions, type ImportPlan, planImport, UsageError } from './options.js'
 import { createPlatformTarget } from './platform.js'
 import { progressBar } from './progress.js'
 import { type ImportReport, reportAsJson, reportAsText } from './report.js'
-import { type ImportSource, withSource } from './source.js'
-import { type ImportState, noState, openImportState } from './state.js'
+import { withSource } from './source.js'
 import { runsOf, type Survey, surveyFile } from './survey.js'
-import type { ImportOptions, ImportTarget } from './target.js'
+import type { ImportTarget } from './target.js'
 
-/** Runs the import and reports on it; returns the exit code. */
+/** Runs the import and prints its report; returns the exit code. */
 export async function runImport(format: string, file: string, options: ImportOptions): Promise<number> {
   try {
     const plan = planImport(format, file, options)
-    const report = await withSource(file, (source) => importRuns(source, file, plan))
+    const report = await withSource(file, (path) => importRuns(path, nameOf(file), plan))
     const { failures } = report.counts
-    if (!options.json) for (const failure of failures) complain(`${nameOf(file)}: ${failure}`)
+    if (!options.json) for (const failure of failures) printError(`${nameOf(file)}: ${failure}`)
     process.stdout.write(`${options.json ? reportAsJson(report) : reportAsText(report)}\n`)
     return report.survey.bad_lines > 0 || failures.length > 0 ? 1 : 0
   } catch (error) {
     for (const line of (error instanceof Error ? error.message : String(error)).split('\n'))
-      complain(`svc import: ${line}`)
+      printError(`svc import: ${line}`)
     return error instanceof UsageError ? 2 : 1
   }
 }
 
-async function importRuns(source: ImportSource, file: string, plan: ImportPlan): Promise<ImportReport> {
-  const survey = await surveyFile(source.path, (line, reason) => complain(`${nameOf(file)}:${line + 1} ${reason}`))
+async function importRuns(path: string, name: string, plan: ImportPlan): Promise<ImportReport> {
+  const survey = await surveyFile(path, (line, reason) => printError(`${name}:${line + 1} ${reason}`))
   checkTimes(plan, survey)
   const settings = { ...plan, declared_tools: survey.tools }
-  const target = targetOf(source, plan)
+  const target = targetOf(plan)
   await target.begin(settings)
   const bar = progressBar(survey.runs, 'runs')
-  let skipped_runs = 0
   try {
-    for await (const { line, transcript } of runsOf(source.path, () => undefined)) {
-      if (target.has(line)) skipped_runs++
-      else await target.put(line, stepsOf(transcript, line, settings))
+    for await (const { line, transcript } of runsOf(path, () => undefined)) {
+      await target.put(line, stepsOf(transcript, line, settings))
       bar.tick()
     }
     const counts = await target.finish()
     const guessed_tools = survey.tools.filter((name) => !meaningOf(name, plan.tools).certain)
-    return { survey, counts, skipped_runs, guessed_tools }
+    return { survey, counts, guessed_tools }
   } finally {
     bar.stop()
   }
 }
 
-function complain(text: string): void {
+function printError(text: string): void {
   process.stderr.write(`${printable(text)}\n`)
 }
 
@@ -58,24 +55,13 @@ function nameOf(file: string): string {
 }
 
 /** The year 10000 cannot be written as RFC 3339. */
-const endOfTime = Date.UTC(10_000, 0)
+const maxTime = Date.UTC(10_000, 0)
 
 function checkTimes({ start }: ImportPlan, { last_line }: Survey): void {
-  if (start + (last_line + 1) * lineTime >= endOfTime)
-    throw new UsageError('--start is too late: a line takes an hour, and the last one lies beyond the year 9999')
+  if (start + (last_line + 1) * lineTime >= maxTime)
+    throw new UsageError('`--start` is too late: each line takes an hour, and the last one is after the year 9999')
 }
 
-function targetOf({ path, is_file }: ImportSource, { to, ...about }: ImportPlan): ImportTarget {
-  if ('out' in to) return createFileTarget(to.out)
-  return createPlatformTarget(to, is_file ? stateOf(path, [to.url, about], to.resume) : noState)
-}
-
-/** Being able to resume is a comfort; an import does not fail for want of it. */
-function stateOf(path: string, about: readonly unknown[], resume: boolean): ImportState {
-  try {
-    return openImportState(path, about, resume)
-  } catch (error) {
-    complain(`what has been sent cannot be noted, so --resume would send it again: ${(error as Error).message}`)
-    return noState
-  }
+function targetOf({ to }: ImportPlan): ImportTarget {
+  return 'out' in to ? createFileTarget(to.out) : createPlatformTarget(to)
 }

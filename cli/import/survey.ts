@@ -1,4 +1,4 @@
-// The runs of a file, and what has to be known of all of them before the first is sent.
+// The runs of a file, and the facts about all of them that the first step needs.
 import { readLines, readTranscript, type Transcript } from '@svc/engine'
 
 export interface Survey {
@@ -6,21 +6,21 @@ export interface Survey {
   readonly bad_lines: number
   /** Number of the last line, from 0. */
   readonly last_line: number
-  /** Every tool that is called, sorted. */
+  /** Names of all called tools, sorted. */
   readonly tools: readonly string[]
 }
 
-/** The first pass: which tools there are, and which lines cannot be used; each of those goes to `complain` once. */
-export async function surveyFile(path: string, complain: (line: number, reason: string) => void): Promise<Survey> {
+/** The first pass: collects the tools and reports each bad line once. */
+export async function surveyFile(path: string, report: (line: number, reason: string) => void): Promise<Survey> {
   const tools = new Set<string>()
   let runs = 0
   let bad_lines = 0
   let last_line = 0
-  const note = (line: number, reason: string) => {
+  const reportBad = (line: number, reason: string) => {
     bad_lines++
-    complain(line, reason)
+    report(line, reason)
   }
-  for await (const { line, transcript } of runsOf(path, note)) {
+  for await (const { line, transcript } of runsOf(path, reportBad)) {
     runs++
     last_line = line
     for (const message of transcript.messages) for (const call of message.tool_calls) tools.add(call.name)
@@ -34,15 +34,15 @@ export interface Run {
   readonly transcript: Transcript
 }
 
-/** The runs of a file in order. A run whose id was there before would be the same task again, and is a bad line. */
-export async function* runsOf(path: string, complain: (line: number, reason: string) => void): AsyncGenerator<Run> {
+/** The runs of a file in order. A second run with the same id would be the same task, so it is a bad line. */
+export async function* runsOf(path: string, report: (line: number, reason: string) => void): AsyncGenerator<Run> {
   const lineOfRun = new Map<string, number>()
   for await (const read of readLines(path)) {
     const { line } = read
     if (read.problem === null && read.text.trim() === '') continue
     const reading = read.problem === null ? readTranscript(read.text) : read
     if (reading.problem !== null) {
-      complain(line, reading.problem)
+      report(line, reading.problem)
       continue
     }
     const { transcript } = reading
@@ -50,6 +50,6 @@ export async function* runsOf(path: string, complain: (line: number, reason: str
     if (earlier === undefined) {
       lineOfRun.set(transcript.run_id, line)
       yield { line, transcript }
-    } else complain(line, `\`run_id\` is the one of line ${earlier + 1}`)
+    } else report(line, `\`run_id\` is the same as on line ${earlier + 1}`)
   }
 }

@@ -1,38 +1,36 @@
 // `svc rules`: the registry, for people and for programs.
+import { printable } from '@svc/proof'
 import type { Rule } from '@svc/schemas'
 import { Command } from 'commander'
 
-interface Options {
+interface RulesOptions {
   readonly json?: true
   readonly name?: string
 }
 
-export function rulesCommand(): Command {
+export function rulesCommand(svc: string): Command {
   return new Command('rules')
-    .description('list the rules: category, scopes, parameters and an example each')
+    .description('list the rules with their category, scopes, parameters and an example')
     .option('--json', 'print JSON')
-    .option('--name <rule>', 'one rule only')
-    .addHelpText('after', '\nExample:\n  svc rules --name step_requires_gate\n\nExit codes: 0 ok, 2 usage')
-    .action(async ({ json, name }: Options) => {
+    .option('--name <rule>', 'list one rule only')
+    .addHelpText('after', `\nExample:\n  ${svc} rules --name step_requires_gate\n\nExit codes: 0 ok, 2 usage`)
+    .action(async ({ json, name }: RulesOptions) => {
       const { didYouMean, rules } = await import('@svc/engine')
-      const chosen = name === undefined ? rules : rules.filter((rule) => rule.name === name)
-      if (name !== undefined && chosen.length === 0) {
-        process.stderr.write(
-          `no rule is called \`${name}\`${didYouMean(
-            name,
-            rules.map((rule) => rule.name),
-          )}\n`,
-        )
+      const names = rules.map((rule) => rule.name)
+      if (name !== undefined && !names.includes(name)) {
+        const hint = didYouMean(name, names) || `; \`${svc} rules\` lists them`
+        process.stderr.write(`svc rules: \`--name\` is \`${printable(name)}\`, which is not a rule${hint}\n`)
         process.exitCode = 2
         return
       }
+      const chosen = name === undefined ? rules : rules.filter((rule) => rule.name === name)
       process.stdout.write(
-        json ? `${JSON.stringify({ rules: chosen }, null, 2)}\n` : `${chosen.map(describe).join('\n\n')}\n`,
+        json ? `${JSON.stringify({ rules: chosen }, null, 2)}\n` : `${chosen.map(ruleText).join('\n\n')}\n`,
       )
     })
 }
 
-function describe({ name, category, scopes, doc, params, example }: Rule): string {
+function ruleText({ name, category, scopes, doc, params, example }: Rule): string {
   const required = new Set((params.required as readonly string[] | undefined) ?? [])
   const properties = Object.keys((params.properties as Record<string, unknown> | undefined) ?? {})
   const listed = properties.map((parameter) => `${parameter}${required.has(parameter) ? '!' : ''}`)

@@ -1,17 +1,16 @@
-// `svc steps`: the words that steps and policies share, for people and for programs.
-
+// `svc steps`: the vocabulary that steps and policies share, for people and for programs.
 import type { PropertyWord, StepWord } from '@svc/schemas'
 import { Command } from 'commander'
 
-export function stepsCommand(): Command {
+export function stepsCommand(svc: string): Command {
   return new Command('steps')
-    .description('list the step types with their verbs, and the well-known properties, with an example each')
+    .description('list the step types with their verbs, and the well-known properties')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  svc steps\n\nExit codes: 0 ok, 2 usage')
+    .addHelpText('after', `\nExample:\n  ${svc} steps\n\nExit codes: 0 ok, 2 usage`)
     .action(async ({ json }: { readonly json?: true }) => {
       const { propertyWords, stepAliases, stepWords, verbs } = await import('@svc/schemas')
       const all = { step_types: stepWords, aliases: stepAliases, verbs, properties: propertyWords }
-      process.stdout.write(json ? `${JSON.stringify(all, null, 2)}\n` : `${textOf(all)}\n`)
+      process.stdout.write(json ? `${JSON.stringify(all, null, 2)}\n` : `${vocabularyText(all)}\n`)
     })
 }
 
@@ -21,20 +20,20 @@ interface Vocabulary {
   readonly properties: readonly PropertyWord[]
 }
 
-function textOf({ step_types, aliases, properties }: Vocabulary): string {
+function vocabularyText({ step_types, aliases, properties }: Vocabulary): string {
   const older = Object.entries(aliases).map(([alias, name]) => `  ${alias} = ${name}`)
   return [
-    'Step types, with the verbs that they take:',
-    ...step_types.map(describeStep),
+    'Step types with their verbs:',
+    ...step_types.map(stepText),
     'Older names of step types:',
     ...older,
     '',
     'Well-known properties:',
-    ...properties.map(describeProperty),
+    ...properties.map(propertyText),
   ].join('\n')
 }
 
-function describeStep({ step_type, verbs, meaning, example }: StepWord): string {
+function stepText({ step_type, verbs, meaning, example }: StepWord): string {
   return [
     `  ${step_type}  (${verbs.length === 0 ? 'no verb' : verbs.join(', ')})`,
     `    ${meaning}`,
@@ -43,7 +42,7 @@ function describeStep({ step_type, verbs, meaning, example }: StepWord): string 
   ].join('\n')
 }
 
-function describeProperty({ name, values, meaning, example }: PropertyWord): string {
+function propertyText({ name, values, meaning, example }: PropertyWord): string {
   return [
     `  ${name}  (${values})`,
     `    ${meaning}`,

@@ -1,12 +1,15 @@
 // `svc serve`: the local engine, next to the agent.
 import type { ServeOptions } from '@svc/engine/serve'
 import { Command } from 'commander'
+import { namingCommands } from '../called-as.js'
 import { portOf } from '../port.js'
 
-const example = `
+type CommandOptions = Omit<ServeOptions, 'policyFile'> & Partial<Pick<ServeOptions, 'policyFile'>>
+
+const example = (svc: string) => `
 Examples:
-  svc serve --baseline
-  svc serve --policy-file policies/refunds.yaml --policy-file policies/shared
+  ${svc} serve --baseline
+  ${svc} serve --policy-file policies/refunds.yaml --policy-file policies/shared
 
 Then, before each step:
   curl -s http://127.0.0.1:8765/evaluate -H 'Content-Type: application/json' -d '{
@@ -15,28 +18,30 @@ Then, before each step:
 
 Exit codes: 0 stopped, 1 could not start or no policy source, 2 usage`
 
-export function serveCommand(): Command {
+export function serveCommand(svc: string): Command {
   return new Command('serve')
-    .description('judge steps before they run, on this machine')
-    .option('--baseline', 'the bundled baseline: no credentials, no network')
+    .description('run the local engine, which evaluates steps before they happen')
+    .option('--baseline', 'use the bundled baseline; needs no credentials and no network')
+    .option('--policy-file <path>', 'a manifest or a folder of manifests; repeatable', (path, list: string[] = []) => [
+      ...list,
+      path,
+    ])
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--port <port>', 'port to listen on; 0 takes a free one', portOf, 8765)
     .option(
-      '--policy-file <path>',
-      'a manifest, or a folder of them; repeatable',
-      (path, list: string[]) => [...list, path],
-      [],
+      '--agent-key <key>',
+      'the agent whose waivers apply; for a platform, whose policies apply (or SVC_AGENT_KEY)',
     )
-    .option('--host <host>', 'where to listen', '127.0.0.1')
-    .option('--port <port>', 'where to listen; 0 takes a free one', portOf, 8765)
-    .option('--agent-key <key>', 'the agent whose waivers apply')
     .option(
-      '--log-location <place>',
-      'file:PATH, stdout or none (default: SVC_LOG_LOCATION, else a file under SVC_DATA_DIR)',
+      '--log-location <location>',
+      'where to write traces: file:PATH, stdout or none (default: SVC_LOG_LOCATION, else a file under SVC_DATA_DIR)',
     )
-    .option('--token <secret>', 'what callers must send as a bearer token; needed beyond loopback (or SVC_LOCAL_TOKEN)')
+    .option('--token <secret>', 'bearer token that callers must send; required beyond loopback (or SVC_LOCAL_TOKEN)')
     .option('--fail-closed', 'block every step while no policy is in force (or SVC_FAIL_CLOSED=1)')
-    .addHelpText('after', example)
-    .action(async (options: ServeOptions) => {
+    .addHelpText('after', example(svc))
+    .action(async ({ policyFile = [], ...options }: CommandOptions) => {
       const { runServe } = await import('@svc/engine/serve')
-      process.exitCode = await runServe(options, process.env, process.stdout, process.stderr)
+      const err = namingCommands(svc, process.stderr)
+      process.exitCode = await runServe({ ...options, policyFile }, process.env, process.stdout, err)
     })
 }

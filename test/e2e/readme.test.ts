@@ -117,7 +117,7 @@ describe.skipIf(!hasCurl)('the platform that a start leaves running', () => {
       }),
     )
     expect(answers).toEqual([
-      expect.stringContaining('Acme Compliance can be shared now'),
+      expect.stringContaining('Acme Compliance can be shared'),
       expect.stringContaining('invitation in Acme Compliance offered to mia@example.org'),
       expect.stringMatching(/SvcKey-\S{43}\n$/),
     ])

@@ -42,9 +42,9 @@ export async function importRuns(file: string, database: Readonly<Record<string,
   const platform = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: String(await freePort()), ...database })
   try {
     const started = performance.now()
-    const first = runImport(platform, file, data_dir)
+    const first = runImport(platform, file)
     const seconds = (performance.now() - started) / 1000
-    const second = runImport(platform, file, data_dir)
+    const second = runImport(platform, file)
     return { first, second, seconds, ...(await verifyAll(platform)) }
   } finally {
     await platform.terminate()
@@ -52,9 +52,9 @@ export async function importRuns(file: string, database: Readonly<Record<string,
   }
 }
 
-function runImport({ url, api_key }: PlatformProcess, file: string, state: string): Summary {
+function runImport({ url, api_key }: PlatformProcess, file: string): Summary {
   const args = [svc, 'import', 'chat-completions', file, '--to', url, '--json']
-  const env = { PATH: process.env.PATH, SVC_API_KEY: api_key, XDG_STATE_HOME: state }
+  const env = { PATH: process.env.PATH, SVC_API_KEY: api_key }
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env, maxBuffer: 1 << 26 })
   if (!stdout.startsWith('{')) throw new Error(`the import failed: ${stderr}`)
   return JSON.parse(stdout) as Summary
@@ -86,7 +86,7 @@ function report(kind: string, { first, second, seconds, tasks, valid }: Outcome)
   for (const [name, count] of Object.entries(violations))
     console.log(`  ${String(count).padStart(6)} violations, ${would_block[name] ?? 0} would-be blocks  ${name}`)
   console.log(
-    `  ${blocks} would-be blocks in all; the same file again: ${second.created} new, ${second.replayed} already there`,
+    `  ${blocks} would-be blocks in all; the same file again: ${second.created} new, ${second.replayed} already stored`,
   )
   return (
     valid === runs && tasks === runs && second.created === 0 && second.replayed === steps && first.failures.length === 0

@@ -101,7 +101,7 @@ describe('svc explain --evaluation', () => {
     await serve.post('/end_task', { task_id: 't' })
     const args = ['explain', '--trace', trace(), '--evaluation', evaluation_id]
     const { code, out, err } = await runSvc(args)
-    expect([code, err]).toEqual([0, 'svc explain: no manifest is given: the bundled baseline is used\n'])
+    expect([code, err]).toEqual([0, 'svc explain: no manifest given, the bundled baseline is used\n'])
     expect(out.split('\n').slice(0, 4)).toEqual([
       `evaluation ${evaluation_id} of task \`t\` (run 2 of 2): step.exec make`,
       'block, risk score 1: 1 of 9 policies violated'.replace('9', /of (\d+) policies/.exec(out)?.[1] ?? ''),

@@ -204,7 +204,7 @@ describe('starting', () => {
     for (const command of ['serve', 'rules', 'import']) {
       const { code, out } = await runSvc([command, '--help'])
       expect(code).toBe(0)
-      expect(out).toMatch(/Examples?:\n {2}svc /)
+      expect(out).toMatch(/Examples?:\n {2}.*svc/)
       expect(out).toContain('Exit codes: 0')
     }
   })

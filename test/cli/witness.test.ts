@@ -1,4 +1,4 @@
-// A witness over HTTP: what it signs, what it refuses, and that it forgets nothing.
+// `svc witness` over HTTP: what it signs, what it rejects, and what it remembers.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,7 +63,7 @@ describe('a witness', () => {
     expect(Math.abs(Date.now() / 1000 - time)).toBeLessThan(60)
   }
 
-  it('signs for a log it sees first, and for the same one grown or not', async () => {
+  it('signs the first checkpoint of a log, and later ones of the same or a larger size', async () => {
     for (const [old, size] of [
       [0, 5],
       [5, 5],
@@ -77,7 +77,7 @@ describe('a witness', () => {
     }
   })
 
-  it('says what it saw to a log that thinks otherwise', async () => {
+  it('answers another old size with the size that it remembers', async () => {
     for (const [old, size] of [
       [0, 400],
       [12, 400],
@@ -119,7 +119,7 @@ describe('a witness', () => {
     expect(answer.text).not.toContain('—')
   })
 
-  it('remembers over a restart, and under what it is called', async () => {
+  it('keeps its key and its memory over a restart', async () => {
     const { key } = witness
     await witness.stop()
     witness = await startWitness(folder, [formatVerifier(log.verifier)])
@@ -128,23 +128,23 @@ describe('a witness', () => {
     expect((await witness.add(tree().request(300, 400).body)).status).toBe(200)
   })
 
-  it('signs for one root of a log that has nothing in it', async () => {
+  it('signs one root of an empty log only', async () => {
     const name = 'empty.example/log'
     const signer = signerOf(name, 'note', Buffer.alloc(32, 3))
     const other = mkdtempSync(join(tmpdir(), 'svc-witness-'))
     const empty = await startWitness(other, [formatVerifier(signer.verifier)])
-    const asked = (root: Hash) => {
+    const answerTo = (root: Hash) => {
       const text = formatCheckpoint({ origin: name, size: 0, root })
       return empty.add(formatAddCheckpoint(0, [], { text, signatures: [signText(text, signer)] }))
     }
-    expect((await asked(Buffer.alloc(32, 9))).status).toBe(409)
-    expect((await asked(new Frontier(0, []).root())).status).toBe(200)
-    expect((await asked(Buffer.alloc(32, 9))).status).toBe(409)
+    expect((await answerTo(Buffer.alloc(32, 9))).status).toBe(409)
+    expect((await answerTo(new Frontier(0, []).root())).status).toBe(200)
+    expect((await answerTo(Buffer.alloc(32, 9))).status).toBe(409)
     await empty.stop()
     rmSync(other, { recursive: true })
   })
 
-  it('shares its memory with no other', async () => {
+  it('does not share its memory with another process', async () => {
     const args = ['witness', '--name', 'w', '--dir', folder, '--port', '0', '--log', formatVerifier(log.verifier)]
     const { code, stderr } = await runSvc(args)
     expect([code, stderr]).toEqual([
@@ -161,8 +161,8 @@ describe('a witness', () => {
 
   it.each([
     [['--name', 'a b', '--log', formatVerifier(log.verifier)], 1, /no spaces/],
-    [['--name', 'w'], 1, /name the logs/],
-    [['--name', 'w', '--log', 'nothing'], 1, /no key of a log/],
+    [['--name', 'w'], 1, /`--log` is missing/],
+    [['--name', 'w', '--log', 'nothing'], 1, /is not the key of a log/],
     [[], 2, /required option/],
     [['--name', 'w', '--port', 'x'], 2, /0 to 65535/],
   ])('%j does not start', async (args, code, message) => {

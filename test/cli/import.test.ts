@@ -1,4 +1,4 @@
-// `svc import` into a file: what is read, what is refused, and what is said about it.
+// `svc import` into a file: the steps, the rejected lines and the messages.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,12 +33,12 @@ function steps(): Behavior[] {
 }
 
 describe('a file of steps', () => {
-  it('holds a valid step a line, the same ones every time', async () => {
+  it('has one valid step per line, the same every time', async () => {
     const path = write('desk.jsonl', `${run('a')}\n${run('b')}\n`)
     const { code, stdout, stderr } = await importInto(path)
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
-      stdout: '2 runs, 6 steps: 6 new, 0 already there, 0 runs failed\n',
+      stdout: '2 runs, 6 steps: 6 new, 0 already stored, 0 runs failed\n',
       stderr: '',
     })
     const check = createChecker(Object.values(documents))('behavior.json')
@@ -56,12 +56,12 @@ describe('a file of steps', () => {
     expect(readFileSync(out).equals(first)).toBe(true)
   })
 
-  it('begins when and belongs to whom the options say', async () => {
+  it('has the start time and the agent of the options', async () => {
     await importInto(write('x.jsonl', run('a')), '--agent-key', 'refund desk', '--start', '2020-02-29T23:59:59+01:00')
     expect(steps()[0]).toMatchObject({ agent_id: 'refund desk', timestamp: '2020-02-29T22:59:59.000Z' })
   })
 
-  it('comes from standard input as well, and nothing of that is left behind', async () => {
+  it('is made of standard input as well, and the copy is removed', async () => {
     const env = { TMPDIR: mkdtempSync(join(folder, 'tmp-')) }
     const args = ['import', 'chat-completions', '-', '--agent-key', 'k', '--out', out, '--json']
     const { code, stdout, stderr } = await runSvc(args, env, `${run('a')}\nx\n`)
@@ -70,20 +70,28 @@ describe('a file of steps', () => {
       stderr: '(stdin):2 not JSON: expected value, found something else at column 1\n',
     })
     expect(JSON.parse(stdout)).toEqual({
-      ...{ runs: 1, skipped_runs: 0, bad_lines: 1, steps: 3, created: 3, replayed: 0, failed_runs: 0 },
-      ...{ failures: [], violations: {}, would_block: {}, guessed_tools: [] },
+      runs: 1,
+      bad_lines: 1,
+      steps: 3,
+      created: 3,
+      replayed: 0,
+      failed_runs: 0,
+      failures: [],
+      violations: {},
+      would_block: {},
+      guessed_tools: [],
     })
     expect(steps()).toHaveLength(3)
     expect(readdirSync(env.TMPDIR)).toEqual([])
   })
 
-  it('takes what a mapping says and names the tools it had to guess', async () => {
+  it('applies the mapping of tools and lists the tools of unknown meaning', async () => {
     const tool_calls = ['get_x', 'frobnicate', 'zap\u001b[2J'].map((name) => ({ function: { name, arguments: '{}' } }))
     const path = write('tools.jsonl', JSON.stringify({ run_id: 'r', messages: [{ role: 'assistant', tool_calls }] }))
     const map = write('tools.yaml', 'get_x: {step_type: step.credential}\n')
     const { code, stdout } = await importInto(path, '--tools', map)
     expect(code).toBe(0)
-    expect(stdout).toContain('taken for writes because their names say nothing: frobnicate, zap�[2J\n')
+    expect(stdout).toContain('tools of unknown meaning, imported as writes: frobnicate, zap�[2J\n')
     expect(steps()[0]?.meta?.agent).toEqual({
       agent_key: 'tools',
       declared_tools: ['frobnicate', 'get_x', 'zap\u001b[2J'],
@@ -93,7 +101,7 @@ describe('a file of steps', () => {
 })
 
 describe('bad lines', () => {
-  it('are named with their number and reason, and the others are imported', async () => {
+  it('are reported with number and reason, and the others are imported', async () => {
     const lines = [
       Buffer.from(`\ufeff${run('first')}\r\n`),
       Buffer.from('{"run_id": \n'),
@@ -112,12 +120,12 @@ describe('bad lines', () => {
       'FILE:2 not JSON: expected value, found the end at column 12',
       'FILE:5 not UTF-8',
       'FILE:6 `messages` is missing',
-      'FILE:8 `run_id` is the one of line 1',
+      'FILE:8 `run_id` is the same as on line 1',
       'FILE:9 duplicate member name `�` at column 28',
       '',
     ])
     expect(stdout).toBe(
-      '3 runs, 9 steps: 9 new, 0 already there, 0 runs failed\n5 lines could not be read (named above)\n',
+      '3 runs, 9 steps: 9 new, 0 already stored, 0 runs failed\n5 lines could not be read (listed above)\n',
     )
     expect(steps().filter(({ step }) => step === 1)).toMatchObject([
       { timestamp: '2026-01-01T00:00:00.000Z', meta: { run: { run_id: 'first' } } },
@@ -127,7 +135,7 @@ describe('bad lines', () => {
     expect(steps()[4]?.output).toEqual({ content: 'one\u2028two\u2029three\u0085four' })
   })
 
-  it('may be longer than what is read at once, but not without end', async () => {
+  it('may be longer than one read, up to 64 MiB', async () => {
     const long = run('long', 'é'.repeat(1_000_000))
     const path = write('long.jsonl', `${run('a')}\n${'x'.repeat(64 * 1024 * 1024 + 1)}\n${long}\n`)
     const { code, stderr } = await importInto(path)
@@ -135,7 +143,7 @@ describe('bad lines', () => {
     expect(steps()[4]?.output).toEqual({ content: 'é'.repeat(1_000_000) })
   })
 
-  it('leave a file that has nothing else empty', async () => {
+  it('leave an empty file when there are no others', async () => {
     const { code, stdout } = await importInto(write('zip.jsonl', gzipSync(run('a'))), '--json')
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({ runs: 0, steps: 0 })
@@ -148,23 +156,21 @@ describe('usage', () => {
   const to = ['--to', 'http://127.0.0.1:1', '--api-key', 'SvcKey-x']
 
   it.each([
-    ['no destination', [file], 'say where the steps go'],
-    ['two destinations', [file, '--out', out, ...to], 'say where the steps go'],
-    ['no such file', [join(folder, 'none'), '--out', out], 'there is no file'],
+    ['no destination', [file], 'give one destination'],
+    ['two destinations', [file, '--out', out, ...to], 'give one destination'],
+    ['no such file', [join(folder, 'none'), '--out', out], 'does not exist'],
     ['a folder', [folder, '--out', out], 'is a folder'],
-    ['over the file itself', [file, '--out', join(folder, '.', 'runs.jsonl')], '--out is the file that is imported'],
-    ['resuming a file', [file, '--out', out, '--resume'], '--resume goes with --to'],
-    ['resuming a pipe', ['-', '--agent-key', 'k', ...to, '--resume'], '--resume needs a file'],
-    ['a pipe without a name', ['-', '--out', out], 'give --agent-key'],
-    ['an agent key of other characters', [file, '--out', out, '--agent-key', 'Büro'], 'is not 1 to 200 printable'],
-    ['no key', [file, '--to', 'http://127.0.0.1:1'], 'give --api-key or set SVC_API_KEY'],
-    ['a key cut from the manual', [file, ...to, '--api-key', 'SvcKey-…'], 'characters that no key has'],
-    ['not a URL', [file, ...to, '--to', 'http://'], 'is not an http or https URL'],
-    ['another protocol', [file, ...to, '--to', 'ftp://a.example'], 'is not an http or https URL'],
+    ['over the file itself', [file, '--out', join(folder, '.', 'runs.jsonl')], '`--out` is the imported file'],
+    ['a pipe without a name', ['-', '--out', out], 'give `--agent-key`'],
+    ['an agent key of other characters', [file, '--out', out, '--agent-key', 'Büro'], 'give one of 1 to 200 printable'],
+    ['no key', [file, '--to', 'http://127.0.0.1:1'], 'give `--api-key` or set SVC_API_KEY'],
+    ['a key cut from the manual', [file, ...to, '--api-key', 'SvcKey-…'], 'characters that are not allowed in a key'],
+    ['not a URL', [file, ...to, '--to', 'http://'], 'write an http or https URL'],
+    ['another protocol', [file, ...to, '--to', 'ftp://a.example'], 'write an http or https URL'],
     ['a URL with a password', [file, ...to, '--to', 'http://u:p@a.example'], 'without credentials'],
-    ['a time that is none', [file, '--out', out, '--start', '2026-02-30T00:00:00'], 'is not an RFC 3339 time'],
-    ['a time too late', [file, '--out', out, '--start', '9999-12-31T23:00:00Z'], '--start is too late'],
-    ['no such mapping', [file, '--out', out, '--tools', join(folder, 'none')], 'cannot read --tools'],
+    ['an invalid time', [file, '--out', out, '--start', '2026-02-30T00:00:00'], 'write an RFC 3339 time'],
+    ['a time too late', [file, '--out', out, '--start', '9999-12-31T23:00:00Z'], '`--start` is too late'],
+    ['no such mapping', [file, '--out', out, '--tools', join(folder, 'none')], 'which cannot be read'],
     ['no file at all', [], "missing required argument 'file'"],
     ['an unknown option', [file, '--out', out, '--outt', 'x'], "unknown option '--outt'"],
   ])('%s ends with 2', async (_, args, message) => {
@@ -179,7 +185,7 @@ describe('usage', () => {
     const { code, stderr } = await runSvc(['import', 'telepathy', file, '--out', out])
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'svc import: unknown format `telepathy`; there is: chat-completions\n',
+      stderr: 'svc import: the format is `telepathy`: write chat-completions\n',
     })
   })
 

@@ -1,4 +1,4 @@
-// `svc explain` as a person runs it: which policies said what of a recorded step, and why.
+// `svc explain`: the result of each policy on a recorded step, with the reason.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ const refund = { step_type: 'step.resource', verb: 'POST', step_name: 'refund', 
 const steps = [start, { step_type: 'step.gate', task_id: 't1' }, { step_type: 'step.model', task_id: 't1' }, refund]
 
 describe('svc explain', () => {
-  it('says what blocks, because of which steps, and what would allow it', async () => {
+  it('prints the blocking policy with its evidence and its remedy', async () => {
     const { code, out, err } = await runSvc(['explain', manifest, '--trace', trace('t.jsonl', steps), '--step', '4'])
     expect([code, err]).toEqual([0, ''])
     expect(out).toBe(`step 4 of task \`t1\`: step.resource POST refund
@@ -52,18 +52,24 @@ passed
 not applicable
   Few commands  (execution_max_steps)
 
-of a risk level above the agent’s
+for a higher risk level than the agent’s
   For high risk
 `)
   })
 
-  it('says the same as JSON, with the agent from a file', async () => {
+  it('prints the same as JSON, with the agent from a file', async () => {
     const agent = file('agent.yaml', 'risk_classification: high\n')
     const args = ['explain', manifest, '--trace', trace('t.jsonl', steps), '--step', '4', '--agent', agent, '--json']
     const { code, out } = await runSvc(args)
     expect(code).toBe(0)
     expect(JSON.parse(out)).toMatchObject({
-      ...{ task_id: 't1', step: 4, action: 'block', outcome: 'block', risk_score: 1, skipped: [] },
+      task_id: 't1',
+      step: 4,
+      evaluated: refund,
+      action: 'block',
+      outcome: 'block',
+      risk_score: 1,
+      skipped: [],
       policies: [
         { answer: 'violated', violation_details: { code: 'GATE_STALE', evidence: [{ step: 2 }, { step: null }] } },
         { answer: 'passed' },
@@ -73,7 +79,7 @@ of a risk level above the agent’s
     })
   })
 
-  it('reads the trace of the local engine, and keeps control characters off the terminal', async () => {
+  it('reads the trace of the local engine and prints no control characters', async () => {
     const lines = [
       { kind: 'step', recorded_at: '2026-01-05T09:00:00Z', ...refund, step_name: 'refund\u001b[2J', step: 1 },
       { kind: 'incident', recorded_at: '2026-01-05T09:00:00Z', violation: {} },
@@ -96,45 +102,45 @@ of a risk level above the agent’s
     { kind: 'end', recorded_at: '2026-01-05T09:00:00Z', task_id: 't1' },
   ])
   it.each([
-    { more: [], step: '2', says: 'step 2 of task `t1` (run 2 of 2): step.resource POST refund', blocks: true },
-    { more: ['--run', '2'], step: '4', says: 'step 4 of task `t1` (run 2 of 2): task.error', blocks: false },
-    { more: ['--run', '1'], step: '2', says: 'step 2 of task `t1` (run 1 of 2): step.gate', blocks: false },
-  ])('explains one run of a task id that was used again: $says', async ({ more, step, says, blocks }) => {
+    { more: [], step: '2', message: 'step 2 of task `t1` (run 2 of 2): step.resource POST refund', blocks: true },
+    { more: ['--run', '2'], step: '4', message: 'step 4 of task `t1` (run 2 of 2): task.error', blocks: false },
+    { more: ['--run', '1'], step: '2', message: 'step 2 of task `t1` (run 1 of 2): step.gate', blocks: false },
+  ])('explains one run of a task id that was used again: $message', async ({ more, step, message, blocks }) => {
     const args = ['explain', manifest, '--trace', used_again, '--task', 't1', '--step', step, ...more]
     const { code, out, err } = await runSvc(args)
     expect([code, err]).toEqual([0, ''])
-    expect(out).toContain(says)
+    expect(out).toContain(message)
     expect(out.includes('Refunds need a fresh approval  (critical')).toBe(blocks)
   })
 
   const broken = file('broken.yaml', 'name: x\n')
   const several = trace('several.jsonl', [refund, { ...refund, task_id: 't2' }])
   it.each([
-    { args: [manifest, '--trace', several, '--step', '1'], code: 1, says: 'choose one with --task (`t1`, `t2`)' },
-    { args: [manifest, '--trace', several, '--step', '9', '--task', 't2'], code: 1, says: '`t2` has no step 9' },
-    { args: [manifest, '--trace', several, '--step', '1', '--task', 't3'], code: 1, says: 'no steps of task `t3`' },
-    { args: [manifest, '--trace', join(folder, 'gone'), '--step', '1'], code: 1, says: 'does not exist' },
+    { args: [manifest, '--trace', several, '--step', '1'], code: 1, message: 'choose one with `--task` (`t1`, `t2`)' },
+    { args: [manifest, '--trace', several, '--step', '9', '--task', 't2'], code: 1, message: '`t2` has no step 9' },
+    { args: [manifest, '--trace', several, '--step', '1', '--task', 't3'], code: 1, message: 'no steps of task `t3`' },
+    { args: [manifest, '--trace', join(folder, 'gone'), '--step', '1'], code: 1, message: 'does not exist' },
     {
       args: [manifest, '--trace', file('bad.jsonl', '{"step_type": 1}\n'), '--step', '1'],
       code: 1,
-      says: 'bad.jsonl:1',
+      message: 'bad.jsonl:1',
     },
-    { args: [broken, '--trace', several, '--step', '1'], code: 1, says: 'broken.yaml:1:1' },
-    { args: [manifest, '--trace', several, '--step', '0'], code: 2, says: 'a number from 1' },
+    { args: [broken, '--trace', several, '--step', '1'], code: 1, message: 'broken.yaml:1:1' },
+    { args: [manifest, '--trace', several, '--step', '0'], code: 2, message: 'a number from 1' },
     {
       args: [manifest, '--trace', used_again, '--step', '1', '--task', 't1', '--run', '3'],
       code: 1,
-      says: 'task `t1` has no run 3',
+      message: 'task `t1` has no run 3',
     },
     {
       args: [manifest, '--trace', used_again, '--step', '3', '--task', 't1', '--run', '1'],
       code: 1,
-      says: 'task `t1` (run 1 of 2) has no step 3: it has 2',
+      message: 'task `t1` (run 1 of 2) has no step 3: it has 2',
     },
-    { args: [manifest, '--step', '1'], code: 2, says: '--trace' },
-  ])('ends with $code and says $says', async ({ args, code, says }) => {
+    { args: [manifest, '--step', '1'], code: 2, message: '--trace' },
+  ])('ends with $code and prints $message', async ({ args, code, message }) => {
     const answer = await runSvc(['explain', ...args])
     expect(answer.code).toBe(code)
-    expect(answer.err).toContain(says)
+    expect(answer.err).toContain(message)
   })
 })

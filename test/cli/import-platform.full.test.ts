@@ -1,8 +1,8 @@
-// `svc import --to`: what the client sends, in which order, and what it does when the platform is away or refuses.
-import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+// `svc import --to`: the requests, their order, and the behavior when the platform is unavailable or rejects steps.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { api_key, type LogEndpoint, problem, type Script, startLogEndpoint } from '../support/log-endpoint.js'
 import { type Finished, type Running, startSvc } from '../support/svc.js'
 
@@ -23,7 +23,7 @@ async function start(script: Script = {}): Promise<LogEndpoint> {
   return endpoint
 }
 
-/** A run of so many steps, its start and end included. */
+/** A run with this number of steps, including its start and end. */
 function run(run_id: string, steps = 3): string {
   const messages = Array.from({ length: steps - 2 }, (_, index) => ({ role: 'user', content: `${run_id} ${index}` }))
   return JSON.stringify({ run_id, messages })
@@ -37,14 +37,8 @@ function write(...lines: string[]): string {
 
 const runs = (count: number, steps?: number) => Array.from({ length: count }, (_, index) => run(`r${index}`, steps))
 
-let state = ''
-beforeEach(() => {
-  state = mkdtempSync(join(folder, 'state-'))
-})
-const states = () => readdirSync(join(state, 'svc', 'imports'))
-
 function importTo({ url }: LogEndpoint, path: string, ...args: string[]): Running {
-  const env = { SVC_API_KEY: api_key, XDG_STATE_HOME: state }
+  const env = { SVC_API_KEY: api_key }
   return startSvc(['import', 'chat-completions', path, '--to', `${url}/`, '--json', ...args], env)
 }
 
@@ -67,7 +61,6 @@ describe('sending', () => {
       [1, 2, 3, 4, 5],
     ])
     expect(tasks.flat().every((entry) => entry.agent_key === 'desk' && !('agent_id' in entry))).toBe(true)
-    expect(states()).toEqual([])
   })
 
   it('adds nothing the second time', async () => {
@@ -107,7 +100,7 @@ describe('sending', () => {
     expect(endpoint.batches.map(({ entries }) => entries.length)).toEqual([3, 2, 2, 2, 2, 3])
   })
 
-  it('has four runs under way, never more', async () => {
+  it('sends four runs at once, never more', async () => {
     const held: (() => void)[] = []
     const endpoint: LogEndpoint = await start({
       batch: async ({ number }) => {
@@ -135,8 +128,8 @@ describe('sending', () => {
   })
 })
 
-describe('a platform that is away', () => {
-  it('is tried again, not before it asked to be, and nothing is lost or doubled', async () => {
+describe('an unavailable platform', () => {
+  it('is retried after its Retry-After, and every step is stored once', async () => {
     const endpoint = await start({
       agent: (number) => (number === 0 ? { status: 503 } : undefined),
       batch: ({ number }) => {
@@ -165,10 +158,10 @@ describe('a platform that is away', () => {
   })
 })
 
-describe('a platform that refuses', () => {
+describe('a platform that rejects', () => {
   const detail = 'it is\u001b[2J what it is'
 
-  it('a step: the line and the step are named, and the rest goes on', async () => {
+  it('a step: the message has the line and the step, and the import continues', async () => {
     const endpoint = await start({
       entry: ({ step, output }) =>
         step === 2 && output?.content === 'r1 0' ? { status: 422, problem: problem(422, detail) } : undefined,
@@ -177,17 +170,20 @@ describe('a platform that refuses', () => {
     const { code, stdout } = await importTo(endpoint, path).finished
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ runs: 3, steps: 9, created: 8, failed_runs: 1 },
+      runs: 3,
+      steps: 9,
+      created: 8,
+      failed_runs: 1,
       failures: [`line 2, step 2: ${detail}`],
     })
     const { url } = endpoint
-    const env = { SVC_API_KEY: api_key, XDG_STATE_HOME: state }
+    const env = { SVC_API_KEY: api_key }
     const text = await startSvc(['import', 'chat-completions', path, '--to', url], env).finished
     expect(text.stderr).toBe(`${path}: line 2, step 2: it is�[2J what it is\n`)
-    expect(text.stdout).toBe('3 runs, 9 steps: 0 new, 8 already there, 1 runs failed\n')
+    expect(text.stdout).toBe('3 runs, 9 steps: 0 new, 8 already stored, 1 runs failed\n')
   })
 
-  it('a batch: its steps are named, and the rest goes on', async () => {
+  it('a batch: the message has its steps, and the import continues', async () => {
     const endpoint = await start({
       batch: ({ entries }) =>
         JSON.stringify(entries).includes('r1 0') ? { status: 413, detail: 'too large' } : undefined,
@@ -195,16 +191,18 @@ describe('a platform that refuses', () => {
     const { code, stdout } = await importTo(endpoint, write(...runs(3))).finished
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ steps: 9, created: 6, failed_runs: 1 },
+      steps: 9,
+      created: 6,
+      failed_runs: 1,
       failures: [`line 2, steps 1 to 3: ${endpoint.url}/api/v1/logs/batch answered 413: too large`],
     })
   })
 
   it.each([
     ['the key at once', { agent: () => ({ status: 401, detail: 'no such key' }) }, 'agents answered 401: no such key'],
-    ['the key on the way', { batch: () => ({ status: 401 }) }, 'logs/batch answered 401: as scripted'],
-    ['by sending elsewhere', { agent: () => ({ status: 308, headers: { location: '/' } }) }, 'agents answered 308: '],
-  ])('%s: the import stops and says so', async (_, script: Script, message) => {
+    ['the key later', { batch: () => ({ status: 401 }) }, 'logs/batch answered 401: as scripted'],
+    ['with a redirect', { agent: () => ({ status: 308, headers: { location: '/' } }) }, 'agents answered 308: '],
+  ])('%s: the import stops with a message', async (_, script: Script, message) => {
     const { code, stdout, stderr } = await importTo(await start(script), write(...runs(9))).finished
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(message)
@@ -212,14 +210,14 @@ describe('a platform that refuses', () => {
   })
 })
 
-describe('resuming', () => {
-  it('after a crash sends the runs that were not acknowledged, and forgets about it when all are', async () => {
+describe('importing again', () => {
+  it('after a crash stores the missing steps only', async () => {
     let holding = true
     let kill: () => void = () => undefined
     const endpoint = await start({
       batch: ({ number }) => {
         if (!holding || number < 6) return undefined
-        // Four are held back, so the first six have been acknowledged and noted.
+        // Four requests are held, so the first six runs are stored.
         if (number === 9) kill()
         return new Promise(() => undefined)
       },
@@ -228,68 +226,20 @@ describe('resuming', () => {
     const { child, finished } = importTo(endpoint, path)
     kill = () => child.kill('SIGKILL')
     await finished
-    expect(states()).toHaveLength(1)
     holding = false
-    const before = endpoint.batches.length
-    const fresh = await startLogEndpoint()
-    expect(summary(await importTo(fresh, path, '--resume').finished)).toMatchObject({ created: 30, skipped_runs: 0 })
-    await fresh.close()
-    expect(summary(await importTo(endpoint, path, '--resume').finished)).toMatchObject({
-      ...{ runs: 10, skipped_runs: 6, steps: 12, created: 12, replayed: 0 },
-    })
-    expect(endpoint.batches.length - before).toBe(4)
+    expect(summary(await importTo(endpoint, path).finished)).toMatchObject({ runs: 10, created: 12, replayed: 18 })
     expect(endpoint.stored.size).toBe(10)
-    expect(states()).toEqual([])
   })
 
-  it('sends the runs again that had failed, unless the file, the start or the mapping is another', async () => {
-    let refusing = true
+  it('stores the runs that were rejected before', async () => {
+    let rejecting = true
     const endpoint = await start({
       entry: ({ output }) =>
-        refusing && output?.content === 'r1 0' ? { status: 422, problem: problem(422) } : undefined,
+        rejecting && output?.content === 'r1 0' ? { status: 422, problem: problem(422) } : undefined,
     })
     const path = write(...runs(3))
     expect((await importTo(endpoint, path).finished).code).toBe(1)
-    expect((await importTo(endpoint, path, '--resume').finished).code).toBe(1)
-    const tools = join(folder, 'tools.yaml')
-    writeFileSync(tools, 'pay: {verb: POST}\n')
-    for (const other of [
-      ['--tools', tools],
-      ['--start', '2025-01-01T00:00:00Z', '--agent-key', 'other'],
-    ]) {
-      const { stdout } = await importTo(endpoint, path, '--resume', ...other).finished
-      expect(JSON.parse(stdout)).toMatchObject({ skipped_runs: 0 })
-    }
-    refusing = false
-    expect(summary(await importTo(endpoint, path, '--resume').finished)).toMatchObject({ skipped_runs: 2, steps: 3 })
-    refusing = true
-    await importTo(endpoint, path).finished
-    utimesSync(path, new Date(), new Date(Date.now() + 5000))
-    refusing = false
-    expect(summary(await importTo(endpoint, path, '--resume').finished)).toMatchObject({ skipped_runs: 0, steps: 9 })
-  })
-
-  it('without --resume everything is sent', async () => {
-    let refusing = true
-    const endpoint = await start({
-      entry: ({ output }) =>
-        refusing && output?.content === 'r1 0' ? { status: 422, problem: problem(422) } : undefined,
-    })
-    const path = write(...runs(3))
-    await importTo(endpoint, path).finished
-    refusing = false
-    expect(summary(await importTo(endpoint, path).finished)).toMatchObject({ skipped_runs: 0, steps: 9 })
-    expect(states()).toEqual([])
-  })
-
-  it('is not possible where nothing can be noted, but importing is', async () => {
-    const endpoint = await start()
-    const file = join(folder, 'no-folder')
-    writeFileSync(file, '')
-    const env = { SVC_API_KEY: api_key, XDG_STATE_HOME: file }
-    const args = ['import', 'chat-completions', write(run('a')), '--to', endpoint.url]
-    const { code, stdout, stderr } = await startSvc(args, env).finished
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '1 runs, 3 steps: 3 new, 0 already there, 0 runs failed\n' })
-    expect(stderr).toMatch(/^what has been sent cannot be noted/)
+    rejecting = false
+    expect(summary(await importTo(endpoint, path).finished)).toMatchObject({ created: 1, replayed: 8 })
   })
 })

@@ -1,4 +1,4 @@
-// `svc` with a platform of an older version, whose answers lack fields: what is missing is unknown, not false.
+// `svc` with a platform of an older version, whose answers lack fields: a missing field is unknown, not false.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -51,7 +51,7 @@ describe('svc whoami', () => {
     ],
     ['both set', { ...full, is_capped: true, is_suspended: true }, `${acme}, on the waiting list, suspended`],
     ['no workspaces', { ...full, workspaces: undefined }, 'workspace unknown'],
-  ])('prints what it knows of an answer with %s', async (_, account, line) => {
+  ])('prints the known fields of an answer with %s', async (_, account, line) => {
     answer = account
     expect(await whoami()).toEqual({ code: 0, stdout: `mia@example.org at ${url}: ${line}\n`, stderr: '' })
   })
@@ -62,7 +62,7 @@ describe('svc whoami', () => {
     expect(JSON.parse((await whoami('--json')).stdout)).toEqual(older)
   })
 
-  it('lets other commands say what they need', async () => {
+  it('makes other commands name the missing field', async () => {
     const { workspaces: _, ...older } = full
     answer = older
     const { code, stderr } = await runSvc(['workspace', 'list'], { SVC_CONFIG_DIR: folder })

@@ -1,4 +1,4 @@
-// What svc takes from a platform it does not trust: files that may break off, and texts that end up on a terminal.
+// Data from an untrusted platform: interrupted downloads, and texts that are printed on a terminal.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,34 +16,34 @@ describe('a download', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** Downloads from a server that answers like this; what svc says of it, null where it is content. */
+  /** Downloads from a server that answers like this; the message of the error, null for a success. */
   async function downloaded(file: string, answer: RequestListener): Promise<string | null> {
     const server = createServer(answer)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const session = { url, access_token: 'a', refresh_token: 'r', until: Number.MAX_SAFE_INTEGER }
-    const said = await download(session, '/bundle', file).then(
+    const problem = await download(session, '/bundle', file).then(
       () => null,
       (error: Error) => error.message,
     )
     await new Promise((resolve) => server.close(resolve))
-    return said
+    return problem
   }
 
-  it('is there whole', async () => {
+  it('is written as a whole', async () => {
     const file = join(folder, 'b.zip')
     expect(await downloaded(file, (_, response) => response.end('whole'))).toBeNull()
     expect(readFileSync(file, 'utf8')).toBe('whole')
     expect(readdirSync(folder)).toEqual(['b.zip'])
   })
 
-  it('that breaks off leaves nothing, and what was there before', async () => {
+  it('leaves the previous file when it is interrupted', async () => {
     const file = join(folder, 'b.zip')
     const breakOff: RequestListener = (_, response) => {
       response.writeHead(200, { 'content-length': '1000' })
       response.write('half', () => response.destroy())
     }
-    expect(await downloaded(file, breakOff)).toMatch(/b\.zip is not written: the download broke off \(.+\)$/)
+    expect(await downloaded(file, breakOff)).toMatch(/b\.zip` is not written: the download was interrupted \(.+\)$/)
     expect(readdirSync(folder)).toEqual([])
     writeFileSync(file, 'before')
     expect(await downloaded(file, breakOff)).toContain('is not written')
@@ -51,17 +51,17 @@ describe('a download', () => {
     expect(readdirSync(folder)).toEqual(['b.zip'])
   })
 
-  it('that cannot be written says so', async () => {
+  it('reports a file that cannot be written', async () => {
     const file = join(folder, 'nowhere', 'b.zip')
     expect(await downloaded(file, (_, response) => response.end('whole'))).toMatch(/is not written: ENOENT/)
     expect(existsSync(file)).toBe(false)
   })
 
-  it('that is refused says why', async () => {
-    const refuse: RequestListener = (_, response) => response.writeHead(403).end('{"detail":"not for you"}')
-    expect(await downloaded(join(folder, 'b.zip'), refuse)).toBe('not for you')
+  it('reports the reason of a rejection', async () => {
+    const reject: RequestListener = (_, response) => response.writeHead(403).end('{"detail":"not for you"}')
+    expect(await downloaded(join(folder, 'b.zip'), reject)).toBe('not for you')
     const babble: RequestListener = (_, response) => response.writeHead(500).end('<html>')
-    expect(await downloaded(join(folder, 'b.zip'), babble)).toMatch(/answers something that is no svc platform's$/)
+    expect(await downloaded(join(folder, 'b.zip'), babble)).toMatch(/is not a svc platform: its answer is not JSON$/)
     expect(readdirSync(folder)).toEqual([])
   })
 })
@@ -75,7 +75,7 @@ describe('on a terminal', () => {
   })
   const acted = /[^\P{Cc}\n]|\p{Bidi_Control}/u
 
-  it('no text of a stranger does anything', () => {
+  it('untrusted text has no control characters', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(printable(text)).not.toMatch(acted)
@@ -84,7 +84,7 @@ describe('on a terminal', () => {
     )
   })
 
-  it('no JSON does, and it says what it said', () => {
+  it('untrusted JSON has no control characters and keeps its value', () => {
     fc.assert(
       fc.property(fc.dictionary(hostile, fc.array(hostile)), (value) => {
         const text = jsonText(value)

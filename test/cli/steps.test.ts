@@ -1,4 +1,4 @@
-// The vocabulary of steps: what `svc steps` and docs/steps.md say of it can be used as it is printed.
+// `svc steps` and docs/steps.md: the vocabulary of steps, with examples that are valid as printed.
 import { readFileSync } from 'node:fs'
 import { createChecker } from '@svc/engine'
 import { type Behavior, documents, propertyWords, stepWords, verbProblem } from '@svc/schemas'

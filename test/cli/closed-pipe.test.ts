@@ -1,4 +1,4 @@
-// Readers that end before the command does, such as `head`: the command ends without a word, a server goes on.
+// A reader that ends before the command, such as `head`: the command ends silently, a server continues.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,14 +21,14 @@ describe('a command whose output is closed', () => {
       ['serve', '--help'],
       ['--version'],
     ].map((args) => ({ args })),
-  )('ends quietly: svc $args', async ({ args }) => {
+  )('ends silently: svc $args', async ({ args }) => {
     const { code, other } = await startPiped('stdout', [svc, ...args]).ended
     expect(other).toBe('')
     expect([0, 141]).toContain(code)
   })
 
   it.each([[['nothing']], [['rules', '--name', 'x']], [['verify', 'gone.zip']], [['explain', 'gone.yaml']]])(
-    'ends quietly when it cannot say what is wrong: svc %s',
+    'ends silently when its errors cannot be written: svc %s',
     async (args) => {
       const { code, other } = await startPiped('stderr', [svc, ...args]).ended
       expect(other).toBe('')
@@ -53,7 +53,7 @@ describe('a server whose output is closed', () => {
       args: ['witness', '--name', 'w.example', '--log', log, '--dir', join(folder, 'w')],
       path: '/add-checkpoint',
     },
-  ] as const)('goes on: $name', async ({ closed, args, path }) => {
+  ] as const)('continues: $name', async ({ closed, args, path }) => {
     const port = await freePort()
     const { pid, ended } = startPiped(closed, [svc, ...args, '--port', `${port}`], { SVC_DATA_DIR: folder })
     const status = () => fetch(`http://127.0.0.1:${port}${path}`).then((response) => response.status)

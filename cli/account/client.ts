@@ -1,0 +1,62 @@
+// Calls of a member to a platform, with the session of this user.
+import type { Account, MemberList, Workspace } from '@svc/schemas'
+import { currentSession, download, fetchAccount, platformError, request } from './session.js'
+import { forgetSession, sessionPath } from './session-file.js'
+
+export interface Client {
+  /** How this command is called, for hints. */
+  readonly svc: string
+  readonly account: Account
+  /** The current workspace. Throws when there is none. */
+  readonly workspace: () => Workspace
+  readonly get: <T>(path: string) => Promise<T>
+  readonly post: <T>(path: string, body?: object) => Promise<T>
+  readonly remove: (path: string, body: object) => Promise<void>
+  /** Removes the session file, after the session has ended. */
+  readonly forget: () => void
+  /** Downloads into a file. */
+  readonly save: (path: string, file: string) => Promise<void>
+  /** The id of the member with this address. Rejects when no member has it. */
+  readonly memberId: (email: string) => Promise<string>
+}
+
+/** The client of the current session. Rejects when the user is not logged in. */
+export async function openClient(svc: string): Promise<Client> {
+  const place = { path: sessionPath(process.env, process.platform), now: Date.now, svc }
+  const session = await currentSession(place)
+  const account = await fetchAccount(session, svc)
+  if ((account as Partial<Account>).workspaces === undefined)
+    throw new Error(`${session.url} does not publish the workspaces of an account: it is an older platform`)
+  const call = async <T>(path: string, body: unknown, method?: string) => {
+    const { status, body: answer, code } = await request(session.url, path, body, session.access_token, method)
+    if (code !== null) throw platformError(status, answer)
+    return answer as T
+  }
+  const get = <T>(path: string) => call<T>(path, null)
+  const workspace = () => currentWorkspace(account, svc)
+  return {
+    svc,
+    account,
+    workspace,
+    get,
+    post: (path, body = {}) => call(path, body),
+    remove: (path, body) => call(path, body, 'DELETE'),
+    forget: () => forgetSession(place.path),
+    save: (path, file) => download(session, path, file),
+    memberId: async (email) => {
+      const { org_id, name } = workspace()
+      const { members } = await get<MemberList>(`/auth/workspaces/${org_id}/members`)
+      const member = members.find((one) => one.email === email.trim().toLowerCase())
+      if (member !== undefined) return member.person_id
+      throw new Error(`\`${email}\` is not the address of a member of ${name}: \`${svc} workspace members\` lists them`)
+    },
+  }
+}
+
+function currentWorkspace({ workspaces, current_workspace }: Account, svc: string): Workspace {
+  const current = workspaces.find(({ org_id }) => org_id === current_workspace)
+  if (current !== undefined) return current
+  throw new Error(
+    `you have no current workspace: \`${svc} workspace list\` lists yours, \`${svc} workspace use NAME\` selects one`,
+  )
+}

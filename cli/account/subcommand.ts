@@ -1,0 +1,87 @@
+// Commands that need a login: each calls the platform and prints the result, for people or for programs.
+import { errorText, jsonText, printable } from '@svc/proof'
+import { Argument, Command, Option } from 'commander'
+import type { Client } from './client.js'
+
+export interface Output {
+  /** For people; each line is made printable. */
+  readonly lines: readonly string[]
+  /** For programs. */
+  readonly json: unknown
+}
+
+export interface Subcommand {
+  /** As commander writes arguments: `invite <email>`. */
+  readonly call: string
+  readonly description: string
+  readonly options?: readonly (readonly [flags: string, description: string, fallback?: string])[]
+  /** The values that an argument or option accepts, by its name. */
+  readonly choices?: Readonly<Record<string, readonly string[]>>
+  readonly run: (client: Client, args: readonly string[], options: Readonly<Record<string, string>>) => Promise<Output>
+}
+
+export interface CommandGroup {
+  readonly name: string
+  readonly description: string
+  readonly subcommands: readonly Subcommand[]
+  /** What follows `svc` in the examples. */
+  readonly examples: readonly string[]
+}
+
+/** A command with subcommands. */
+export function groupCommand(svc: string, { name, description, subcommands, examples }: CommandGroup): Command {
+  const command = new Command(name).description(description)
+  for (const subcommand of subcommands) command.addCommand(memberCommand(svc, subcommand))
+  return command.addHelpText('after', helpEnd(svc, examples))
+}
+
+/** The subcommand as a command of commander. */
+export function memberCommand(svc: string, subcommand: Subcommand, examples: readonly string[] = []): Command {
+  const { call, description, options = [], choices = {}, run } = subcommand
+  const [name = '', ...words] = call.split(' ')
+  const command = new Command(name).description(description).option('--json', 'print JSON')
+  command.addHelpText('after', helpEnd(svc, examples))
+  for (const word of words) {
+    const argument = new Argument(word)
+    const allowed = choices[argument.name()]
+    command.addArgument(allowed === undefined ? argument : argument.choices(allowed))
+  }
+  for (const [flags, text, fallback] of options) {
+    const option = new Option(flags, text).default(fallback)
+    const allowed = choices[option.name()]
+    command.addOption(allowed === undefined ? option : option.choices(allowed))
+  }
+  return command.action(async (...given: unknown[]) => {
+    const args = given.slice(0, words.length).filter((one) => typeof one === 'string')
+    const { json, ...chosen } = given[words.length] as Record<string, string>
+    const { openClient } = await import('./client.js')
+    await print(async () => run(await openClient(svc), args, chosen), json !== undefined)
+  })
+}
+
+function helpEnd(svc: string, examples: readonly string[]): string {
+  const heading = examples.length === 1 ? 'Example' : 'Examples'
+  const lines = examples.map((example) => `  ${svc} ${example}\n`).join('')
+  const shown = lines === '' ? '' : `\n${heading}:\n${lines}`
+  return `${shown}\nNeeds a login: ${svc} login\n\nExit codes: 0 done, 1 not possible, 2 usage`
+}
+
+async function print(work: () => Promise<Output>, isJson: boolean): Promise<void> {
+  try {
+    const { lines, json } = await work()
+    process.stdout.write(isJson ? `${jsonText(json)}\n` : lines.map((line) => `${printable(line)}\n`).join(''))
+  } catch (error) {
+    process.stderr.write(`${errorText(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+/** The address of the current workspace. */
+export function workspacePath({ workspace }: Client): string {
+  return `/auth/workspaces/${workspace().org_id}`
+}
+
+/** The output of a change that returns nothing. */
+export function done(line: string): Output {
+  return { lines: [line], json: { done: true } }
+}

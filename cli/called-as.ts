@@ -1,0 +1,66 @@
+// How a person calls this command here, so that a printed command works when it is pasted.
+import { existsSync, realpathSync } from 'node:fs'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { Writable } from 'node:stream'
+
+export interface Call {
+  /** The file that Node.js runs. */
+  readonly program: string
+  readonly cwd: string
+  /** PATH; npm puts folders of its own in front of the person's while it runs a command. */
+  readonly path: string
+}
+
+/** `svc` where PATH leads to this program, `npx --no-install svc` in an install of it, else the path of the program. */
+export function calledAs({ program, cwd, path }: Call): string {
+  const isThis = (folder: string) => leadsTo(join(folder, 'svc'), program)
+  const own = path.split(delimiter).filter((folder) => folder !== '' && !/node_modules[\\/]\.bin[\\/]?$/.test(folder))
+  if (own.some(isThis)) return 'svc'
+  if (foldersFrom(cwd).some((folder) => isThis(join(folder, 'node_modules', '.bin')))) return 'npx --no-install svc'
+  return program === '' ? 'svc' : `node ${shellWord(program)}`
+}
+
+/** On Windows npm writes a script instead of a link. */
+function leadsTo(link: string, program: string): boolean {
+  return existsSync(`${link}.cmd`) || (existsSync(link) && realpathSync(link) === realpathOf(program))
+}
+
+function realpathOf(program: string): string {
+  return existsSync(program) ? realpathSync(program) : program
+}
+
+/** The folder and those above it. */
+function foldersFrom(folder: string): string[] {
+  const above = dirname(folder)
+  return above === folder ? [folder] : [folder, ...foldersFrom(above)]
+}
+
+/** The text as one word of a POSIX shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Messages of the engine name other commands as `svc rules` and `svc steps`; what is written here names them as they are called. */
+export function namingCommands(svc: string, stream: Writable): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write: (chunk: string | Buffer, _encoding, done) => {
+      stream.write(chunk.toString().replace(/`svc (?=(rules|steps)`)/g, () => `\`${svc} `))
+      done()
+    },
+  })
+}
+
+/** This process as it was called. */
+export function currentCall({ argv, env, cwd }: Pick<NodeJS.Process, 'argv' | 'env' | 'cwd'>): Call {
+  return { program: argv[1] === undefined ? '' : resolve(argv[1]), cwd: folderOf(cwd), path: env.PATH ?? '' }
+}
+
+/** The root where the current folder has been removed. */
+function folderOf(cwd: () => string): string {
+  try {
+    return cwd()
+  } catch {
+    return '/'
+  }
+}
