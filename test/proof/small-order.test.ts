@@ -62,7 +62,7 @@ describe('a key of small order', () => {
   it('is refused by the other verifier, which takes good keys', () => {
     const program = `import sys, notes; print([notes.parse_key(k) is None for k in sys.argv[1:]])`
     const keys = encodings.map(([, hex]) => written('example.org/log', 1, Buffer.from(hex, 'hex')))
-    const cwd = fileURLToPath(new URL('../verifier/', import.meta.url))
+    const cwd = fileURLToPath(new URL('./verifier/', import.meta.url))
     const { stdout, error } = spawnSync('python3', ['-B', '-c', program, ...keys, good], { cwd, encoding: 'utf8' })
     if (error !== undefined) return console.log('skipped: no python3 on this machine')
     expect(stdout.trim()).toBe(`[${[...keys.map(() => 'True'), 'False'].join(', ')}]`)

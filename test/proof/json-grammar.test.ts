@@ -8,7 +8,7 @@ import { readCanonical } from '../../proof/json/canonical-text.js'
 import { isDeeperThan } from '../../proof/json/depth.js'
 import { parseStoredJson } from '../../proof/json/strict-json.js'
 
-const folder = fileURLToPath(new URL('../verifier/', import.meta.url))
+const folder = fileURLToPath(new URL('./verifier/', import.meta.url))
 const python = spawnSync('python3', ['--version']).status === 0
 const program = `
 import sys
