@@ -9,6 +9,17 @@ import { open } from "node:fs/promises";
 import { pipeline } from "node:stream";
 import { crc32, createInflateRaw } from "node:zlib";
 
+// proof/dist/json/hex.js
+function hexOf(bytes) {
+	return Buffer.from(bytes).toString("hex");
+}
+function bytesOfHex(text) {
+	return Buffer.from(text, "hex");
+}
+function sha256Hex(data) {
+	return hash("sha256", data);
+}
+
 // proof/dist/notes/small-order.js
 const p = 2n ** 255n - 19n;
 const y8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
@@ -27,7 +38,7 @@ function isSmallOrder(key) {
 function smallOrderProblem(written) {
 	const bytes = Buffer.from(written.split("+").slice(2).join("+"), "base64");
 	if (bytes.length !== 33 || !isSmallOrder(bytes.subarray(1))) return null;
-	return `the key \`${written.slice(0, 200)}\` is a point of small order, which anybody can sign for: ask its holder for another key`;
+	return `the key \`${written.slice(0, 200)}\` is a point of small order, for which signatures need no secret: ask its holder for another key`;
 }
 
 // proof/dist/notes/note.js
@@ -38,7 +49,7 @@ const kindBytes = {
 const publicPrefix = Buffer.from("302a300506032b6570032100", "hex");
 const privatePrefix = Buffer.from("302e020100300506032b657004220420", "hex");
 function verifierOf(name, kind, key) {
-	if (!isName$1(name)) throw new RangeError("the name of a key has no spaces and no plus sign");
+	if (!isName$1(name)) throw new RangeError(`the name of a key must have neither spaces nor a plus sign, found \`${name}\``);
 	const whole = Buffer.concat([
 		Buffer.from(`${name}\n`),
 		Buffer.of(kindBytes[kind]),
@@ -53,10 +64,10 @@ function verifierOf(name, kind, key) {
 }
 function formatVerifier({ name, kind, key_id, key }) {
 	const bytes = Buffer.concat([Buffer.of(kindBytes[kind]), key]);
-	return `${name}+${Buffer.from(key_id).toString("hex")}+${bytes.toString("base64")}`;
+	return `${name}+${hexOf(key_id)}+${bytes.toString("base64")}`;
 }
 function fingerprintOf({ key }) {
-	return createHash("sha256").update(key).digest("hex").slice(0, 32).replace(/(....)(?=.)/g, "$1 ");
+	return sha256Hex(key).slice(0, 32).replace(/(....)(?=.)/g, "$1 ");
 }
 function parseVerifier(text) {
 	const [, name = "", id = "", encoded = ""] = /^([^+\n]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? [];
@@ -64,7 +75,7 @@ function parseVerifier(text) {
 	const kind = Object.keys(kindBytes).find((one) => kindBytes[one] === bytes?.[0]);
 	if (!isName$1(name) || bytes?.length !== 33 || kind === void 0 || isSmallOrder(bytes.subarray(1))) return null;
 	const verifier = verifierOf(name, kind, bytes.subarray(1));
-	return Buffer.from(verifier.key_id).toString("hex") === id ? verifier : null;
+	return hexOf(verifier.key_id) === id ? verifier : null;
 }
 function verifySignature(text, signature, verifier) {
 	const { name, kind, key, key_id } = verifier;
@@ -73,28 +84,28 @@ function verifySignature(text, signature, verifier) {
 	const dated = kind === "witness";
 	if (bytes.length !== (dated ? 72 : 64)) return null;
 	const time = dated ? Number(bytes.readBigUInt64BE()) : 0;
-	if (time > lastSecond) return null;
+	if (time > maxTime) return null;
 	const known = createPublicKey({
 		key: Buffer.concat([publicPrefix, key]),
 		format: "der",
 		type: "spki"
 	});
-	return verify(null, Buffer.from(signedText(kind, text, time)), known, bytes.subarray(dated ? 8 : 0)) ? { time: dated ? time : null } : null;
+	return verify(null, Buffer.from(signedText$1(kind, text, time)), known, bytes.subarray(dated ? 8 : 0)) ? { time: dated ? time : null } : null;
 }
-const lastSecond = 253402300799;
-function signedText(kind, text, time) {
+const maxTime = 253402300799;
+function signedText$1(kind, text, time) {
 	return kind === "witness" ? `cosignature/v1\ntime ${time}\n${text}` : text;
 }
-const longestNote = 65536;
+const maxNoteLength = 65536;
 function parseNote(note) {
-	if (note.length > longestNote || /[\u0000-\u0009\u000b-\u001f]/.test(note) || !note.isWellFormed()) return null;
+	if (note.length > maxNoteLength || /[\u0000-\u0009\u000b-\u001f]/.test(note) || !note.isWellFormed()) return null;
 	const end = note.lastIndexOf("\n\n");
 	if (end < 0 || !note.endsWith("\n")) return null;
 	const signatures = note.slice(end + 2, -1).split("\n").map(readSignature);
-	const sound = signatures.filter((signature) => signature !== null);
-	return sound.length === signatures.length ? {
+	const parsed = signatures.filter((signature) => signature !== null);
+	return parsed.length === signatures.length ? {
 		text: note.slice(0, end + 1),
-		signatures: sound
+		signatures: parsed
 	} : null;
 }
 function readSignature(line) {
@@ -142,12 +153,12 @@ function parseTrustPolicy(text) {
 		if (problem === null) continue;
 		errors.push({
 			line: index + 1,
-			message: problem ?? `\`${word}\` is none of ${Object.keys(words).join(", ")}`
+			message: problem ?? `\`${word}\` is unknown: begin the line with ${Object.keys(words).join(", ")}`
 		});
 	}
 	if (draft.logs.length === 0 && errors.length === 0) errors.push({
 		line: 1,
-		message: "no log is named: add a line `log KEY` with the key of its checkpoints"
+		message: "the policy names no log: add a line `log KEY` with the key of its checkpoints"
 	});
 	const { logs, past, witnesses, quorum } = draft;
 	return {
@@ -163,19 +174,19 @@ function parseTrustPolicy(text) {
 const words = {
 	log: ([key = "", ...rest], { logs }) => {
 		const verifier = parseVerifier(key);
-		if (verifier?.kind !== "note" || rest.length > 1) return smallOrderProblem(key) ?? "`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint";
+		if (verifier?.kind !== "note" || rest.length > 1) return smallOrderProblem(key) ?? "`log` takes a key, `name+id+key` (the `key` of a checkpoint), and optionally an address";
 		logs.push(verifier);
 		return null;
 	},
 	past: ([key = "", ...rest], { past }) => {
 		const verifier = parseVerifier(key);
-		if (verifier?.kind !== "note" || rest.length > 1) return "`past` takes a key, `name+id+key`, that signed a log before";
+		if (verifier?.kind !== "note" || rest.length > 1) return "`past` takes an earlier key of a log, `name+id+key`";
 		past.push(verifier);
 		return null;
 	},
 	witness: ([name = "", text = "", ...rest], { witnesses, groups }) => {
 		const key = parseVerifier(text);
-		if (key?.kind !== "witness" || rest.length > 1) return smallOrderProblem(text) ?? "`witness` takes a name, the key that the witness prints, and perhaps its address";
+		if (key?.kind !== "witness" || rest.length > 1) return smallOrderProblem(text) ?? "`witness` takes a name, the key that the witness prints, and optionally an address";
 		if (isTaken(name, groups)) return `the name \`${name}\` is taken`;
 		witnesses.push({
 			name,
@@ -191,9 +202,9 @@ const words = {
 		const needed = count === "all" ? members.length : count === "any" ? 1 : Number(count);
 		const parts = members.map((member) => groups.get(member)).filter((part) => part !== void 0);
 		if (isTaken(name, groups)) return `the name \`${name}\` is taken`;
-		if (parts.length < members.length) return `it names a member that no line before does`;
-		if (new Set(members).size < members.length) return "it names a member twice";
-		if (!(Number.isInteger(needed) && needed >= 1 && needed <= members.length)) return "`group` takes a name, all, any or a count, and that many members or more";
+		if (parts.length < members.length) return `a member is not defined by an earlier line`;
+		if (new Set(members).size < members.length) return "a member occurs twice";
+		if (!(Number.isInteger(needed) && needed >= 1 && needed <= members.length)) return "`group` takes a name, then `all`, `any` or a count, then at least that many members";
 		groups.set(name, {
 			name,
 			met: (signed) => parts.filter((part) => part.met(signed)).length >= needed
@@ -202,7 +213,7 @@ const words = {
 	},
 	quorum: ([name = ""], draft) => {
 		draft.quorum = draft.groups.get(name) ?? null;
-		return draft.quorum === null && name !== "none" ? `\`${name}\` is no witness or group of the lines before` : null;
+		return draft.quorum === null && name !== "none" ? `\`${name}\` is not a witness or group of an earlier line` : null;
 	}
 };
 function isTaken(name, groups) {
@@ -241,6 +252,9 @@ function isHash(value) {
 }
 function isTime(value) {
 	return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) && new Date(Date.parse(value) || 0).toISOString() === value;
+}
+function isCount(value) {
+	return Number.isSafeInteger(value) && value >= 0;
 }
 function isMap(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -329,9 +343,9 @@ function parsed$1(text, grammar) {
 		} };
 	}
 }
-const doubtful = /[\\\ud800-\udfff]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/;
+const needsScan = /[\\\ud800-\udfff]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/;
 function plainValue$1(text) {
-	if (doubtful.test(text)) return void 0;
+	if (needsScan.test(text)) return void 0;
 	try {
 		const value = JSON.parse(text);
 		return membersOf(value, 0) === namesIn(text) ? value : void 0;
@@ -481,7 +495,7 @@ function parseBundleManifest(text) {
 		origin,
 		org_id,
 		made_at
-	].every(isText$1) && (workspace === void 0 || isText$1(workspace)) && isMap(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && (period.from === null || period.to === null || String(period.from) <= String(period.to)) && [entries, records].every(isRange) && isMap(checkpoint) && isCount$2(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
+	].every(isText$1) && (workspace === void 0 || isText$1(workspace)) && isMap(period) && [period.from, period.to].every((time) => time === null || isTime(time)) && (period.from === null || period.to === null || String(period.from) <= String(period.to)) && [entries, records].every(isRange) && isMap(checkpoint) && isCount(checkpoint.size) && isHash(checkpoint.root) && Array.isArray(keys) && keys.every(isText$1) && Array.isArray(files) && files.every(isFile))) return null;
 	const manifest = value;
 	return nests(manifest) ? manifest : null;
 }
@@ -494,14 +508,11 @@ function nests({ entries, records, checkpoint, files }) {
 function isText$1(value) {
 	return typeof value === "string" && value !== "";
 }
-function isCount$2(value) {
-	return Number.isSafeInteger(value) && value >= 0;
-}
 function isRange(value) {
-	return isMap(value) && isCount$2(value.first) && isCount$2(value.end);
+	return isMap(value) && isCount(value.first) && isCount(value.end);
 }
 function isFile(value) {
-	return isMap(value) && isText$1(value.name) && [value.bytes, value.packed].every(isCount$2) && [value.sha256, value.packed_sha256].every(isHash);
+	return isMap(value) && isText$1(value.name) && [value.bytes, value.packed].every(isCount) && [value.sha256, value.packed_sha256].every(isHash);
 }
 
 // proof/dist/json/canonical.js
@@ -533,7 +544,7 @@ function canonical(value) {
 			continue;
 		}
 		outer.push(inner);
-		if (outer.length >= 4e3) throw new TypeError(`a value with more than ${maxStoredDepth} levels`);
+		if (outer.length >= 4e3) throw new TypeError(`the value has more than ${maxStoredDepth} levels`);
 		inner = opened(member);
 		text += inner.names === null ? "[" : "{";
 		separator = "";
@@ -774,11 +785,11 @@ const propertyWords = [
 // proof/dist/record/hmac.js
 const blockBytes = 64;
 const keyBytes = 32;
-const longestText$1 = 4096;
+const maxTextLength = 4096;
 const inner = Buffer.alloc(12352, 54);
 const outer = Buffer.alloc(96, 92);
 function hmacOfText(key, text) {
-	if (key.length !== keyBytes || text.length > longestText$1) return createHmac("sha256", key).update(text).digest("hex");
+	if (key.length !== keyBytes || text.length > maxTextLength) return createHmac("sha256", key).update(text).digest("hex");
 	for (let at = 0; at < keyBytes; at++) {
 		const byte = key[at];
 		inner[at] = byte ^ 54;
@@ -816,14 +827,14 @@ function leafHash(record_text) {
 // proof/dist/bundle/bundled-record.js
 const isText = (value) => typeof value === "string";
 const isBoolean = (value) => typeof value === "boolean";
-const isOrdinal = (value) => Number.isSafeInteger(value) && value >= 1;
+const isOrdinal = (value) => isCount(value) && value >= 1;
 const envelope = {
 	v: (value) => value === "svc.log/1",
 	type: isText,
 	org_id: isText,
 	received_at: isTime,
 	data: (value) => isMap(value) && Object.values(value).every(isHash),
-	after: (value) => isMap(value) && Object.keys(value).join() === "root,size" && isHash(value.root) && Number.isSafeInteger(value.size) && value.size >= 0
+	after: (value) => isMap(value) && Object.keys(value).join() === "root,size" && isHash(value.root) && isCount(value.size)
 };
 const ofLeaf = {
 	...envelope,
@@ -855,14 +866,14 @@ const leafTypes = [
 ];
 function readRecord(text) {
 	const { value, problem } = readCanonical(text);
-	if (problem !== null || !isMap(value)) return no(problem ?? "is no object");
+	if (problem !== null || !isMap(value)) return invalid(problem ?? "is not an object");
 	const isStep = value.type === "step";
-	if (!isStep && !leafTypes.some((type) => type === value.type)) return no(`is of no known type`);
+	if (!isStep && !leafTypes.some((type) => type === value.type)) return invalid(`has an unknown type`);
 	const shape = isStep ? ofStep : ofLeaf;
 	const missing = Object.keys(shape).find((name) => !(name in value) && name !== "client_prev_hash");
-	if (missing !== void 0) return no(`has no \`${missing}\``);
+	if (missing !== void 0) return invalid(`lacks \`${missing}\``);
 	const wrong = Object.keys(value).find((name) => !Object.hasOwn(shape, name) || !shape[name]?.(value[name]));
-	if (wrong !== void 0) return no(`has a \`${wrong.slice(0, 80)}\` that is none`);
+	if (wrong !== void 0) return invalid(`has an unknown or invalid \`${wrong.slice(0, 80)}\``);
 	return {
 		value,
 		problem: null
@@ -870,39 +881,39 @@ function readRecord(text) {
 }
 function openPayload(text, record) {
 	const { value, problem } = readCanonical(text);
-	if (problem !== null) return no(problem);
+	if (problem !== null) return invalid(problem);
 	if (value === null) return {
 		value: null,
 		problem: null
 	};
-	if (!isMap(value) || Object.keys(value).join() !== "salts,values") return no("is not salts and values");
+	if (!isMap(value) || Object.keys(value).join() !== "salts,values") return invalid("does not have exactly `salts` and `values`");
 	const { salts, values } = value;
-	if (!isMap(salts) || !isMap(values)) return no("is not salts and values");
+	if (!isMap(salts) || !isMap(values)) return invalid("does not have exactly `salts` and `values`");
 	const committed = record.type === "step" ? {
 		...record.data,
 		evaluation: record.evaluation
 	} : record.data;
 	const field = firstUnopened(committed, salts, values);
-	if (field !== null) return no(`: \`${field.slice(0, 80)}\` is not the value that was committed to`);
+	if (field !== null) return invalid(`does not open the commitment to \`${field.slice(0, 80)}\``);
 	return {
 		value: values,
 		problem: null
 	};
 }
-function no(problem) {
+function invalid(problem) {
 	return {
 		value: null,
 		problem
 	};
 }
 
-// proof/dist/record/removals.js
-const leastKept = 158976e5;
-function removalIn({ type, received_at }, values, log_index) {
+// proof/dist/record/removal-authorization.js
+const minRetentionMs = 158976e5;
+function removalAuthorizationIn({ type, received_at }, values, log_index) {
 	if (type !== "erasure" && type !== "prune") return null;
-	const said = values[type];
-	if (typeof said !== "object" || said === null) return null;
-	const { id, entries, ...rest } = said;
+	const declared = values[type];
+	if (typeof declared !== "object" || declared === null) return null;
+	const { id, entries, ...rest } = declared;
 	const done = type === "erasure" ? "erased" : "pruned";
 	const [by, at, reason, before] = [
 		`${done}_by`,
@@ -910,95 +921,28 @@ function removalIn({ type, received_at }, values, log_index) {
 		"legal_basis",
 		"before"
 	].map((name) => rest[name]);
-	if (!(Array.isArray(entries) && entries.every((one) => isPlaces(one) && one[1] < log_index) && [
+	if (!(Array.isArray(entries) && entries.every((entry) => isSpan(entry) && entry[1] < log_index) && [
 		id,
 		by,
 		at,
 		reason
-	].every((one) => typeof one === "string") && (type === "erasure" || isTime(before) && Date.parse(before) <= Date.parse(received_at) - leastKept))) return null;
+	].every((text) => typeof text === "string") && (type === "erasure" || isTime(before) && Date.parse(before) <= Date.parse(received_at) - minRetentionMs))) return null;
 	return {
 		type,
 		id,
 		by,
 		at,
 		reason,
-		places: entries,
+		spans: entries,
 		before: type === "prune" ? String(before) : null,
 		log_index
 	};
 }
-function isPlaces(value) {
+function isSpan(value) {
 	return Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger) && value[0] >= 0 && value[0] <= value[1];
 }
-function covers(places, place) {
-	return places.some(([first, last]) => place >= first && place <= last);
-}
-var Gone = class {
-	#runs = [];
-	count = 0;
-	add(place, after) {
-		const run = this.#runs.at(-1);
-		if (run?.last === place - 1) run.last = place;
-		else this.#runs.push({
-			first: place,
-			last: place,
-			after
-		});
-		this.count += 1;
-	}
-	notCovered(removals) {
-		const given = merged(removals.filter((removal) => !this.#contradicts(removal)).flatMap(({ places }) => places));
-		let at = 0;
-		for (const { first, last } of this.#runs) {
-			while (at < given.length && given[at][1] < first) at += 1;
-			const [from, to] = given[at] ?? [Number.POSITIVE_INFINITY, 0];
-			if (from > first) return first;
-			if (to < last) return to + 1;
-		}
-		return null;
-	}
-	under({ places }) {
-		let count = 0;
-		for (const [from, to] of merged(places)) for (let at = this.#firstRun((run) => run.last >= from);; at += 1) {
-			const run = this.#runs[at];
-			if (run === void 0 || run.first > to) break;
-			count += Math.min(to, run.last) - Math.max(from, run.first) + 1;
-		}
-		return count;
-	}
-	#contradicts({ before, places }) {
-		if (before === null) return false;
-		const late = this.#firstRun(({ after }) => after >= before);
-		return merged(places).some(([from, to]) => {
-			const touched = this.#firstRun(({ last }) => last >= from);
-			const run = this.#runs[Math.max(late, touched)];
-			return run !== void 0 && run.first <= to;
-		});
-	}
-	#firstRun(holds) {
-		let [low, high] = [0, this.#runs.length];
-		while (low < high) {
-			const middle = low + high >> 1;
-			if (holds(this.#runs[middle])) high = middle;
-			else low = middle + 1;
-		}
-		return low;
-	}
-};
-function merged(places) {
-	const one = [];
-	for (const [first, last] of [...places].sort(([a], [b]) => a - b)) {
-		const before = one.at(-1);
-		if (before !== void 0 && first <= before[1] + 1) before[1] = Math.max(before[1], last);
-		else one.push([first, last]);
-	}
-	return one;
-}
-function removalViews(removals, erased, pruned) {
-	return removals.map(({ places: _, before: _before, ...removal }, index) => ({
-		...removal,
-		entries: (removal.type === "erasure" ? erased : pruned).under(removals[index])
-	})).filter(({ entries }) => entries > 0).sort((a, b) => a.log_index - b.log_index);
+function covers(spans, log_index) {
+	return spans.some(([first, last]) => log_index >= first && log_index <= last);
 }
 
 // proof/dist/tree/merkle.js
@@ -1065,7 +1009,7 @@ var Frontier = class {
 	}
 };
 function verifyInclusion(leaf, index, size, proof, root) {
-	if (!isCount$1(index) || !isCount$1(size) || index >= size || !areHashes([leaf, ...proof])) return false;
+	if (!isCount(index) || !isCount(size) || index >= size || !areHashes([leaf, ...proof])) return false;
 	let at = index;
 	let last = size - 1;
 	let hash = leaf;
@@ -1080,7 +1024,7 @@ function verifyInclusion(leaf, index, size, proof, root) {
 	return last === 0 && same(hash, root);
 }
 function verifyConsistency(first, second, proof, old, now) {
-	if (!isCount$1(first) || !isCount$1(second) || first === 0 || first > second || !areHashes(proof)) return false;
+	if (!isCount(first) || !isCount(second) || first === 0 || first > second || !areHashes(proof)) return false;
 	if (first === second) return proof.length === 0 && same(old, now);
 	let at = first - 1;
 	let last = second - 1;
@@ -1100,12 +1044,9 @@ function verifyConsistency(first, second, proof, old, now) {
 	}
 	return last === 0 && same(before, old) && same(after, now);
 }
-const mostHashes = 109;
+const maxHashes = 109;
 function areHashes(hashes) {
-	return hashes.length <= mostHashes && hashes.every((hash) => hash.length === 32);
-}
-function isCount$1(value) {
-	return Number.isSafeInteger(value) && value >= 0;
+	return hashes.length <= maxHashes && hashes.every((hash) => hash.length === 32);
 }
 function half(value) {
 	return Math.floor(value / 2);
@@ -1141,9 +1082,6 @@ function restartIn({ type }, values, log_index) {
 		by: `${kind}:${id}`
 	};
 }
-function isCount(value) {
-	return Number.isSafeInteger(value) && value >= 0;
-}
 function isPastOf(origin, name) {
 	const [own, other] = [epochIn(origin), epochIn(name)];
 	return own !== null && other !== null && other.log === own.log && other.number <= own.number;
@@ -1161,7 +1099,7 @@ function rootsAt(first, left, leaves, sizes) {
 	if (wanted.size === 0) return roots;
 	const tree = new Frontier(first, left);
 	const take = () => {
-		if (wanted.has(tree.size)) roots.set(tree.size, Buffer.from(tree.root()).toString("hex"));
+		if (wanted.has(tree.size)) roots.set(tree.size, hexOf(tree.root()));
 	};
 	take();
 	for (const leaf of leaves) {
@@ -1170,20 +1108,20 @@ function rootsAt(first, left, leaves, sizes) {
 	}
 	return roots;
 }
-function judgedRestarts(restarts, evidence) {
-	return [...restarts].sort((a, b) => a.log_index - b.log_index).map((restart) => judged$1(restart, evidence));
+function verifyRestarts(restarts, evidence) {
+	return [...restarts].sort((a, b) => a.log_index - b.log_index).map((restart) => verifyRestart(restart, evidence));
 }
-function judged$1(restart, { origin, signed, rootAt, report }) {
+function verifyRestart(restart, { origin, signed, rootAt, report }) {
 	const { log_index, old_size, old_root, old_origin, kept_size, is_accepted, by, at, reason } = restart;
 	const where = `entry ${log_index}`;
-	if (!isPastOf(origin, restart.origin) || restart.origin === old_origin || !isPastOf(restart.origin, old_origin)) report("restart_mismatch", where, `it says that the log goes on as \`${restart.origin}\`, which was not begun`);
-	const contrary = signed.find((one) => one.origin === old_origin && (one.size > old_size || one.size === old_size && one.size > 0 && one.root !== old_root));
-	if (contrary !== void 0) report("restart_mismatch", where, `it says that ${old_size} entries were signed for before, and a checkpoint of ${contrary.size} entries is another`);
+	if (!isPastOf(origin, restart.origin) || restart.origin === old_origin || !isPastOf(restart.origin, old_origin)) report("restart_mismatch", where, `the restart names \`${restart.origin}\`, which is not the next epoch of this log`);
+	const contradiction = signed.find((one) => one.origin === old_origin && (one.size > old_size || one.size === old_size && one.size > 0 && one.root !== old_root));
+	if (contradiction !== void 0) report("restart_mismatch", where, `the restart declares a signed checkpoint of ${old_size} entries; a signed checkpoint of ${contradiction.size} entries contradicts it`);
 	const gone = Math.max(0, old_size - log_index);
 	const root = gone > 0 || old_size === 0 ? old_root : rootAt(old_size);
-	const is_other = root !== null && root !== old_root;
-	if (is_other && !is_accepted) report("entries_changed", where, `the log was restarted with other entries than the ${old_size} that were signed for`);
-	const left = is_accepted || is_other ? "changed" : gone > 0 || root === null ? "not_shown" : "unchanged";
+	const hasChanged = root !== null && root !== old_root;
+	if (hasChanged && !is_accepted) report("entries_changed", where, `the log was restarted with other entries than the ${old_size} signed ones`);
+	const left = is_accepted || hasChanged ? "changed" : gone > 0 || root === null ? "not_shown" : "unchanged";
 	return {
 		log_index,
 		origin: restart.origin,
@@ -1199,10 +1137,10 @@ function judged$1(restart, { origin, signed, rootAt, report }) {
 }
 
 // proof/dist/bundle/zip.js
-const largestZip = 4294967295;
-const headerSize = 30;
-const recordSize = 46;
-const endSize$1 = 22;
+const maxZipBytes = 4294967295;
+const headerBytes = 30;
+const recordBytes = 46;
+const endBytes$1 = 22;
 const date = 33;
 const flags = 2048;
 const madeBy = 788;
@@ -1217,8 +1155,8 @@ function zipLayout(entries) {
 			bytes: headerOf(entry)
 		});
 		records.push(recordOf(entry, offset));
-		offset += headerSize + entry.name.length + entry.packed;
-		if (offset > 4294967295) throw new RangeError("a bundle holds 4 GiB at most");
+		offset += headerBytes + entry.name.length + entry.packed;
+		if (offset > maxZipBytes) throw new RangeError("a bundle is limited to 4 GiB");
 	}
 	const list = Buffer.concat(records);
 	const bytes = Buffer.concat([list, endOf(entries.length, list.length, offset)]);
@@ -1237,22 +1175,22 @@ function contentOffsets(entries) {
 }
 function directoryOffset(end, size) {
 	const view = Buffer.from(end);
-	if (view.length !== endSize$1 || view.readUInt32LE(0) !== 101010256) return null;
+	if (view.length !== endBytes$1 || view.readUInt32LE(0) !== 101010256) return null;
 	const offset = view.readUInt32LE(16);
-	return offset + view.readUInt32LE(12) + endSize$1 === size ? offset : null;
+	return offset + view.readUInt32LE(12) + endBytes$1 === size ? offset : null;
 }
 function readDirectory(directory) {
 	const view = Buffer.from(directory);
 	const entries = [];
 	let at = 0;
-	while (at + recordSize <= view.length - endSize$1) {
+	while (at + recordBytes <= view.length - endBytes$1) {
 		const [crc32, packed, bytes] = [
 			16,
 			20,
 			24
 		].map((field) => view.readUInt32LE(at + field));
-		const end = at + recordSize + view.readUInt16LE(at + 28);
-		const name = view.subarray(at + recordSize, end).toString("latin1");
+		const end = at + recordBytes + view.readUInt16LE(at + 28);
+		const name = view.subarray(at + recordBytes, end).toString("latin1");
 		if (!/^[A-Za-z_]+\.[a-z]+$/.test(name)) return null;
 		entries.push({
 			name,
@@ -1263,10 +1201,10 @@ function readDirectory(directory) {
 		});
 		at = end;
 	}
-	return at === view.length - endSize$1 ? entries : null;
+	return at === view.length - endBytes$1 ? entries : null;
 }
 function headerOf({ name, deflated, crc32, packed, bytes }) {
-	const header = Buffer.alloc(headerSize);
+	const header = Buffer.alloc(headerBytes);
 	header.writeUInt32LE(67324752, 0);
 	writeShorts(header, 4, [
 		20,
@@ -1284,7 +1222,7 @@ function headerOf({ name, deflated, crc32, packed, bytes }) {
 	return Buffer.concat([header, Buffer.from(name, "latin1")]);
 }
 function recordOf({ name, deflated, crc32, packed, bytes }, offset) {
-	const record = Buffer.alloc(recordSize);
+	const record = Buffer.alloc(recordBytes);
 	record.writeUInt32LE(33639248, 0);
 	writeShorts(record, 4, [
 		madeBy,
@@ -1310,7 +1248,7 @@ function recordOf({ name, deflated, crc32, packed, bytes }, offset) {
 	return Buffer.concat([record, Buffer.from(name, "latin1")]);
 }
 function endOf(count, length, offset) {
-	const end = Buffer.alloc(endSize$1);
+	const end = Buffer.alloc(endBytes$1);
 	end.writeUInt32LE(101010256, 0);
 	writeShorts(end, 4, [
 		0,
@@ -1329,12 +1267,12 @@ function writeLongs(buffer, at, values) {
 }
 
 // proof/dist/bundle/zip-read.js
-const farthestEnd = 65557;
-const mostMembers = 64;
-const mostBytes = 2 ** 34;
-const freeBytes = 2 ** 26;
-const mostRatio = 1e3;
-const behind = 8;
+const maxEndBytes = 65557;
+const maxMembers = 64;
+const maxTotalBytes = 2 ** 34;
+const maxUncheckedBytes = 2 ** 26;
+const maxRatio = 1e3;
+const sizesAfterContent = 8;
 function zipEnd(tail, size) {
 	const view = Buffer.from(tail);
 	const found = [];
@@ -1363,16 +1301,16 @@ function listedEntries(directory, count) {
 	let at = 0;
 	while (at < view.length) {
 		if (at + 46 > view.length || view.readUInt32LE(at) !== 33639248) return "its directory is damaged";
-		const [name_size = 0, extra = 0, remark = 0, disk] = [
+		const [name_size = 0, extra = 0, comment = 0, disk] = [
 			28,
 			30,
 			32,
 			34
 		].map((field) => view.readUInt16LE(at + field));
-		const end = at + 46 + name_size + extra + remark;
+		const end = at + 46 + name_size + extra + comment;
 		const [flags = 0, method] = [8, 10].map((field) => view.readUInt16LE(at + field));
 		if (end > view.length || disk !== 0) return "its directory is damaged";
-		if ((flags & -2063) !== 0 || method !== 0 && method !== 8) return "a member is packed in a way that is not read";
+		if ((flags & -2063) !== 0 || method !== 0 && method !== 8) return "a member uses an unsupported compression method or flag";
 		const [crc32 = 0, packed = 0, bytes = 0] = [
 			16,
 			20,
@@ -1391,11 +1329,12 @@ function listedEntries(directory, count) {
 		});
 		at = end;
 	}
-	if (all.length !== count || count === 0 || count > mostMembers) return "it has more or fewer members than it says";
+	if (all.length !== count) return `its directory lists ${all.length} members, its end record ${count}`;
+	if (count === 0 || count > maxMembers) return `it has ${count} members; a bundle has 1 to ${maxMembers}`;
 	return checked(all);
 }
 function checked(all) {
-	for (const { name } of all) if (!/^[ -~]+$/.test(name) || /^\/|\\|:|(^|\/)\.\.(\/|$)/.test(name)) return `the name \`${name.slice(0, 80)}\` leaves the folder, or is not plain`;
+	for (const { name } of all) if (!/^[ -~]+$/.test(name) || /^\/|\\|:|(^|\/)\.\.(\/|$)/.test(name)) return `the name \`${name.slice(0, 80)}\` leaves the folder or is not plain ASCII`;
 	const plain = all.map((entry) => ({
 		...entry,
 		name: entry.name.replace(/^(\.\/)+/, "")
@@ -1406,10 +1345,10 @@ function checked(all) {
 		...entry,
 		name: entry.name.slice(top.length)
 	})) : members;
-	if (new Set(files.map(({ name }) => name)).size < files.length) return "a name occurs twice in it";
+	if (new Set(files.map(({ name }) => name)).size < files.length) return "a name occurs twice";
 	const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
-	const isBomb = files.some(({ bytes, packed }) => bytes > freeBytes && bytes > packed * mostRatio);
-	if (total > mostBytes || isBomb) return "its members are larger than any that is written";
+	const isBomb = files.some(({ bytes, packed }) => bytes > maxUncheckedBytes && bytes > packed * maxRatio);
+	if (total > maxTotalBytes || isBomb) return "its members are larger than those of a bundle";
 	return files;
 }
 function contentStart(entry, local) {
@@ -1423,24 +1362,24 @@ function contentStart(entry, local) {
 		28
 	].map((field) => view.readUInt16LE(field));
 	const name = view.subarray(30, 30 + raw_name.length);
-	const said = [
+	const sizes = [
 		14,
 		18,
 		22
 	].map((field) => view.readUInt32LE(field));
-	return name_size === raw_name.length && Buffer.compare(name, raw_name) === 0 && (flags & -2063) === 0 && method === (deflated ? 8 : 0) && ((flags & behind) !== 0 || said.join() === [
+	return name_size === raw_name.length && Buffer.compare(name, raw_name) === 0 && (flags & -2063) === 0 && method === (deflated ? 8 : 0) && ((flags & sizesAfterContent) !== 0 || sizes.join() === [
 		crc32,
 		packed,
 		bytes
 	].join()) ? header + 30 + raw_name.length + extra : null;
 }
-function areApart(places, directory) {
-	const sorted = [...places].sort((a, b) => a.header - b.header);
+function areApart(members, directory) {
+	const sorted = [...members].sort((a, b) => a.header - b.header);
 	return sorted.every(({ end }, at) => end <= (sorted[at + 1]?.header ?? directory));
 }
 
-// proof/dist/verify/archive.js
-var Unreadable = class extends Error {
+// proof/dist/verify/bundle-error.js
+var BundleError = class extends Error {
 	code;
 	where;
 	constructor(code, where, message) {
@@ -1449,17 +1388,19 @@ var Unreadable = class extends Error {
 		this.where = where;
 	}
 };
-const largestDirectory = 65536;
-const endSize = 22;
+
+// proof/dist/verify/archive.js
+const maxDirectoryBytes = 65536;
+const endBytes = 22;
 async function openArchive(path) {
 	const file = await open(path, "r").catch((error) => {
-		throw new Unreadable("not_a_bundle", null, error instanceof Error ? error.message : String(error));
+		throw new BundleError("not_a_bundle", null, error instanceof Error ? error.message : String(error));
 	});
 	try {
 		const { entries, is_issued } = await containerOf(file);
 		const find = (name) => {
-			const entry = entries.find((one) => one.name === name);
-			if (entry === void 0) throw new Unreadable("not_a_bundle", name, "the file is not in the bundle");
+			const entry = entries.find((candidate) => candidate.name === name);
+			if (entry === void 0) throw new BundleError("not_a_bundle", name, "the bundle does not contain this file");
 			return entry;
 		};
 		const packed = ({ packed: size, start }) => size === 0 ? [] : createReadStream(path, {
@@ -1490,7 +1431,7 @@ async function hashOf(chunks) {
 }
 async function containerOf(file) {
 	const { size } = await file.stat();
-	if ((await bytesAt(file, 0, 1)).toString() === "{") throw new Unreadable("not_a_bundle", null, "the file is JSON: an error was saved instead of a bundle?");
+	if ((await bytesAt(file, 0, 1)).toString() === "{") throw new BundleError("not_a_bundle", null, "the file is JSON, not a zip: an error response may have been saved instead of a bundle");
 	const issued = await issuedEntries(file, size);
 	if (issued !== null) return {
 		entries: issued,
@@ -1502,9 +1443,9 @@ async function containerOf(file) {
 	};
 }
 async function issuedEntries(file, size) {
-	if (size < endSize) return null;
-	const at = directoryOffset(await bytesAt(file, size - endSize, endSize), size);
-	if (at === null || size - at > largestDirectory) return null;
+	if (size < endBytes) return null;
+	const at = directoryOffset(await bytesAt(file, size - endBytes, endBytes), size);
+	if (at === null || size - at > maxDirectoryBytes) return null;
 	const entries = readDirectory(await bytesAt(file, at, size - at));
 	if (entries === null || entries.length === 0) return null;
 	const layout = layoutOf(entries);
@@ -1524,23 +1465,23 @@ function layoutOf(entries) {
 	}
 }
 async function repackedEntries(file, size) {
-	const wrong = (why) => new Unreadable("not_a_bundle", null, why);
-	const tail = Math.min(size, farthestEnd);
+	const invalid = (reason) => new BundleError("not_a_bundle", null, reason);
+	const tail = Math.min(size, maxEndBytes);
 	const end = zipEnd(await bytesAt(file, size - tail, tail), size);
-	if (end === null || end.size > largestDirectory) throw wrong("the file is no zip, or its end is missing");
+	if (end === null || end.size > maxDirectoryBytes) throw invalid("the file is not a zip, or its end record is missing");
 	const listed = listedEntries(await bytesAt(file, end.directory, end.size), end.count);
-	if (typeof listed === "string") throw wrong(`the file is no zip that is read here: ${listed}`);
+	if (typeof listed === "string") throw invalid(`the zip is not accepted: ${listed}`);
 	const placed = [];
 	for (const entry of listed) {
 		const start = contentStart(entry, await bytesAt(file, entry.header, 30 + entry.raw_name.length));
-		if (start === null) throw wrong(`the header of \`${entry.name}\` contradicts the directory of the zip`);
+		if (start === null) throw invalid(`the header of \`${entry.name}\` contradicts the directory of the zip`);
 		placed.push({
 			...entry,
 			start,
 			end: start + entry.packed
 		});
 	}
-	if (!areApart(placed, end.directory)) throw wrong("members of the zip overlap");
+	if (!areApart(placed, end.directory)) throw invalid("members of the zip overlap");
 	return placed;
 }
 async function bytesAt(file, position, length) {
@@ -1549,28 +1490,28 @@ async function bytesAt(file, position, length) {
 	return buffer.subarray(0, bytesRead);
 }
 async function* contentOf(entry, packed) {
-	const wrong = () => new Unreadable("bytes_altered", entry.name, "the content is not what the zip says");
+	const altered = () => new BundleError("bytes_altered", entry.name, "the content does not match its size and CRC-32 in the zip");
 	let bytes = 0;
 	let sum = 0;
 	const unpacking = entry.deflated ? inflated(packed) : null;
 	try {
 		for await (const chunk of unpacking ?? packed) {
 			bytes += chunk.length;
-			if (bytes > entry.bytes) throw wrong();
+			if (bytes > entry.bytes) throw altered();
 			sum = crc32(chunk, sum);
 			yield chunk;
 		}
 	} catch (error) {
-		throw /^Z_/.test(String(error.code)) ? wrong() : error;
+		throw /^Z_/.test(String(error.code)) ? altered() : error;
 	}
-	if (!(unpacking === null || unpacking.bytesWritten === entry.packed) || bytes !== entry.bytes || sum !== entry.crc32) throw wrong();
+	if (!(unpacking === null || unpacking.bytesWritten === entry.packed) || bytes !== entry.bytes || sum !== entry.crc32) throw altered();
 }
 function inflated(packed) {
 	const inflate = createInflateRaw({ chunkSize: 65536 });
 	pipeline(packed, inflate, () => void 0);
 	return inflate;
 }
-const longestLine = 33554432;
+const maxLineBytes = 33554432;
 const lineBreak = 10;
 async function* linesOf(name, content) {
 	let rest = [];
@@ -1587,31 +1528,31 @@ async function* linesOf(name, content) {
 		if (start === chunk.length) continue;
 		rest.push(chunk.subarray(start));
 		length += chunk.length - start;
-		if (length > longestLine) throw new Unreadable("not_a_bundle", name, "a line is longer than any that is written");
+		if (length > maxLineBytes) throw new BundleError("not_a_bundle", name, "a line is longer than 32 MiB");
 	}
-	if (rest.length > 0) throw new Unreadable("not_a_bundle", name, "the last line does not end");
+	if (rest.length > 0) throw new BundleError("not_a_bundle", name, "the last line has no line break");
 }
 function decoded(name, bytes) {
 	try {
 		return utf8.decode(bytes);
 	} catch {
-		throw new Unreadable("not_a_bundle", name, "a line is not UTF-8");
+		throw new BundleError("not_a_bundle", name, "a line is not UTF-8");
 	}
 }
 const utf8 = new TextDecoder("utf-8", {
 	fatal: true,
 	ignoreBOM: true
 });
-const longestText = 1048576;
+const maxTextBytes = 1048576;
 async function textOf(name, content) {
-	return decoded(name, await bytesOf(name, content, longestText));
+	return decoded(name, await bytesOf(name, content, maxTextBytes));
 }
-async function bytesOf(name, content, largest = 67108864) {
+async function bytesOf(name, content, maxBytes = 67108864) {
 	const chunks = [];
 	let length = 0;
 	for await (const chunk of content) {
 		length += chunk.length;
-		if (length > largest) throw new Unreadable("not_a_bundle", name, "the file is larger than any that is written");
+		if (length > maxBytes) throw new BundleError("not_a_bundle", name, `the file is larger than ${maxBytes} bytes`);
 		chunks.push(chunk);
 	}
 	return Buffer.concat(chunks);
@@ -1621,16 +1562,16 @@ async function bytesOf(name, content, largest = 67108864) {
 async function signedManifest(archive, policy) {
 	const text = await textOf(bundleFiles.manifest, archive.content(bundleFiles.manifest));
 	const manifest = parseBundleManifest(text);
-	if (manifest === null) throw new Unreadable("not_a_bundle", bundleFiles.manifest, "this is no manifest of a bundle");
+	if (manifest === null) throw new BundleError("not_a_bundle", bundleFiles.manifest, "the file is not a manifest of a bundle");
 	const note = parseNote(await textOf(bundleFiles.signature, archive.content(bundleFiles.signature)));
-	const statement = manifestStatement(manifest.origin, createHash("sha256").update(text).digest("hex"));
-	if (note === null || note.text !== statement) throw new Unreadable("manifest_altered", bundleFiles.manifest, "the manifest is not the one that was signed");
-	if (!policy.logs.some(({ name }) => name === manifest.origin)) throw new Unreadable("untrusted", null, `the trust policy names no key of the log \`${manifest.origin}\``);
-	if (signedByLog(note, manifest.origin, policy) === null) throw new Unreadable("untrusted", bundleFiles.signature, "the bundle is not signed by a key that is trusted for its log");
+	const statement = manifestStatement(manifest.origin, sha256Hex(text));
+	if (note === null || note.text !== statement) throw new BundleError("manifest_altered", bundleFiles.manifest, "the signature is of another manifest");
+	if (!policy.logs.some(({ name }) => name === manifest.origin)) throw new BundleError("untrusted", null, `the trust policy names no key of the log \`${manifest.origin}\``);
+	if (signedByLog(note, manifest.origin, policy) === null) throw new BundleError("untrusted", bundleFiles.signature, "no key that is trusted for the log has signed the bundle");
 	const keys = manifest.keys.map(parseVerifier).filter((key) => key !== null);
-	const sound = note.signatures.every((one) => keys.some((key) => verifySignature(note.text, one, key) !== null));
-	const isOnce = new Set(note.signatures.map((one) => String(one.key_id))).size === note.signatures.length;
-	if (!sound || !isOnce) throw new Unreadable("bytes_altered", bundleFiles.signature, "a signature in it is none");
+	const areValid = note.signatures.every((one) => keys.some((key) => verifySignature(note.text, one, key) !== null));
+	const areDistinct = new Set(note.signatures.map((one) => String(one.key_id))).size === note.signatures.length;
+	if (!areValid || !areDistinct) throw new BundleError("bytes_altered", bundleFiles.signature, "a signature is invalid or occurs twice");
 	return manifest;
 }
 async function checkFiles(archive, { files }) {
@@ -1641,14 +1582,14 @@ async function checkFiles(archive, { files }) {
 		bundleFiles.signature
 	];
 	const missing = listed.find((name) => !entries.some((entry) => entry.name === name));
-	if (missing !== void 0) throw new Unreadable("bytes_altered", missing, "the file is not in the bundle");
+	if (missing !== void 0) throw new BundleError("bytes_altered", missing, "the bundle does not contain this file");
 	const other = entries.find(({ name }) => !listed.includes(name));
-	if (other !== void 0) throw new Unreadable("bytes_altered", other.name, "the manifest lists no such file");
+	if (other !== void 0) throw new BundleError("bytes_altered", other.name, "the manifest does not list this file");
 	const isStored = entries.every(({ name, deflated }) => files.some((one) => one.name === name) || !deflated);
 	let is_issued = archive.is_issued && isStored && listed.join() === entries.map(({ name }) => name).join();
 	for (const { name, bytes, sha256, packed, packed_sha256 } of files) {
 		const entry = entries.find((one) => one.name === name);
-		if (entry?.bytes !== bytes || await archive.contentHash(name) !== sha256) throw new Unreadable("bytes_altered", name, "the file is not the one that the manifest names");
+		if (entry?.bytes !== bytes || await archive.contentHash(name) !== sha256) throw new BundleError("bytes_altered", name, "the file has another size or SHA-256 than the manifest lists");
 		is_issued &&= entry.packed === packed && await archive.packedHash(name) === packed_sha256;
 	}
 	return is_issued;
@@ -1661,35 +1602,35 @@ function readCheckpoint(text) {
 		checkpoint
 	};
 }
-async function soundCheckpoints(archive, { origin, records, checkpoint }, policy, report) {
+async function validCheckpoints(archive, { origin, records, checkpoint }, policy, report) {
 	const name = bundleFiles.checkpoints;
-	const sound = [];
+	const checkpoints = [];
 	const signed = [];
 	const unsigned = /* @__PURE__ */ new Set();
 	for await (const line of linesOf(name, archive.content(name))) {
 		const listed = parsed(name, line, isCheckpoint);
 		const where = `checkpoint ${listed.size}`;
 		const read = readCheckpoint(listed.note);
-		const says = read?.checkpoint;
-		if (read === null || says === void 0 || says.size !== listed.size || hex$1(says.root) !== listed.root) {
-			report("checkpoint_invalid", where, "its note says something else");
+		const noted = read?.checkpoint;
+		if (read === null || noted === void 0 || noted.size !== listed.size || hexOf(noted.root) !== listed.root) {
+			report("checkpoint_invalid", where, "its note has another size or root");
 			continue;
 		}
-		const isNamed = [...policy.logs, ...policy.past].some((key) => key.name === says.origin);
-		if (!isPastOf(origin, says.origin)) report("other_log", where, `it is of the log \`${says.origin}\``);
-		else if (isNamed && signedBefore(read.note, says.origin, policy) === null) report("checkpoint_unsigned", where, "it is not signed by a key that is trusted for its log");
+		const isNamed = [...policy.logs, ...policy.past].some((key) => key.name === noted.origin);
+		if (!isPastOf(origin, noted.origin)) report("other_log", where, `the checkpoint is of another log, \`${noted.origin}\``);
+		else if (isNamed && signedBefore(read.note, noted.origin, policy) === null) report("checkpoint_unsigned", where, "no key that is trusted for its log has signed it");
 		else if (isInRecords(listed, records) || continues(listed, checkpoint)) {
-			sound.push(listed);
+			checkpoints.push(listed);
 			if (isNamed) signed.push({
-				origin: says.origin,
+				origin: noted.origin,
 				size: listed.size,
 				root: listed.root
 			});
-			else unsigned.add(says.origin);
-		} else report("fork", where, "nothing shows that the log grew out of it");
+			else unsigned.add(noted.origin);
+		} else report("fork", where, "no proof shows that the log grew out of it");
 	}
 	return {
-		checkpoints: sound,
+		checkpoints,
 		unsigned_logs: [...unsigned].sort(),
 		signed
 	};
@@ -1702,7 +1643,7 @@ function continues({ size, root, proof }, now) {
 }
 async function provenLeaves(archive, { checkpoint }, report) {
 	const name = bundleFiles.authority;
-	const removals = /* @__PURE__ */ new Map();
+	const authorizations = /* @__PURE__ */ new Map();
 	const restarts = /* @__PURE__ */ new Map();
 	for await (const line of linesOf(name, archive.content(name))) {
 		const { log_index, record, salts, body, proof } = parsed(name, line, isAuthority);
@@ -1710,29 +1651,29 @@ async function provenLeaves(archive, { checkpoint }, report) {
 		const [hash, root] = [bytesOfHex(leafHash(record)), bytesOfHex(checkpoint.root)];
 		const { value } = readRecord(record);
 		const opened = value === null ? null : openPayload(`{"salts":${salts},"values":${body}}`, value).value;
-		const removal = value === null || opened === null ? null : removalIn(value, opened, log_index);
+		const authorization = value === null || opened === null ? null : removalAuthorizationIn(value, opened, log_index);
 		const restart = value === null || opened === null ? null : restartIn(value, opened, log_index);
-		if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root)) report("not_in_log", where, "nothing shows that this entry is in the log");
-		else if (removal !== null) removals.set(log_index, removal);
+		if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root)) report("not_in_log", where, "no proof shows that this entry is in the log");
+		else if (authorization !== null) authorizations.set(log_index, authorization);
 		else if (restart !== null) restarts.set(log_index, restart);
-		else report("record_invalid", where, "this entry records neither a removal nor a restart");
+		else report("record_invalid", where, "the entry is neither an erasure, a prune nor a restart");
 	}
 	return {
-		removals: [...removals.values()],
+		authorizations: [...authorizations.values()],
 		restarts: [...restarts.values()]
 	};
 }
 async function policyDigests(archive) {
 	const name = bundleFiles.policy_sets;
 	const digests = /* @__PURE__ */ new Set();
-	for await (const line of linesOf(name, archive.content(name))) digests.add(createHash("sha256").update(line).digest("hex"));
+	for await (const line of linesOf(name, archive.content(name))) digests.add(sha256Hex(line));
 	return digests;
 }
 function parsed(name, line, isOne) {
 	const { value, problem } = readCanonical(line);
-	if (problem !== null) throw new Unreadable("not_a_bundle", name, `a line ${problem}`);
-	if (typeof value === "object" && value !== null && isOne(value)) return value;
-	throw new Unreadable("not_a_bundle", name, "a line says something else than it should");
+	if (problem !== null) throw new BundleError("not_a_bundle", name, `a line ${problem}`);
+	if (isMap(value) && isOne(value)) return value;
+	throw new BundleError("not_a_bundle", name, "a line has missing or invalid members");
 }
 function isCheckpoint({ size, root, note, proof }) {
 	return Number.isSafeInteger(size) && isHash(root) && typeof note === "string" && (proof === void 0 || isProof(proof));
@@ -1748,19 +1689,20 @@ function isAuthority({ log_index, record, salts, body, proof }) {
 function isProof(value) {
 	return Array.isArray(value) && value.every(isHash);
 }
-function bytesOfHex(text) {
-	return Buffer.from(text, "hex");
-}
-function hex$1(bytes) {
-	return Buffer.from(bytes).toString("hex");
-}
 
 // proof/dist/verify/read-text.js
-const troubles = {
+const reasons = {
 	EISDIR: "is a folder: name a file",
 	ENOENT: "does not exist",
 	ENOTDIR: "does not exist",
-	EACCES: "may not be read"
+	EACCES: "is not readable: permission denied"
+};
+var FileError = class extends Error {
+	code;
+	constructor(path, code) {
+		super(`\`${path}\` ${reasons[code]}`);
+		this.code = code;
+	}
 };
 function readText(path) {
 	try {
@@ -1770,15 +1712,14 @@ function readText(path) {
 	}
 }
 function fileError(path, error) {
-	const { code } = error;
-	const trouble = troubles[code ?? ""];
-	return trouble === void 0 ? error : Object.assign(/* @__PURE__ */ new Error(`\`${path}\` ${trouble}`), { code });
+	const { code = "" } = error;
+	return Object.hasOwn(reasons, code) ? new FileError(path, code) : error;
 }
 
 // proof/dist/verify/text.js
 function verdictText(path, verdict) {
 	const { valid, checkpoint, findings } = verdict;
-	const lines = [`${printable(path)}: ${valid ? "everything in it holds" : "NOT VALID"}`, ""];
+	const lines = [`${printable(path)}: ${valid ? "valid" : "NOT VALID"}`, ""];
 	if (verdict.log !== null && checkpoint !== null) lines.push(...facts(verdict, checkpoint), "");
 	for (const { code, where, message } of findings) lines.push(`  ✗ ${where === null ? "" : `${where}: `}${message}  [${code}]`);
 	if (verdict.more_findings > 0) lines.push(`  ✗ and ${verdict.more_findings} more`);
@@ -1786,98 +1727,195 @@ function verdictText(path, verdict) {
 	return lines.map((line) => `${printable(line)}\n`).join("");
 }
 function facts(verdict, checkpoint) {
-	const { log, workspace, made_at, period, payloads, removals, tasks, valid, new_keys, unsigned_logs, since } = verdict;
-	const mark = valid ? "✓" : "·";
+	const { made_at, payloads, since } = verdict;
+	const mark = verdict.valid ? "✓" : "·";
 	const markOf = (count) => count === 0 ? "–" : mark;
-	const kinds = Object.keys(verdict.entries).length;
 	return [
-		`  log         ${log}`,
-		...workspace === null ? [] : [`  workspace   ${brief(workspace)} (as the platform named it; no entry confirms it)`],
-		`  period      ${period.from ?? "its beginning"} to ${period.to ?? "its last signed entry"}`,
-		`  ${mark} signed    ${count(checkpoint.size, "entry", "entries")}, root ${checkpoint.root.slice(0, 16)}…, by ${/^[^+]*\+[0-9a-f]{8}/.exec(checkpoint.key)?.[0]}`,
-		`              key fingerprint ${checkpoint.fingerprint}, to compare with one that you have by another way`,
-		`  made        ${made_at}, by the clock of the platform`,
-		`  ${markOf(checkpoint.witnesses.length)} witnesses ${witnessText(checkpoint)}`,
-		...verdict.container === "repacked" ? ["  ! container it was unpacked and packed again: the files are those that were signed, the zip around them is not"] : [],
-		...since === null ? [] : [`  ${mark} since     it grew out of the ${count(since, "entry", "entries")} that you kept`],
-		`  ${markOf(kinds)} entries   ${entryText(verdict)}`,
-		`  ${mark} complete  ${completeText(verdict)}`,
-		`  ${markOf(payloads.present)} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
-		...removals.map(removalText),
-		...verdict.restarts.flatMap(restartText),
-		`  ${markOf(tasks.count)} tasks     ${count(tasks.count, "chain", "chains")} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ""}`,
-		...unsigned_logs.map((name) => `    the trust policy has no key of ${name}, out of which this log grew: who signed for that is not checked`),
-		...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
-		...tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []
-	].map((line) => valid ? line : line.replace(" whole", ""));
+		...headLines(verdict),
+		row(mark, "signed", signedText(checkpoint)),
+		row(" ", "", `key fingerprint ${checkpoint.fingerprint}; compare it with one that you got another way`),
+		row(" ", "made", `${made_at}, by the clock of the platform`),
+		row(markOf(checkpoint.witnesses.length), "witnesses", witnessText(checkpoint)),
+		...verdict.container === "repacked" ? [row("!", "container", repacked)] : [],
+		...since === null ? [] : [row(mark, "since", `the log has grown out of the ${count(since, "entry", "entries")} that you kept`)],
+		row(markOf(Object.keys(verdict.entries).length), "entries", entryText(verdict)),
+		row(mark, "complete", completeText(verdict)),
+		row(markOf(payloads.present), "payloads", payloadText(payloads)),
+		...verdict.removal_authorizations.map(authorizationText),
+		...verdict.restarts.flatMap(restartLines),
+		row(markOf(verdict.tasks.count), "tasks", taskText(verdict)),
+		...noteLines(verdict)
+	];
+}
+function row(mark, label, text) {
+	return `  ${mark} ${label.padEnd(11)}${text}`;
+}
+function headLines({ log, workspace, period }) {
+	const name = workspace === null ? null : `${brief(workspace)} (the platform's name for it; no entry confirms it)`;
+	return [
+		row(" ", "log", `${log}`),
+		...name === null ? [] : [row(" ", "workspace", name)],
+		row(" ", "period", `${period.from ?? "the beginning of the log"} to ${period.to ?? "the last signed entry"}`)
+	];
+}
+function signedText({ size, root, key }) {
+	const name = /^[^+]*\+[0-9a-f]{8}/.exec(key)?.[0];
+	return `${count(size, "entry", "entries")}, root ${root.slice(0, 16)}…, by ${name}`;
 }
 function witnessText({ witnesses, named_witnesses, quorum }) {
 	const page = "(see docs/auditors.md, split view)";
 	if (named_witnesses === 0) return `none: the trust policy names no witness ${page}`;
 	if (witnesses.length === 0) return `none: no witness that the trust policy names has signed ${page}`;
 	const seen = witnesses.map(({ name, time }) => `${name} at ${time}`).join(", ");
-	return quorum === null ? seen : `${seen} (asked for: ${quorum})`;
+	return quorum === null ? seen : `${seen} (required: ${quorum})`;
 }
+const repacked = "packed again by another program: the files are the signed ones, the zip around them is not";
 function entryText({ entries }) {
 	const kinds = Object.entries(entries).sort(([, a], [, b]) => b - a);
 	const total = kinds.reduce((sum, [, number]) => sum + number, 0);
 	return total === 0 ? "none in this period" : `${total}: ${kinds.map(([kind, number]) => `${number} ${kind}`).join(", ")}`;
 }
 const starts = {
-	neighbour: "the entry before the first is from before the period",
+	neighbour: "the entry before the first is older than the period",
 	log_begins: "the log begins here",
-	pruned_before: "everything before was pruned",
-	unproven: "not shown at the start"
+	pruned_before: "all earlier entries were pruned",
+	unproven: "the start is not proven"
 };
 const ends = {
-	neighbour: "the entry after the last is from after it",
-	as_signed: "the last entry is the last that was signed for",
-	unproven: "not shown at the end"
+	neighbour: "the entry after the last is newer than the period",
+	as_signed: "the last entry is the last signed one",
+	unproven: "the end is not proven"
 };
 function completeText({ complete: { start, end }, period: { to }, checkpoint, made_at, covers_to }) {
 	if (end === "as_signed" && to !== null && made_at !== null && made_at < to) return `${starts[start]}; covers up to ${covers_to ?? "no entry"}; the period had not ended`;
 	const isOver = to === null || (checkpoint?.witnesses ?? []).some(({ time }) => time >= to);
-	const caution = end === "as_signed" && !isOver ? ", and no witness shows that the period was over by then" : "";
+	const caution = end === "as_signed" && !isOver ? ", but no witness shows that the period was over" : "";
 	return `${starts[start]}; ${ends[end]}${caution}`;
 }
-function gone({ erased, pruned }) {
-	return `${erased > 0 ? `, ${erased} erased` : ""}${pruned > 0 ? `, ${pruned} pruned` : ""}`;
+function payloadText({ present, erased, pruned }) {
+	const missing = `${erased > 0 ? `, ${erased} erased` : ""}${pruned > 0 ? `, ${pruned} pruned` : ""}`;
+	return `${present} ${present === 1 ? "matches its commitments" : "match their commitments"}${missing}`;
 }
-function removalText({ type, id, by, at, reason, entries }) {
-	return `    ${entries} ${type === "erasure" ? "erased" : "pruned"}, authorised by ${brief(by)} on ${brief(at)}: ${brief(reason)} (${brief(id)})`;
+function authorizationText({ type, id, by, at, reason, entries }) {
+	return `    ${entries} ${type === "erasure" ? "erased" : "pruned"}, authorized by ${brief(by)} on ${brief(at)}: ${brief(reason)} (${brief(id)})`;
 }
-const ofThoseLeft = {
-	unchanged: "the others are as they were signed",
-	changed: "of the others some have changed",
-	not_shown: "this bundle does not show whether the others are as they were signed"
+const restOfLog = {
+	unchanged: "the others are as signed",
+	changed: "some of the others have changed",
+	not_shown: "this bundle does not show whether the others are as signed"
 };
-function restartText({ log_index, old_size, kept_size, gone, left, by, at, reason }) {
-	const lost = `${gone} of the ${count(old_size, "entry", "entries")} that were signed for before are gone`;
-	const compared = kept_size === null ? "" : `; the first ${Math.min(kept_size, old_size)} were as signed when it was restarted`;
-	return [`  ! restarted at entry ${log_index} by ${brief(by)} on ${brief(at)}: ${brief(reason)}`, `    ${lost}; ${ofThoseLeft[left]}${compared}`];
+function restartLines({ log_index, old_size, kept_size, gone, left, by, at, reason }) {
+	const lost = `${gone} of the ${count(old_size, "entry", "entries")} that were signed before are gone`;
+	const compared = kept_size === null ? "" : `; the first ${Math.min(kept_size, old_size)} were as signed at the restart`;
+	return [row("!", "restarted", `at entry ${log_index} by ${brief(by)} on ${brief(at)}: ${brief(reason)}`), `    ${lost}; ${restOfLog[left]}${compared}`];
+}
+function taskText({ tasks, valid }) {
+	const earlier = tasks.began_earlier > 0 ? `, ${tasks.began_earlier} of which began earlier` : "";
+	return `${count(tasks.count, "chain", "chains")}${valid ? " intact" : ""}${earlier}`;
+}
+function noteLines({ unsigned_logs, new_keys, tasks }) {
+	return [
+		...unsigned_logs.map((name) => `    the trust policy has no key of ${name}, an earlier epoch of this log: its signatures are not verified`),
+		...new_keys.map((key) => `    the log signs with a new key; for your trust policy: log ${key}`),
+		...tasks.out_of_sequence > 0 ? [`    ${sequenceText(tasks)}`] : []
+	];
 }
 function brief(text) {
 	const plain = text.replaceAll(/\s+/g, " ");
-	return plain.length > longestWords ? `${plain.slice(0, longestWords)}…` : plain;
+	return plain.length > maxQuoteLength ? `${plain.slice(0, maxQuoteLength)}…` : plain;
 }
-const longestWords = 200;
+const maxQuoteLength = 200;
 const issueNames = {
-	out_of_order: "steps that arrived late",
-	gap: "steps that never arrived",
-	duplicate_step: "step numbers claimed twice",
-	no_start: "no START_NODE",
+	out_of_order: "late steps",
+	gap: "gaps in the step numbers",
+	duplicate_step: "duplicate step numbers",
+	no_start: "without START_NODE",
 	after_end: "steps after the end",
-	client_prev_mismatch: "senders that knew another entry"
+	client_prev_mismatch: "steps with another previous entry"
 };
-function orderText({ out_of_sequence, issues }) {
-	return `in ${out_of_sequence} of them steps did not arrive as numbered (${Object.entries(issues).map(([code, number]) => `${number} ${issueNames[code] ?? code}`).join(", ")}); that is no tampering`;
+function sequenceText({ out_of_sequence, issues }) {
+	const found = Object.entries(issues).map(([code, number]) => `${number} ${issueNames[code] ?? code}`);
+	return `${count(out_of_sequence, "task has", "tasks have")} steps out of sequence (${found.join(", ")}); this is not tampering`;
 }
 function count(number, one, many) {
 	return `${number} ${number === 1 ? one : many}`;
 }
 
+// proof/dist/record/missing-entries.js
+var MissingEntries = class {
+	#runs = [];
+	count = 0;
+	add(log_index, after) {
+		const run = this.#runs.at(-1);
+		if (run?.last === log_index - 1) run.last = log_index;
+		else this.#runs.push({
+			first: log_index,
+			last: log_index,
+			after
+		});
+		this.count += 1;
+	}
+	firstUncovered(authorizations) {
+		const given = merged(authorizations.filter((authorization) => !this.#contradicts(authorization)).flatMap(({ spans }) => spans));
+		let at = 0;
+		for (const { first, last } of this.#runs) {
+			while (at < given.length && given[at][1] < first) at += 1;
+			const [from, to] = given[at] ?? [Number.POSITIVE_INFINITY, 0];
+			if (from > first) return first;
+			if (to < last) return to + 1;
+		}
+		return null;
+	}
+	coveredBy({ spans }) {
+		let count = 0;
+		for (const [from, to] of merged(spans)) for (let at = this.#firstRun((run) => run.last >= from);; at += 1) {
+			const run = this.#runs[at];
+			if (run === void 0 || run.first > to) break;
+			count += Math.min(to, run.last) - Math.max(from, run.first) + 1;
+		}
+		return count;
+	}
+	#contradicts({ before, spans }) {
+		if (before === null) return false;
+		const late = this.#firstRun(({ after }) => after >= before);
+		return merged(spans).some(([from, to]) => {
+			const touched = this.#firstRun(({ last }) => last >= from);
+			const run = this.#runs[Math.max(late, touched)];
+			return run !== void 0 && run.first <= to;
+		});
+	}
+	#firstRun(holds) {
+		let [low, high] = [0, this.#runs.length];
+		while (low < high) {
+			const middle = low + high >> 1;
+			if (holds(this.#runs[middle])) high = middle;
+			else low = middle + 1;
+		}
+		return low;
+	}
+};
+function merged(spans) {
+	const joined = [];
+	for (const [first, last] of [...spans].sort(([a], [b]) => a - b)) {
+		const before = joined.at(-1);
+		if (before !== void 0 && first <= before[1] + 1) before[1] = Math.max(before[1], last);
+		else joined.push([first, last]);
+	}
+	return joined;
+}
+function authorizationViews(authorizations, erased, pruned) {
+	return authorizations.map((authorization) => {
+		const { spans: _spans, before: _before, ...view } = authorization;
+		const missing = authorization.type === "erasure" ? erased : pruned;
+		return {
+			...view,
+			entries: missing.coveredBy(authorization)
+		};
+	}).filter(({ entries }) => entries > 0).sort((a, b) => a.log_index - b.log_index);
+}
+
 // proof/dist/record/sequence.js
-const skewAllowed = 3e5;
+const maxSkewMs = 3e5;
 function sequenceVerifier() {
 	const issues = [];
 	const warnings = [];
@@ -1897,10 +1935,10 @@ function sequenceVerifier() {
 		if (seen.has(entry.step)) note(issues, entry, "duplicate_step", `step ${entry.step} is claimed twice`);
 		else if (entry.step < highest) note(issues, entry, "out_of_order", `step ${entry.step} arrived after step ${highest}`);
 		if (ended) note(issues, entry, "after_end", "the step arrived after the end of the task");
-		if (entry.client_prev_hash !== null && entry.client_prev_hash !== entry.prev_hash) note(issues, entry, "client_prev_mismatch", "the sender knew another previous entry");
+		if (entry.client_prev_hash !== null && entry.client_prev_hash !== entry.prev_hash) note(issues, entry, "client_prev_mismatch", "the sender names another previous entry");
 		const time = parseTimestamp(entry.timestamp);
-		if (time !== null && last_time !== null && time < last_time) note(warnings, entry, "timestamp_regression", "the step claims to be earlier than the one before it");
-		if (time !== null && time > Date.parse(entry.received_at) + skewAllowed) note(warnings, entry, "clock_skew", "the step claims to be later than its arrival");
+		if (time !== null && last_time !== null && time < last_time) note(warnings, entry, "timestamp_regression", "the step claims an earlier time than the previous one");
+		if (time !== null && time > Date.parse(entry.received_at) + maxSkewMs) note(warnings, entry, "clock_skew", "the step claims a later time than its arrival");
 		seen.add(entry.step);
 		highest = Math.max(highest, entry.step);
 		ended ||= canonicalType(entry.step_type) === "task.end";
@@ -1931,13 +1969,13 @@ function sequenceVerifier() {
 function bundledTasks(from_start) {
 	const tasks = /* @__PURE__ */ new Map();
 	return {
-		add: (record, hash, is_here) => {
+		add: (record, hash, is_in_period) => {
 			const known = tasks.get(record.task_id);
 			const { client_prev_hash = null, ...step } = record;
 			if (known === void 0) {
 				const begins = record.seq === 1;
-				if (begins !== (record.prev_hash === "")) return "names an entry before it where there is none, or none where there is";
-				if (!begins && from_start()) return `begins at entry ${record.seq}, though nothing came before`;
+				if (begins !== (record.prev_hash === "")) return begins ? "the first entry of the task names a previous entry" : "the entry names no previous entry, though its `seq` is not 1";
+				if (!begins && from_start()) return `the task begins at its entry ${record.seq}, though the bundle begins with the log`;
 				const sequence = begins ? sequenceVerifier() : null;
 				sequence?.add({
 					...step,
@@ -1947,17 +1985,17 @@ function bundledTasks(from_start) {
 					agent_id: record.agent_id,
 					seq: record.seq,
 					hash,
-					is_here,
+					is_in_period,
 					sequence
 				});
 				return null;
 			}
 			if (record.seq !== known.seq + 1) return `entry ${known.seq + 1} of the task is missing`;
-			if (record.prev_hash !== known.hash) return "does not follow the entry before it in its task";
-			if (record.agent_id !== known.agent_id) return "is of another agent than the task";
+			if (record.prev_hash !== known.hash) return "the entry does not follow the previous one of its task";
+			if (record.agent_id !== known.agent_id) return "the entry is of another agent than its task";
 			known.seq = record.seq;
 			known.hash = hash;
-			known.is_here ||= is_here;
+			known.is_in_period ||= is_in_period;
 			known.sequence?.add({
 				...step,
 				client_prev_hash
@@ -1967,15 +2005,15 @@ function bundledTasks(from_start) {
 		finish: () => {
 			const issues = {};
 			let out_of_sequence = 0;
-			const here = [...tasks.values()].filter((task) => task.is_here);
-			for (const { sequence } of here) {
+			const inPeriod = [...tasks.values()].filter((task) => task.is_in_period);
+			for (const { sequence } of inPeriod) {
 				const found = sequence?.finish().issues ?? [];
 				if (found.length > 0) out_of_sequence += 1;
 				for (const { code } of found) issues[code] = (issues[code] ?? 0) + 1;
 			}
-			const began_earlier = here.filter(({ sequence }) => sequence === null).length;
+			const began_earlier = inPeriod.filter(({ sequence }) => sequence === null).length;
 			return {
-				count: here.length,
+				count: inPeriod.length,
 				began_earlier,
 				out_of_sequence,
 				issues
@@ -1985,110 +2023,146 @@ function bundledTasks(from_start) {
 }
 
 // proof/dist/bundle/bundle-walk.js
-function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report }) {
-	const { entries, records, period, checkpoint, org_id } = manifest;
-	const frontier = new Frontier(records.first, left);
-	const roots = rootsBySize(checkpoints);
-	const tasks = bundledTasks(() => records.first === 0 && !isCut);
-	const known = [...removals];
-	const [erased, pruned] = [new Gone(), new Gone()];
-	const counts = {};
-	const used = /* @__PURE__ */ new Set();
-	const new_keys = [];
-	const restarts = [];
-	let present = 0;
-	let isCut = false;
-	let last_received_at = "";
-	let last_after = 0;
-	const neighbours = {
-		before: null,
-		after: null
-	};
-	const checkPlace = (record, index, at) => {
-		const { received_at, after } = record;
-		if (record.org_id !== org_id) report("other_log", at, "the entry is of another organization");
-		if (received_at < last_received_at) report("out_of_order", at, "the entry was received before the one that stands before it");
-		last_received_at = received_at;
-		if (index < entries.first) neighbours.before = received_at;
-		else if (index >= entries.end) neighbours.after = received_at;
-		else if (!within(received_at, period)) report("outside_period", at, "the entry was not received in the period");
-		if (!(after.size === 0 ? [emptyRoot] : roots.get(after.size) ?? []).includes(after.root) || after.size > index || after.size < last_after) report("after_mismatch", at, "the record names a checkpoint that was not the last one when it was written");
-		last_after = Math.max(last_after, after.size);
-	};
-	const checkPayload = (record, payload, index, at) => {
-		const { value, problem } = openPayload(payload, record);
-		if (problem !== null) return report("payload_mismatch", at, `the payload ${problem}`);
-		if (value === null) return erased.add(index, last_received_at);
-		present += 1;
-		const removal = removalIn(record, value, index);
-		if (removal !== null) known.push(removal);
-		const restart = restartIn(record, value, index);
-		if (restart !== null) restarts.push(restart);
-		if (record.type === "key") new_keys.push(...keyIn(value));
-	};
-	return {
-		add: (leaf, text, payload) => {
-			const index = frontier.size;
-			const at = `entry ${index}`;
-			frontier.add(leaf);
-			for (const root of roots.get(frontier.size) ?? []) if (hex(frontier.root()) !== root) report("fork", `checkpoint ${frontier.size}`, "the log was signed as something else than what is here");
-			if (text === "null") {
-				isCut = true;
-				if (payload === null) return;
-				if (payload !== "null") report("payload_mismatch", at, "its record is gone, and something is left of its payload");
-				return pruned.add(index, last_received_at);
-			}
-			if (leafHash(text) !== hex(leaf)) return report("record_mismatch", at, "the record is not what its leaf is the hash of");
-			const { value: record, problem } = readRecord(text);
-			if (problem !== null) return report("record_invalid", at, `the record ${problem}`);
-			checkPlace(record, index, at);
-			if (record.type === "step") {
-				const wrong = tasks.add(record, hex(leaf), payload !== null);
-				if (wrong !== null) report("link_broken", at, wrong);
-				if (payload !== null) used.add(record.policy_set);
-				if (payload !== null && !policy_sets.has(record.policy_set)) report("policy_set_missing", at, `the policies \`${record.policy_set}\` it was judged by are not here`);
-			}
-			if (payload === null) return;
-			counts[record.type] = (counts[record.type] ?? 0) + 1;
-			checkPayload(record, payload, index, at);
-		},
-		finish: (right) => {
-			for (const [at, { level }] of subtreesOf({
-				from: records.end,
-				to: checkpoint.size
-			}).entries()) frontier.addSubtree(level, right[at]);
-			if (hex(frontier.root()) !== checkpoint.root) report("root_mismatch", null, "the entries here are not those that were signed for");
-			const lost = erased.notCovered(known.filter(({ type }) => type === "erasure"));
-			if (lost !== null) report("payload_lost", `entry ${lost}`, "its payload is gone, and the log does not say that it was erased");
-			const prunes = known.filter(({ type }) => type === "prune");
-			const cut = pruned.notCovered(prunes);
-			if (cut !== null) report("record_lost", `entry ${cut}`, "its record is gone, and the log does not say that it was pruned");
-			for (const digest of policy_sets) if (!used.has(digest)) report("policy_set_unused", null, `no step here was judged by the policies \`${digest}\``);
-			const complete = completeness(manifest, neighbours, prunes);
-			if (complete.start === "unproven") report("incomplete", null, "nothing shows that no entry before these is of the period");
-			if (complete.end === "unproven") report("incomplete", null, "nothing shows that no entry after these is of the period");
-			const payloads = {
-				present,
-				erased: erased.count,
-				pruned: pruned.count
-			};
-			const own_keys = new_keys.filter((key) => manifest.keys.includes(key));
-			const removed = removalViews(known, erased, pruned);
-			return {
-				said: {
-					covers_to: last_received_at === "" ? null : last_received_at,
-					entries: counts,
-					complete,
-					payloads,
-					removals: removed,
-					tasks: tasks.finish(),
-					new_keys: own_keys
+var BundleWalk = class {
+	#parts;
+	#frontier;
+	#roots;
+	#tasks;
+	#authorizations;
+	#erased = new MissingEntries();
+	#pruned = new MissingEntries();
+	#counts = {};
+	#usedPolicySets = /* @__PURE__ */ new Set();
+	#newKeys = [];
+	#restarts = [];
+	#present = 0;
+	#isCut = false;
+	#lastReceivedAt = "";
+	#lastAfter = 0;
+	#before = null;
+	#after = null;
+	constructor(parts) {
+		const { manifest, left, checkpoints, authorizations } = parts;
+		this.#parts = parts;
+		this.#frontier = new Frontier(manifest.records.first, left);
+		this.#roots = rootsBySize(checkpoints);
+		this.#tasks = bundledTasks(() => manifest.records.first === 0 && !this.#isCut);
+		this.#authorizations = [...authorizations];
+	}
+	add(leaf, text, payload) {
+		const index = this.#frontier.size;
+		const where = `entry ${index}`;
+		this.#frontier.add(leaf);
+		this.#compareRoots();
+		if (text === "null") this.#addMissing(index, where, payload);
+		else if (leafHash(text) !== hexOf(leaf)) this.#parts.report("record_mismatch", where, "the record does not hash to its leaf");
+		else this.#addRecord(leaf, text, payload);
+	}
+	finish(right) {
+		const { manifest, report } = this.#parts;
+		const { records, checkpoint } = manifest;
+		for (const [at, { level }] of subtreesOf({
+			from: records.end,
+			to: checkpoint.size
+		}).entries()) this.#frontier.addSubtree(level, right[at]);
+		if (hexOf(this.#frontier.root()) !== checkpoint.root) report("root_mismatch", null, "the entries do not make the signed tree");
+		this.#checkMissing();
+		this.#checkUnusedPolicySets();
+		const prunes = this.#authorizations.filter(({ type }) => type === "prune");
+		const complete = completeness(manifest, {
+			before: this.#before,
+			after: this.#after
+		}, prunes);
+		if (complete.start === "unproven") report("incomplete", null, "no proof that all earlier entries are outside the period");
+		if (complete.end === "unproven") report("incomplete", null, "no proof that all later entries are outside the period");
+		return {
+			facts: {
+				covers_to: this.#lastReceivedAt === "" ? null : this.#lastReceivedAt,
+				entries: this.#counts,
+				complete,
+				payloads: {
+					present: this.#present,
+					erased: this.#erased.count,
+					pruned: this.#pruned.count
 				},
-				restarts
-			};
+				removal_authorizations: authorizationViews(this.#authorizations, this.#erased, this.#pruned),
+				tasks: this.#tasks.finish(),
+				new_keys: this.#newKeys.filter((key) => manifest.keys.includes(key))
+			},
+			restarts: this.#restarts
+		};
+	}
+	#compareRoots() {
+		for (const root of this.#roots.get(this.#frontier.size) ?? []) if (hexOf(this.#frontier.root()) !== root) this.#parts.report("fork", `checkpoint ${this.#frontier.size}`, "the checkpoint has another root than the entries");
+	}
+	#addMissing(index, where, payload) {
+		this.#isCut = true;
+		if (payload === null) return;
+		if (payload !== "null") this.#parts.report("payload_mismatch", where, "the record is missing, but its payload is present");
+		this.#pruned.add(index, this.#lastReceivedAt);
+	}
+	#addRecord(leaf, text, payload) {
+		const { report } = this.#parts;
+		const index = this.#frontier.size - 1;
+		const where = `entry ${index}`;
+		const { value: record, problem } = readRecord(text);
+		if (problem !== null) {
+			report("record_invalid", where, `the record ${problem}`);
+			return;
 		}
-	};
-}
+		this.#checkPosition(record, index, where);
+		if (record.type === "step") {
+			const wrong = this.#tasks.add(record, hexOf(leaf), payload !== null);
+			if (wrong !== null) report("link_broken", where, wrong);
+		}
+		if (payload === null) return;
+		if (record.type === "step") this.#checkPolicySet(record.policy_set, where);
+		this.#counts[record.type] = (this.#counts[record.type] ?? 0) + 1;
+		this.#checkPayload(record, payload, index, where);
+	}
+	#checkPosition({ org_id, received_at, after }, index, where) {
+		const { manifest, report } = this.#parts;
+		const { entries, period } = manifest;
+		if (org_id !== manifest.org_id) report("other_log", where, "the entry is of another organization");
+		if (received_at < this.#lastReceivedAt) report("out_of_order", where, "the entry was received before the previous one");
+		this.#lastReceivedAt = received_at;
+		if (index < entries.first) this.#before = received_at;
+		else if (index >= entries.end) this.#after = received_at;
+		else if (!within(received_at, period)) report("outside_period", where, "the entry was not received in the period");
+		if (!(after.size === 0 ? [emptyRoot] : this.#roots.get(after.size) ?? []).includes(after.root) || after.size > index || after.size < this.#lastAfter) report("after_mismatch", where, "the record names a checkpoint that was not the last one at that time");
+		this.#lastAfter = Math.max(this.#lastAfter, after.size);
+	}
+	#checkPolicySet(policy_set, where) {
+		this.#usedPolicySets.add(policy_set);
+		if (!this.#parts.policy_sets.has(policy_set)) this.#parts.report("policy_set_missing", where, `the bundle lacks the policy set \`${policy_set}\` of this step`);
+	}
+	#checkPayload(record, payload, index, where) {
+		const { value, problem } = openPayload(payload, record);
+		if (problem !== null) this.#parts.report("payload_mismatch", where, `the payload ${problem}`);
+		else if (value === null) this.#erased.add(index, this.#lastReceivedAt);
+		else this.#addOpened(record, value, index);
+	}
+	#addOpened(record, value, index) {
+		this.#present += 1;
+		const authorization = removalAuthorizationIn(record, value, index);
+		if (authorization !== null) this.#authorizations.push(authorization);
+		const restart = restartIn(record, value, index);
+		if (restart !== null) this.#restarts.push(restart);
+		if (record.type === "key") this.#newKeys.push(...keyIn(value));
+	}
+	#checkMissing() {
+		const { report } = this.#parts;
+		const of = (type) => this.#authorizations.filter((one) => one.type === type);
+		const payload = this.#erased.firstUncovered(of("erasure"));
+		if (payload !== null) report("payload_lost", `entry ${payload}`, "the payload is missing, and the log records no erasure of it");
+		const record = this.#pruned.firstUncovered(of("prune"));
+		if (record !== null) report("record_lost", `entry ${record}`, "the record is missing, and the log records no prune of it");
+	}
+	#checkUnusedPolicySets() {
+		const { policy_sets, report } = this.#parts;
+		for (const digest of policy_sets) if (!this.#usedPolicySets.has(digest)) report("policy_set_unused", null, `no step in the bundle uses the policy set \`${digest}\``);
+	}
+};
 function keyIn(values) {
 	const key = values.key?.key;
 	return typeof key === "string" ? [key] : [];
@@ -2103,49 +2177,46 @@ function within(time, { from, to }) {
 }
 function completeness({ entries, records, period, checkpoint }, { before, after }, prunes) {
 	const { from, to } = period;
-	const place = entries.first - 1;
-	const isGone = before === null && records.first === place;
-	const isOlder = (prune) => from !== null && prune.before !== null && prune.before <= from && covers(prune.places, place);
-	const prunedAll = isGone && prunes.some(isOlder);
+	const previous = entries.first - 1;
+	const isMissing = before === null && records.first === previous;
+	const isOlder = (prune) => from !== null && prune.before !== null && prune.before <= from && covers(prune.spans, previous);
 	return {
-		start: entries.first === 0 ? "log_begins" : from !== null && before !== null && before < from ? "neighbour" : prunedAll ? "pruned_before" : "unproven",
+		start: entries.first === 0 ? "log_begins" : from !== null && before !== null && before < from ? "neighbour" : isMissing && prunes.some(isOlder) ? "pruned_before" : "unproven",
 		end: entries.end === checkpoint.size ? "as_signed" : to !== null && after !== null && after >= to ? "neighbour" : "unproven"
 	};
 }
-function hex(hash) {
-	return Buffer.from(hash).toString("hex");
-}
 
 // proof/dist/verify/verify.js
-const mostFindings = 100;
+const maxFindings = 100;
 async function verifyBundle({ path, policy, since }) {
 	const findings = [];
 	let more_findings = 0;
 	const report = (code, where, message) => {
-		if (findings.length < mostFindings) findings.push({
+		if (findings.length < maxFindings) findings.push({
 			code,
 			where,
 			message
 		});
 		else more_findings += 1;
 	};
-	const said = await judged(path, policy, since, report).catch((error) => {
-		const { code, where, message } = asUnreadable(error);
+	const facts = await bundleFacts(path, policy, since, report).catch((error) => {
+		const { code, where, message } = asBundleError(error);
 		report(code, where, message);
-		return nothing;
+		return noFacts;
 	});
 	return {
 		valid: findings.length === 0,
 		findings,
 		more_findings,
-		...said
+		...facts
 	};
 }
-function asUnreadable(error) {
-	if (error instanceof Unreadable) return error;
-	return new Unreadable("not_a_bundle", null, `it cannot be read: ${error instanceof Error ? error.message : error}`);
+function asBundleError(error) {
+	if (error instanceof BundleError) return error;
+	const reason = error instanceof Error ? error.message : String(error);
+	return new BundleError("not_a_bundle", null, `the file cannot be read: ${reason}`);
 }
-const nothing = {
+const noFacts = {
 	log: null,
 	container: null,
 	workspace: null,
@@ -2156,10 +2227,10 @@ const nothing = {
 		from: null,
 		to: null
 	},
-	places: null,
+	log_indexes: null,
 	entries: {},
 	checkpoint: null,
-	removals: [],
+	removal_authorizations: [],
 	new_keys: [],
 	unsigned_logs: [],
 	restarts: [],
@@ -2179,40 +2250,40 @@ const nothing = {
 		issues: {}
 	}
 };
-async function judged(path, policy, since, report) {
+async function bundleFacts(path, policy, since, report) {
 	const archive = await openArchive(path);
 	try {
 		const manifest = await signedManifest(archive, policy);
 		const container = await checkFiles(archive, manifest) ? "issued" : "repacked";
 		const checkpoint = await trustedCheckpoint(archive, manifest, policy, report);
-		const sound = await soundCheckpoints(archive, manifest, policy, report);
-		const { checkpoints, unsigned_logs } = sound;
+		const { checkpoints, unsigned_logs, signed } = await validCheckpoints(archive, manifest, policy, report);
 		const kept = since === null ? null : keptCheckpoint(since, policy);
-		if (since !== null && kept === null) report("since_untrusted", "since", "the checkpoint that was kept is not signed by a key that is trusted for its log");
-		const { said, restarts: found, rootsOf } = await walk(archive, manifest, checkpoints, report);
-		const roots = rootsOf([...found.map(({ old_size }) => old_size), ...kept === null ? [] : [kept.size]]);
-		const known = [...checkpoints, manifest.checkpoint];
-		const rootAt = (size) => roots.get(size) ?? known.find((one) => one.size === size)?.root ?? null;
-		const { origin: log, period, entries: places, made_at, workspace = null } = manifest;
-		const signed = [...sound.signed, ...kept === null ? [] : [kept]];
-		const restarts = judgedRestarts(found, {
+		if (since !== null && kept === null) report("since_untrusted", "since", "no key that is trusted for its log has signed the kept checkpoint");
+		const walked = await walkRecords(archive, manifest, checkpoints, report);
+		const sizes = walked.restarts.map(({ old_size }) => old_size);
+		const roots = walked.rootsOf(kept === null ? sizes : [...sizes, kept.size]);
+		const listed = [...checkpoints, manifest.checkpoint];
+		const rootAt = (size) => roots.get(size) ?? listed.find((one) => one.size === size)?.root ?? null;
+		const { origin: log, period, entries: log_indexes, made_at, workspace = null } = manifest;
+		const allSigned = kept === null ? signed : [...signed, kept];
+		const restarts = verifyRestarts(walked.restarts, {
 			origin: log,
-			signed,
+			signed: allSigned,
 			rootAt,
 			report
 		});
-		const grew = kept === null ? null : checkSince(kept, manifest, restarts, rootAt);
-		if (Array.isArray(grew)) report(grew[0], "since", grew[1]);
+		const grown = kept === null ? null : checkSince(kept, manifest, restarts, rootAt);
+		if (Array.isArray(grown)) report(grown[0], "since", grown[1]);
 		return {
 			log,
 			container,
 			workspace,
 			made_at,
-			since: typeof grew === "number" ? grew : null,
+			since: typeof grown === "number" ? grown : null,
 			period,
-			places,
+			log_indexes,
 			checkpoint,
-			...said,
+			...walked.facts,
 			unsigned_logs,
 			restarts
 		};
@@ -2224,28 +2295,23 @@ async function trustedCheckpoint(archive, manifest, policy, report) {
 	const name = bundleFiles.note;
 	const { origin, checkpoint } = manifest;
 	const read = readCheckpoint(await textOf(name, archive.content(name)));
-	const says = read?.checkpoint;
-	if (read === null || says === void 0 || says.origin !== origin || says.size !== checkpoint.size) throw new Unreadable("checkpoint_invalid", name, "this is no checkpoint of the log and size that the manifest names");
-	if (Buffer.from(says.root).toString("hex") !== checkpoint.root) throw new Unreadable("checkpoint_invalid", name, "the checkpoint has another root than the manifest");
+	const noted = read?.checkpoint;
+	if (read === null || noted === void 0 || noted.origin !== origin || noted.size !== checkpoint.size) throw new BundleError("checkpoint_invalid", name, "the checkpoint has another log or size than the manifest");
+	if (hexOf(noted.root) !== checkpoint.root) throw new BundleError("checkpoint_invalid", name, "the checkpoint has another root than the manifest");
 	const key = signedByLog(read.note, origin, policy);
-	if (key === null) throw new Unreadable("untrusted", name, "the checkpoint is not signed by a key that is trusted for its log");
+	if (key === null) throw new BundleError("untrusted", name, "no key that is trusted for the log has signed the checkpoint");
 	const seen = witnessesOf(read.note, policy);
 	const quorum = policy.quorum;
-	if (quorum !== null && !quorum.met(new Set(seen.map((witness) => witness.name)))) report("quorum_missing", name, `the checkpoint lacks witnesses: the trust policy asks for \`${quorum.name}\``);
-	const witnesses = seen.map((witness) => ({
-		name: witness.name,
-		time: (/* @__PURE__ */ new Date(witness.time * 1e3)).toISOString()
-	}));
-	const named_witnesses = policy.witnesses.length;
-	const signing = {
-		key: formatVerifier(key),
-		fingerprint: fingerprintOf(key)
-	};
+	if (quorum !== null && !quorum.met(new Set(seen.map((witness) => witness.name)))) report("quorum_missing", name, `the checkpoint lacks witnesses: the trust policy requires \`${quorum.name}\``);
 	return {
 		...checkpoint,
-		...signing,
-		witnesses,
-		named_witnesses,
+		key: formatVerifier(key),
+		fingerprint: fingerprintOf(key),
+		witnesses: seen.map((witness) => ({
+			name: witness.name,
+			time: (/* @__PURE__ */ new Date(witness.time * 1e3)).toISOString()
+		})),
+		named_witnesses: policy.witnesses.length,
 		quorum: quorum?.name ?? null
 	};
 }
@@ -2256,87 +2322,93 @@ function keptCheckpoint(text, policy) {
 	return {
 		origin,
 		size,
-		root: Buffer.from(root).toString("hex")
+		root: hexOf(root)
 	};
 }
 function checkSince({ origin: name, size, root }, { origin, checkpoint }, restarts, rootAt) {
 	const restart = restarts.find(({ old_origin }) => old_origin === name);
-	if (name !== origin && (restart === void 0 || !isPastOf(origin, name))) return ["since_other_log", `the checkpoint that was kept is of the log \`${name}\``];
-	if (restart !== void 0 && name !== origin && size > restart.log_index) return ["entries_gone", `the log had ${size} entries when it was kept, and ${size - restart.log_index} of them are gone: it was restarted with ${restart.log_index}`];
-	if (size > checkpoint.size) return ["log_shrank", `the log had ${size} entries when it was kept`];
+	if (name !== origin && (restart === void 0 || !isPastOf(origin, name))) return ["since_other_log", `the kept checkpoint is of another log, \`${name}\``];
+	if (restart !== void 0 && name !== origin && size > restart.log_index) return ["entries_gone", `the kept checkpoint has ${size} entries; ${size - restart.log_index} of them are gone, because the log was restarted with ${restart.log_index}`];
+	if (size > checkpoint.size) return ["log_shrank", `the kept checkpoint has ${size} entries, the bundle's only ${checkpoint.size}`];
 	const known = size === 0 ? null : rootAt(size);
-	if (known === null) return ["since_unproven", `the bundle does not reach back: ask for one with since=${size}`];
+	if (known === null) return ["since_unproven", `the bundle does not reach back to ${size} entries: request one with since=${size}`];
 	if (known === root) return size;
-	return ["fork", `the log of ${size} entries was another when it was kept: two pasts have been signed for`];
+	return ["fork", `the log of ${size} entries differs from the kept checkpoint: two histories were signed`];
 }
-async function walk(archive, manifest, checkpoints, report) {
+async function walkRecords(archive, manifest, checkpoints, report) {
 	const { records, entries, checkpoint } = manifest;
 	const count = records.end - records.first;
 	const nodes = await hashesIn(archive, bundleFiles.nodes);
-	const left = subtreesOf({
+	const leftCount = subtreesOf({
 		from: 0,
 		to: records.first
 	}).length;
-	const right = subtreesOf({
+	const rightCount = subtreesOf({
 		from: records.end,
 		to: checkpoint.size
 	}).length;
+	const left = nodes.slice(0, leftCount);
 	const leaves = await hashesIn(archive, bundleFiles.leaves);
-	const lines = async (name) => linesOf(name, archive.content(name))[Symbol.asyncIterator]();
-	const [texts, payloads] = [await lines(bundleFiles.records), await lines(bundleFiles.payloads)];
-	if (nodes.length !== left + right || leaves.length !== count) throw new Unreadable("not_a_bundle", bundleFiles.leaves, "there are more or fewer hashes than entries");
+	if (nodes.length !== leftCount + rightCount || leaves.length !== count) throw new BundleError("not_a_bundle", bundleFiles.leaves, "the number of hashes is not that of the entries");
 	const policy_sets = await policyDigests(archive);
-	const proven = await provenLeaves(archive, manifest, report);
-	const { removals } = proven;
-	const walking = bundleWalk({
+	const { authorizations, restarts } = await provenLeaves(archive, manifest, report);
+	const walk = new BundleWalk({
 		manifest,
-		left: nodes.slice(0, left),
+		left,
 		checkpoints,
 		report,
 		policy_sets,
-		removals
+		authorizations
 	});
+	const texts = lineReader(archive, bundleFiles.records);
+	const payloads = lineReader(archive, bundleFiles.payloads);
 	for (const [at, leaf] of leaves.entries()) {
 		const index = records.first + at;
 		const isNeighbour = index < entries.first || index >= entries.end;
-		walking.add(leaf, await next(bundleFiles.records, texts), isNeighbour ? null : await next(bundleFiles.payloads, payloads));
+		walk.add(leaf, await texts.next(), isNeighbour ? null : await payloads.next());
 	}
-	for (const [name, rest] of [[bundleFiles.records, texts], [bundleFiles.payloads, payloads]]) if (!(await rest.next()).done) throw new Unreadable("not_a_bundle", name, "there are more lines than entries");
-	const { said, restarts } = walking.finish(nodes.slice(left));
-	const rootsOf = (sizes) => rootsAt(records.first, nodes.slice(0, left), leaves, sizes);
+	await texts.finish();
+	await payloads.finish();
+	const walked = walk.finish(nodes.slice(leftCount));
 	return {
-		said,
-		restarts: [...proven.restarts, ...restarts],
-		rootsOf
+		facts: walked.facts,
+		restarts: [...restarts, ...walked.restarts],
+		rootsOf: (sizes) => rootsAt(records.first, left, leaves, sizes)
 	};
 }
-async function next(name, lines) {
-	const { value, done } = await lines.next();
-	if (done) throw new Unreadable("not_a_bundle", name, "there are fewer lines than entries");
-	return value;
+function lineReader(archive, name) {
+	const lines = linesOf(name, archive.content(name))[Symbol.asyncIterator]();
+	return {
+		next: async () => {
+			const { value, done } = await lines.next();
+			if (done) throw new BundleError("not_a_bundle", name, "the file has fewer lines than entries");
+			return value;
+		},
+		finish: async () => {
+			if (!(await lines.next()).done) throw new BundleError("not_a_bundle", name, "the file has more lines than entries");
+		}
+	};
 }
 async function hashesIn(archive, name) {
 	const bytes = await bytesOf(name, archive.content(name));
-	if (bytes.length % 32 !== 0) throw new Unreadable("not_a_bundle", name, "this is no list of hashes");
+	if (bytes.length % 32 !== 0) throw new BundleError("not_a_bundle", name, `the file has ${bytes.length} bytes, not a multiple of 32`);
 	return Array.from({ length: bytes.length / 32 }, (_, at) => bytes.subarray(32 * at, 32 * at + 32));
 }
 
 // proof/dist/verify/run.js
-const exitCodes = "Exit codes: 0 everything holds, 1 something does not, 2 usage";
+const exitCodes = "Exit codes: 0 valid, 1 not valid, 2 usage";
 async function runVerify(path, options, out, err) {
 	try {
 		const text = readText(options.trust);
-		if (text.startsWith("PK")) throw new Error(`${options.trust} is a zip and no trust policy: are the two swapped?`);
+		if (text.startsWith("PK")) throw new Error(`\`${options.trust}\` is a zip, not a trust policy: the two files may be swapped`);
 		const { value: policy, errors } = parseTrustPolicy(text);
 		if (errors.length > 0) {
-			const lines = errors.slice(0, mostErrors).map(({ line, message }) => `${options.trust}:${line}: ${message}`);
-			if (errors.length > mostErrors) lines.push(`${options.trust}: and ${errors.length - mostErrors} more`);
-			err.write(lines.map((line) => `${printable(line)}\n`).join(""));
+			err.write(policyErrorsText(options.trust, errors));
 			return 2;
 		}
 		if (statSync(path).isDirectory()) throw new Error(`\`${path}\` is a folder: name a bundle`);
 		const since = options.since === void 0 ? null : readText(options.since);
-		if (since !== null && readCheckpoint(since) === null) throw new Error(`${options.since} is no checkpoint: --since takes the checkpoint.note of an earlier bundle`);
+		if (since !== null && readCheckpoint(since) === null) throw new Error(`\`${options.since}\` is not a checkpoint: --since takes the checkpoint.note of an earlier bundle`);
 		const verdict = await verifyBundle({
 			path,
 			policy,
@@ -2349,15 +2421,20 @@ async function runVerify(path, options, out, err) {
 		return 2;
 	}
 }
-const mostErrors = 5;
+const maxErrors = 5;
+function policyErrorsText(path, errors) {
+	const lines = errors.slice(0, maxErrors).map(({ line, message }) => `${path}:${line}: ${message}`);
+	if (errors.length > maxErrors) lines.push(`${path}: and ${errors.length - maxErrors} more`);
+	return lines.map((line) => `${printable(line)}\n`).join("");
+}
 
 // proof/dist/verify/main.js
 const usage = `usage: node svc-verify.mjs BUNDLE --trust FILE [--since FILE] [--json]
 
 BUNDLE   a bundle of GET /api/v1/log/bundle
---trust  whose signatures you take: lines \`log KEY\`, \`witness NAME KEY\`, \`group NAME COUNT MEMBER…\`, \`quorum NAME\`
+--trust  the trust policy: lines \`log KEY\`, \`witness NAME KEY\`, \`group NAME COUNT MEMBER…\`, \`quorum NAME\`
 --since  a checkpoint of this log that you kept from an earlier bundle (its checkpoint.note)
---json   the verdict for programs
+--json   print the verdict as JSON
 
 ${exitCodes}
 `;
@@ -2379,8 +2456,11 @@ async function main() {
 			process.stdout.write(usage);
 			return 0;
 		}
-		if (path === void 0 || positionals.length > 1 || values.trust === void 0) throw new Error("a bundle and --trust are needed");
 		const { trust, since, json = false } = values;
+		if (path === void 0 || positionals.length > 1 || trust === void 0) {
+			process.stderr.write(`give one bundle and --trust\n\n${usage}`);
+			return 2;
+		}
 		return await runVerify(path, {
 			trust,
 			json,

@@ -1,5 +1,5 @@
-// A bundle that was unpacked and packed again: the files decide, and the container is noted. What another program could
-// read in two ways is refused.
+// A bundle that was unpacked and packed again: the files decide, and the verdict notes the container. A zip that two
+// programs could read differently is rejected.
 import { crc32, deflateRawSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { World } from '../../proof/attacks/world.js'
@@ -14,30 +14,30 @@ for (let step = 0; step < 3; step++) world.step('task', 'step.tool', { verb: 'GE
 world.publish()
 const contents = contentsOf(world.bundle())
 
-/** A member as another program writes it; what is given differs from what an ordinary one would be. */
+/** A member as another program writes it; the optional fields deviate from the ordinary form. */
 interface Member {
   readonly name: string
   readonly content: Buffer
   readonly stored?: boolean
-  readonly behind?: boolean
+  readonly sizesAfter?: boolean
   readonly extra?: Buffer
-  /** What its local header says instead. */
+  /** Another name in its local header. */
   readonly local_name?: string
   readonly flags?: number
-  /** The size that is claimed of its content. */
+  /** Another size of its content. */
   readonly bytes?: number
-  /** Where its header is claimed to be: that of another member. */
+  /** Another offset of its header. */
   readonly at?: number
 }
 
-/** A zip as common programs write it: other dates, extra fields, sizes behind the content. */
-function zipped(members: readonly Member[], remark = ''): Buffer {
+/** A zip as common programs write it: other dates, extra fields, sizes after the content. */
+function zipped(members: readonly Member[], comment = ''): Buffer {
   const [parts, records]: [Buffer[], Buffer[]] = [[], []]
   let offset = 0
-  for (const { name, content, stored = false, behind = false, extra = Buffer.alloc(0), ...odd } of members) {
+  for (const { name, content, stored = false, sizesAfter = false, extra = Buffer.alloc(0), ...odd } of members) {
     const packed = stored ? content : deflateRawSync(content)
     const sizes = [crc32(content), packed.length, odd.bytes ?? content.length]
-    const flags = (odd.flags ?? 0) | (behind ? 8 : 0)
+    const flags = (odd.flags ?? 0) | (sizesAfter ? 8 : 0)
     const about = (of: string, here: readonly number[]) =>
       Buffer.concat([
         shorts(20, flags, stored ? 0 : 8, 0x6000, 0x5a21),
@@ -45,11 +45,11 @@ function zipped(members: readonly Member[], remark = ''): Buffer {
         shorts(of.length, extra.length),
       ])
     const own = odd.local_name ?? name
-    const header = [longs(0x04034b50), about(own, behind ? [0, 0, 0] : sizes), Buffer.from(own), extra, packed]
-    const after = behind ? [longs(0x08074b50, ...sizes)] : []
-    const place = odd.at ?? offset
+    const header = [longs(0x04034b50), about(own, sizesAfter ? [0, 0, 0] : sizes), Buffer.from(own), extra, packed]
+    const after = sizesAfter ? [longs(0x08074b50, ...sizes)] : []
+    const header_offset = odd.at ?? offset
     records.push(
-      Buffer.concat([longs(0x02014b50), shorts(0x031e), about(name, sizes), shorts(0, 0, 0), longs(0, place)]),
+      Buffer.concat([longs(0x02014b50), shorts(0x031e), about(name, sizes), shorts(0, 0, 0), longs(0, header_offset)]),
       Buffer.concat([Buffer.from(name), extra]),
     )
     parts.push(...header, ...after)
@@ -57,7 +57,7 @@ function zipped(members: readonly Member[], remark = ''): Buffer {
   }
   const directory = Buffer.concat(records)
   const end = [longs(0x06054b50), shorts(0, 0, members.length, members.length), longs(directory.length, offset)]
-  return Buffer.concat([...parts, directory, ...end, shorts(remark.length), Buffer.from(remark)])
+  return Buffer.concat([...parts, directory, ...end, shorts(comment.length), Buffer.from(comment)])
 }
 
 const shorts = (...values: number[]) => Buffer.concat(values.map((value) => Buffer.from(Uint16Array.of(value).buffer)))
@@ -72,22 +72,22 @@ const verdictOf = (bytes: Buffer) => bothOn(desk.put('bundle.zip', bytes), world
 
 describe('a bundle that was packed again', () => {
   it.each<[string, readonly Member[], string?]>([
-    ['as it is', all()],
-    ['without packing', all((member) => ({ ...member, stored: true }))],
+    ['unchanged', all()],
+    ['without compression', all((member) => ({ ...member, stored: true }))],
     ['in another order', all().reverse()],
-    ['with a remark', all(), 'by another program'],
+    ['with a comment', all(), 'by another program'],
     ['with extra fields', all((member) => ({ ...member, extra: Buffer.from('7570040061626364', 'hex') }))],
-    ['with sizes behind the content', all((member) => ({ ...member, behind: true }))],
+    ['with sizes after the content', all((member) => ({ ...member, sizesAfter: true }))],
     ['with names that begin with ./', all((member) => ({ ...member, name: `./${member.name}` }))],
     ['in a folder', [folder('january/'), ...all((member) => ({ ...member, name: `january/${member.name}` }))]],
-  ])('%s is valid, and its container is noted', async (_, members, remark) => {
-    const bytes = zipped(members, remark)
+  ])('%s is valid, and its container is noted', async (_, members, comment) => {
+    const bytes = zipped(members, comment)
     const verdict = await verdictOf(bytes)
     expect([verdict.valid, verdict.container]).toEqual([true, 'repacked'])
-    expect(verdictText('bundle.zip', verdict)).toContain('! container it was unpacked and packed again')
+    expect(verdictText('bundle.zip', verdict)).toContain('! container  packed again by another program')
   })
 
-  it('names the file that was changed meanwhile', async () => {
+  it('names the file that was changed', async () => {
     for (const [name, content] of contents) {
       if (name.startsWith('manifest') || content.length === 0) continue
       const altered = Buffer.from(content)
@@ -99,14 +99,14 @@ describe('a bundle that was packed again', () => {
 
   const manifest = contents.get('manifest.json') ?? Buffer.alloc(0)
   it.each<[string, readonly Member[], string]>([
-    ['a file too many', [...all(), { name: 'more.txt', content: manifest }], 'bytes_altered'],
-    ['a file too few', all().filter(({ name }) => name !== 'VERIFY.md'), 'bytes_altered'],
+    ['an additional file', [...all(), { name: 'more.txt', content: manifest }], 'bytes_altered'],
+    ['a missing file', all().filter(({ name }) => name !== 'VERIFY.md'), 'bytes_altered'],
     ['a file twice', [...all(), { name: 'manifest.json', content: manifest }], 'not_a_bundle'],
     ['a file twice, once with ./', [...all(), { name: './manifest.json', content: manifest }], 'not_a_bundle'],
     ['a name that leaves the folder', [...all(), { name: '../x', content: manifest }], 'not_a_bundle'],
-    ['a name that leaves it further down', [...all(), { name: 'a/../../x', content: manifest }], 'not_a_bundle'],
+    ['a nested name that leaves the folder', [...all(), { name: 'a/../../x', content: manifest }], 'not_a_bundle'],
     ['an absolute name', [...all(), { name: '/etc/x', content: manifest }], 'not_a_bundle'],
-    ['a name of another system', [...all(), { name: 'C:x', content: manifest }], 'not_a_bundle'],
+    ['a name with a drive letter', [...all(), { name: 'C:x', content: manifest }], 'not_a_bundle'],
     ['a name with a backslash', [...all(), { name: '..\\x', content: manifest }], 'not_a_bundle'],
     ['two folders', all((member) => ({ ...member, name: `${member.name[0]}/${member.name}` })), 'not_a_bundle'],
     ['another name in the local header', named('VERIFY.md', { local_name: 'VERIFY.mb' }), 'not_a_bundle'],
@@ -117,16 +117,16 @@ describe('a bundle that was packed again', () => {
       'not_a_bundle',
     ],
     ['an encrypted member', named('VERIFY.md', { flags: 1 }), 'not_a_bundle'],
-    ['a size that is none', named('VERIFY.md', { bytes: 2 }), 'bytes_altered'],
-    ['a size beyond all measure', named('VERIFY.md', { bytes: 0xffff_fffe }), 'not_a_bundle'],
-    ['a bomb', named('VERIFY.md', { content: Buffer.alloc(80_000_000) }), 'not_a_bundle'],
-    ['many members', [...all(), ...Array.from({ length: 80 }, (_, at) => folder(`f${at}/`))], 'not_a_bundle'],
-  ])('is refused with %s', async (_, members, code) => {
+    ['a wrong size', named('VERIFY.md', { bytes: 2 }), 'bytes_altered'],
+    ['a size of 4 GiB', named('VERIFY.md', { bytes: 0xffff_fffe }), 'not_a_bundle'],
+    ['a zip bomb', named('VERIFY.md', { content: Buffer.alloc(80_000_000) }), 'not_a_bundle'],
+    ['too many members', [...all(), ...Array.from({ length: 80 }, (_, at) => folder(`f${at}/`))], 'not_a_bundle'],
+  ])('is rejected with %s', async (_, members, code) => {
     const { findings } = await verdictOf(zipped(members))
     expect(findings).toMatchObject([{ code }])
   })
 
-  it('is refused with two ends', async () => {
+  it('is rejected with two end records', async () => {
     const bytes = zipped(all())
     const end = bytes.subarray(-22)
     const twice = Buffer.concat([bytes.subarray(0, -2), Buffer.of(22, 0), end])
