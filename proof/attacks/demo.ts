@@ -46,7 +46,7 @@ export async function runDemo(out: Writable): Promise<0 | 1> {
     const outcomes = layers.map((layer) => marks[row.results[layer].outcome])
     out.write(`${line([row.attack.name, ...outcomes])}${row.as_expected ? '' : '  ← not as expected'}\n`)
   }
-  out.write(`\n${count} attacks, ${count - unexpected} with the results in docs/attacks.md\n`)
+  out.write(`\n${count} attacks, ${count - unexpected} as expected (docs/attacks.md)\n`)
   return unexpected === 0 ? 0 : 1
 }
 

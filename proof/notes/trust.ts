@@ -28,8 +28,8 @@ export interface TrustReading {
 }
 
 /**
- * Reads lines `log KEY`, `past KEY`, `witness NAME KEY`, `group NAME all|any|COUNT MEMBER…` and `quorum NAME|none`; `#` begins a
- * comment. Never throws.
+ * Reads lines `log KEY`, `past KEY`, `witness NAME KEY`, `group NAME all|any|COUNT MEMBER…` and `quorum NAME|none`; `#`
+ * begins a comment. Never throws.
  */
 export function parseTrustPolicy(text: string): TrustReading {
   const errors: { line: number; message: string }[] = []

@@ -1,4 +1,5 @@
-// The record of a step, the hashed bytes of an entry: format svc.log/1 (docs/design/log.md §1). FROZEN: a new field is a new `v`.
+// The record of a step, which is the hashed bytes of an entry, in the format svc.log/1 (docs/design/log.md §1). FROZEN: a new
+// field is a new `v`.
 import { hash } from 'node:crypto'
 import { canonicalType, type LeafRecord, type LogRecord, type Step } from '@svc/schemas'
 import { canonical } from '../json/canonical.js'

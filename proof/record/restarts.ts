@@ -120,7 +120,7 @@ function verifyRestart(restart: Restart, { origin, signed, rootAt, report }: Res
     report(
       'restart_mismatch',
       where,
-      `the restart declares a signed checkpoint of ${old_size} entries; a signed checkpoint of ${contradiction.size} entries contradicts it`,
+      `the restart declares ${old_size} signed entries, which a signed checkpoint of ${contradiction.size} entries contradicts`,
     )
   const gone = Math.max(0, old_size - log_index)
   const root = gone > 0 || old_size === 0 ? old_root : rootAt(old_size)

@@ -164,7 +164,7 @@ function checkSince(
     const gone = size - restart.log_index
     return [
       'entries_gone',
-      `the kept checkpoint has ${size} entries; ${gone} of them are gone, because the log was restarted with ${restart.log_index}`,
+      `the kept checkpoint has ${size} entries; ${gone} of them are gone: the log was restarted with ${restart.log_index}`,
     ]
   }
   if (size > checkpoint.size)

@@ -115,28 +115,24 @@ describe('a bundle with a change that no hash covers', () => {
   })
 })
 
-describe('a bundle that the key of its log has signed', () => {
-  /** The bundle with one changed file, signed again. */
-  function resigned(world: World, name: string, change: (content: string) => string | Buffer): Buffer {
-    const contents = contentsOf(world.bundle())
-    const { v: _v, keys: _keys, files: _files, ...head } = JSON.parse(String(contents.get(manifest))) as BundleManifest
-    return packBundle(
-      head,
-      new Map([...contents, [name, Buffer.from(change(String(contents.get(name))))]]),
-      world.signer,
-    )
-  }
-  /** The first three bytes of U+FFFD replaced by invalid ones. */
-  const garbled = (content: string) => {
-    const bytes = Buffer.from(content)
-    return bytes.fill(0xff, bytes.indexOf('\ufffd'), bytes.indexOf('\ufffd') + 3)
-  }
-  const cosigned = (content: string) => {
-    const note = parseNote(content) ?? { text: '', signatures: [] }
-    return formatNote({ ...note, signatures: [...note.signatures, signText(note.text, witness, 9e15)] })
-  }
-  const witness = signerOf('w', 'witness', Buffer.alloc(32, 7))
+/** The bundle with one changed file, signed again. */
+function resigned(world: World, name: string, change: (content: string) => string | Buffer): Buffer {
+  const contents = contentsOf(world.bundle())
+  const { v: _v, keys: _keys, files: _files, ...head } = JSON.parse(String(contents.get(manifest))) as BundleManifest
+  return packBundle(head, new Map([...contents, [name, Buffer.from(change(String(contents.get(name))))]]), world.signer)
+}
+/** The first three bytes of U+FFFD replaced by invalid ones. */
+const garbled = (content: string) => {
+  const bytes = Buffer.from(content)
+  return bytes.fill(0xff, bytes.indexOf('\ufffd'), bytes.indexOf('\ufffd') + 3)
+}
+const cosigned = (content: string) => {
+  const note = parseNote(content) ?? { text: '', signatures: [] }
+  return formatNote({ ...note, signatures: [...note.signatures, signText(note.text, witness, 9e15)] })
+}
+const witness = signerOf('w', 'witness', Buffer.alloc(32, 7))
 
+describe('a bundle that the key of its log has signed', () => {
   it.each<[string, string, (content: string) => string | Buffer, string[]]>([
     ['invalid UTF-8', bundleFiles.payloads, garbled, ['not_a_bundle']],
     ['a payload with a space before it', bundleFiles.payloads, (content) => ` ${content}`, ['payload_mismatch']],

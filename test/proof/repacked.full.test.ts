@@ -70,6 +70,33 @@ const named = (name: string, change: object) =>
 const folder = (name: string): Member => ({ name, content: Buffer.alloc(0), stored: true })
 const verdictOf = (bytes: Buffer) => bothOn(desk.put('bundle.zip', bytes), world.trust(false), desk)
 
+const manifest = contents.get('manifest.json') ?? Buffer.alloc(0)
+/** Members of a zip that is rejected, with the code. */
+const rejected: readonly (readonly [string, readonly Member[], string])[] = [
+  ['an additional file', [...all(), { name: 'more.txt', content: manifest }], 'bytes_altered'],
+  ['a missing file', all().filter(({ name }) => name !== 'VERIFY.md'), 'bytes_altered'],
+  ['a file twice', [...all(), { name: 'manifest.json', content: manifest }], 'not_a_bundle'],
+  ['a file twice, once with ./', [...all(), { name: './manifest.json', content: manifest }], 'not_a_bundle'],
+  ['a name that leaves the folder', [...all(), { name: '../x', content: manifest }], 'not_a_bundle'],
+  ['a nested name that leaves the folder', [...all(), { name: 'a/../../x', content: manifest }], 'not_a_bundle'],
+  ['an absolute name', [...all(), { name: '/etc/x', content: manifest }], 'not_a_bundle'],
+  ['a name with a drive letter', [...all(), { name: 'C:x', content: manifest }], 'not_a_bundle'],
+  ['a name with a backslash', [...all(), { name: '..\\x', content: manifest }], 'not_a_bundle'],
+  ['two folders', all((member) => ({ ...member, name: `${member.name[0]}/${member.name}` })), 'not_a_bundle'],
+  ['another name in the local header', named('VERIFY.md', { local_name: 'VERIFY.mb' }), 'not_a_bundle'],
+  ['a member inside another', named('nodes.bin', { at: 10 }), 'not_a_bundle'],
+  [
+    'two names of one member',
+    [...all(), { name: 'x.md', local_name: 'VERIFY.md', content: manifest, at: 0 }],
+    'not_a_bundle',
+  ],
+  ['an encrypted member', named('VERIFY.md', { flags: 1 }), 'not_a_bundle'],
+  ['a wrong size', named('VERIFY.md', { bytes: 2 }), 'bytes_altered'],
+  ['a size of 4 GiB', named('VERIFY.md', { bytes: 0xffff_fffe }), 'not_a_bundle'],
+  ['a zip bomb', named('VERIFY.md', { content: Buffer.alloc(80_000_000) }), 'not_a_bundle'],
+  ['too many members', [...all(), ...Array.from({ length: 80 }, (_, at) => folder(`f${at}/`))], 'not_a_bundle'],
+]
+
 describe('a bundle that was packed again', () => {
   it.each<[string, readonly Member[], string?]>([
     ['unchanged', all()],
@@ -97,31 +124,7 @@ describe('a bundle that was packed again', () => {
     }
   })
 
-  const manifest = contents.get('manifest.json') ?? Buffer.alloc(0)
-  it.each<[string, readonly Member[], string]>([
-    ['an additional file', [...all(), { name: 'more.txt', content: manifest }], 'bytes_altered'],
-    ['a missing file', all().filter(({ name }) => name !== 'VERIFY.md'), 'bytes_altered'],
-    ['a file twice', [...all(), { name: 'manifest.json', content: manifest }], 'not_a_bundle'],
-    ['a file twice, once with ./', [...all(), { name: './manifest.json', content: manifest }], 'not_a_bundle'],
-    ['a name that leaves the folder', [...all(), { name: '../x', content: manifest }], 'not_a_bundle'],
-    ['a nested name that leaves the folder', [...all(), { name: 'a/../../x', content: manifest }], 'not_a_bundle'],
-    ['an absolute name', [...all(), { name: '/etc/x', content: manifest }], 'not_a_bundle'],
-    ['a name with a drive letter', [...all(), { name: 'C:x', content: manifest }], 'not_a_bundle'],
-    ['a name with a backslash', [...all(), { name: '..\\x', content: manifest }], 'not_a_bundle'],
-    ['two folders', all((member) => ({ ...member, name: `${member.name[0]}/${member.name}` })), 'not_a_bundle'],
-    ['another name in the local header', named('VERIFY.md', { local_name: 'VERIFY.mb' }), 'not_a_bundle'],
-    ['a member inside another', named('nodes.bin', { at: 10 }), 'not_a_bundle'],
-    [
-      'two names of one member',
-      [...all(), { name: 'x.md', local_name: 'VERIFY.md', content: manifest, at: 0 }],
-      'not_a_bundle',
-    ],
-    ['an encrypted member', named('VERIFY.md', { flags: 1 }), 'not_a_bundle'],
-    ['a wrong size', named('VERIFY.md', { bytes: 2 }), 'bytes_altered'],
-    ['a size of 4 GiB', named('VERIFY.md', { bytes: 0xffff_fffe }), 'not_a_bundle'],
-    ['a zip bomb', named('VERIFY.md', { content: Buffer.alloc(80_000_000) }), 'not_a_bundle'],
-    ['too many members', [...all(), ...Array.from({ length: 80 }, (_, at) => folder(`f${at}/`))], 'not_a_bundle'],
-  ])('is rejected with %s', async (_, members, code) => {
+  it.each(rejected)('is rejected with %s', async (_, members, code) => {
     const { findings } = await verdictOf(zipped(members))
     expect(findings).toMatchObject([{ code }])
   })
