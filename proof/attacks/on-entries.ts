@@ -90,11 +90,7 @@ export const onEntries: readonly Attack[] = [
     access: database,
     expected: byCheckpoint,
     run: (world) => {
-      const [before, approval, after] = [
-        world.items.slice(0, deletion),
-        world.items[2] as Item,
-        world.items.slice(deletion),
-      ]
+      const [before, approval, after] = [world.items.slice(0, deletion), itemAt(world, 2), world.items.slice(deletion)]
       fitted(world, [...before, approval, ...after])
     },
   },
@@ -105,7 +101,7 @@ export const onEntries: readonly Attack[] = [
     expected: byCheckpoint,
     run: (world) => {
       world.step('task-4', 'START_NODE', { step_name: 'support request' })
-      const last = world.items.at(-1) as Item
+      const last = itemAt(world, world.items.length - 1)
       const received_at = world.items[1]?.record.received_at ?? ''
       world.rewrite([...world.items.slice(0, -1), { ...last, record: { ...last.record, received_at } }])
     },
@@ -117,7 +113,7 @@ export const onEntries: readonly Attack[] = [
     expected: byCheckpoint,
     run: (world) => {
       const moved = [...world.items]
-      ;[moved[2], moved[deletion]] = [world.items[deletion] as Item, world.items[2] as Item]
+      ;[moved[2], moved[deletion]] = [itemAt(world, deletion), itemAt(world, 2)]
       fitted(world, moved)
     },
   },
@@ -127,7 +123,7 @@ export const onEntries: readonly Attack[] = [
     access: database,
     expected: byCheckpoint,
     run: (world) => {
-      const [moved, others] = [world.items[deletion] as Item, world.items.filter((_, at) => at !== deletion)]
+      const [moved, others] = [itemAt(world, deletion), world.items.filter((_, at) => at !== deletion)]
       const record = { ...moved.record, task_id: 'task-2' } as LogRecord
       fitted(world, others.toSpliced(secondTask, 0, { ...moved, record }))
     },
@@ -150,8 +146,8 @@ export const onEntries: readonly Attack[] = [
     access: database,
     expected: byChain,
     run: (world) => {
-      const again = { ...(world.items[deletion] as Item).record, received_at: world.now() }
-      world.rewrite([...world.items, { ...(world.items[deletion] as Item), record: again }])
+      const again = { ...itemAt(world, deletion).record, received_at: world.now() }
+      world.rewrite([...world.items, { ...itemAt(world, deletion), record: again }])
     },
   },
   {
@@ -211,6 +207,12 @@ export const onEntries: readonly Attack[] = [
     },
   },
 ]
+
+function itemAt({ items }: World, log_index: number): Item {
+  const item = items[log_index]
+  if (item === undefined) throw new RangeError(`the log has no entry ${log_index}`)
+  return item
+}
 
 function external({ type }: Item['record']): Partial<LogRecord> {
   return type === 'step' ? { is_external_call: true } : {}

@@ -77,15 +77,16 @@ export function readDirectory(directory: Uint8Array): ZipEntry[] | null {
   const entries: ZipEntry[] = []
   let at = 0
   while (at + recordBytes <= view.length - endBytes) {
-    const [crc32, packed, bytes] = [16, 20, 24].map((field) => view.readUInt32LE(at + field)) as [
-      number,
-      number,
-      number,
-    ]
     const end = at + recordBytes + view.readUInt16LE(at + 28)
     const name = view.subarray(at + recordBytes, end).toString('latin1')
     if (!/^[A-Za-z_]+\.[a-z]+$/.test(name)) return null
-    entries.push({ name, deflated: view.readUInt16LE(at + 10) === 8, crc32, packed, bytes })
+    entries.push({
+      name,
+      deflated: view.readUInt16LE(at + 10) === 8,
+      crc32: view.readUInt32LE(at + 16),
+      packed: view.readUInt32LE(at + 20),
+      bytes: view.readUInt32LE(at + 24),
+    })
     at = end
   }
   return at === view.length - endBytes ? entries : null

@@ -24,6 +24,7 @@ export interface AddCheckpoint {
 /** The protocol's limit on the hashes of a proof. */
 const maxHashes = 63
 
+/** The body of a request to POST /add-checkpoint. */
 export function formatAddCheckpoint(old: number, proof: readonly Hash[], note: Note): string {
   const lines = proof.map((hash) => `${Buffer.from(hash).toString('base64')}\n`)
   return `old ${old}\n${lines.join('')}\n${formatNote(note)}`

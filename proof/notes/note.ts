@@ -114,10 +114,12 @@ function timeBytes(time: number): Buffer {
   return bytes
 }
 
+/** The note as text: the signed text, an empty line, the signatures. */
 export function formatNote({ text, signatures }: Note): string {
   return `${text}\n${signatures.map(signatureLine).join('')}`
 }
 
+/** One signature as a line of a note. */
 export function signatureLine({ name, key_id, bytes }: Signature): string {
   return `— ${name} ${Buffer.concat([key_id, bytes]).toString('base64')}\n`
 }

@@ -1,5 +1,5 @@
 // Removal authorizations: the leaves by which the log itself declares erased payloads and pruned entries.
-import { isTime } from '../json/checks.js'
+import { isMap, isTime } from '../json/checks.js'
 
 /** First and last log index of consecutive entries. */
 export type IndexSpan = readonly [first: number, last: number]
@@ -28,8 +28,8 @@ export function removalAuthorizationIn(
 ): RemovalAuthorization | null {
   if (type !== 'erasure' && type !== 'prune') return null
   const declared = values[type]
-  if (typeof declared !== 'object' || declared === null) return null
-  const { id, entries, ...rest } = declared as Readonly<Record<string, unknown>>
+  if (!isMap(declared)) return null
+  const { id, entries, ...rest } = declared
   const done = type === 'erasure' ? 'erased' : 'pruned'
   const [by, at, reason, before] = [`${done}_by`, `${done}_at`, 'legal_basis', 'before'].map((name) => rest[name])
   const isValid =
