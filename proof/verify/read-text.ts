@@ -1,5 +1,5 @@
 // Reads a file that the caller named.
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 
 const reasons = {
   EISDIR: 'is a folder: name a file',
@@ -24,6 +24,15 @@ export class FileError extends Error {
 export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw fileError(path, error)
+  }
+}
+
+/** Whether the path is a folder. Throws FileError. */
+export function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
   } catch (error) {
     throw fileError(path, error)
   }

@@ -1,10 +1,9 @@
 // `svc verify` on a terminal: reads the files, prints the verdict, and returns the exit code.
-import { statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { parseTrustPolicy, type TrustReading } from '../notes/trust.js'
 import { jsonText, printable } from '../printable.js'
 import { readCheckpoint } from './bundle-parts.js'
-import { readText } from './read-text.js'
+import { isFolder, readText } from './read-text.js'
 import { verdictText } from './text.js'
 import { verifyBundle } from './verify.js'
 
@@ -35,7 +34,7 @@ export async function runVerify(
       err.write(policyErrorsText(options.trust, errors))
       return 2
     }
-    if (statSync(path).isDirectory()) throw new Error(`\`${path}\` is a folder: name a bundle`)
+    if (isFolder(path)) throw new Error(`\`${path}\` is a folder: name a bundle`)
     const since = options.since === undefined ? null : readText(options.since)
     if (since !== null && readCheckpoint(since) === null)
       throw new Error(

@@ -22,6 +22,13 @@ describe('proof/svc-verify.mjs', () => {
     expect(imported.filter((name) => !name?.startsWith('node:'))).toEqual([])
   })
 
+  it('names a file that does not exist', () => {
+    expect(run('bundle.zip', '--trust', 'none')).toMatchObject({
+      status: 2,
+      stderr: 'svc verify: `none` does not exist\n',
+    })
+  })
+
   it('exits with 2 and its usage without a trust policy', () => {
     expect(run('--help')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('--trust') })
     expect(run('bundle.zip')).toMatchObject({
