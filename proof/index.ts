@@ -1,4 +1,4 @@
-// What other packages may use of the evidence.
+// The public exports of @svc/proof.
 export {
   type BundledAuthority,
   type BundledCheckpoint,
@@ -7,9 +7,10 @@ export {
   manifestStatement,
   payloadLine,
 } from './bundle/bundle.js'
-export { largestZip, type ZipEntry, zipLayout } from './bundle/zip.js'
+export { type ZipEntry, zipLayout } from './bundle/zip.js'
 export { canonical } from './json/canonical.js'
 export { isDeeperThan, maxCompoundDepth, maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './json/depth.js'
+export { bytesOfHex, hexOf, sha256Hex } from './json/hex.js'
 export { requestJson } from './json/request-json.js'
 export {
   type JsonProblem,
@@ -20,8 +21,8 @@ export {
 } from './json/strict-json.js'
 export {
   type AddCheckpoint,
+  evaluateAddCheckpoint,
   formatAddCheckpoint,
-  judgeCheckpoint,
   parseAddCheckpoint,
   type Seen,
   type Verdict,
@@ -66,7 +67,12 @@ export {
   recordText,
   saltBytes,
 } from './record/record.js'
-export { covers, type Places, type Removal, removalIn } from './record/removals.js'
+export {
+  covers,
+  type IndexSpan,
+  type RemovalAuthorization,
+  removalAuthorizationIn,
+} from './record/removal-authorization.js'
 export { restartIn } from './record/restarts.js'
 export {
   advance,

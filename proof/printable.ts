@@ -1,11 +1,11 @@
-// Text of strangers on somebody's terminal.
+// Makes text from outside safe for a terminal.
 
-/** Text from outside without what a terminal would act on. */
+/** The text without control characters and without characters that change its direction. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '�')
 }
 
-/** JSON for programs that a terminal shows as it is. */
+/** JSON whose control characters are escaped, so that a terminal can print it. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(
     /[^\P{Cc}\n]|\p{Bidi_Control}/gu,
@@ -13,7 +13,7 @@ export function jsonText(value: unknown): string {
   )
 }
 
-/** What went wrong, a line for each sentence of it. */
+/** The message of an error for a terminal; its line breaks are kept. */
 export function errorText(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return `svc: ${message.split('\n').map(printable).join('\n')}`

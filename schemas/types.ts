@@ -385,14 +385,14 @@ export interface BundleManifest {
 }
 
 /**
- * What svc verify says of a proof bundle.
+ * The verdict of svc verify on a proof bundle.
  */
 export interface BundleVerdict {
   valid: boolean
   /**
-   * What is wrong, the first 100
+   * The first 100 faults
    *
-   * Items: One thing that is wrong
+   * Items: A fault
    */
   findings: {
     /**
@@ -400,14 +400,14 @@ export interface BundleVerdict {
      */
     code: string
     /**
-     * File or place in the log
+     * File, entry or checkpoint
      */
     where: string | null
     message: string
   }[]
   more_findings: number
   /**
-   * Entries of the checkpoint that was kept, when the log is shown to have grown out of it; null otherwise
+   * Entries of the kept checkpoint when the log is proven to have grown out of it; else null
    */
   since: number | null
   /**
@@ -419,9 +419,9 @@ export interface BundleVerdict {
     to: string | null
   }
   /**
-   * Places in the log of the entries of the period; null when that is not known
+   * Log indexes of the entries of the period; null when unknown
    */
-  places: IndexRange | null
+  log_indexes: IndexRange | null
   /**
    * Entries of the period by type
    */
@@ -429,7 +429,7 @@ export interface BundleVerdict {
     [k: string]: number
   }
   /**
-   * How it is known that nothing of the period is missing
+   * The proof that no entry of the period is missing
    */
   complete: {
     start: 'neighbour' | 'log_begins' | 'pruned_before' | 'unproven'
@@ -450,7 +450,7 @@ export interface BundleVerdict {
       time: string
     }[]
     /**
-     * The quorum that the trust policy asks for
+     * The quorum that the trust policy requires
      */
     quorum: string | null
     /**
@@ -468,11 +468,11 @@ export interface BundleVerdict {
     pruned: number
   }
   /**
-   * Who authorised what is erased or pruned, as the log says
+   * Erasures and prunes in the log that authorize the missing payloads and records
    *
    * Items: An erasure or a prune
    */
-  removals: {
+  removal_authorizations: {
     type: 'erasure' | 'prune'
     id: string
     by: string
@@ -482,47 +482,47 @@ export interface BundleVerdict {
      */
     reason: string
     /**
-     * Entries of this period that it covers
+     * Missing entries of this period that it covers
      */
     entries: number
     /**
-     * Where the log says so
+     * Log index of the leaf
      */
     log_index: number
   }[]
   tasks: {
     count: number
     /**
-     * Tasks that began before the first entry here
+     * Tasks that began before the first entry of the bundle
      */
     began_earlier: number
     /**
-     * Tasks whose steps did not arrive as their numbers say; no tampering
+     * Tasks whose steps arrived out of sequence, which is not tampering
      */
     out_of_sequence: number
     /**
-     * How many of each kind
+     * Count of each issue
      */
     issues: {
       [k: string]: number
     }
   }
   /**
-   * Earlier incarnations whose checkpoints are in it and that the trust policy names no key of
+   * Earlier epochs of the log with a checkpoint in the bundle and without a key in the trust policy
    */
   unsigned_logs: string[]
   /**
-   * Keys that the log says it has begun to sign with, for your trust policy
+   * Keys that the log began to sign with in the period, for your trust policy
    */
   new_keys: string[]
   /**
-   * Where the log was restarted after a restore, with what became of the entries that were signed for before
+   * Restarts of the log after a restore, with the state of the entries that were signed before
    *
    * Items: A restart of the log
    */
   restarts: {
     /**
-     * Where the log says so
+     * Log index of the leaf
      */
     log_index: number
     /**
@@ -534,19 +534,19 @@ export interface BundleVerdict {
      */
     old_origin: string
     /**
-     * Entries that were signed for under the old name
+     * Entries that were signed under the old name
      */
     old_size: number
     /**
-     * Entries that were found to be as signed when it was restarted; null where nothing was compared
+     * Entries that were as signed at the restart; null when they were not compared
      */
     kept_size: number | null
     /**
-     * Entries that were signed for and that the restarted log did not have
+     * Signed entries that the restarted log does not have
      */
     gone: number
     /**
-     * Whether the others are as they were signed
+     * Whether the others are as signed
      */
     left: 'unchanged' | 'changed' | 'not_shown'
     by: string
@@ -554,19 +554,19 @@ export interface BundleVerdict {
     reason: string
   }[]
   /**
-   * Whether the zip is the one that was issued, byte for byte, or was packed again around the same files; null when it cannot be read
+   * Whether the zip is byte for byte the issued one or was packed again with the same files; null when it cannot be read
    */
   container: 'issued' | 'repacked' | null
   /**
-   * What the platform called the workspace when it made the bundle; a hint, which no entry of the log confirms
+   * The platform's name of the workspace when it made the bundle; no entry of the log confirms it
    */
   workspace: string | null
   /**
-   * When the bundle was made and signed, by the platform's own clock
+   * When the bundle was made and signed, by the clock of the platform
    */
   made_at: string | null
   /**
-   * When the last entry was received that the bundle shows; null when it shows none
+   * When the last entry of the bundle was received; null without entries
    */
   covers_to: string | null
 }

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
 import {
+  evaluateAddCheckpoint,
   formatVerifier,
-  judgeCheckpoint,
   parseAddCheckpoint,
   type Seen,
   type Signer,
@@ -50,7 +50,7 @@ export function openWitness({ folder, name, logs, clock }: WitnessParts): Witnes
       const keys = logs.filter((key) => key.name === checkpoint.origin)
       if (keys.length === 0) return answer(404, 'this witness does not watch that log')
       const path = join(folder, 'seen', `${encodeURIComponent(checkpoint.origin)}.json`)
-      const verdict = judgeCheckpoint(request, keys, seenIn(path))
+      const verdict = evaluateAddCheckpoint(request, keys, seenIn(path))
       if (verdict.kind !== 'sign') return rejectionOf(verdict)
       // INVARIANT (signed means remembered): the checkpoint is on disk before the signature is returned.
       const root = Buffer.from(checkpoint.root).toString('hex')

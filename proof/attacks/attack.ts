@@ -1,4 +1,4 @@
-// An attack is data: who could do it, what is done, and what three kinds of auditors make of it.
+// An attack is data: the access that it needs, the change that it makes, and the result for three kinds of auditors.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,52 +8,52 @@ import { verifyBundle } from '../verify/verify.js'
 import type { World } from './world.js'
 
 /**
- * chain: walks each task's hash chain, as it is stored. checkpoints: also verifies a bundle with the log's key, and keeps the
- * checkpoint of each. witness: also asks for the signature of a witness.
+ * The kinds of auditors. chain: walks the stored hash chain of each task. checkpoints: also verifies a bundle with the log's key
+ * and keeps the checkpoint of each bundle. witness: also requires the signature of a witness.
  */
 export const layers = ['chain', 'checkpoints', 'witness'] as const
 export type Layer = (typeof layers)[number]
 
-/** `found`: it is seen that something is wrong. `withstood`: it cannot succeed. `none`: there is nothing it could be done to. */
-export type Outcome = 'found' | 'withstood' | 'not found' | 'none'
+/** `withstood`: the attack cannot succeed. `not applicable`: the auditor does not read what the attack changes. */
+export type Outcome = 'found' | 'withstood' | 'not found' | 'not applicable'
 
 export interface Attack {
   readonly name: string
-  /** What is done, in one sentence. */
-  readonly what: string
-  /** What the attacker has. */
-  readonly with: 'the database' | 'the database and the key' | 'the file' | 'nothing'
+  /** The change, in one sentence. */
+  readonly description: string
+  /** What the attacker controls. */
+  readonly access: 'the database' | 'the database and the key' | 'the file' | 'nothing'
   readonly expected: Readonly<Record<Layer, Outcome>>
-  /** Does it; what is answered decides instead of looking at the log where an attack is on something else. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: most attacks change the world and have nothing to say
-  readonly act: (world: World) => void | Partial<Record<Layer, Outcome>> | Promise<Partial<Record<Layer, Outcome>>>
+  /** Attacks the world. Outcomes that it returns replace those of the audit, for attacks on something else than the log. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most attacks change the world and return nothing
+  readonly run: (world: World) => void | Partial<Record<Layer, Outcome>> | Promise<Partial<Record<Layer, Outcome>>>
 }
 
-export interface Judged {
+export interface Result {
   readonly outcome: Outcome
-  /** Codes of what was found. */
+  /** Codes of the findings. */
   readonly codes: readonly string[]
 }
 
-/** Does the attack and asks each kind of auditor. */
-export async function judged(attack: Attack, world: World): Promise<Readonly<Record<Layer, Judged>>> {
-  const said = (await attack.act(world)) ?? {}
+/** Runs the attack and each kind of audit. */
+export async function runAttack(attack: Attack, world: World): Promise<Readonly<Record<Layer, Result>>> {
+  const outcomes = (await attack.run(world)) ?? {}
   const byChain = chainCodes(world)
-  const refused = attack.with === 'the database' && !world.publish() ? ['log.fork_refused'] : []
-  const withKey = [...byChain, ...refused, ...(await bundleCodes(world, false))]
-  const withWitness = [...byChain, ...refused, ...(await bundleCodes(world, true))]
-  const verdict = (layer: Layer, codes: readonly string[]): Judged => {
+  const rejected = attack.access === 'the database' && !world.publish() ? ['log.fork_refused'] : []
+  const withKey = [...byChain, ...rejected, ...(await bundleCodes(world, false))]
+  const withWitness = [...byChain, ...rejected, ...(await bundleCodes(world, true))]
+  const result = (layer: Layer, codes: readonly string[]): Result => {
     const found = codes.length > 0 ? 'found' : 'not found'
-    return { outcome: said[layer] ?? found, codes: [...new Set(codes)] }
+    return { outcome: outcomes[layer] ?? found, codes: [...new Set(codes)] }
   }
   return {
-    chain: verdict('chain', byChain),
-    checkpoints: verdict('checkpoints', withKey),
-    witness: verdict('witness', withWitness),
+    chain: result('chain', byChain),
+    checkpoints: result('checkpoints', withKey),
+    witness: result('witness', withWitness),
   }
 }
 
-/** What walking the chains finds: everything a task's own rows can tell, and nothing else. */
+/** Findings of the walk over the chains, which reads only the rows of each task. */
 function chainCodes({ store }: World): string[] {
   const tasks = new Set([...store.heads.keys(), ...store.entries.map(({ task_id }) => task_id)])
   const published = new Map(store.entries.flatMap(({ record }) => afterOf(record)))
@@ -75,18 +75,18 @@ function chainCodes({ store }: World): string[] {
   })
 }
 
-/** A chain knows no checkpoints: whatever a record names, it takes for published. */
+/** The chain auditor has no checkpoints and takes every one that a record names for published. */
 function afterOf(record: string): (readonly [number, string[]])[] {
   const [, root, size] = /^\{"after":\{"root":"([0-9a-f]{64})","size":(\d+)\}/.exec(record) ?? []
   return root === undefined ? [] : [[Number(size), [root]]]
 }
 
 async function bundleCodes(world: World, witnessed: boolean): Promise<string[]> {
-  return verdictOn(world.bundle(), world, witnessed)
+  return findingsIn(world.bundle(), world, witnessed)
 }
 
-/** What the auditor's verifier says of a file. */
-export async function verdictOn(bundle: Uint8Array, world: World, witnessed: boolean): Promise<string[]> {
+/** Codes of the findings of the auditor's verifier in a file. */
+export async function findingsIn(bundle: Uint8Array, world: World, witnessed: boolean): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-attack-'))
   try {
     const path = join(folder, 'bundle.zip')

@@ -1,4 +1,4 @@
-// Attacks on what was logged: entries changed, removed, added or moved by somebody who can write to the database.
+// Attacks on the entries: an attacker with write access to the database changes, removes, adds or moves them.
 import type { LogRecord } from '@svc/schemas'
 import { noCheckpoint, recordText } from '../record/record.js'
 import type { Attack } from './attack.js'
@@ -12,16 +12,16 @@ const database = 'the database'
 
 /** The fourth step of the first task: a deletion. */
 const deletion = 3
-/** Where the second task has begun. */
+/** A log index inside the second task. */
 const secondTask = 8
 
 export const onEntries: readonly Attack[] = [
   {
     name: 'edit',
-    what: 'the record of a deletion is made to say that it was a read',
-    with: database,
+    description: 'the record of a deletion becomes that of a read',
+    access: database,
     expected: byChain,
-    act: ({ store }) => {
+    run: ({ store }) => {
       store.entries = store.entries.map((entry, at) =>
         at === deletion ? { ...entry, record: entry.record.replace('step.resource', 'step.model') } : entry,
       )
@@ -29,17 +29,17 @@ export const onEntries: readonly Attack[] = [
   },
   {
     name: 'edit and re-hash',
-    what: 'the same, and every hash after it, every column and the head of the task are made to fit',
-    with: database,
+    description: 'the same, and every later hash, every column and the head of the task are recomputed',
+    access: database,
     expected: byCheckpoint,
-    act: (world) => editedAt(world, deletion),
+    run: (world) => editedAt(world, deletion),
   },
   {
-    name: 'edit before it is signed for',
-    what: 'the same within the seconds before the next checkpoint: only whoever sent the step has its hash',
-    with: database,
+    name: 'edit before it is signed',
+    description: 'the same in the seconds before the next checkpoint, when only the sender of the step has its hash',
+    access: database,
     expected: { chain: 'not found', checkpoints: 'not found', witness: 'not found' },
-    act: (world) => {
+    run: (world) => {
       world.step('task-4', 'START_NODE', { step_name: 'support request' })
       world.step('task-4', 'step.tool', { verb: 'GET', step_name: 'read_customer' })
       editedAt(world, world.items.length - 1)
@@ -47,20 +47,20 @@ export const onEntries: readonly Attack[] = [
   },
   {
     name: 'delete in the middle',
-    what: 'the deletion is taken out of its task',
-    with: database,
+    description: 'the deletion is removed from its task',
+    access: database,
     expected: byChain,
-    act: ({ store }) => {
+    run: ({ store }) => {
       store.entries = store.entries.filter((_, at) => at !== deletion)
       store.payloads.delete(deletion)
     },
   },
   {
     name: 'delete and re-number',
-    what: 'the same, and everything after it moves up, with new hashes',
-    with: database,
+    description: 'the same, and all later entries move up, with new hashes',
+    access: database,
     expected: byCheckpoint,
-    act: (world) =>
+    run: (world) =>
       fitted(
         world,
         world.items.filter((_, at) => at !== deletion),
@@ -68,17 +68,17 @@ export const onEntries: readonly Attack[] = [
   },
   {
     name: 'cut the tail',
-    what: 'the last step of the last task is forgotten, and its head says so',
-    with: database,
+    description: 'the last step of the last task is removed, and its head is recomputed',
+    access: database,
     expected: byCheckpoint,
-    act: (world) => world.rewrite(world.items.slice(0, -1)),
+    run: (world) => world.rewrite(world.items.slice(0, -1)),
   },
   {
     name: 'delete a task',
-    what: 'every row of a task is removed',
-    with: database,
+    description: 'every row of a task is removed',
+    access: database,
     expected: byCheckpoint,
-    act: (world) =>
+    run: (world) =>
       fitted(
         world,
         world.items.filter(({ record }) => taskOf(record) !== 'task-1'),
@@ -86,58 +86,54 @@ export const onEntries: readonly Attack[] = [
   },
   {
     name: 'insert in the past',
-    what: 'an approval that never was is put before the deletion',
-    with: database,
+    description: 'an approval that never happened is inserted before the deletion',
+    access: database,
     expected: byCheckpoint,
-    act: (world) => {
-      const [before, approval, after] = [
-        world.items.slice(0, deletion),
-        world.items[2] as Item,
-        world.items.slice(deletion),
-      ]
+    run: (world) => {
+      const [before, approval, after] = [world.items.slice(0, deletion), itemAt(world, 2), world.items.slice(deletion)]
       fitted(world, [...before, approval, ...after])
     },
   },
   {
     name: 'back-date',
-    what: 'a new entry is given an hour of arrival from before the entries it follows',
-    with: database,
+    description: 'a new entry gets an earlier time of arrival than the entries before it',
+    access: database,
     expected: byCheckpoint,
-    act: (world) => {
+    run: (world) => {
       world.step('task-4', 'START_NODE', { step_name: 'support request' })
-      const last = world.items.at(-1) as Item
+      const last = itemAt(world, world.items.length - 1)
       const received_at = world.items[1]?.record.received_at ?? ''
       world.rewrite([...world.items.slice(0, -1), { ...last, record: { ...last.record, received_at } }])
     },
   },
   {
     name: 'reorder',
-    what: 'a deletion and the approval it needed change places',
-    with: database,
+    description: 'a deletion and its required approval are exchanged',
+    access: database,
     expected: byCheckpoint,
-    act: (world) => {
+    run: (world) => {
       const moved = [...world.items]
-      ;[moved[2], moved[deletion]] = [world.items[deletion] as Item, world.items[2] as Item]
+      ;[moved[2], moved[deletion]] = [itemAt(world, deletion), itemAt(world, 2)]
       fitted(world, moved)
     },
   },
   {
     name: 'move between tasks',
-    what: 'the deletion is made a step of another task',
-    with: database,
+    description: 'the deletion becomes a step of another task',
+    access: database,
     expected: byCheckpoint,
-    act: (world) => {
-      const [moved, others] = [world.items[deletion] as Item, world.items.filter((_, at) => at !== deletion)]
+    run: (world) => {
+      const [moved, others] = [itemAt(world, deletion), world.items.filter((_, at) => at !== deletion)]
       const record = { ...moved.record, task_id: 'task-2' } as LogRecord
       fitted(world, others.toSpliced(secondTask, 0, { ...moved, record }))
     },
   },
   {
     name: 'move between tenants',
-    what: "a task of another organization is shown as this one's",
-    with: database,
+    description: 'an entry of another organization is stored as one of this organization',
+    access: database,
     expected: byChain,
-    act: ({ store }) => {
+    run: ({ store }) => {
       const [first] = store.entries
       const record = { ...JSON.parse(first?.record ?? ''), org_id: 'org_9f8e7d' } as LogRecord
       const foreign = entryOf(record, recordText(record), 0, first?.occurred_at ?? '')
@@ -146,20 +142,20 @@ export const onEntries: readonly Attack[] = [
   },
   {
     name: 'replay',
-    what: 'a recorded step is appended to its task once more',
-    with: database,
+    description: 'a recorded step is appended to its task again',
+    access: database,
     expected: byChain,
-    act: (world) => {
-      const again = { ...(world.items[deletion] as Item).record, received_at: world.now() }
-      world.rewrite([...world.items, { ...(world.items[deletion] as Item), record: again }])
+    run: (world) => {
+      const again = { ...itemAt(world, deletion).record, received_at: world.now() }
+      world.rewrite([...world.items, { ...itemAt(world, deletion), record: again }])
     },
   },
   {
     name: 'restore an old backup',
-    what: 'the database is put back to how it was an hour ago, and goes on from there',
-    with: database,
+    description: 'the database is restored from an hour ago and continues from there',
+    access: database,
     expected: byCheckpoint,
-    act: (world) => {
+    run: (world) => {
       world.checkpoints = world.checkpoints.slice(0, 1)
       world.rewrite(world.items.slice(0, world.latest.size))
       world.step('task-9', 'START_NODE', { step_name: 'support request' })
@@ -167,10 +163,10 @@ export const onEntries: readonly Attack[] = [
   },
   {
     name: 'launder by a restart',
-    what: 'every step is rewritten and every checkpoint deleted, and the log is restarted as after a restore',
-    with: database,
+    description: 'every step is rewritten, every checkpoint is deleted, and the log is restarted as after a restore',
+    access: database,
     expected: byCheckpoint,
-    act: (world) => {
+    run: (world) => {
       const all = world.items.map((item) => ({ ...item, record: { ...item.record, ...external(item.record) } }) as Item)
       world.checkpoints = []
       fitted(world, all)
@@ -178,31 +174,31 @@ export const onEntries: readonly Attack[] = [
     },
   },
   {
-    name: 're-sign what was seen',
-    what: 'with a stolen key: an entry the auditor has seen is edited, and all of it signed for anew',
-    with: 'the database and the key',
+    name: 're-sign audited entries',
+    description: 'with a stolen key, an entry from before the last bundle is edited, and the log is signed again',
+    access: 'the database and the key',
     expected: byCheckpoint,
-    act: (world) => {
+    run: (world) => {
       editedAt(world, deletion)
       resigned(world, 0)
     },
   },
   {
-    name: 're-sign what nobody saw',
-    what: 'with a stolen key: an entry since the last bundle is edited, and signed for anew',
-    with: 'the database and the key',
+    name: 're-sign new entries',
+    description: 'with a stolen key, an entry from after the last bundle is edited, and the log is signed again',
+    access: 'the database and the key',
     expected: byWitness,
-    act: (world) => {
+    run: (world) => {
       editedAt(world, world.items.length - 2)
       resigned(world, world.items.length - 1)
     },
   },
   {
     name: 'fork',
-    what: 'with a stolen key: a second log goes on from where the auditor last looked, and is shown to nobody else',
-    with: 'the database and the key',
+    description: 'with a stolen key, a second log continues from the last bundle, and only this auditor gets it',
+    access: 'the database and the key',
     expected: byWitness,
-    act: (world) => {
+    run: (world) => {
       const kept = world.checkpoints[1]?.size ?? 0
       world.checkpoints = world.checkpoints.slice(0, 2)
       world.rewrite(world.items.slice(0, kept))
@@ -212,31 +208,37 @@ export const onEntries: readonly Attack[] = [
   },
 ]
 
+function itemAt({ items }: World, log_index: number): Item {
+  const item = items[log_index]
+  if (item === undefined) throw new RangeError(`the log has no entry ${log_index}`)
+  return item
+}
+
 function external({ type }: Item['record']): Partial<LogRecord> {
   return type === 'step' ? { is_external_call: true } : {}
 }
 
-function editedAt(world: World, place: number): void {
+function editedAt(world: World, log_index: number): void {
   const edited = world.items.map((item, at) =>
-    at === place ? { ...item, record: { ...item.record, step_type: 'step.model' } as LogRecord } : item,
+    at === log_index ? { ...item, record: { ...item.record, step_type: 'step.model' } as LogRecord } : item,
   )
   world.rewrite(edited)
 }
 
-/** Signs anew for every size beyond this that was signed for, so that no record names a checkpoint which never was. */
-function resigned(world: World, most: number): void {
-  const sizes = world.checkpoints.map(({ size }) => size).filter((size) => size > most)
-  world.checkpoints = world.checkpoints.filter(({ size }) => size <= most)
+/** Signs every checkpoint beyond the size again, so that each record names a published checkpoint. */
+function resigned(world: World, keptSize: number): void {
+  const sizes = world.checkpoints.map(({ size }) => size).filter((size) => size > keptSize)
+  world.checkpoints = world.checkpoints.filter(({ size }) => size <= keptSize)
   for (const size of sizes) {
     world.sign(size)
     fitted(world, world.items)
   }
 }
 
-/** Stores these items with the step numbers and the earlier checkpoints they would have had. */
+/** Stores these items with the step numbers and the earlier checkpoints that honest writing would give them. */
 function fitted(world: World, items: readonly Item[]): void {
   const steps = new Map<string, number>()
-  const places = items.map((item, index) => {
+  const fittedItems = items.map((item, index) => {
     const earlier = world.checkpoints.findLast(({ size }) => size <= index)
     const after = earlier === undefined ? noCheckpoint : { size: earlier.size, root: earlier.root }
     const task_id = taskOf(item.record)
@@ -245,7 +247,7 @@ function fitted(world: World, items: readonly Item[]): void {
     const record = { ...item.record, after, ...(task_id !== null && { step }) } as Item['record']
     return { ...item, record }
   })
-  world.rewrite(places)
+  world.rewrite(fittedItems)
 }
 
 function taskOf(record: Item['record']): string | null {

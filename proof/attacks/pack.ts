@@ -1,24 +1,26 @@
-// A bundle put together in memory.
-import { createHash } from 'node:crypto'
+// Makes a bundle in memory.
 import { crc32, deflateRawSync } from 'node:zlib'
 import type { BundleManifest } from '@svc/schemas'
 import { bundleFiles, listedFiles, manifestStatement } from '../bundle/bundle.js'
 import { type ZipEntry, zipLayout } from '../bundle/zip.js'
+import { sha256Hex } from '../json/hex.js'
 import { formatNote, formatVerifier, type Signer, signText } from '../notes/note.js'
 
 export type BundleHead = Omit<BundleManifest, 'files' | 'keys' | 'v'>
 
-/** The bundle of these files, signed for by the signer. */
+/** The bundle of these files, signed by the signer. */
 export function packBundle(head: BundleHead, contents: ReadonlyMap<string, Uint8Array>, signer: Signer): Buffer {
   const packed = listedFiles.map((name) => ({ name, content: contents.get(name) ?? Buffer.alloc(0) })).map(packedOf)
   const manifest: BundleManifest = {
-    ...{ v: 'svc.bundle/1', ...head, keys: [formatVerifier(signer.verifier)] },
+    v: 'svc.bundle/1',
+    ...head,
+    keys: [formatVerifier(signer.verifier)],
     files: packed.map(({ entry: { name, bytes, packed: size }, bytes: own, content }) => {
-      return { name, bytes, sha256: sha256(content), packed: size, packed_sha256: sha256(own) }
+      return { name, bytes, sha256: sha256Hex(content), packed: size, packed_sha256: sha256Hex(own) }
     }),
   }
   const text = `${JSON.stringify(manifest, null, 2)}\n`
-  const statement = manifestStatement(head.origin, sha256(Buffer.from(text)))
+  const statement = manifestStatement(head.origin, sha256Hex(text))
   const note = formatNote({ text: statement, signatures: [signText(statement, signer)] })
   const small = [storedOf(bundleFiles.manifest, text), storedOf(bundleFiles.signature, note)]
   const all = [...packed, ...small]
@@ -43,8 +45,4 @@ function storedOf(name: string, text: string): Packed {
   const bytes = Buffer.from(text)
   const entry = { name, deflated: false, crc32: crc32(bytes), packed: bytes.length, bytes: bytes.length }
   return { entry, bytes, content: bytes }
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }

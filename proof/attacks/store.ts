@@ -1,4 +1,4 @@
-// A log as a database holds it, small enough to be tampered with before somebody's eyes.
+// The rows of a log, as a database holds them.
 import type { LeafRecord, LogRecord } from '@svc/schemas'
 import { leafHash, logIdOf, recordText } from '../record/record.js'
 import {
@@ -10,24 +10,24 @@ import {
   type StoredPayload,
 } from '../record/stored.js'
 
-/** What is logged: a step or another leaf, with the salts and values its record commits to. */
+/** A step or another leaf, with the salts and values that its record commits to. */
 export interface Item {
   readonly record: LogRecord | LeafRecord
   readonly salts: string | null
   readonly body: string | null
 }
 
-/** Rows, as whoever has the database can change them. */
+/** Rows that an attacker with the database can change. */
 export interface Store {
   entries: StoredEntry[]
   payloads: Map<number, StoredPayload>
-  /** Records of what is no step, by their place. */
+  /** Records of other leaves than steps, by log index. */
   others: Map<number, string>
   leaves: StoredLeaf[]
   heads: Map<string, StoredHead>
 }
 
-/** The rows that honest writing of these items makes: places, chains, hashes and heads all follow. */
+/** The rows that honest writing of these items makes: log indexes, chains, hashes and heads follow from them. */
 export function storeOf(items: readonly Item[]): Store {
   const store: Store = { entries: [], payloads: new Map(), others: new Map(), leaves: [], heads: new Map() }
   const times = new Map<string, number>()
@@ -59,7 +59,7 @@ export function entryOf(record: LogRecord, text: string, log_index: number, occu
   return { ...columns, client_prev_hash, log_index, log_id, occurred_at, hash, record: text }
 }
 
-/** The text of the record at a place; `null` when there is none. */
+/** The text of the record at a log index; `null` without one. */
 export function recordAt({ entries, others }: Store, log_index: number): string {
   return entries.find((entry) => entry.log_index === log_index)?.record ?? others.get(log_index) ?? 'null'
 }

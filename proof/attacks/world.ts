@@ -1,9 +1,10 @@
-// A log, its signer, a witness and an auditor, each with what only they have. Attacks begin where somebody has more of it.
+// A log, its signer, a witness and an auditor, each with their own state. An attack reads or changes state of the others.
 import { randomBytes } from 'node:crypto'
 import type { LeafRecord, LogRecord } from '@svc/schemas'
 import { type BundledCheckpoint, bundleFiles, payloadLine } from '../bundle/bundle.js'
 import { canonical } from '../json/canonical.js'
-import { judgeCheckpoint, type Seen } from '../notes/add-checkpoint.js'
+import { bytesOfHex, hexOf } from '../json/hex.js'
+import { evaluateAddCheckpoint, type Seen } from '../notes/add-checkpoint.js'
 import {
   formatCheckpoint,
   formatNote,
@@ -33,7 +34,7 @@ export class World {
   store: Store = storeOf([])
   checkpoints: Checkpoint[] = []
   policy_sets = [policies]
-  /** Outside the database: the signer's key, which epoch of the log it signs for, and what it has signed last. */
+  /** Outside the database: the signer's key, its epoch of the log, and its last checkpoint. */
   readonly #seed = randomBytes(32)
   epoch = 1
   signed: { readonly size: number; readonly root: Hash } | null = null
@@ -52,19 +53,19 @@ export class World {
     return signerOf(this.origin, 'note', this.#seed)
   }
 
-  /** Begins another epoch of the log over what is stored, as a program does that compares it with nothing. */
+  /** Begins another epoch over the stored rows without comparing them with the last checkpoint. */
   restart(data: Readonly<Record<string, unknown>> = {}): void {
     const { size, root } = this.signed ?? { size: 0, root: null }
-    const old = { old_origin: this.origin, old_size: size, old_root: root === null ? null : hex(root) }
+    const old = { old_origin: this.origin, old_size: size, old_root: root === null ? null : hexOf(root) }
     this.epoch += 1
     this.signed = null
-    const said = { reason: 'the disk failed', origin: this.origin, ...old, size: this.items.length, ...data }
+    const restarted = { reason: 'the disk failed', origin: this.origin, ...old, size: this.items.length, ...data }
     const event = {
       at: this.now(),
       actor: { kind: 'operator', id: 'local' },
       id: 'evt_1',
       kind: 'log.restarted',
-      data: said,
+      data: restarted,
     }
     this.leaf('event', 'evt_1', { event })
     this.sign()
@@ -73,45 +74,58 @@ export class World {
   /** Logs a step as the platform does. */
   step(task_id: string, step_type: string, values: Readonly<Record<string, unknown>>): void {
     const own = this.store.heads.get(task_id)
-    const sealed = sealedWith({ ...values, evaluation: [] })
-    const { evaluation = '', ...data } = sealed.data
+    const { data: commitments, ...payload } = committed({ ...values, evaluation: [] })
+    const { evaluation = '', ...data } = commitments
     const record: LogRecord = {
-      ...{ v: 'svc.log/1', type: 'step', org_id, agent_id: 'ag_1', task_id, seq: 0, step: (own?.max_step ?? 0) + 1 },
-      ...{ step_type, timestamp: this.now(), received_at: this.now(), is_external_call: false },
-      ...{ has_write_permission: false, prev_hash: '', api_key_id: 'key_1', policy_set: policySetDigest(policies) },
-      ...{ evaluation, data, after: this.#after() },
+      v: 'svc.log/1',
+      type: 'step',
+      org_id,
+      agent_id: 'ag_1',
+      task_id,
+      seq: 0,
+      step: (own?.max_step ?? 0) + 1,
+      step_type,
+      timestamp: this.now(),
+      received_at: this.now(),
+      is_external_call: false,
+      has_write_permission: false,
+      prev_hash: '',
+      api_key_id: 'key_1',
+      policy_set: policySetDigest(policies),
+      evaluation,
+      data,
+      after: this.#after(),
     }
-    this.#append({ record, ...sealed })
+    this.#append({ record, ...payload })
   }
 
-  /** Logs something that is no step. */
+  /** Logs a leaf that is not a step. */
   leaf(type: LeafRecord['type'], subject_id: string, values: Readonly<Record<string, unknown>>): void {
-    const sealed = sealedWith(values)
-    const { data } = sealed
+    const { data, ...payload } = committed(values)
     const received_at = this.now()
     this.#append({
       record: { v: 'svc.log/1', type, org_id, received_at, subject_id, data, after: this.#after() },
-      ...sealed,
+      ...payload,
     })
   }
 
-  /** Lets so many days pass before the next leaf. */
+  /** Moves the time of the next leaf by days. */
   wait(days: number): void {
     this.#waited += days * 86_400_000
   }
 
-  /** A minute a leaf, and what was waited. */
+  /** One minute for each leaf, plus the waits. */
   now(): string {
     return new Date(began + this.items.length * 60_000 + this.#waited).toISOString()
   }
 
-  /** What the attacker leaves in the database: rows that follow from these items. */
+  /** Replaces all rows by those that follow from these items. */
   rewrite(items: readonly Item[]): void {
     this.items = [...items]
     this.store = storeOf(this.items)
   }
 
-  /** Reads again, hashes again, and signs unless the log is not how the signed one went on; false when that is refused. */
+  /** Hashes all records again and signs if the log continues the last checkpoint; false if it does not. */
   publish(): boolean {
     const { leaves } = this.store
     const intact = leaves.every(
@@ -126,7 +140,7 @@ export class World {
     return true
   }
 
-  /** Signs for whatever is stored, as whoever has the key can; the witness signs too if it agrees. */
+  /** Signs the stored rows without a check, as an attacker with the key can; the witness also signs if it accepts. */
   sign(size = this.store.leaves.length): void {
     const root = this.#rootOf({ from: 0, to: size })
     const { origin } = this
@@ -134,38 +148,38 @@ export class World {
     const note: Note = { text, signatures: [signText(text, this.signer)] }
     const old = this.#seen?.size ?? 0
     const proof = old === 0 || old > size ? [] : this.#proof(old, size)
-    const asked = { old: Math.min(old, size), proof, note, checkpoint: { origin, size, root } }
-    const agrees = judgeCheckpoint(asked, [this.signer.verifier], this.#seen).kind === 'sign'
+    const request = { old: Math.min(old, size), proof, note, checkpoint: { origin, size, root } }
+    const accepts = evaluateAddCheckpoint(request, [this.signer.verifier], this.#seen).kind === 'sign'
     const seconds = began / 1000 + size
-    const signatures = [...note.signatures, ...(agrees ? [signText(text, this.witness, seconds)] : [])]
-    if (agrees) this.#seen = { size, root }
+    const signatures = [...note.signatures, ...(accepts ? [signText(text, this.witness, seconds)] : [])]
+    if (accepts) this.#seen = { size, root }
     this.signed = { size, root }
     this.checkpoints = [
       ...this.checkpoints.filter((one) => one.size !== size),
-      { size, root: hex(root), note: formatNote({ text, signatures }) },
+      { size, root: hexOf(root), note: formatNote({ text, signatures }) },
     ]
   }
 
   get latest(): Checkpoint {
     const latest = this.checkpoints.at(-1)
-    if (latest === undefined) throw new Error('nothing has been signed for yet')
+    if (latest === undefined) throw new Error('no checkpoint has been signed yet')
     return latest
   }
 
-  /** The bundle of everything that is signed for, as the platform makes it of what is stored. */
+  /** The bundle of all signed entries, as the platform makes it from the stored rows. */
   bundle(signer: Signer = this.signer, named: string = this.origin): Buffer {
     const { size, root, note } = this.latest
     const lines = (texts: readonly string[]) => Buffer.from(texts.map((text) => `${text}\n`).join(''))
-    const places = Array.from({ length: size }, (_, at) => at)
-    const payloads = places.map((at) => this.store.payloads.get(at))
+    const indexes = Array.from({ length: size }, (_, at) => at)
+    const payloads = indexes.map((at) => this.store.payloads.get(at))
     const contents = new Map<string, Uint8Array>([
       [bundleFiles.how, lines(['A bundle of a demonstration.'])],
       [bundleFiles.note, Buffer.from(note)],
       [bundleFiles.checkpoints, lines(this.checkpoints.map((one) => canonical(one)))],
-      [bundleFiles.records, lines(places.map((at) => recordAt(this.store, at)))],
+      [bundleFiles.records, lines(indexes.map((at) => recordAt(this.store, at)))],
       [bundleFiles.payloads, lines(payloads.map((one) => payloadLine(one?.salts ?? null, one?.body ?? null)))],
       [bundleFiles.policy_sets, lines(this.policy_sets)],
-      [bundleFiles.leaves, Buffer.concat(places.map((at) => this.#leafAt(at)))],
+      [bundleFiles.leaves, Buffer.concat(indexes.map((at) => this.#leafAt(at)))],
     ])
     const all = { first: 0, end: size }
     const head = {
@@ -179,7 +193,7 @@ export class World {
     return packBundle({ ...head, checkpoint: { size, root } }, contents, signer)
   }
 
-  /** What the auditor has written down: the log's key, and the witness's where there is one. */
+  /** The auditor's trust policy: the log's keys, and the witness's key if `witnessed`. */
   trust(witnessed: boolean): string {
     const witness = `witness w ${formatVerifier(this.witness.verifier)}\nquorum w\n`
     const epochs = Array.from({ length: this.epoch }, (_, at) => signerOf(originOf(at + 1), 'note', this.#seed))
@@ -197,7 +211,7 @@ export class World {
   }
 
   #leafAt(at: number): Hash {
-    return Buffer.from(this.store.leaves.find(({ log_index }) => log_index === at)?.leaf_hash ?? '0'.repeat(64), 'hex')
+    return bytesOfHex(this.store.leaves.find(({ log_index }) => log_index === at)?.leaf_hash ?? '0'.repeat(64))
   }
 
   #rootOf({ from, to }: Range): Hash {
@@ -211,11 +225,11 @@ export class World {
   }
 }
 
-/** Salts, values and commitments of a payload. */
-function sealedWith(values: Readonly<Record<string, unknown>>) {
+/** Commitments, salts and values of a payload. */
+function committed(values: Readonly<Record<string, unknown>>) {
   const salts = Object.fromEntries(Object.keys(values).map((field) => [field, randomBytes(saltBytes)]))
   const data = Object.entries(salts).map(([field, salt]) => [field, commitment(field, values[field], salt)] as const)
-  const written = Object.fromEntries(Object.entries(salts).map(([field, salt]) => [field, salt.toString('hex')]))
+  const written = Object.fromEntries(Object.entries(salts).map(([field, salt]) => [field, hexOf(salt)]))
   return {
     data: Object.fromEntries(data) as Record<string, string>,
     salts: canonical(written),
@@ -223,11 +237,7 @@ function sealedWith(values: Readonly<Record<string, unknown>>) {
   }
 }
 
-function hex(hash: Hash): string {
-  return Buffer.from(hash).toString('hex')
-}
-
-/** Two tasks of a support agent and a decision about an incident; the auditor has seen all but the last hour. */
+/** Three tasks of a support agent and the history of an incident; the auditor's last bundle is older than the third task. */
 export function newWorld(): World {
   const world = new World()
   const task = (task_id: string, user: string) => {

@@ -1,13 +1,15 @@
-// Going through a bundle leaf by leaf, in the order of the log: each is hashed, opened and placed, and together they must
-// make the tree that was signed.
+// Walks a bundle leaf by leaf, in the order of the log: hashes, opens and checks each entry, and compares the tree that
+// they make with the signed one.
 import type { BundleManifest, BundleVerdict } from '@svc/schemas'
+import { hexOf } from '../json/hex.js'
+import { authorizationViews, MissingEntries } from '../record/missing-entries.js'
 import { emptyRoot, leafHash } from '../record/record.js'
-import { covers, Gone, type Removal, removalIn, removalViews } from '../record/removals.js'
+import { covers, type RemovalAuthorization, removalAuthorizationIn } from '../record/removal-authorization.js'
 import { type Restart, restartIn } from '../record/restarts.js'
 import { Frontier, type Hash, subtreesOf } from '../tree/merkle.js'
 import type { BundledCheckpoint } from './bundle.js'
 import { type AnyRecord, openPayload, readRecord } from './bundled-record.js'
-import { bundledTasks } from './bundled-tasks.js'
+import { type BundledTasks, bundledTasks } from './bundled-tasks.js'
 
 export type Finding = BundleVerdict['findings'][number]
 export type Report = (code: string, where: string | null, message: string) => void
@@ -16,147 +18,193 @@ export interface WalkParts {
   readonly manifest: BundleManifest
   /** Hashes of the full subtrees before the first record. */
   readonly left: readonly Hash[]
-  /** Checkpoints of this log; those without a proof are shown by the records. */
+  /** Checkpoints of this log; the records themselves show those without a proof. */
   readonly checkpoints: readonly BundledCheckpoint[]
-  /** Digests of the policy sets at hand. */
+  /** Digests of the policy sets in the bundle. */
   readonly policy_sets: ReadonlySet<string>
-  /** Removals that stand outside the period, proven. */
-  readonly removals: readonly Removal[]
+  /** Authorizations outside the period, each proven to be in the log. */
+  readonly authorizations: readonly RemovalAuthorization[]
   readonly report: Report
 }
 
 interface Walked {
-  readonly said: Pick<
+  readonly facts: Pick<
     BundleVerdict,
-    'covers_to' | 'entries' | 'complete' | 'payloads' | 'removals' | 'tasks' | 'new_keys'
+    'covers_to' | 'entries' | 'complete' | 'payloads' | 'removal_authorizations' | 'tasks' | 'new_keys'
   >
-  /** Restarts of the log that the period holds. */
+  /** Restarts of the log in the period. */
   readonly restarts: readonly Restart[]
 }
 
-export interface BundleWalk {
+export class BundleWalk {
+  readonly #parts: WalkParts
+  readonly #frontier: Frontier
+  readonly #roots: ReadonlyMap<number, readonly string[]>
+  readonly #tasks: BundledTasks
+  readonly #authorizations: RemovalAuthorization[]
+  readonly #erased = new MissingEntries()
+  readonly #pruned = new MissingEntries()
+  readonly #counts: Record<string, number> = {}
+  readonly #usedPolicySets = new Set<string>()
+  readonly #newKeys: string[] = []
+  readonly #restarts: Restart[] = []
+  #present = 0
+  /** Whether a record is missing, also a neighbour of the period. */
+  #isCut = false
+  #lastReceivedAt = ''
+  #lastAfter = 0
+  #before: string | null = null
+  #after: string | null = null
+
+  /** Throws RangeError when `left` does not fit the first record. */
+  constructor(parts: WalkParts) {
+    const { manifest, left, checkpoints, authorizations } = parts
+    this.#parts = parts
+    this.#frontier = new Frontier(manifest.records.first, left)
+    this.#roots = rootsBySize(checkpoints)
+    this.#tasks = bundledTasks(() => manifest.records.first === 0 && !this.#isCut)
+    this.#authorizations = [...authorizations]
+  }
+
   /** Takes the next leaf with its lines; `payload` is null for a neighbour of the period. */
-  readonly add: (leaf: Hash, record: string, payload: string | null) => void
+  add(leaf: Hash, text: string, payload: string | null): void {
+    const index = this.#frontier.size
+    const where = `entry ${index}`
+    this.#frontier.add(leaf)
+    this.#compareRoots()
+    if (text === 'null') this.#addMissing(index, where, payload)
+    else if (leafHash(text) !== hexOf(leaf))
+      this.#parts.report('record_mismatch', where, 'the record does not hash to its leaf')
+    else this.#addRecord(leaf, text, payload)
+  }
+
   /** `right`: hashes of the full subtrees after the last record. */
-  readonly finish: (right: readonly Hash[]) => Walked
-}
-
-/** Starts a walk. Throws RangeError when `left` cannot be what stands before the first record. */
-export function bundleWalk({ manifest, left, checkpoints, policy_sets, removals, report }: WalkParts): BundleWalk {
-  const { entries, records, period, checkpoint, org_id } = manifest
-  const frontier = new Frontier(records.first, left)
-  const roots = rootsBySize(checkpoints)
-  const tasks = bundledTasks(() => records.first === 0 && !isCut)
-  const known = [...removals]
-  const [erased, pruned] = [new Gone(), new Gone()]
-  const counts: Record<string, number> = {}
-  const used = new Set<string>()
-  const new_keys: string[] = []
-  const restarts: Restart[] = []
-  let present = 0
-  // Also when it is a neighbour of the period that is gone.
-  let isCut = false
-  let last_received_at = ''
-  let last_after = 0
-  const neighbours = { before: null as string | null, after: null as string | null }
-
-  const checkPlace = (record: AnyRecord, index: number, at: string) => {
-    const { received_at, after } = record
-    if (record.org_id !== org_id) report('other_log', at, 'the entry is of another organization')
-    if (received_at < last_received_at)
-      report('out_of_order', at, 'the entry was received before the one that stands before it')
-    last_received_at = received_at
-    if (index < entries.first) neighbours.before = received_at
-    else if (index >= entries.end) neighbours.after = received_at
-    else if (!within(received_at, period)) report('outside_period', at, 'the entry was not received in the period')
-    const published = after.size === 0 ? [emptyRoot] : (roots.get(after.size) ?? [])
-    if (!published.includes(after.root) || after.size > index || after.size < last_after)
-      report('after_mismatch', at, 'the record names a checkpoint that was not the last one when it was written')
-    last_after = Math.max(last_after, after.size)
-  }
-  const checkPayload = (record: AnyRecord, payload: string, index: number, at: string) => {
-    const { value, problem } = openPayload(payload, record)
-    if (problem !== null) return report('payload_mismatch', at, `the payload ${problem}`)
-    if (value === null) return erased.add(index, last_received_at)
-    present += 1
-    const removal = removalIn(record, value, index)
-    if (removal !== null) known.push(removal)
-    const restart = restartIn(record, value, index)
-    if (restart !== null) restarts.push(restart)
-    if (record.type === 'key') new_keys.push(...keyIn(value))
-  }
-
-  return {
-    add: (leaf, text, payload) => {
-      const index = frontier.size
-      const at = `entry ${index}`
-      frontier.add(leaf)
-      for (const root of roots.get(frontier.size) ?? [])
-        if (hex(frontier.root()) !== root)
-          report('fork', `checkpoint ${frontier.size}`, 'the log was signed as something else than what is here')
-      if (text === 'null') {
-        isCut = true
-        if (payload === null) return
-        if (payload !== 'null')
-          report('payload_mismatch', at, 'its record is gone, and something is left of its payload')
-        return pruned.add(index, last_received_at)
-      }
-      if (leafHash(text) !== hex(leaf))
-        return report('record_mismatch', at, 'the record is not what its leaf is the hash of')
-      const { value: record, problem } = readRecord(text)
-      if (problem !== null) return report('record_invalid', at, `the record ${problem}`)
-      checkPlace(record, index, at)
-      if (record.type === 'step') {
-        const wrong = tasks.add(record, hex(leaf), payload !== null)
-        if (wrong !== null) report('link_broken', at, wrong)
-        if (payload !== null) used.add(record.policy_set)
-        if (payload !== null && !policy_sets.has(record.policy_set))
-          report('policy_set_missing', at, `the policies \`${record.policy_set}\` it was judged by are not here`)
-      }
-      if (payload === null) return
-      counts[record.type] = (counts[record.type] ?? 0) + 1
-      checkPayload(record, payload, index, at)
-    },
-    finish: (right) => {
-      for (const [at, { level }] of subtreesOf({ from: records.end, to: checkpoint.size }).entries())
-        frontier.addSubtree(level, right[at] as Hash)
-      if (hex(frontier.root()) !== checkpoint.root)
-        report('root_mismatch', null, 'the entries here are not those that were signed for')
-      const lost = erased.notCovered(known.filter(({ type }) => type === 'erasure'))
-      if (lost !== null)
-        report('payload_lost', `entry ${lost}`, 'its payload is gone, and the log does not say that it was erased')
-      const prunes = known.filter(({ type }) => type === 'prune')
-      const cut = pruned.notCovered(prunes)
-      if (cut !== null)
-        report('record_lost', `entry ${cut}`, 'its record is gone, and the log does not say that it was pruned')
-      for (const digest of policy_sets)
-        if (!used.has(digest))
-          report('policy_set_unused', null, `no step here was judged by the policies \`${digest}\``)
-      const complete = completeness(manifest, neighbours, prunes)
-      if (complete.start === 'unproven')
-        report('incomplete', null, 'nothing shows that no entry before these is of the period')
-      if (complete.end === 'unproven')
-        report('incomplete', null, 'nothing shows that no entry after these is of the period')
-      const payloads = { present, erased: erased.count, pruned: pruned.count }
-      // Whoever can write to the log can name a key; only one that signs for the bundle itself is the log's.
-      const own_keys = new_keys.filter((key) => manifest.keys.includes(key))
-      const removed = removalViews(known, erased, pruned)
-      const covers_to = last_received_at === '' ? null : last_received_at
-      const said = {
-        covers_to,
-        entries: counts,
+  finish(right: readonly Hash[]): Walked {
+    const { manifest, report } = this.#parts
+    const { records, checkpoint } = manifest
+    for (const [at, { level }] of subtreesOf({ from: records.end, to: checkpoint.size }).entries())
+      this.#frontier.addSubtree(level, right[at] as Hash)
+    if (hexOf(this.#frontier.root()) !== checkpoint.root)
+      report('root_mismatch', null, 'the entries do not make the signed tree')
+    this.#checkMissing()
+    this.#checkUnusedPolicySets()
+    const prunes = this.#authorizations.filter(({ type }) => type === 'prune')
+    const complete = completeness(manifest, { before: this.#before, after: this.#after }, prunes)
+    if (complete.start === 'unproven')
+      report('incomplete', null, 'no proof that all earlier entries are outside the period')
+    if (complete.end === 'unproven')
+      report('incomplete', null, 'no proof that all later entries are outside the period')
+    return {
+      facts: {
+        covers_to: this.#lastReceivedAt === '' ? null : this.#lastReceivedAt,
+        entries: this.#counts,
         complete,
-        payloads,
-        removals: removed,
-        tasks: tasks.finish(),
-        new_keys: own_keys,
-      }
-      return { said, restarts }
-    },
+        payloads: { present: this.#present, erased: this.#erased.count, pruned: this.#pruned.count },
+        removal_authorizations: authorizationViews(this.#authorizations, this.#erased, this.#pruned),
+        tasks: this.#tasks.finish(),
+        // A writer of the log can name any key; only a key that also signs the bundle is the log's.
+        new_keys: this.#newKeys.filter((key) => manifest.keys.includes(key)),
+      },
+      restarts: this.#restarts,
+    }
+  }
+
+  #compareRoots(): void {
+    for (const root of this.#roots.get(this.#frontier.size) ?? [])
+      if (hexOf(this.#frontier.root()) !== root)
+        this.#parts.report(
+          'fork',
+          `checkpoint ${this.#frontier.size}`,
+          'the checkpoint has another root than the entries',
+        )
+  }
+
+  #addMissing(index: number, where: string, payload: string | null): void {
+    this.#isCut = true
+    if (payload === null) return
+    if (payload !== 'null')
+      this.#parts.report('payload_mismatch', where, 'the record is missing, but its payload is present')
+    this.#pruned.add(index, this.#lastReceivedAt)
+  }
+
+  #addRecord(leaf: Hash, text: string, payload: string | null): void {
+    const { report } = this.#parts
+    const index = this.#frontier.size - 1
+    const where = `entry ${index}`
+    const { value: record, problem } = readRecord(text)
+    if (problem !== null) {
+      report('record_invalid', where, `the record ${problem}`)
+      return
+    }
+    this.#checkPosition(record, index, where)
+    if (record.type === 'step') {
+      const wrong = this.#tasks.add(record, hexOf(leaf), payload !== null)
+      if (wrong !== null) report('link_broken', where, wrong)
+    }
+    if (payload === null) return
+    if (record.type === 'step') this.#checkPolicySet(record.policy_set, where)
+    this.#counts[record.type] = (this.#counts[record.type] ?? 0) + 1
+    this.#checkPayload(record, payload, index, where)
+  }
+
+  #checkPosition({ org_id, received_at, after }: AnyRecord, index: number, where: string): void {
+    const { manifest, report } = this.#parts
+    const { entries, period } = manifest
+    if (org_id !== manifest.org_id) report('other_log', where, 'the entry is of another organization')
+    if (received_at < this.#lastReceivedAt)
+      report('out_of_order', where, 'the entry was received before the previous one')
+    this.#lastReceivedAt = received_at
+    if (index < entries.first) this.#before = received_at
+    else if (index >= entries.end) this.#after = received_at
+    else if (!within(received_at, period)) report('outside_period', where, 'the entry was not received in the period')
+    const published = after.size === 0 ? [emptyRoot] : (this.#roots.get(after.size) ?? [])
+    if (!published.includes(after.root) || after.size > index || after.size < this.#lastAfter)
+      report('after_mismatch', where, 'the record names a checkpoint that was not the last one at that time')
+    this.#lastAfter = Math.max(this.#lastAfter, after.size)
+  }
+
+  #checkPolicySet(policy_set: string, where: string): void {
+    this.#usedPolicySets.add(policy_set)
+    if (!this.#parts.policy_sets.has(policy_set))
+      this.#parts.report('policy_set_missing', where, `the bundle lacks the policy set \`${policy_set}\` of this step`)
+  }
+
+  #checkPayload(record: AnyRecord, payload: string, index: number, where: string): void {
+    const { value, problem } = openPayload(payload, record)
+    if (problem !== null) this.#parts.report('payload_mismatch', where, `the payload ${problem}`)
+    else if (value === null) this.#erased.add(index, this.#lastReceivedAt)
+    else this.#addOpened(record, value, index)
+  }
+
+  #addOpened(record: AnyRecord, value: Readonly<Record<string, unknown>>, index: number): void {
+    this.#present += 1
+    const authorization = removalAuthorizationIn(record, value, index)
+    if (authorization !== null) this.#authorizations.push(authorization)
+    const restart = restartIn(record, value, index)
+    if (restart !== null) this.#restarts.push(restart)
+    if (record.type === 'key') this.#newKeys.push(...keyIn(value))
+  }
+
+  #checkMissing(): void {
+    const { report } = this.#parts
+    const of = (type: RemovalAuthorization['type']) => this.#authorizations.filter((one) => one.type === type)
+    const payload = this.#erased.firstUncovered(of('erasure'))
+    if (payload !== null)
+      report('payload_lost', `entry ${payload}`, 'the payload is missing, and the log records no erasure of it')
+    const record = this.#pruned.firstUncovered(of('prune'))
+    if (record !== null)
+      report('record_lost', `entry ${record}`, 'the record is missing, and the log records no prune of it')
+  }
+
+  #checkUnusedPolicySets(): void {
+    const { policy_sets, report } = this.#parts
+    for (const digest of policy_sets)
+      if (!this.#usedPolicySets.has(digest))
+        report('policy_set_unused', null, `no step in the bundle uses the policy set \`${digest}\``)
   }
 }
 
-/** The key that an opened leaf says the log signs with from then on. */
+/** The key that an opened leaf declares as a new key of the log. */
 function keyIn(values: Readonly<Record<string, unknown>>): string[] {
   const key = (values.key as { readonly key?: unknown } | undefined)?.key
   return typeof key === 'string' ? [key] : []
@@ -176,21 +224,20 @@ function within(time: string, { from, to }: BundleManifest['period']): boolean {
 function completeness(
   { entries, records, period, checkpoint }: BundleManifest,
   { before, after }: { readonly before: string | null; readonly after: string | null },
-  prunes: readonly Removal[],
+  prunes: readonly RemovalAuthorization[],
 ): BundleVerdict['complete'] {
   const { from, to } = period
-  // The entry before the first must be here as one that is gone, and a prune must say that it is older than the period.
-  const place = entries.first - 1
-  const isGone = before === null && records.first === place
-  const isOlder = (prune: Removal) =>
-    from !== null && prune.before !== null && prune.before <= from && covers(prune.places, place)
-  const prunedAll = isGone && prunes.some(isOlder)
+  // The entry before the first must be listed without its record, and a prune must declare it older than the period.
+  const previous = entries.first - 1
+  const isMissing = before === null && records.first === previous
+  const isOlder = (prune: RemovalAuthorization) =>
+    from !== null && prune.before !== null && prune.before <= from && covers(prune.spans, previous)
   const start =
     entries.first === 0
       ? 'log_begins'
       : from !== null && before !== null && before < from
         ? 'neighbour'
-        : prunedAll
+        : isMissing && prunes.some(isOlder)
           ? 'pruned_before'
           : 'unproven'
   const end =
@@ -200,8 +247,4 @@ function completeness(
         ? 'neighbour'
         : 'unproven'
   return { start, end }
-}
-
-function hex(hash: Hash): string {
-  return Buffer.from(hash).toString('hex')
 }

@@ -1,9 +1,9 @@
-// What a proof bundle is made of (docs/design/log.md §6): names, the manifest, and the two texts that are signed for it.
+// The format of a proof bundle (docs/design/log.md §6): file names, the manifest, and the signed statement.
 import type { BundleManifest } from '@svc/schemas'
-import { isHash, isMap, isTime } from '../json/checks.js'
+import { isCount, isHash, isMap, isTime } from '../json/checks.js'
 import { parseStoredJson } from '../json/strict-json.js'
 
-/** Files of a bundle, in the order they stand in it. */
+/** Files of a bundle, in their order in the zip. */
 export const bundleFiles = {
   how: 'VERIFY.md',
   note: 'checkpoint.note',
@@ -18,10 +18,10 @@ export const bundleFiles = {
   signature: 'manifest.note',
 } as const
 
-/** Those the manifest lists: all but itself and its signature. */
+/** The files that the manifest lists: all but itself and its signature. */
 export const listedFiles = Object.values(bundleFiles).filter((name) => !/^manifest/.test(name))
 
-/** A checkpoint that records name, or that somebody kept, as a line of checkpoints.jsonl. */
+/** A checkpoint that records name or that `since` requests, as a line of checkpoints.jsonl. */
 export interface BundledCheckpoint {
   readonly size: number
   /** Hex. */
@@ -31,7 +31,7 @@ export interface BundledCheckpoint {
   readonly proof?: readonly string[]
 }
 
-/** A leaf outside the period that says why something in it is gone, as a line of authority.jsonl. */
+/** A leaf outside the period that authorizes a removal in it or restarts the log, as a line of authority.jsonl. */
 export interface BundledAuthority {
   readonly log_index: number
   readonly record: string
@@ -41,23 +41,23 @@ export interface BundledAuthority {
   readonly proof: readonly string[]
 }
 
-/** The text that is signed for a manifest: no checkpoint can be read in it. */
+/** The signed statement on a manifest; it cannot be read as a checkpoint. */
 export function manifestStatement(origin: string, manifest_sha256: string): string {
   return `svc.bundle/1\n${origin}\nsha256 ${manifest_sha256}\n`
 }
 
-/** A line of payloads.jsonl from what is stored of an entry. */
+/** A line of payloads.jsonl from the stored payload of an entry. */
 export function payloadLine(salts: string | null, body: string | null): string {
   return salts === null || body === null ? 'null' : `{"salts":${salts},"values":${body}}`
 }
 
-/** Reads manifest.json as far as it can be relied on; null when it is none. */
+/** Reads and checks manifest.json; null when it is invalid. */
 export function parseBundleManifest(text: string): BundleManifest | null {
   const reading = parseStoredJson(text)
   const value = reading.problem === null ? reading.value : null
   if (!isMap(value) || value.v !== 'svc.bundle/1') return null
   const { origin, org_id, made_at, workspace, period, entries, records, checkpoint, keys, files } = value
-  const sound =
+  const isValid =
     [origin, org_id, made_at].every(isText) &&
     (workspace === undefined || isText(workspace)) &&
     isMap(period) &&
@@ -71,12 +71,12 @@ export function parseBundleManifest(text: string): BundleManifest | null {
     keys.every(isText) &&
     Array.isArray(files) &&
     files.every(isFile)
-  if (!sound) return null
+  if (!isValid) return null
   const manifest = value as unknown as BundleManifest
   return nests(manifest) ? manifest : null
 }
 
-/** Whether the period lies in the records, and these in the log; neighbours are one at most. */
+/** Whether the entries lie in the records with at most one neighbour on either side, and the records in the log. */
 function nests({ entries, records, checkpoint, files }: BundleManifest): boolean {
   const before = entries.first - records.first
   const after = records.end - entries.end
@@ -92,10 +92,6 @@ function nests({ entries, records, checkpoint, files }: BundleManifest): boolean
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function isRange(value: unknown): boolean {

@@ -1,4 +1,4 @@
-// Reading texts that were written in canonical form (RFC 8785): records and payloads as they are stored and handed on.
+// Reads texts that must be in canonical form (RFC 8785): records and payloads.
 import { canonical } from './canonical.js'
 import { isMap } from './checks.js'
 import { maxRequestDepth } from './depth.js'
@@ -8,7 +8,7 @@ export type CanonicalReading<T = unknown> =
   | { readonly value: T; readonly problem: null }
   | { readonly value: null; readonly problem: string }
 
-/** The value of a text that is its canonical form, read as strictly as evidence must be; never throws. */
+/** The value of a canonical text, read as strictly as evidence requires; never throws. */
 export function readCanonical(text: string): CanonicalReading {
   const plain = plainValue(text)
   if (plain !== undefined) return { value: plain, problem: null }
@@ -18,18 +18,18 @@ export function readCanonical(text: string): CanonicalReading {
   return { value: reading.value, problem: null }
 }
 
-/** The same for a text that is a JSON object; null for any other. */
+/** The value of a canonical text that is a JSON object; null for any other text. */
 export function canonicalObject(text: string): Readonly<Record<string, unknown>> | null {
   const { value } = readCanonical(text)
   return isMap(value) ? value : null
 }
 
 /**
- * The value of a text that is clearly canonical, at a third of the cost: what JSON.parse reads and JSON.stringify writes
- * again has no member twice, no white space and no number or string in another form. Undefined when that cannot be told.
+ * The value of a text that is clearly canonical, at a third of the cost: a text that JSON.stringify writes again from what
+ * JSON.parse reads has no duplicate member, no white space and no other form of a number or string. Undefined when unclear.
  */
 function plainValue(text: string): unknown {
-  // How JSON.stringify writes a lone surrogate, which evidence must not hold.
+  // JSON.stringify writes a lone surrogate so; evidence must not contain one.
   if (text.includes('\\ud')) return undefined
   try {
     const value: unknown = JSON.parse(text)
@@ -39,7 +39,7 @@ function plainValue(text: string): unknown {
   }
 }
 
-/** Whether members are in the order of UTF-16 code units everywhere; false as well for what is deeper than any request. */
+/** Whether all members are in the order of UTF-16 code units; also false for a value that is deeper than any request. */
 function isOrdered(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (depth >= maxRequestDepth) return false

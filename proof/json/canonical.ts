@@ -1,7 +1,7 @@
-// RFC 8785 (JCS): one text for one JSON value, so that everybody hashes the same bytes.
+// RFC 8785 (JCS): one text for one JSON value, so that every program hashes the same bytes.
 import { maxStoredDepth } from './depth.js'
 
-/** A list or an object being written; the names of a list are null. */
+/** A list or an object that is being written; `names` is null for a list. */
 interface Open {
   readonly value: Readonly<Record<string, unknown>>
   readonly names: readonly string[] | null
@@ -11,13 +11,13 @@ interface Open {
 
 /**
  * Canonical JSON of a value: members sorted by UTF-16 code units, ECMAScript numbers, no white space. A member that is
- * undefined is absent. Throws TypeError for what JSON cannot express (non-finite numbers, lone surrogates, functions)
- * and for a value with more levels than any reader accepts.
+ * undefined is omitted. Throws TypeError for values that JSON cannot express (non-finite numbers, lone surrogates, functions)
+ * and for more levels than readers accept.
  */
 export function canonical(value: unknown): string {
   const whole = scalar(value)
   if (whole !== null) return whole
-  // A stack of its own: the depth of a value must not exhaust the one of the runtime.
+  // An explicit stack, so that a deep value cannot exhaust the call stack.
   const outer: Open[] = []
   let inner = opened(value as object)
   let text = inner.names === null ? '[' : '{'
@@ -43,14 +43,14 @@ export function canonical(value: unknown): string {
       continue
     }
     outer.push(inner)
-    if (outer.length >= maxStoredDepth) throw new TypeError(`a value with more than ${maxStoredDepth} levels`)
+    if (outer.length >= maxStoredDepth) throw new TypeError(`the value has more than ${maxStoredDepth} levels`)
     inner = opened(member as object)
     text += inner.names === null ? '[' : '{'
     separator = ''
   }
 }
 
-/** The text of a value that has no members; null for a list or an object. */
+/** The text of a value without members; null for a list or an object. */
 function scalar(value: unknown): string | null {
   switch (typeof value) {
     case 'string':
@@ -74,7 +74,7 @@ function opened(value: object): Open {
   return { value: members, names, count: names.length, at: 0 }
 }
 
-/** Says what it is between quotes: ASCII without quotes, backslashes and controls. */
+/** ASCII without quotes, backslashes and control characters needs no escape. */
 const plain = /^[ !#-[\]-~]*$/
 
 function quote(text: string): string {

@@ -1,28 +1,28 @@
-// Where JSON text stops being JSON. Asked only once parsing has failed, because the parser does not always say.
+// Finds the first fault in JSON text. It runs only after JSON.parse has failed, because that does not always report one.
 
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | ', or ]' | ', or }' | 'end'
 
 const space = /[ \t\n\r]*/y
-// Piece by piece: one pattern for a whole string takes more memory the longer it is.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings, so they are what is looked for
+// In pieces: one pattern for a complete string needs memory in proportion to its length.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids control characters in strings
 const letters = /[^"\\\u0000-\u001f]+/y
 const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 const quote = /"/y
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
-/** Offset of the first thing that does not belong, and what should have stood there. */
+/** Offset of the first fault, and what JSON allows there. */
 export function jsonFault(text: string): { offset: number; expected: Expected } {
   const open: ('[' | '{')[] = []
   let expected: Expected = 'value'
   let offset = 0
-  /** Moves past what the pattern matches here; false when it does not. */
+  /** Moves past a match of the pattern; false when it does not match here. */
   const take = (pattern: RegExp) => {
     pattern.lastIndex = offset
     const length = pattern.exec(text)?.[0].length ?? -1
     offset += Math.max(0, length)
     return length > 0
   }
-  /** Moves past a string; stays where it is when there is none. */
+  /** Moves past a string; false when no string begins here. */
   const takeString = () => {
     const start = offset
     if (!take(quote)) return false

@@ -1,10 +1,10 @@
-// JSON text that an edge accepts. JSON.stringify writes a large double as an integer, which no edge takes for exact.
+// JSON text for requests. JSON.stringify writes a large double as an integer, which the API rejects as inexact.
 import { endOfNumber, endOfString } from './strict-json.js'
 
-/** Integers beyond 2^53-1 have 16 digits or more; most texts hold none, and a look at them costs little. */
+/** Integers beyond 2^53-1 have at least 16 digits; most texts have none, and the test is cheap. */
 const longDigits = /\d{16}/
 
-/** The JSON text of a value, with `.0` after each integer beyond 2^53-1: the same number to every reader. */
+/** The JSON text of a value, with `.0` after each integer beyond 2^53-1, so that every reader gets the same number. */
 export function requestJson(value: unknown): string {
   const text = JSON.stringify(value)
   if (!longDigits.test(text)) return text

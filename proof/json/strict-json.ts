@@ -1,19 +1,19 @@
-// Reading JSON the way evidence must be read (docs/design/log.md §1): what two readers could understand differently is refused.
+// Strict JSON for evidence (docs/design/log.md §1): text that two readers could understand differently is rejected.
 import { maxRequestDepth, maxStoredDepth } from './depth.js'
 import { jsonFault } from './json-fault.js'
 
 export interface JsonProblem {
   readonly message: string
-  /** 0-based offset into the text; null when the reader does not know. */
+  /** 0-based offset into the text; null when unknown. */
   readonly offset: number | null
 }
 
 export type JsonReading = { readonly value: unknown; readonly problem: null } | { readonly problem: JsonProblem }
 
-/** What separates a text that is sent from one that is stored. */
+/** The differences between sent and stored text. */
 interface Grammar {
   readonly maxDepth: number
-  /** Whether an integer literal is read as the number it is; a literal with a point or an exponent is the nearest double. */
+  /** Whether an integer literal is read exactly; a literal with a point or an exponent is read as the nearest double. */
   readonly isExact: (literal: string) => boolean
   readonly inexact: string
 }
@@ -24,7 +24,7 @@ const sent: Grammar = {
   inexact: 'an integer beyond 2^53-1; send it as a string',
 }
 
-/** RFC 8785 writes a double up to 10^21 as an integer literal, whichever way it was sent. */
+/** RFC 8785 writes a double below 10^21 as an integer literal, in whatever form it was sent. */
 const stored: Grammar = {
   maxDepth: maxStoredDepth,
   isExact: (literal) => Number.isSafeInteger(Number(literal)) || String(Number(literal)) === literal,
@@ -32,7 +32,7 @@ const stored: Grammar = {
 }
 
 /**
- * Parses JSON text as it is sent; never throws. Rejected besides malformed text: duplicate member names, lone surrogates,
+ * Parses JSON text of a request; never throws. Rejects malformed text, duplicate member names, lone surrogates,
  * integer literals beyond 2^53-1, numbers too large for a double, nesting deeper than 64.
  */
 export function parseStrictJson(text: string): JsonReading {
@@ -40,8 +40,8 @@ export function parseStrictJson(text: string): JsonReading {
 }
 
 /**
- * Parses JSON text that this project's own writers made from what parseStrictJson accepts: as strict, but with the
- * integers that JSON writes for large doubles, and with the levels that a line adds around a request or a policy.
+ * Parses JSON text that our own writers made of values that parseStrictJson accepts: as strict, but it accepts the integers
+ * that JSON writes for large doubles, and the levels that a line adds around a request or a policy.
  */
 export function parseStoredJson(text: string): JsonReading {
   return parsed(text, stored)
@@ -55,22 +55,22 @@ function parsed(text: string, grammar: Grammar): JsonReading {
   try {
     return { value: JSON.parse(text), problem: null }
   } catch {
-    // The parser's own message quotes the text around the fault; payloads do not belong into messages.
+    // The parser's own message quotes the text around the fault; a message must not contain payloads.
     const { offset, expected } = jsonFault(text)
     const found = offset >= text.length ? 'the end' : 'something else'
     return { problem: { message: `not JSON: expected ${expected}, found ${found}`, offset } }
   }
 }
 
-/** What only a scan can judge: escapes, surrogates, and what may be a number that is too long or too large. */
-const doubtful = /[\\\ud800-\udfff]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/
+/** Text that needs a scan: escapes, surrogates, and numbers that may be too long or too large. */
+const needsScan = /[\\\ud800-\udfff]|(?:^|[:,[\s])-?(?:[\d.]{15}|[\d.]+[eE])/
 
 /**
- * The value of a text that is clearly fine, at a third of the cost of a scan: JSON.parse has kept as many members as the
- * text has names, so no name came twice. Undefined when that cannot be told.
+ * The value of a text that is clearly valid, at a third of the cost of a scan: JSON.parse has kept as many members as the
+ * text has names, so that no name occurs twice. Undefined when unclear.
  */
 function plainValue(text: string): unknown {
-  if (doubtful.test(text)) return undefined
+  if (needsScan.test(text)) return undefined
   try {
     const value: unknown = JSON.parse(text)
     return membersOf(value, 0) === namesIn(text) ? value : undefined
@@ -79,7 +79,7 @@ function plainValue(text: string): unknown {
   }
 }
 
-/** Strings before a colon, in JSON without escapes. */
+/** Counts the strings before a colon, in JSON without escapes. */
 function namesIn(text: string): number {
   let names = 0
   for (let open = text.indexOf('"'); open >= 0; ) {
@@ -90,7 +90,7 @@ function namesIn(text: string): number {
   return names
 }
 
-/** Members of all objects in the value; NaN, which equals nothing, when it is nested deeper than any request. */
+/** Counts the members of all objects; NaN, which equals no number, for a value deeper than any request. */
 function membersOf(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0
   if (depth >= maxRequestDepth) return Number.NaN
@@ -101,7 +101,7 @@ function membersOf(value: unknown, depth: number): number {
   return count
 }
 
-/** Line and column, both from 1, of an offset. */
+/** Line and column of an offset, both from 1. */
 export function lineAndColumn(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n')
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
@@ -111,8 +111,8 @@ const quoteMark = 0x22
 const backslash = 0x5c
 
 /**
- * One pass for what JSON.parse lets through. It trusts nothing about the grammar beyond strings and brackets, because
- * JSON.parse checks that next.
+ * Finds in one pass what JSON.parse accepts but evidence must not contain. It knows only strings and brackets of the grammar,
+ * because JSON.parse checks the text next.
  */
 function scan(text: string, grammar: Grammar): JsonProblem | null {
   if (!text.isWellFormed()) return { message: 'a lone surrogate', offset: null }
@@ -141,7 +141,7 @@ function scan(text: string, grammar: Grammar): JsonProblem | null {
   return null
 }
 
-/** Where the string that begins here has its closing quote; -1 when it has none. */
+/** Offset of the closing quote of the string that begins at `start`; -1 without one. */
 export function endOfString(text: string, start: number): number {
   for (let index = start + 1; index < text.length; index++) {
     const code = text.charCodeAt(index)
@@ -151,7 +151,7 @@ export function endOfString(text: string, start: number): number {
   return -1
 }
 
-/** Escapes may hide a lone surrogate, and a string before a colon is a member name. */
+/** An escape can hide a lone surrogate, and a string before a colon is a member name. */
 function checkString(text: string, start: number, end: number, names: Set<string> | null): JsonProblem | null {
   const raw = text.slice(start + 1, end)
   const plain = raw.includes('\\') ? decoded(text.slice(start, end + 1)) : raw
@@ -180,7 +180,7 @@ function isName(text: string, from: number): boolean {
   return false
 }
 
-/** Where what may be a number ends. */
+/** Offset of the end of the number that begins at `start`. */
 export function endOfNumber(text: string, start: number): number {
   let index = start + 1
   while (index < text.length && /[0-9.eE+-]/.test(text.charAt(index))) index++
@@ -190,7 +190,7 @@ export function endOfNumber(text: string, start: number): number {
 function checkNumber(literal: string, offset: number, grammar: Grammar): JsonProblem | null {
   if (literal.length < 16 && !/[eE]/.test(literal)) return null
   const value = Number(literal)
-  // What is not a number at all is found by JSON.parse.
+  // JSON.parse finds a malformed number.
   if (Number.isNaN(value)) return null
   if (!Number.isFinite(value)) return { message: 'a number too large to be kept exactly', offset }
   if (/^-?\d+$/.test(literal) && !grammar.isExact(literal)) return { message: grammar.inexact, offset }

@@ -1,8 +1,7 @@
-// What a log asks of a witness, and what a witness answers (C2SP tlog-witness): it signs only for a log that has grown out
-// of the one it saw last, so that a log cannot show different people different pasts.
+// The request of a log to a witness, and its evaluation (C2SP tlog-witness): a witness signs only a checkpoint that continues
+// the one it saw last, so that a log cannot show two histories.
 
-import { emptyRoot as rootOfNothing } from '../record/record.js'
-import { type Hash, verifyConsistency } from '../tree/merkle.js'
+import { emptyTree, type Hash, verifyConsistency } from '../tree/merkle.js'
 import {
   type Checkpoint,
   formatNote,
@@ -15,22 +14,23 @@ import {
 } from './note.js'
 
 export interface AddCheckpoint {
-  /** Size of the log that the witness saw last, as far as the log knows. */
+  /** Size of the checkpoint that the witness saw last, as far as the log knows. */
   readonly old: number
   readonly proof: readonly Hash[]
   readonly note: Note
   readonly checkpoint: Checkpoint
 }
 
-/** Hashes of a proof, at most: as many as the protocol allows. */
-const mostHashes = 63
+/** The protocol's limit on the hashes of a proof. */
+const maxHashes = 63
 
+/** The body of a request to POST /add-checkpoint. */
 export function formatAddCheckpoint(old: number, proof: readonly Hash[], note: Note): string {
   const lines = proof.map((hash) => `${Buffer.from(hash).toString('base64')}\n`)
   return `old ${old}\n${lines.join('')}\n${formatNote(note)}`
 }
 
-/** Reads a request; null when it is none. */
+/** Reads a request; null when it is malformed. */
 export function parseAddCheckpoint(text: string): AddCheckpoint | null {
   const end = text.indexOf('\n\n')
   if (end < 0) return null
@@ -40,33 +40,31 @@ export function parseAddCheckpoint(text: string): AddCheckpoint | null {
   const canonical = proof.every((hash, index) => hash.length === 32 && hash.toString('base64') === lines[index])
   const note = parseNote(text.slice(end + 2))
   const checkpoint = note === null ? null : parseCheckpoint(note.text)
-  if (old === undefined || !canonical || proof.length > mostHashes || note === null || checkpoint === null) return null
+  if (old === undefined || !canonical || proof.length > maxHashes || note === null || checkpoint === null) return null
   return { old: Number(old), proof, note, checkpoint }
 }
 
-const emptyRoot: Hash = Buffer.from(rootOfNothing, 'hex')
-
-/** What a witness remembers of a log. */
+/** The last checkpoint of a log that a witness has signed. */
 export interface Seen {
   readonly size: number
   readonly root: Hash
 }
 
-/** `sign`: what was asked may be signed. Everything else is the status that says why not. */
+/** `sign`: the witness may sign. Every other kind is a reason to reject the request. */
 export type Verdict =
   | { readonly kind: 'sign' }
   | { readonly kind: 'stale'; readonly size: number }
   | { readonly kind: 'malformed' | 'unsigned' | 'inconsistent' }
 
-/** Judges a request about a log whose keys are these and that was seen so last; null when it never was. */
-export function judgeCheckpoint(request: AddCheckpoint, keys: readonly Verifier[], seen: Seen | null): Verdict {
+/** Evaluates a request against the keys of the log and the last checkpoint that was seen; null for a new log. */
+export function evaluateAddCheckpoint(request: AddCheckpoint, keys: readonly Verifier[], seen: Seen | null): Verdict {
   const { old, proof, note, checkpoint } = request
   const signs = (signature: Signature) => keys.some((key) => verifySignature(note.text, signature, key) !== null)
   if (!note.signatures.some(signs)) return { kind: 'unsigned' }
   if (old > checkpoint.size) return { kind: 'malformed' }
   const known = seen?.size ?? 0
   if (old !== known) return { kind: 'stale', size: known }
-  const root = Buffer.from(seen?.root ?? emptyRoot)
+  const root = Buffer.from(seen?.root ?? emptyTree)
   if (known === checkpoint.size && root.compare(checkpoint.root) !== 0) return { kind: 'stale', size: known }
   if (seen === null || known === 0) return proof.length === 0 ? { kind: 'sign' } : { kind: 'inconsistent' }
   const continues = verifyConsistency(known, checkpoint.size, proof, seen.root, checkpoint.root)

@@ -1,18 +1,18 @@
 // The keys of a log as lines of a trust policy.
 import type { LogKey } from '@svc/schemas'
 
-/** The lines, each with a remark before it; a key that was stolen is named as one of the past. */
+/** The lines, each after a comment; a stolen key becomes a `past` line. */
 export function keyLines(keys: readonly LogKey[]): string[] {
-  return keys.flatMap((key) => [`# ${remarkOn(key)}`, `${key.stolen ? 'past' : 'log'} ${key.key}`])
+  return keys.flatMap((key) => [`# ${commentOn(key)}`, `${key.stolen ? 'past' : 'log'} ${key.key}`])
 }
 
-function remarkOn({ fingerprint, from, until, stolen }: LogKey): string {
+function commentOn({ fingerprint, from, until, stolen }: LogKey): string {
   const since = from === null ? '' : ` from ${day(from)}`
   const period = until === null ? `signs${since || ' from the beginning'}` : `signed${since} until ${day(until)}`
-  const remark = stolen
-    ? '; STOLEN: taken only for checkpoints that a later key confirms; to read a bundle from before, write `log` for `past`'
+  const warning = stolen
+    ? '; STOLEN: valid only for checkpoints that a later key confirms; to verify a bundle from before, write `log` for `past`'
     : ''
-  return `fingerprint ${fingerprint}; ${period}${remark}`
+  return `fingerprint ${fingerprint}; ${period}${warning}`
 }
 
 function day(time: string): string {

@@ -1,17 +1,18 @@
-// Signed notes and checkpoints (C2SP signed-note, tlog-checkpoint and tlog-cosignature): a few lines of text that say how
-// large a log is and what its root is, with the signatures of whoever stands by that.
+// Signed notes and checkpoints (C2SP signed-note, tlog-checkpoint and tlog-cosignature): the size and the root of a log as a
+// few lines of text, with signatures.
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { hexOf, sha256Hex } from '../json/hex.js'
 import { isSmallOrder } from './small-order.js'
 
-/** What a key signs: notes as they are (0x01), or that it saw a checkpoint at some time (0x04, a witness). */
+/** A `note` key signs the text (0x01); a `witness` key signs the text with the time at which it saw it (0x04). */
 export type KeyKind = 'note' | 'witness'
 const kindBytes: Readonly<Record<KeyKind, number>> = { note: 1, witness: 4 }
 
-/** Somebody's key as others know it, written as `name+hex id+base64 key`. */
+/** A public key, written as `name+hex id+base64 key`. */
 export interface Verifier {
   readonly name: string
   readonly kind: KeyKind
-  /** Four bytes that name the key beside its holder. */
+  /** Four bytes that identify the key together with the name. */
   readonly key_id: Uint8Array
   /** 32 bytes (Ed25519). */
   readonly key: Uint8Array
@@ -29,7 +30,7 @@ export interface Signature {
 }
 
 export interface Note {
-  /** Ends with a line break; this is what is signed. */
+  /** The signed text; it ends with a line break. */
   readonly text: string
   readonly signatures: readonly Signature[]
 }
@@ -38,50 +39,51 @@ export interface Note {
 const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** A signer of that name from the 32 bytes of an Ed25519 seed. Throws RangeError for any other seed or a bad name. */
+/** A signer from the 32 bytes of an Ed25519 seed. Throws RangeError for another length or an invalid name. */
 export function signerOf(name: string, kind: KeyKind, seed: Uint8Array): Signer {
-  if (seed.length !== 32) throw new RangeError('an Ed25519 seed has 32 bytes')
+  if (seed.length !== 32) throw new RangeError(`an Ed25519 seed has 32 bytes, found ${seed.length}`)
   const private_key = createPrivateKey({ key: Buffer.concat([privatePrefix, seed]), format: 'der', type: 'pkcs8' })
   const spki = createPublicKey(private_key).export({ format: 'der', type: 'spki' })
   return { verifier: verifierOf(name, kind, spki.subarray(publicPrefix.length)), private_key }
 }
 
 function verifierOf(name: string, kind: KeyKind, key: Uint8Array): Verifier {
-  if (!isName(name)) throw new RangeError('the name of a key has no spaces and no plus sign')
+  if (!isName(name))
+    throw new RangeError(`the name of a key must have neither spaces nor a plus sign, found \`${name}\``)
   const whole = Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(kindBytes[kind]), key])
   return { name, kind, key, key_id: createHash('sha256').update(whole).digest().subarray(0, 4) }
 }
 
-/** The key as others write it down. */
+/** The key as a trust policy writes it. */
 export function formatVerifier({ name, kind, key_id, key }: Verifier): string {
   const bytes = Buffer.concat([Buffer.of(kindBytes[kind]), key])
-  return `${name}+${Buffer.from(key_id).toString('hex')}+${bytes.toString('base64')}`
+  return `${name}+${hexOf(key_id)}+${bytes.toString('base64')}`
 }
 
-/** What a person compares by phone or on paper: the first half of the SHA-256 of the key itself, whatever its name. */
+/** For comparison by phone or on paper: the first half of the SHA-256 of the key, independent of its name. */
 export function fingerprintOf({ key }: Verifier): string {
-  const half = createHash('sha256').update(key).digest('hex').slice(0, 32)
+  const half = sha256Hex(key).slice(0, 32)
   return half.replace(/(....)(?=.)/g, '$1 ')
 }
 
-/** Reads a written key; null when it is none, its id is not that of its bytes, or anybody can sign for it. */
+/** Reads a written key; null when it is malformed, its id does not match its bytes, or it is of small order. */
 export function parseVerifier(text: string): Verifier | null {
   const [, name = '', id = '', encoded = ''] = /^([^+\n]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(text) ?? []
   const bytes = decoded(encoded)
   const kind = (Object.keys(kindBytes) as KeyKind[]).find((one) => kindBytes[one] === bytes?.[0])
   if (!isName(name) || bytes?.length !== 33 || kind === undefined || isSmallOrder(bytes.subarray(1))) return null
   const verifier = verifierOf(name, kind, bytes.subarray(1))
-  return Buffer.from(verifier.key_id).toString('hex') === id ? verifier : null
+  return hexOf(verifier.key_id) === id ? verifier : null
 }
 
-/** A signature on the text. For a witness `time` is when it saw the text, seconds since 1970; others sign no time. */
+/** Signs the text. `time` is for a witness: when it saw the text, seconds since 1970. */
 export function signText(text: string, { verifier, private_key }: Signer, time = 0): Signature {
   const { name, kind, key_id } = verifier
   const own = sign(null, Buffer.from(signedText(kind, text, time)), private_key)
   return { name, key_id, bytes: kind === 'witness' ? Buffer.concat([timeBytes(time), own]) : own }
 }
 
-/** Whether the signature is this key's on the text, and when a witness says it saw it; null when it is not. */
+/** Verifies a signature; `time` is when a witness saw the text, else null. Returns null for an invalid signature. */
 export function verifySignature(
   text: string,
   signature: Signature,
@@ -93,14 +95,14 @@ export function verifySignature(
   const dated = kind === 'witness'
   if (bytes.length !== (dated ? 72 : 64)) return null
   const time = dated ? Number(bytes.readBigUInt64BE()) : 0
-  if (time > lastSecond) return null
+  if (time > maxTime) return null
   const known = createPublicKey({ key: Buffer.concat([publicPrefix, key]), format: 'der', type: 'spki' })
-  const sound = verify(null, Buffer.from(signedText(kind, text, time)), known, bytes.subarray(dated ? 8 : 0))
-  return sound ? { time: dated ? time : null } : null
+  const isValid = verify(null, Buffer.from(signedText(kind, text, time)), known, bytes.subarray(dated ? 8 : 0))
+  return isValid ? { time: dated ? time : null } : null
 }
 
-/** Of the year 9999; seconds since 1970. */
-const lastSecond = 253_402_300_799
+/** The last second of the year 9999, since 1970. */
+const maxTime = 253_402_300_799
 
 function signedText(kind: KeyKind, text: string, time: number): string {
   return kind === 'witness' ? `cosignature/v1\ntime ${time}\n${text}` : text
@@ -112,32 +114,34 @@ function timeBytes(time: number): Buffer {
   return bytes
 }
 
+/** The note as text: the signed text, an empty line, the signatures. */
 export function formatNote({ text, signatures }: Note): string {
   return `${text}\n${signatures.map(signatureLine).join('')}`
 }
 
+/** One signature as a line of a note. */
 export function signatureLine({ name, key_id, bytes }: Signature): string {
   return `— ${name} ${Buffer.concat([key_id, bytes]).toString('base64')}\n`
 }
 
-/** Far more than a checkpoint with every witness there is. */
-const longestNote = 64 * 1024
+/** Far more than a checkpoint with many witnesses needs. */
+const maxNoteLength = 64 * 1024
 
-/** Reads a note; null when it is none. Signatures of unknown keys are kept: who verifies decides whom to trust. */
+/** Reads a note; null when it is malformed. Signatures of unknown keys are kept. */
 export function parseNote(note: string): Note | null {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a note has none but line breaks
-  if (note.length > longestNote || /[\u0000-\u0009\u000b-\u001f]/.test(note) || !note.isWellFormed()) return null
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: line breaks are the only control characters of a note
+  if (note.length > maxNoteLength || /[\u0000-\u0009\u000b-\u001f]/.test(note) || !note.isWellFormed()) return null
   const end = note.lastIndexOf('\n\n')
   if (end < 0 || !note.endsWith('\n')) return null
   const signatures = note
     .slice(end + 2, -1)
     .split('\n')
     .map(readSignature)
-  const sound = signatures.filter((signature) => signature !== null)
-  return sound.length === signatures.length ? { text: note.slice(0, end + 1), signatures: sound } : null
+  const parsed = signatures.filter((signature) => signature !== null)
+  return parsed.length === signatures.length ? { text: note.slice(0, end + 1), signatures: parsed } : null
 }
 
-/** Reads one signature line without its line break; null when it is none. */
+/** Reads one signature line without its line break; null when it is malformed. */
 export function readSignature(line: string): Signature | null {
   const [, name = '', encoded = ''] = /^— (\S+) ([A-Za-z0-9+/]+=*)$/.exec(line) ?? []
   const bytes = decoded(encoded)
@@ -146,37 +150,37 @@ export function readSignature(line: string): Signature | null {
 }
 
 export interface Checkpoint {
-  /** Names the log, in every checkpoint of it. */
+  /** The name of the log. */
   readonly origin: string
   readonly size: number
   /** 32 bytes. */
   readonly root: Uint8Array
 }
 
-/** The text of a checkpoint, to be signed. */
+/** The text of a checkpoint, without signatures. */
 export function formatCheckpoint({ origin, size, root }: Checkpoint): string {
   return `${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n`
 }
 
-/** Reads the text of a checkpoint; null when it is none. Lines after the root are other people's extensions. */
+/** Reads the text of a checkpoint; null when it is malformed. Lines after the root are extensions and are ignored. */
 export function parseCheckpoint(text: string): Checkpoint | null {
   const [origin = '', count = '', encoded = '', ...rest] = text.split('\n')
   const root = decoded(encoded)
   const size = Number(count)
-  const sound =
+  const isValid =
     origin !== '' &&
     /^(0|[1-9]\d*)$/.test(count) &&
     Number.isSafeInteger(size) &&
     root?.length === 32 &&
     rest.at(-1) === ''
-  return sound && root !== null ? { origin, size, root } : null
+  return isValid && root !== null ? { origin, size, root } : null
 }
 
 function isName(name: string): boolean {
   return name !== '' && !/[\s+]/u.test(name)
 }
 
-/** Base64 as it is written in one way only; null for anything else. */
+/** The bytes of canonical base64; null for any other text. */
 function decoded(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : null

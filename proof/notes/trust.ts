@@ -1,14 +1,14 @@
-// A trust policy: whose word a verifier takes for a log, written down by whoever verifies and never taken from what is verified
-// (the line format of C2SP tlog-policy).
+// A trust policy: the keys that an auditor trusts for logs and witnesses, in the line format of C2SP tlog-policy. The auditor
+// writes it; it never comes with a bundle.
 import { type Note, parseVerifier, type Verifier, verifySignature } from './note.js'
 import { smallOrderProblem } from './small-order.js'
 
 export interface TrustPolicy {
   readonly logs: readonly Verifier[]
-  /** Keys that signed a log before, such as one that was stolen: no bundle is taken on the word of one alone. */
+  /** Earlier keys of a log, such as a stolen one: they are trusted for earlier checkpoints, never for a bundle. */
   readonly past: readonly Verifier[]
   readonly witnesses: readonly NamedWitness[]
-  /** How many witnesses must have signed a checkpoint, and which; null asks for none. */
+  /** The witnesses that must have signed a checkpoint; null requires none. */
   readonly quorum: Quorum | null
 }
 
@@ -28,8 +28,8 @@ export interface TrustReading {
 }
 
 /**
- * Reads lines `log KEY`, `past KEY`, `witness NAME KEY`, `group NAME all|any|COUNT MEMBER…` and `quorum NAME|none`; what follows `#` is
- * a remark. Never throws.
+ * Reads lines `log KEY`, `past KEY`, `witness NAME KEY`, `group NAME all|any|COUNT MEMBER…` and `quorum NAME|none`; `#`
+ * begins a comment. Never throws.
  */
 export function parseTrustPolicy(text: string): TrustReading {
   const errors: { line: number; message: string }[] = []
@@ -39,10 +39,13 @@ export function parseTrustPolicy(text: string): TrustReading {
     if (word === '') continue
     const problem = Object.hasOwn(words, word) ? words[word]?.(rest, draft) : undefined
     if (problem === null) continue
-    errors.push({ line: index + 1, message: problem ?? `\`${word}\` is none of ${Object.keys(words).join(', ')}` })
+    errors.push({
+      line: index + 1,
+      message: problem ?? `\`${word}\` is unknown: begin the line with ${Object.keys(words).join(', ')}`,
+    })
   }
   if (draft.logs.length === 0 && errors.length === 0)
-    errors.push({ line: 1, message: 'no log is named: add a line `log KEY` with the key of its checkpoints' })
+    errors.push({ line: 1, message: 'the policy names no log: add a line `log KEY` with the key of its checkpoints' })
   const { logs, past, witnesses, quorum } = draft
   return { value: { logs, past, witnesses, quorum }, errors }
 }
@@ -55,22 +58,21 @@ interface Draft {
   quorum: Quorum | null
 }
 
-/** What each line does with its words; answers what is wrong with them, or null. */
+/** Adds a line to the draft; returns the problem, or null. */
 const words: Readonly<Record<string, (rest: string[], draft: Draft) => string | null>> = {
   log: ([key = '', ...rest], { logs }) => {
     const verifier = parseVerifier(key)
     if (verifier?.kind !== 'note' || rest.length > 1)
       return (
         smallOrderProblem(key) ??
-        '`log` takes a key, `name+id+key`, and perhaps its address: it is the `key` of a checkpoint'
+        '`log` takes a key, `name+id+key` (the `key` of a checkpoint), and optionally an address'
       )
     logs.push(verifier)
     return null
   },
   past: ([key = '', ...rest], { past }) => {
     const verifier = parseVerifier(key)
-    if (verifier?.kind !== 'note' || rest.length > 1)
-      return '`past` takes a key, `name+id+key`, that signed a log before'
+    if (verifier?.kind !== 'note' || rest.length > 1) return '`past` takes an earlier key of a log, `name+id+key`'
     past.push(verifier)
     return null
   },
@@ -78,7 +80,7 @@ const words: Readonly<Record<string, (rest: string[], draft: Draft) => string | 
     const key = parseVerifier(text)
     if (key?.kind !== 'witness' || rest.length > 1)
       return (
-        smallOrderProblem(text) ?? '`witness` takes a name, the key that the witness prints, and perhaps its address'
+        smallOrderProblem(text) ?? '`witness` takes a name, the key that the witness prints, and optionally an address'
       )
     if (isTaken(name, groups)) return `the name \`${name}\` is taken`
     witnesses.push({ name, key })
@@ -89,16 +91,16 @@ const words: Readonly<Record<string, (rest: string[], draft: Draft) => string | 
     const needed = count === 'all' ? members.length : count === 'any' ? 1 : Number(count)
     const parts = members.map((member) => groups.get(member)).filter((part) => part !== undefined)
     if (isTaken(name, groups)) return `the name \`${name}\` is taken`
-    if (parts.length < members.length) return `it names a member that no line before does`
-    if (new Set(members).size < members.length) return 'it names a member twice'
+    if (parts.length < members.length) return `a member is not defined by an earlier line`
+    if (new Set(members).size < members.length) return 'a member occurs twice'
     if (!(Number.isInteger(needed) && needed >= 1 && needed <= members.length))
-      return '`group` takes a name, all, any or a count, and that many members or more'
+      return '`group` takes a name, then `all`, `any` or a count, then at least that many members'
     groups.set(name, { name, met: (signed) => parts.filter((part) => part.met(signed)).length >= needed })
     return null
   },
   quorum: ([name = ''], draft) => {
     draft.quorum = draft.groups.get(name) ?? null
-    return draft.quorum === null && name !== 'none' ? `\`${name}\` is no witness or group of the lines before` : null
+    return draft.quorum === null && name !== 'none' ? `\`${name}\` is not a witness or group of an earlier line` : null
   },
 }
 
@@ -106,13 +108,13 @@ function isTaken(name: string, groups: ReadonlyMap<string, Quorum>): boolean {
   return name === '' || name === 'none' || groups.has(name)
 }
 
-/** The log's own key among those that are trusted which has signed the note; null when none has. */
+/** The trusted key of the log that has signed the note; null when none has. */
 export function signedByLog(note: Note, origin: string, { logs }: TrustPolicy): Verifier | null {
   const own = logs.filter((key) => key.name === origin)
   return own.find((key) => note.signatures.some((one) => verifySignature(note.text, one, key) !== null)) ?? null
 }
 
-/** The same of an earlier checkpoint, which the log is shown to have grown out of: also keys of the past may have signed it. */
+/** The same for an earlier checkpoint, out of which the log has grown: `past` keys count too. */
 export function signedBefore(note: Note, origin: string, policy: TrustPolicy): Verifier | null {
   return signedByLog(note, origin, { ...policy, logs: [...policy.logs, ...policy.past] })
 }

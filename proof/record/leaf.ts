@@ -1,9 +1,9 @@
-// What is in the log besides steps, as whoever has its values can check it (docs/design/log.md §1).
+// Leaves of the log besides steps: incidents, events, erasures, prunes, keys and reports (docs/design/log.md §1).
 import type { LeafRecord } from '@svc/schemas'
 import { canonicalObject } from '../json/canonical-text.js'
 import { firstUnopened, leafHash } from './record.js'
 
-/** A leaf that is no step, as stored. `salts` and `body` are null once erased. */
+/** A leaf that is not a step, as stored. `salts` and `body` are null once erased. */
 export interface StoredRecord {
   readonly log_index: number
   readonly hash: string
@@ -12,7 +12,7 @@ export interface StoredRecord {
   readonly body: string | null
 }
 
-/** What the leaf says, once everything of it has been checked; null for one that is not sound, or whose values are gone. */
+/** The values of a leaf after all checks; null for an invalid or an erased one. */
 export function openedLeaf({ record, hash, salts, body }: StoredRecord): Readonly<Record<string, unknown>> | null {
   if (salts === null || body === null || leafHash(record) !== hash) return null
   const [envelope, keys, values] = [record, salts, body].map(canonicalObject)

@@ -1,20 +1,21 @@
-// The record of a step: what is hashed, format svc.log/1 (docs/design/log.md §1). FROZEN: a new field is a new `v`.
+// The record of a step, which is the hashed bytes of an entry, in the format svc.log/1 (docs/design/log.md §1). FROZEN: a new
+// field is a new `v`.
 import { hash } from 'node:crypto'
 import { canonicalType, type LeafRecord, type LogRecord, type Step } from '@svc/schemas'
 import { canonical } from '../json/canonical.js'
 import { isHash } from '../json/checks.js'
 import { hmacOfText } from './hmac.js'
 
-/** Fields that enter the record as commitments only, so that they can be erased and the chain stays whole. */
+/** Fields that enter the record as commitments only, so that they can be erased without breaking the chain. */
 export const payloadFields = ['verb', 'step_name', 'input', 'output', 'properties', 'meta'] as const
 export type PayloadField = (typeof payloadFields)[number]
 
 export const saltBytes = 32
 
-/** Root of the empty tree: SHA-256 of nothing (RFC 6962 §2.1). */
+/** Root of the empty tree: SHA-256 of the empty string (RFC 6962 §2.1). */
 export const emptyRoot = hash('sha256', '')
 
-/** What `after` says before any checkpoint has been published. */
+/** `after` of a record before the first published checkpoint. */
 export const noCheckpoint = { size: 0, root: emptyRoot } as const
 
 /**
@@ -25,14 +26,14 @@ export function commitment(field: string, value: unknown, salt: Uint8Array): str
   return commitmentOfText(field, canonical(value), salt)
 }
 
-/** The same for a value whose canonical text is at hand. */
+/** The same for a value that is given as its canonical text. */
 export function commitmentOfText(field: string, text: string, salt: Uint8Array): string {
   return hmacOfText(salt, `svc.payload/1\0${field}\0${text}`)
 }
 
 type Members = Readonly<Record<string, unknown>>
 
-/** The first field whose value is not what was committed to, or that is not in all three; null when everything opens. */
+/** The first field whose value does not open its commitment or that is not in all three; null when all fields open. */
 export function firstUnopened(committed: Members, salts: Members, values: Members): string | null {
   const all = [committed, salts, values]
   for (const field of new Set(all.flatMap((members) => Object.keys(members)))) {
@@ -51,7 +52,7 @@ export function recordText(record: LogRecord | LeafRecord): string {
   return canonical(record)
 }
 
-/** SHA-256(0x00 ‖ record), lower-case hex: the API's hash, the chain link and the RFC 6962 leaf hash in one value. */
+/** SHA-256(0x00 ‖ record), lower-case hex: the hash in the API, the link of the chain and the RFC 6962 leaf hash. */
 export function leafHash(record_text: string): string {
   return hash('sha256', `\0${record_text}`)
 }
@@ -62,8 +63,8 @@ export function policySetDigest(policies_text: string): string {
 }
 
 /**
- * Identifier of an entry: a UUIDv7 (RFC 9562 §5.7) whose time is `received_at` (ms since 1970) and whose random bits
- * are the hash's first, so that a verifier can derive it.
+ * Identifier of an entry: a UUIDv7 (RFC 9562 §5.7) with `received_at` (ms since 1970) as its time and the first bits of the
+ * hash as its random bits, so that a verifier can derive it.
  */
 export function logIdOf(received_at: number, hash: string): string {
   const time = received_at.toString(16).padStart(12, '0')
@@ -71,19 +72,19 @@ export function logIdOf(received_at: number, hash: string): string {
   return `log_${time.slice(0, 8)}-${time.slice(8)}-7${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`
 }
 
-/** The time an entry's identifier holds, ms since 1970; null when it is no such identifier. */
+/** The time in an entry's identifier, ms since 1970; null for a malformed identifier. */
 export function receivedAtOf(log_id: string): number | null {
   const match = /^log_([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.exec(log_id)
   const time = match === null ? Number.NaN : Number.parseInt(`${match[1]}${match[2]}`, 16)
-  return time <= latestTime ? time : null
+  return time <= maxTime ? time : null
 }
 
 /** The last millisecond of the year 9999. */
-const latestTime = 253_402_300_799_999
+const maxTime = 253_402_300_799_999
 
 /**
- * What an approval binds to: SHA-256 hex of the JCS of {step_type, verb, step_name, input, properties without svc.*},
- * absent keys omitted (docs/design/engine.md §3, gate_binds_action).
+ * The digest that an approval binds to: SHA-256 hex of the JCS of {step_type, verb, step_name, input, properties without
+ * svc.*}, absent keys omitted (docs/design/engine.md §3, gate_binds_action).
  */
 export function actionDigest(step: Step): string {
   const { verb, step_name, input } = step
@@ -97,7 +98,7 @@ export function actionDigest(step: Step): string {
   return hash('sha256', canonical(action))
 }
 
-/** Nearly no step has any of them, and copying costs more than hashing. */
+/** Few steps have own properties, and a copy costs more than the hash. */
 function withoutOwn(properties: Step['properties']): Step['properties'] {
   if (properties === undefined || !Object.keys(properties).some(isOwn)) return properties
   return Object.fromEntries(Object.entries(properties).filter(([key]) => !isOwn(key)))

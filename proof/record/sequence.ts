@@ -1,19 +1,19 @@
-// The claimed order of a task's steps, judged apart from its integrity: late arrival is not tampering (docs/design/log.md §3).
+// The claimed order of a task's steps, verified apart from its integrity: late arrival is not tampering (docs/design/log.md §3).
 import { canonicalType, parseTimestamp, type Verification } from '@svc/schemas'
 import type { StoredEntry } from './stored.js'
 
 type Issue = Verification['sequence']['issues'][number]
 
-/** What of an entry its claimed order is judged by. */
+/** The members of an entry that its sequence depends on. */
 export type ClaimedStep = Pick<
   StoredEntry,
   'seq' | 'step' | 'step_type' | 'timestamp' | 'received_at' | 'prev_hash' | 'client_prev_hash'
 >
 
-/** A step's own clock may run ahead of the server's by this much before it is worth a warning, ms. */
-const skewAllowed = 5 * 60_000
+/** A step's clock may run ahead of the server's by this much without a warning, ms. */
+const maxSkewMs = 5 * 60_000
 
-/** Walks entries in arrival order and judges the step numbers, times and links their senders claimed. */
+/** Walks entries in arrival order and verifies the step numbers, times and links that their senders claimed. */
 export function sequenceVerifier() {
   const issues: Issue[] = []
   const warnings: Issue[] = []
@@ -32,14 +32,14 @@ export function sequenceVerifier() {
       note(issues, entry, 'out_of_order', `step ${entry.step} arrived after step ${highest}`)
     if (ended) note(issues, entry, 'after_end', 'the step arrived after the end of the task')
     if (entry.client_prev_hash !== null && entry.client_prev_hash !== entry.prev_hash) {
-      note(issues, entry, 'client_prev_mismatch', 'the sender knew another previous entry')
+      note(issues, entry, 'client_prev_mismatch', 'the sender names another previous entry')
     }
     const time = parseTimestamp(entry.timestamp)
     if (time !== null && last_time !== null && time < last_time) {
-      note(warnings, entry, 'timestamp_regression', 'the step claims to be earlier than the one before it')
+      note(warnings, entry, 'timestamp_regression', 'the step claims an earlier time than the previous one')
     }
-    if (time !== null && time > Date.parse(entry.received_at) + skewAllowed) {
-      note(warnings, entry, 'clock_skew', 'the step claims to be later than its arrival')
+    if (time !== null && time > Date.parse(entry.received_at) + maxSkewMs) {
+      note(warnings, entry, 'clock_skew', 'the step claims a later time than its arrival')
     }
     seen.add(entry.step)
     highest = Math.max(highest, entry.step)

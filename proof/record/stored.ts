@@ -1,7 +1,7 @@
-// What the platform stores of a task, and what of it follows from the records alone.
+// The stored rows of a task, and the parts of them that follow from the records.
 import { canonicalType, type LogRecord, parseTimestamp } from '@svc/schemas'
 
-/** An entry as stored: what was hashed, and the columns that repeat parts of it for queries. */
+/** An entry as stored: the hashed record, and the columns that repeat parts of it for queries. */
 export interface StoredEntry {
   readonly org_id: string
   readonly log_index: number
@@ -50,7 +50,7 @@ export interface StoredHead {
   readonly last_log_index: number
   readonly min_step: number
   readonly max_step: number
-  /** Times of the steps with the lowest and the highest number; of two with the same number, the first to arrive. */
+  /** Times of the steps with the lowest and the highest number; of two with the same number, the first arrival. */
   readonly first_ts: string
   readonly last_ts: string
   readonly first_received_at: string
@@ -59,7 +59,7 @@ export interface StoredHead {
   readonly has_error: boolean
 }
 
-/** The head of a task once an entry has joined it: ingestion stores it, the verifier computes it again. */
+/** The head of a task after another entry: ingestion stores it, the verifier computes it again. */
 export function advance(head: StoredHead | null, entry: Omit<StoredEntry, 'record'>): StoredHead {
   const type = canonicalType(entry.step_type)
   return {
@@ -82,8 +82,8 @@ export function advance(head: StoredHead | null, entry: Omit<StoredEntry, 'recor
 }
 
 /**
- * When a step counts as having occurred, ms since 1970: its own time, never below its predecessor's (docs/design/engine.md §2);
- * a time that is none counts as the predecessor's.
+ * The time at which a step counts as having occurred, ms since 1970: its own time, never below its predecessor's
+ * (docs/design/engine.md §2). An invalid time counts as the predecessor's.
  */
 export function occurredAt(timestamp: string, previous: number | null): number {
   const own = parseTimestamp(timestamp) ?? previous ?? 0
@@ -92,6 +92,17 @@ export function occurredAt(timestamp: string, previous: number | null): number {
 
 /** The members of a record that the columns of an entry repeat. */
 export const projections = [
-  ...(['org_id', 'agent_id', 'task_id', 'seq', 'step', 'step_type', 'timestamp', 'received_at'] as const),
-  ...(['is_external_call', 'has_write_permission', 'prev_hash', 'api_key_id', 'policy_set'] as const),
-] satisfies readonly (keyof LogRecord & keyof StoredEntry)[]
+  'org_id',
+  'agent_id',
+  'task_id',
+  'seq',
+  'step',
+  'step_type',
+  'timestamp',
+  'received_at',
+  'is_external_call',
+  'has_write_permission',
+  'prev_hash',
+  'api_key_id',
+  'policy_set',
+] as const satisfies readonly (keyof LogRecord & keyof StoredEntry)[]

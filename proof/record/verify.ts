@@ -1,4 +1,4 @@
-// Verifying a task (docs/design/log.md §3): has it been altered, and did it arrive in order. Two verdicts, never mixed.
+// Verification of a task (docs/design/log.md §3) with two separate verdicts: integrity and sequence.
 import type { Verification } from '@svc/schemas'
 import {
   afterSizeIn,
@@ -19,7 +19,7 @@ import {
 } from './stored.js'
 
 export interface TaskVerifier {
-  /** Takes the next entry in arrival order, with what is stored beside it. */
+  /** Takes the next entry in arrival order, with its payload and its leaf. */
   readonly add: (
     entry: StoredEntry,
     payload: StoredPayload | null,
@@ -29,15 +29,15 @@ export interface TaskVerifier {
   readonly finish: (head: StoredHead | null, tree: TreeFinding) => Verification
 }
 
-/** How the task stands in the signed tree. */
+/** The state of the task in the signed tree. */
 export interface TreeFinding {
-  /** `none`: nothing of it is signed for yet; `partly`: its newest entries are not. */
+  /** `none`: no entry is signed yet; `partly`: the newest entries are not signed yet. */
   readonly anchoring: Verification['anchoring']
-  /** Place of the first entry that is signed for and that the tree does not hold; null when there is none. */
+  /** Log index of the first entry that should be in the signed tree and is not; null without one. */
   readonly not_signed: number | null
 }
 
-/** Walks a task entry by entry, so that its length is bounded by time only. */
+/** Walks a task entry by entry in constant memory. */
 export function taskVerifier(org_id: string, task_id: string): TaskVerifier {
   let first_bad: IntegrityFinding | null = null
   let head: StoredHead | null = null

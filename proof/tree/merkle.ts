@@ -1,10 +1,11 @@
-// The tree over all leaves of a log (RFC 9162 §2.1, as RFC 6962 has it): its root says everything that is in it, in order.
+// The Merkle tree over all leaves of a log (RFC 9162 §2.1, identical to RFC 6962).
 import { createHash } from 'node:crypto'
+import { isCount } from '../json/checks.js'
 
 /** 32 bytes: a leaf, an inner node or a root. */
 export type Hash = Uint8Array
 
-/** SHA-256 of nothing: the root of a tree without leaves. */
+/** SHA-256 of the empty string: the root of a tree without leaves. */
 export const emptyTree: Hash = createHash('sha256').digest()
 
 const nodePrefix = Buffer.of(1)
@@ -20,13 +21,13 @@ export interface Range {
   readonly to: number
 }
 
-/** A subtree that is full: 2^level leaves, the `index`th such from the left. */
+/** A full subtree of 2^level leaves; `index` counts the subtrees of its level from the left. */
 export interface Subtree {
   readonly level: number
   readonly index: number
 }
 
-/** The full subtrees that make up a range which begins where a subtree of its size can: widest first. */
+/** The full subtrees of a range, widest first; the range must begin at a multiple of the widest. */
 export function subtreesOf({ from, to }: Range): Subtree[] {
   const subtrees: Subtree[] = []
   for (let at = from; at < to; ) {
@@ -38,17 +39,17 @@ export function subtreesOf({ from, to }: Range): Subtree[] {
   return subtrees
 }
 
-/** The root over hashes of full subtrees that stand side by side, widest first; the empty tree's for none. */
+/** The root over the hashes of adjacent full subtrees, widest first; that of the empty tree for an empty list. */
 export function joined(hashes: readonly Hash[]): Hash {
   return hashes.length === 0 ? emptyTree : hashes.reduceRight((right, left) => nodeHash(left, right))
 }
 
-/** A tree that only grows at its right: the hashes of its full subtrees are all it takes to go on. */
+/** A tree that grows at its right end; its state is the hashes of its full subtrees. */
 export class Frontier {
   #size: number
   readonly #hashes: Hash[]
 
-  /** `hashes`: one for each of `subtreesOf({from: 0, to: size})`. Throws RangeError for any other number of them. */
+  /** `hashes`: one for each of `subtreesOf({from: 0, to: size})`. Throws RangeError for another number of hashes. */
   constructor(size: number, hashes: readonly Hash[]) {
     if (subtreesOf({ from: 0, to: size }).length !== hashes.length)
       throw new RangeError(`${hashes.length} subtrees do not make a tree of ${size} leaves`)
@@ -60,12 +61,12 @@ export class Frontier {
     return this.#size
   }
 
-  /** Adds a leaf; `full` is told of every subtree that is now full, the leaf itself included. */
+  /** Adds a leaf; calls `full` for every subtree that becomes full, the leaf itself included. */
   add(leaf: Hash, full?: (subtree: Subtree, hash: Hash) => void): void {
     this.addSubtree(0, leaf, full)
   }
 
-  /** Adds 2^level leaves by the hash over them. Throws RangeError where no subtree of that size can begin. */
+  /** Adds 2^level leaves by the hash over them. Throws RangeError unless the size is a multiple of 2^level. */
   addSubtree(level: number, subtree: Hash, full?: (subtree: Subtree, hash: Hash) => void): void {
     const width = 2 ** level
     if (this.#size % width !== 0) throw new RangeError(`no subtree of ${width} leaves begins at ${this.#size}`)
@@ -87,8 +88,8 @@ export class Frontier {
 }
 
 /**
- * What proves that leaf `index` is in a tree of `size` (RFC 9162 §2.1.3.1): the hash of each of these ranges, in order.
- * Throws RangeError when there is no such leaf.
+ * The ranges whose hashes, in order, prove that leaf `index` is in a tree of `size` (RFC 9162 §2.1.3.1). Throws RangeError
+ * unless 0 ≤ index < size.
  */
 export function inclusionRanges(index: number, size: number): Range[] {
   if (!(index >= 0 && index < size)) throw new RangeError(`a tree of ${size} leaves has no leaf ${index}`)
@@ -108,11 +109,12 @@ export function inclusionRanges(index: number, size: number): Range[] {
 }
 
 /**
- * What proves that a tree of `first` leaves is how one of `second` leaves began (RFC 9162 §2.1.4.1): the hash of each of
- * these ranges, in order. Throws RangeError unless 0 < first ≤ second.
+ * The ranges whose hashes, in order, prove that a tree of `first` leaves is the beginning of one of `second` leaves
+ * (RFC 9162 §2.1.4.1). Throws RangeError unless 0 < first ≤ second.
  */
 export function consistencyRanges(first: number, second: number): Range[] {
-  if (!(first > 0 && first <= second)) throw new RangeError(`a tree of ${second} leaves never had ${first}`)
+  if (!(first > 0 && first <= second))
+    throw new RangeError(`a tree of ${second} leaves does not begin with one of ${first}`)
   const ranges: Range[] = []
   let [from, to] = [0, second]
   while (first !== to) {
@@ -125,7 +127,7 @@ export function consistencyRanges(first: number, second: number): Range[] {
       from = middle
     }
   }
-  // The old tree itself is known to whoever asks, unless it is only a part of what is left.
+  // A remaining range from 0 is the old tree, whose root the verifier has.
   if (from > 0) ranges.push({ from, to })
   return ranges.reverse()
 }
@@ -137,7 +139,7 @@ function split(size: number): number {
   return power
 }
 
-/** Whether the proof shows the leaf at `index` of the tree with this root (RFC 9162 §2.1.3.2). */
+/** Whether the proof shows that the leaf is at `index` of the tree with this root (RFC 9162 §2.1.3.2). */
 export function verifyInclusion(leaf: Hash, index: number, size: number, proof: readonly Hash[], root: Hash): boolean {
   if (!isCount(index) || !isCount(size) || index >= size || !areHashes([leaf, ...proof])) return false
   let at = index
@@ -157,8 +159,8 @@ export function verifyInclusion(leaf: Hash, index: number, size: number, proof: 
 }
 
 /**
- * Whether the proof shows that the tree with root `old` and `first` leaves is how the one with root `now` and `second`
- * leaves began (RFC 9162 §2.1.4.2). An empty tree begins every tree and proves nothing: false.
+ * Whether the proof shows that the tree with root `old` and `first` leaves is the beginning of the one with root `now` and
+ * `second` leaves (RFC 9162 §2.1.4.2). False for an empty tree, which is the beginning of every tree.
  */
 export function verifyConsistency(
   first: number,
@@ -190,18 +192,14 @@ export function verifyConsistency(
   return last === 0 && same(before, old) && same(after, now)
 }
 
-/** A tree whose leaves can be counted has no longer proofs: two nodes a level at most, and what they start from. */
-const mostHashes = 109
+/** The longest proof of a tree of 2^53 leaves: at most two hashes a level and the first one. */
+const maxHashes = 109
 
 function areHashes(hashes: readonly Hash[]): boolean {
-  return hashes.length <= mostHashes && hashes.every((hash) => hash.length === 32)
+  return hashes.length <= maxHashes && hashes.every((hash) => hash.length === 32)
 }
 
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0
-}
-
-/** Not `>> 1`, which counts 32 bits. */
+/** Not `>> 1`, which truncates to 32 bits. */
 function half(value: number): number {
   return Math.floor(value / 2)
 }

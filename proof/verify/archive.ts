@@ -1,51 +1,40 @@
-// The zip of a bundle on disk, read in pieces. Its container and its contents are judged apart.
+// Reads the zip of a bundle from disk in pieces. The container and its contents are verified separately.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib'
 import { contentOffsets, directoryOffset, readDirectory, type ZipEntry, zipLayout } from '../bundle/zip.js'
-import { areApart, contentStart, farthestEnd, listedEntries, zipEnd } from '../bundle/zip-read.js'
-
-/** What is wrong with a bundle so that nothing further can be said of it. */
-export class Unreadable extends Error {
-  readonly code: string
-  readonly where: string | null
-
-  constructor(code: string, where: string | null, message: string) {
-    super(message)
-    this.code = code
-    this.where = where
-  }
-}
+import { areApart, contentStart, listedEntries, maxEndBytes, zipEnd } from '../bundle/zip-read.js'
+import { BundleError } from './bundle-error.js'
 
 export interface Archive {
-  /** Whether the container is as makers of bundles write it, and not packed again by another program. */
+  /** Whether the container is byte for byte the issued one; false when another program packed it again. */
   readonly is_issued: boolean
   readonly entries: readonly ZipEntry[]
-  /** SHA-256 of an entry's bytes as they stand in the zip, hex. */
+  /** SHA-256 of an entry's packed bytes, hex. */
   readonly packedHash: (name: string) => Promise<string>
-  /** SHA-256 of its content, hex; throws Unreadable as `content` does. */
+  /** SHA-256 of its content, hex; throws BundleError as `content` does. */
   readonly contentHash: (name: string) => Promise<string>
-  /** The content in pieces; throws Unreadable when it is not what the zip says. */
+  /** The content in pieces; throws BundleError when its size or CRC-32 is not that of the zip. */
   readonly content: (name: string) => AsyncIterable<Buffer>
   readonly close: () => Promise<void>
 }
 
-/** Far more than the directory of a bundle. */
-const largestDirectory = 64 * 1024
-const endSize = 22
+/** Far more than the directory of a bundle needs. */
+const maxDirectoryBytes = 64 * 1024
+const endBytes = 22
 
-/** Opens a bundle, also one that was unpacked and packed again. Throws Unreadable when it is no zip. */
+/** Opens a bundle, also one that was unpacked and packed again. Throws BundleError when it is not a valid zip. */
 export async function openArchive(path: string): Promise<Archive> {
   const file = await open(path, 'r').catch((error: unknown) => {
-    throw new Unreadable('not_a_bundle', null, error instanceof Error ? error.message : String(error))
+    throw new BundleError('not_a_bundle', null, error instanceof Error ? error.message : String(error))
   })
   try {
     const { entries, is_issued } = await containerOf(file)
     const find = (name: string) => {
-      const entry = entries.find((one) => one.name === name)
-      if (entry === undefined) throw new Unreadable('not_a_bundle', name, 'the file is not in the bundle')
+      const entry = entries.find((candidate) => candidate.name === name)
+      if (entry === undefined) throw new BundleError('not_a_bundle', name, 'the bundle does not contain this file')
       return entry
     }
     const packed = ({ packed: size, start }: PlacedEntry) =>
@@ -75,30 +64,34 @@ async function hashOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise
 }
 
 interface PlacedEntry extends ZipEntry {
-  /** Where its packed bytes begin. */
+  /** Offset of its packed bytes. */
   readonly start: number
 }
 
 interface Container {
   readonly entries: readonly PlacedEntry[]
-  /** Whether every byte of it, but for the contents, is as makers of bundles write it. */
+  /** Whether every byte outside the contents is that of an issued bundle. */
   readonly is_issued: boolean
 }
 
 async function containerOf(file: FileHandle): Promise<Container> {
   const { size } = await file.stat()
   if ((await bytesAt(file, 0, 1)).toString() === '{')
-    throw new Unreadable('not_a_bundle', null, 'the file is JSON: an error was saved instead of a bundle?')
+    throw new BundleError(
+      'not_a_bundle',
+      null,
+      'the file is JSON, not a zip: an error response may have been saved instead of a bundle',
+    )
   const issued = await issuedEntries(file, size)
   if (issued !== null) return { entries: issued, is_issued: true }
   return { entries: await repackedEntries(file, size), is_issued: false }
 }
 
-/** The members of a container that was written by a maker of bundles; null for any other. */
+/** The members of an issued container; null for any other. */
 async function issuedEntries(file: FileHandle, size: number): Promise<PlacedEntry[] | null> {
-  if (size < endSize) return null
-  const at = directoryOffset(await bytesAt(file, size - endSize, endSize), size)
-  if (at === null || size - at > largestDirectory) return null
+  if (size < endBytes) return null
+  const at = directoryOffset(await bytesAt(file, size - endBytes, endBytes), size)
+  if (at === null || size - at > maxDirectoryBytes) return null
   const entries = readDirectory(await bytesAt(file, at, size - at))
   if (entries === null || entries.length === 0) return null
   const layout = layoutOf(entries)
@@ -117,21 +110,21 @@ function layoutOf(entries: readonly ZipEntry[]) {
   }
 }
 
-/** The members of a zip that another program wrote. Throws Unreadable for what could be read in two ways. */
+/** The members of a zip that another program wrote. Throws BundleError where two programs could read it differently. */
 async function repackedEntries(file: FileHandle, size: number): Promise<PlacedEntry[]> {
-  const wrong = (why: string) => new Unreadable('not_a_bundle', null, why)
-  const tail = Math.min(size, farthestEnd)
+  const invalid = (reason: string) => new BundleError('not_a_bundle', null, reason)
+  const tail = Math.min(size, maxEndBytes)
   const end = zipEnd(await bytesAt(file, size - tail, tail), size)
-  if (end === null || end.size > largestDirectory) throw wrong('the file is no zip, or its end is missing')
+  if (end === null || end.size > maxDirectoryBytes) throw invalid('the file is not a zip, or its end record is missing')
   const listed = listedEntries(await bytesAt(file, end.directory, end.size), end.count)
-  if (typeof listed === 'string') throw wrong(`the file is no zip that is read here: ${listed}`)
+  if (typeof listed === 'string') throw invalid(`the zip is not accepted: ${listed}`)
   const placed: (PlacedEntry & { readonly header: number; readonly end: number })[] = []
   for (const entry of listed) {
     const start = contentStart(entry, await bytesAt(file, entry.header, 30 + entry.raw_name.length))
-    if (start === null) throw wrong(`the header of \`${entry.name}\` contradicts the directory of the zip`)
+    if (start === null) throw invalid(`the header of \`${entry.name}\` contradicts the directory of the zip`)
     placed.push({ ...entry, start, end: start + entry.packed })
   }
-  if (!areApart(placed, end.directory)) throw wrong('members of the zip overlap')
+  if (!areApart(placed, end.directory)) throw invalid('members of the zip overlap')
   return placed
 }
 
@@ -142,37 +135,38 @@ async function bytesAt(file: FileHandle, position: number, length: number): Prom
 }
 
 async function* contentOf(entry: ZipEntry, packed: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncIterable<Buffer> {
-  const wrong = () => new Unreadable('bytes_altered', entry.name, 'the content is not what the zip says')
+  const altered = () =>
+    new BundleError('bytes_altered', entry.name, 'the content does not match its size and CRC-32 in the zip')
   let bytes = 0
   let sum = 0
   const unpacking = entry.deflated ? inflated(packed) : null
   try {
     for await (const chunk of unpacking ?? packed) {
       bytes += chunk.length
-      if (bytes > entry.bytes) throw wrong()
+      if (bytes > entry.bytes) throw altered()
       sum = crc32(chunk, sum)
       yield chunk
     }
   } catch (error) {
-    throw /^Z_/.test(String((error as { code?: unknown }).code)) ? wrong() : error
+    throw /^Z_/.test(String((error as { code?: unknown }).code)) ? altered() : error
   }
-  // Nothing may stand behind what is unpacked.
+  // No bytes may follow the deflated content.
   const isWhole = unpacking === null || unpacking.bytesWritten === entry.packed
-  if (!isWhole || bytes !== entry.bytes || sum !== entry.crc32) throw wrong()
+  if (!isWhole || bytes !== entry.bytes || sum !== entry.crc32) throw altered()
 }
 
 function inflated(packed: AsyncIterable<Buffer> | Iterable<Buffer>): InflateRaw {
   const inflate = createInflateRaw({ chunkSize: 64 * 1024 })
-  // An error reaches whoever reads, through the stream itself.
+  // The reader of the stream gets its errors.
   pipeline(packed, inflate, () => undefined)
   return inflate
 }
 
-/** A record may be long, but not without end. */
-const longestLine = 32 * 1024 * 1024
+/** Far more than a record or a payload needs. */
+const maxLineBytes = 32 * 1024 * 1024
 const lineBreak = 0x0a
 
-/** The lines of a text whose every line ends with a break. */
+/** The lines of a text; the last one must end with a line break too. */
 export async function* linesOf(name: string, content: AsyncIterable<Buffer>): AsyncIterable<string> {
   let rest: Buffer[] = []
   let length = 0
@@ -188,40 +182,40 @@ export async function* linesOf(name: string, content: AsyncIterable<Buffer>): As
     if (start === chunk.length) continue
     rest.push(chunk.subarray(start))
     length += chunk.length - start
-    if (length > longestLine) throw new Unreadable('not_a_bundle', name, 'a line is longer than any that is written')
+    if (length > maxLineBytes) throw new BundleError('not_a_bundle', name, 'a line is longer than 32 MiB')
   }
-  if (rest.length > 0) throw new Unreadable('not_a_bundle', name, 'the last line does not end')
+  if (rest.length > 0) throw new BundleError('not_a_bundle', name, 'the last line has no line break')
 }
 
-/** INVARIANT (every byte counts): nothing is read as something else than it is. */
+/** INVARIANT (every byte counts): no invalid byte is replaced, and a byte order mark is kept. */
 function decoded(name: string, bytes: Buffer): string {
   try {
     return utf8.decode(bytes)
   } catch {
-    throw new Unreadable('not_a_bundle', name, 'a line is not UTF-8')
+    throw new BundleError('not_a_bundle', name, 'a line is not UTF-8')
   }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-/** Far more than a manifest or a note. */
-const longestText = 1024 * 1024
+/** Far more than a manifest or a note needs. */
+const maxTextBytes = 1024 * 1024
 
 /** A small file as a whole. */
 export async function textOf(name: string, content: AsyncIterable<Buffer>): Promise<string> {
-  return decoded(name, await bytesOf(name, content, longestText))
+  return decoded(name, await bytesOf(name, content, maxTextBytes))
 }
 
-/** A file that is kept in memory. */
+/** A file that is kept in memory. Throws BundleError when it is larger than `maxBytes`. */
 export async function bytesOf(
   name: string,
   content: AsyncIterable<Buffer>,
-  largest = 64 * 1024 * 1024,
+  maxBytes = 64 * 1024 * 1024,
 ): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of content) {
     length += chunk.length
-    if (length > largest) throw new Unreadable('not_a_bundle', name, 'the file is larger than any that is written')
+    if (length > maxBytes) throw new BundleError('not_a_bundle', name, `the file is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -1,13 +1,13 @@
-// `svc verify` as one file without dependencies: scripts/generate.js makes proof/svc-verify.mjs of this.
+// `svc verify` as one file without dependencies: the build makes proof/svc-verify.mjs of this.
 import { parseArgs } from 'node:util'
 import { exitCodes, runVerify } from './run.js'
 
 const usage = `usage: node svc-verify.mjs BUNDLE --trust FILE [--since FILE] [--json]
 
 BUNDLE   a bundle of GET /api/v1/log/bundle
---trust  whose signatures you take: lines \`log KEY\`, \`witness NAME KEY\`, \`group NAME COUNT MEMBER…\`, \`quorum NAME\`
+--trust  the trust policy: lines \`log KEY\`, \`witness NAME KEY\`, \`group NAME COUNT MEMBER…\`, \`quorum NAME\`
 --since  a checkpoint of this log that you kept from an earlier bundle (its checkpoint.note)
---json   the verdict for programs
+--json   print the verdict as JSON
 
 ${exitCodes}
 `
@@ -29,9 +29,11 @@ async function main(): Promise<number> {
       process.stdout.write(usage)
       return 0
     }
-    if (path === undefined || positionals.length > 1 || values.trust === undefined)
-      throw new Error('a bundle and --trust are needed')
     const { trust, since, json = false } = values
+    if (path === undefined || positionals.length > 1 || trust === undefined) {
+      process.stderr.write(`give one bundle and --trust\n\n${usage}`)
+      return 2
+    }
     return await runVerify(path, { trust, json, ...(since !== undefined && { since }) }, process.stdout, process.stderr)
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`)

@@ -1,14 +1,26 @@
-// A file that somebody named.
-import { readFileSync } from 'node:fs'
+// Reads a file that the caller named.
+import { readFileSync, statSync } from 'node:fs'
 
-const troubles: Readonly<Record<string, string>> = {
+const reasons = {
   EISDIR: 'is a folder: name a file',
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist',
-  EACCES: 'may not be read',
+  EACCES: 'is not readable: permission denied',
+} as const
+
+export type FileErrorCode = keyof typeof reasons
+
+/** A file that cannot be read, with the code of the system and a message that names the file. */
+export class FileError extends Error {
+  readonly code: FileErrorCode
+
+  constructor(path: string, code: FileErrorCode) {
+    super(`\`${path}\` ${reasons[code]}`)
+    this.code = code
+  }
 }
 
-/** Its text. Throws an error with the system's code, in words that name the file. */
+/** The text of a file. Throws FileError. */
 export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
@@ -17,9 +29,17 @@ export function readText(path: string): string {
   }
 }
 
-/** An error of the file system in words that name the file, with its code; another error as it is. */
+/** Whether the path is a folder. Throws FileError. */
+export function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch (error) {
+    throw fileError(path, error)
+  }
+}
+
+/** A FileError for an error of the file system; any other error unchanged. */
 export function fileError(path: string, error: unknown): unknown {
-  const { code } = error as { code?: string }
-  const trouble = troubles[code ?? '']
-  return trouble === undefined ? error : Object.assign(new Error(`\`${path}\` ${trouble}`), { code })
+  const { code = '' } = error as { code?: string }
+  return Object.hasOwn(reasons, code) ? new FileError(path, code as FileErrorCode) : error
 }

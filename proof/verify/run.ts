@@ -1,14 +1,13 @@
-// `svc verify` for a person: reads what it is given, prints the verdict, and says by its exit code what it was.
-import { statSync } from 'node:fs'
+// `svc verify` on a terminal: reads the files, prints the verdict, and returns the exit code.
 import type { Writable } from 'node:stream'
-import { parseTrustPolicy } from '../notes/trust.js'
+import { parseTrustPolicy, type TrustReading } from '../notes/trust.js'
 import { jsonText, printable } from '../printable.js'
 import { readCheckpoint } from './bundle-parts.js'
-import { readText } from './read-text.js'
+import { isFolder, readText } from './read-text.js'
 import { verdictText } from './text.js'
 import { verifyBundle } from './verify.js'
 
-export { fileError, readText } from './read-text.js'
+export { FileError, type FileErrorCode, fileError, readText } from './read-text.js'
 export { type VerifyRequest, verifyBundle } from './verify.js'
 
 export interface VerifyOptions {
@@ -17,7 +16,7 @@ export interface VerifyOptions {
   readonly json?: boolean
 }
 
-export const exitCodes = 'Exit codes: 0 everything holds, 1 something does not, 2 usage'
+export const exitCodes = 'Exit codes: 0 valid, 1 not valid, 2 usage'
 
 /** Returns the exit code. */
 export async function runVerify(
@@ -28,18 +27,19 @@ export async function runVerify(
 ): Promise<0 | 1 | 2> {
   try {
     const text = readText(options.trust)
-    if (text.startsWith('PK')) throw new Error(`${options.trust} is a zip and no trust policy: are the two swapped?`)
+    if (text.startsWith('PK'))
+      throw new Error(`\`${options.trust}\` is a zip, not a trust policy: the two files may be swapped`)
     const { value: policy, errors } = parseTrustPolicy(text)
     if (errors.length > 0) {
-      const lines = errors.slice(0, mostErrors).map(({ line, message }) => `${options.trust}:${line}: ${message}`)
-      if (errors.length > mostErrors) lines.push(`${options.trust}: and ${errors.length - mostErrors} more`)
-      err.write(lines.map((line) => `${printable(line)}\n`).join(''))
+      err.write(policyErrorsText(options.trust, errors))
       return 2
     }
-    if (statSync(path).isDirectory()) throw new Error(`\`${path}\` is a folder: name a bundle`)
+    if (isFolder(path)) throw new Error(`\`${path}\` is a folder: name a bundle`)
     const since = options.since === undefined ? null : readText(options.since)
     if (since !== null && readCheckpoint(since) === null)
-      throw new Error(`${options.since} is no checkpoint: --since takes the checkpoint.note of an earlier bundle`)
+      throw new Error(
+        `\`${options.since}\` is not a checkpoint: --since takes the checkpoint.note of an earlier bundle`,
+      )
     const verdict = await verifyBundle({ path, policy, since })
     out.write(options.json ? `${jsonText(verdict)}\n` : verdictText(path, verdict))
     return verdict.valid ? 0 : 1
@@ -49,5 +49,11 @@ export async function runVerify(
   }
 }
 
-/** What is wrong with a trust policy, as far as anybody reads. */
-const mostErrors = 5
+/** Errors of a trust policy that are printed; the others are counted. */
+const maxErrors = 5
+
+function policyErrorsText(path: string, errors: TrustReading['errors']): string {
+  const lines = errors.slice(0, maxErrors).map(({ line, message }) => `${path}:${line}: ${message}`)
+  if (errors.length > maxErrors) lines.push(`${path}: and ${errors.length - maxErrors} more`)
+  return lines.map((line) => `${printable(line)}\n`).join('')
+}

@@ -1,12 +1,14 @@
-// A verdict in words: what was proven, against whose signature, and what does not hold.
+// The verdict as text: the proven facts with the key that signed them, then the findings.
 import type { BundleVerdict } from '@svc/schemas'
 import { printable } from '../printable.js'
 import type { RestartView } from '../record/restarts.js'
 
+type Checkpoint = NonNullable<BundleVerdict['checkpoint']>
+
 /** The verdict as lines for a terminal. */
 export function verdictText(path: string, verdict: BundleVerdict): string {
   const { valid, checkpoint, findings } = verdict
-  const lines = [`${printable(path)}: ${valid ? 'everything in it holds' : 'NOT VALID'}`, '']
+  const lines = [`${printable(path)}: ${valid ? 'valid' : 'NOT VALID'}`, '']
   if (verdict.log !== null && checkpoint !== null) lines.push(...facts(verdict, checkpoint), '')
   for (const { code, where, message } of findings)
     lines.push(`  ✗ ${where === null ? '' : `${where}: `}${message}  [${code}]`)
@@ -15,52 +17,58 @@ export function verdictText(path: string, verdict: BundleVerdict): string {
   return lines.map((line) => `${printable(line)}\n`).join('')
 }
 
-function facts(verdict: BundleVerdict, checkpoint: NonNullable<BundleVerdict['checkpoint']>): string[] {
-  const { log, workspace, made_at, period, payloads, removals, tasks, valid, new_keys, unsigned_logs, since } = verdict
-  const mark = valid ? '✓' : '·'
-  /** What there is none of is not confirmed either. */
+function facts(verdict: BundleVerdict, checkpoint: Checkpoint): string[] {
+  const { made_at, payloads, since } = verdict
+  const mark = verdict.valid ? '✓' : '·'
+  /** A count of zero confirms nothing. */
   const markOf = (count: number) => (count === 0 ? '–' : mark)
-  const kinds = Object.keys(verdict.entries).length
   return [
-    `  log         ${log}`,
-    ...(workspace === null
-      ? []
-      : [`  workspace   ${brief(workspace)} (as the platform named it; no entry confirms it)`]),
-    `  period      ${period.from ?? 'its beginning'} to ${period.to ?? 'its last signed entry'}`,
-    `  ${mark} signed    ${count(checkpoint.size, 'entry', 'entries')}, root ${checkpoint.root.slice(0, 16)}…, by ${/^[^+]*\+[0-9a-f]{8}/.exec(checkpoint.key)?.[0]}`,
-    `              key fingerprint ${checkpoint.fingerprint}, to compare with one that you have by another way`,
-    `  made        ${made_at}, by the clock of the platform`,
-    `  ${markOf(checkpoint.witnesses.length)} witnesses ${witnessText(checkpoint)}`,
-    ...(verdict.container === 'repacked'
-      ? [
-          '  ! container it was unpacked and packed again: the files are those that were signed, the zip around them is not',
-        ]
-      : []),
+    ...headLines(verdict),
+    row(mark, 'signed', signedText(checkpoint)),
+    row(' ', '', `key fingerprint ${checkpoint.fingerprint}; compare it with one that you got another way`),
+    row(' ', 'made', `${made_at}, by the clock of the platform`),
+    row(markOf(checkpoint.witnesses.length), 'witnesses', witnessText(checkpoint)),
+    ...(verdict.container === 'repacked' ? [row('!', 'container', repacked)] : []),
     ...(since === null
       ? []
-      : [`  ${mark} since     it grew out of the ${count(since, 'entry', 'entries')} that you kept`]),
-    `  ${markOf(kinds)} entries   ${entryText(verdict)}`,
-    `  ${mark} complete  ${completeText(verdict)}`,
-    `  ${markOf(payloads.present)} payloads  ${payloads.present} are what was committed to${gone(payloads)}`,
-    ...removals.map(removalText),
-    ...verdict.restarts.flatMap(restartText),
-    `  ${markOf(tasks.count)} tasks     ${count(tasks.count, 'chain', 'chains')} whole${tasks.began_earlier > 0 ? `, of which ${tasks.began_earlier} began earlier` : ''}`,
-    ...unsigned_logs.map(
-      (name) =>
-        `    the trust policy has no key of ${name}, out of which this log grew: who signed for that is not checked`,
-    ),
-    ...new_keys.map((key) => `    the log signs with a new key, for your trust policy: log ${key}`),
-    ...(tasks.out_of_sequence > 0 ? [`    ${orderText(tasks)}`] : []),
-  ].map((line) => (valid ? line : line.replace(' whole', '')))
+      : [row(mark, 'since', `the log has grown out of the ${count(since, 'entry', 'entries')} that you kept`)]),
+    row(markOf(Object.keys(verdict.entries).length), 'entries', entryText(verdict)),
+    row(mark, 'complete', completeText(verdict)),
+    row(markOf(payloads.present), 'payloads', payloadText(payloads)),
+    ...verdict.removal_authorizations.map(authorizationText),
+    ...verdict.restarts.flatMap(restartLines),
+    row(markOf(verdict.tasks.count), 'tasks', taskText(verdict)),
+    ...noteLines(verdict),
+  ]
 }
 
-function witnessText({ witnesses, named_witnesses, quorum }: NonNullable<BundleVerdict['checkpoint']>): string {
+function row(mark: string, label: string, text: string): string {
+  return `  ${mark} ${label.padEnd(11)}${text}`
+}
+
+function headLines({ log, workspace, period }: BundleVerdict): string[] {
+  const name = workspace === null ? null : `${brief(workspace)} (the platform's name for it; no entry confirms it)`
+  return [
+    row(' ', 'log', `${log}`),
+    ...(name === null ? [] : [row(' ', 'workspace', name)]),
+    row(' ', 'period', `${period.from ?? 'the beginning of the log'} to ${period.to ?? 'the last signed entry'}`),
+  ]
+}
+
+function signedText({ size, root, key }: Checkpoint): string {
+  const name = /^[^+]*\+[0-9a-f]{8}/.exec(key)?.[0]
+  return `${count(size, 'entry', 'entries')}, root ${root.slice(0, 16)}…, by ${name}`
+}
+
+function witnessText({ witnesses, named_witnesses, quorum }: Checkpoint): string {
   const page = '(see docs/auditors.md, split view)'
   if (named_witnesses === 0) return `none: the trust policy names no witness ${page}`
   if (witnesses.length === 0) return `none: no witness that the trust policy names has signed ${page}`
   const seen = witnesses.map(({ name, time }) => `${name} at ${time}`).join(', ')
-  return quorum === null ? seen : `${seen} (asked for: ${quorum})`
+  return quorum === null ? seen : `${seen} (required: ${quorum})`
 }
+
+const repacked = 'packed again by another program: the files are the signed ones, the zip around them is not'
 
 function entryText({ entries }: BundleVerdict): string {
   const kinds = Object.entries(entries).sort(([, a], [, b]) => b - a)
@@ -71,15 +79,15 @@ function entryText({ entries }: BundleVerdict): string {
 }
 
 const starts = {
-  neighbour: 'the entry before the first is from before the period',
+  neighbour: 'the entry before the first is older than the period',
   log_begins: 'the log begins here',
-  pruned_before: 'everything before was pruned',
-  unproven: 'not shown at the start',
+  pruned_before: 'all earlier entries were pruned',
+  unproven: 'the start is not proven',
 } as const
 const ends = {
-  neighbour: 'the entry after the last is from after it',
-  as_signed: 'the last entry is the last that was signed for',
-  unproven: 'not shown at the end',
+  neighbour: 'the entry after the last is newer than the period',
+  as_signed: 'the last entry is the last signed one',
+  unproven: 'the end is not proven',
 } as const
 
 function completeText({
@@ -91,57 +99,82 @@ function completeText({
 }: BundleVerdict): string {
   if (end === 'as_signed' && to !== null && made_at !== null && made_at < to)
     return `${starts[start]}; covers up to ${covers_to ?? 'no entry'}; the period had not ended`
-  // The last signature may be older than the end of the period, and only a witness says when it was made.
+  // The last signature may be older than the end of the period, and only a witness states when it saw the checkpoint.
   const isOver = to === null || (checkpoint?.witnesses ?? []).some(({ time }) => time >= to)
-  const caution = end === 'as_signed' && !isOver ? ', and no witness shows that the period was over by then' : ''
+  const caution = end === 'as_signed' && !isOver ? ', but no witness shows that the period was over' : ''
   return `${starts[start]}; ${ends[end]}${caution}`
 }
 
-function gone({ erased, pruned }: BundleVerdict['payloads']): string {
-  return `${erased > 0 ? `, ${erased} erased` : ''}${pruned > 0 ? `, ${pruned} pruned` : ''}`
+function payloadText({ present, erased, pruned }: BundleVerdict['payloads']): string {
+  const missing = `${erased > 0 ? `, ${erased} erased` : ''}${pruned > 0 ? `, ${pruned} pruned` : ''}`
+  return `${present} ${present === 1 ? 'matches its commitments' : 'match their commitments'}${missing}`
 }
 
-function removalText({ type, id, by, at, reason, entries }: BundleVerdict['removals'][number]): string {
+function authorizationText({
+  type,
+  id,
+  by,
+  at,
+  reason,
+  entries,
+}: BundleVerdict['removal_authorizations'][number]): string {
   const done = type === 'erasure' ? 'erased' : 'pruned'
-  return `    ${entries} ${done}, authorised by ${brief(by)} on ${brief(at)}: ${brief(reason)} (${brief(id)})`
+  return `    ${entries} ${done}, authorized by ${brief(by)} on ${brief(at)}: ${brief(reason)} (${brief(id)})`
 }
 
-const ofThoseLeft = {
-  unchanged: 'the others are as they were signed',
-  changed: 'of the others some have changed',
-  not_shown: 'this bundle does not show whether the others are as they were signed',
+const restOfLog = {
+  unchanged: 'the others are as signed',
+  changed: 'some of the others have changed',
+  not_shown: 'this bundle does not show whether the others are as signed',
 } as const
 
-function restartText({ log_index, old_size, kept_size, gone, left, by, at, reason }: RestartView): string[] {
-  const lost = `${gone} of the ${count(old_size, 'entry', 'entries')} that were signed for before are gone`
+function restartLines({ log_index, old_size, kept_size, gone, left, by, at, reason }: RestartView): string[] {
+  const lost = `${gone} of the ${count(old_size, 'entry', 'entries')} that were signed before are gone`
   const compared =
-    kept_size === null ? '' : `; the first ${Math.min(kept_size, old_size)} were as signed when it was restarted`
+    kept_size === null ? '' : `; the first ${Math.min(kept_size, old_size)} were as signed at the restart`
   return [
-    `  ! restarted at entry ${log_index} by ${brief(by)} on ${brief(at)}: ${brief(reason)}`,
-    `    ${lost}; ${ofThoseLeft[left]}${compared}`,
+    row('!', 'restarted', `at entry ${log_index} by ${brief(by)} on ${brief(at)}: ${brief(reason)}`),
+    `    ${lost}; ${restOfLog[left]}${compared}`,
   ]
 }
 
-/** Somebody's words on one line among ours. */
+function taskText({ tasks, valid }: BundleVerdict): string {
+  const earlier = tasks.began_earlier > 0 ? `, ${tasks.began_earlier} of which began earlier` : ''
+  return `${count(tasks.count, 'chain', 'chains')}${valid ? ' intact' : ''}${earlier}`
+}
+
+function noteLines({ unsigned_logs, new_keys, tasks }: BundleVerdict): string[] {
+  return [
+    ...unsigned_logs.map(
+      (name) =>
+        `    the trust policy has no key of ${name}, an earlier epoch of this log: its signatures are not verified`,
+    ),
+    ...new_keys.map((key) => `    the log signs with a new key; for your trust policy: log ${key}`),
+    ...(tasks.out_of_sequence > 0 ? [`    ${sequenceText(tasks)}`] : []),
+  ]
+}
+
+/** Text of the log on one line of the verdict. */
 function brief(text: string): string {
   const plain = text.replaceAll(/\s+/g, ' ')
-  return plain.length > longestWords ? `${plain.slice(0, longestWords)}…` : plain
+  return plain.length > maxQuoteLength ? `${plain.slice(0, maxQuoteLength)}…` : plain
 }
 
-const longestWords = 200
+const maxQuoteLength = 200
 
 const issueNames: Readonly<Record<string, string>> = {
-  out_of_order: 'steps that arrived late',
-  gap: 'steps that never arrived',
-  duplicate_step: 'step numbers claimed twice',
-  no_start: 'no START_NODE',
+  out_of_order: 'late steps',
+  gap: 'gaps in the step numbers',
+  duplicate_step: 'duplicate step numbers',
+  no_start: 'without START_NODE',
   after_end: 'steps after the end',
-  client_prev_mismatch: 'senders that knew another entry',
+  client_prev_mismatch: 'steps with another previous entry',
 }
 
-function orderText({ out_of_sequence, issues }: BundleVerdict['tasks']): string {
+function sequenceText({ out_of_sequence, issues }: BundleVerdict['tasks']): string {
   const found = Object.entries(issues).map(([code, number]) => `${number} ${issueNames[code] ?? code}`)
-  return `in ${out_of_sequence} of them steps did not arrive as numbered (${found.join(', ')}); that is no tampering`
+  const tasks = count(out_of_sequence, 'task has', 'tasks have')
+  return `${tasks} steps out of sequence (${found.join(', ')}); this is not tampering`
 }
 
 function count(number: number, one: string, many: string): string {

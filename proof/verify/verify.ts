@@ -1,113 +1,113 @@
-// Verifying a bundle offline (docs/design/log.md §6), in five steps: the file, its manifest, its checkpoint, what records name, and the
-// records themselves. Nothing is taken from the bundle on its own word: keys come from the trust policy.
+// Verifies a bundle offline (docs/design/log.md §6) in five steps: the container, the manifest, the checkpoint, the
+// checkpoints that records name, and the records. Trusted keys come from the trust policy, never from the bundle.
 import type { BundleManifest, BundleVerdict } from '@svc/schemas'
 import { type BundledCheckpoint, bundleFiles } from '../bundle/bundle.js'
-import { bundleWalk, type Finding, type Report } from '../bundle/bundle-walk.js'
+import { BundleWalk, type Finding, type Report } from '../bundle/bundle-walk.js'
+import { hexOf } from '../json/hex.js'
 import { fingerprintOf, formatVerifier } from '../notes/note.js'
 import { signedBefore, signedByLog, type TrustPolicy, witnessesOf } from '../notes/trust.js'
-import { isPastOf, judgedRestarts, type RestartView, rootsAt, type SignedRoot } from '../record/restarts.js'
+import { isPastOf, type RestartView, rootsAt, type SignedRoot, verifyRestarts } from '../record/restarts.js'
 import { type Hash, subtreesOf } from '../tree/merkle.js'
-import { type Archive, bytesOf, linesOf, openArchive, textOf, Unreadable } from './archive.js'
+import { type Archive, bytesOf, linesOf, openArchive, textOf } from './archive.js'
+import { BundleError } from './bundle-error.js'
 import {
   checkFiles,
   policyDigests,
   provenLeaves,
   readCheckpoint,
   signedManifest,
-  soundCheckpoints,
+  validCheckpoints,
 } from './bundle-parts.js'
 
 export interface VerifyRequest {
   readonly path: string
   readonly policy: TrustPolicy
-  /** A checkpoint of the same log that somebody kept, as a signed note; null asks for no more than the bundle itself. */
+  /** A checkpoint of the same log that the caller kept, as a signed note; null to verify the bundle alone. */
   readonly since: string | null
 }
 
 /** Findings that are listed; the others are counted. */
-const mostFindings = 100
+const maxFindings = 100
 
-/** The verdict; never throws for what a bundle holds. */
+/** The verdict; never throws, whatever a bundle holds. */
 export async function verifyBundle({ path, policy, since }: VerifyRequest): Promise<BundleVerdict> {
   const findings: Finding[] = []
   let more_findings = 0
   const report: Report = (code, where, message) => {
-    if (findings.length < mostFindings) findings.push({ code, where, message })
+    if (findings.length < maxFindings) findings.push({ code, where, message })
     else more_findings += 1
   }
-  const said = await judged(path, policy, since, report).catch((error: unknown) => {
-    const { code, where, message } = asUnreadable(error)
+  const facts = await bundleFacts(path, policy, since, report).catch((error: unknown) => {
+    const { code, where, message } = asBundleError(error)
     report(code, where, message)
-    return nothing
+    return noFacts
   })
-  return { valid: findings.length === 0, findings, more_findings, ...said }
+  return { valid: findings.length === 0, findings, more_findings, ...facts }
 }
 
-/** Whatever a hostile file brings about is a finding: nothing but a verdict comes of verifying. */
-function asUnreadable(error: unknown): Unreadable {
-  if (error instanceof Unreadable) return error
-  return new Unreadable('not_a_bundle', null, `it cannot be read: ${error instanceof Error ? error.message : error}`)
+function asBundleError(error: unknown): BundleError {
+  if (error instanceof BundleError) return error
+  const reason = error instanceof Error ? error.message : String(error)
+  return new BundleError('not_a_bundle', null, `the file cannot be read: ${reason}`)
 }
 
-type Said = Omit<BundleVerdict, 'valid' | 'findings' | 'more_findings'>
+type BundleFacts = Omit<BundleVerdict, 'valid' | 'findings' | 'more_findings'>
 
-const nothing: Said = {
-  ...{
-    log: null,
-    container: null,
-    workspace: null,
-    made_at: null,
-    covers_to: null,
-    since: null,
-    period: { from: null, to: null },
-    places: null,
-    entries: {},
-    checkpoint: null,
-    removals: [],
-    new_keys: [],
-    unsigned_logs: [],
-    restarts: [],
-  },
+const noFacts: BundleFacts = {
+  log: null,
+  container: null,
+  workspace: null,
+  made_at: null,
+  covers_to: null,
+  since: null,
+  period: { from: null, to: null },
+  log_indexes: null,
+  entries: {},
+  checkpoint: null,
+  removal_authorizations: [],
+  new_keys: [],
+  unsigned_logs: [],
+  restarts: [],
   complete: { start: 'unproven', end: 'unproven' },
   payloads: { present: 0, erased: 0, pruned: 0 },
   tasks: { count: 0, began_earlier: 0, out_of_sequence: 0, issues: {} },
 }
 
-async function judged(path: string, policy: TrustPolicy, since: string | null, report: Report): Promise<Said> {
+async function bundleFacts(
+  path: string,
+  policy: TrustPolicy,
+  since: string | null,
+  report: Report,
+): Promise<BundleFacts> {
   const archive = await openArchive(path)
   try {
     const manifest = await signedManifest(archive, policy)
     const container = (await checkFiles(archive, manifest)) ? 'issued' : 'repacked'
     const checkpoint = await trustedCheckpoint(archive, manifest, policy, report)
-    const sound = await soundCheckpoints(archive, manifest, policy, report)
-    const { checkpoints, unsigned_logs } = sound
+    const { checkpoints, unsigned_logs, signed } = await validCheckpoints(archive, manifest, policy, report)
     const kept = since === null ? null : keptCheckpoint(since, policy)
     if (since !== null && kept === null)
-      report(
-        'since_untrusted',
-        'since',
-        'the checkpoint that was kept is not signed by a key that is trusted for its log',
-      )
-    const { said, restarts: found, rootsOf } = await walk(archive, manifest, checkpoints, report)
-    const roots = rootsOf([...found.map(({ old_size }) => old_size), ...(kept === null ? [] : [kept.size])])
-    const known = [...checkpoints, manifest.checkpoint]
-    const rootAt = (size: number) => roots.get(size) ?? known.find((one) => one.size === size)?.root ?? null
-    const { origin: log, period, entries: places, made_at, workspace = null } = manifest
-    const signed = [...sound.signed, ...(kept === null ? [] : [kept])]
-    const restarts = judgedRestarts(found, { origin: log, signed, rootAt, report })
-    const grew = kept === null ? null : checkSince(kept, manifest, restarts, rootAt)
-    if (Array.isArray(grew)) report(grew[0], 'since', grew[1])
-    const shown = typeof grew === 'number' ? grew : null
+      report('since_untrusted', 'since', 'no key that is trusted for its log has signed the kept checkpoint')
+    const walked = await walkRecords(archive, manifest, checkpoints, report)
+    const sizes = walked.restarts.map(({ old_size }) => old_size)
+    const roots = walked.rootsOf(kept === null ? sizes : [...sizes, kept.size])
+    const listed = [...checkpoints, manifest.checkpoint]
+    const rootAt = (size: number) => roots.get(size) ?? listed.find((one) => one.size === size)?.root ?? null
+    const { origin: log, period, entries: log_indexes, made_at, workspace = null } = manifest
+    const allSigned = kept === null ? signed : [...signed, kept]
+    const restarts = verifyRestarts(walked.restarts, { origin: log, signed: allSigned, rootAt, report })
+    const grown = kept === null ? null : checkSince(kept, manifest, restarts, rootAt)
+    if (Array.isArray(grown)) report(grown[0], 'since', grown[1])
     return {
       log,
       container,
       workspace,
       made_at,
-      since: shown,
+      since: typeof grown === 'number' ? grown : null,
       period,
-      places,
+      log_indexes,
       checkpoint,
-      ...said,
+      ...walked.facts,
       unsigned_logs,
       restarts,
     }
@@ -120,37 +120,37 @@ async function trustedCheckpoint(archive: Archive, manifest: BundleManifest, pol
   const name = bundleFiles.note
   const { origin, checkpoint } = manifest
   const read = readCheckpoint(await textOf(name, archive.content(name)))
-  const says = read?.checkpoint
-  if (read === null || says === undefined || says.origin !== origin || says.size !== checkpoint.size)
-    throw new Unreadable(
-      'checkpoint_invalid',
-      name,
-      'this is no checkpoint of the log and size that the manifest names',
-    )
-  if (Buffer.from(says.root).toString('hex') !== checkpoint.root)
-    throw new Unreadable('checkpoint_invalid', name, 'the checkpoint has another root than the manifest')
+  const noted = read?.checkpoint
+  if (read === null || noted === undefined || noted.origin !== origin || noted.size !== checkpoint.size)
+    throw new BundleError('checkpoint_invalid', name, 'the checkpoint has another log or size than the manifest')
+  if (hexOf(noted.root) !== checkpoint.root)
+    throw new BundleError('checkpoint_invalid', name, 'the checkpoint has another root than the manifest')
   const key = signedByLog(read.note, origin, policy)
   if (key === null)
-    throw new Unreadable('untrusted', name, 'the checkpoint is not signed by a key that is trusted for its log')
+    throw new BundleError('untrusted', name, 'no key that is trusted for the log has signed the checkpoint')
   const seen = witnessesOf(read.note, policy)
   const quorum = policy.quorum
   if (quorum !== null && !quorum.met(new Set(seen.map((witness) => witness.name))))
-    report('quorum_missing', name, `the checkpoint lacks witnesses: the trust policy asks for \`${quorum.name}\``)
-  const witnesses = seen.map((witness) => ({ name: witness.name, time: new Date(witness.time * 1000).toISOString() }))
-  const named_witnesses = policy.witnesses.length
-  const signing = { key: formatVerifier(key), fingerprint: fingerprintOf(key) }
-  return { ...checkpoint, ...signing, witnesses, named_witnesses, quorum: quorum?.name ?? null }
+    report('quorum_missing', name, `the checkpoint lacks witnesses: the trust policy requires \`${quorum.name}\``)
+  return {
+    ...checkpoint,
+    key: formatVerifier(key),
+    fingerprint: fingerprintOf(key),
+    witnesses: seen.map((witness) => ({ name: witness.name, time: new Date(witness.time * 1000).toISOString() })),
+    named_witnesses: policy.witnesses.length,
+    quorum: quorum?.name ?? null,
+  }
 }
 
-/** What a checkpoint says that somebody kept; null unless a key that is trusted for its log has signed it. */
+/** The size and root of a kept checkpoint; null unless a key that is trusted for its log has signed it. */
 function keptCheckpoint(text: string, policy: TrustPolicy): SignedRoot | null {
   const kept = readCheckpoint(text)
   if (kept === null || signedBefore(kept.note, kept.checkpoint.origin, policy) === null) return null
   const { origin, size, root } = kept.checkpoint
-  return { origin, size, root: Buffer.from(root).toString('hex') }
+  return { origin, size, root: hexOf(root) }
 }
 
-/** How large the log was when a checkpoint was kept that it grew out of; else what is wrong with saying so. */
+/** The size of the kept checkpoint when the log is proven to have grown out of it; otherwise the finding. */
 function checkSince(
   { origin: name, size, root }: SignedRoot,
   { origin, checkpoint }: BundleManifest,
@@ -159,61 +159,77 @@ function checkSince(
 ): number | [code: string, message: string] {
   const restart = restarts.find(({ old_origin }) => old_origin === name)
   if (name !== origin && (restart === undefined || !isPastOf(origin, name)))
-    return ['since_other_log', `the checkpoint that was kept is of the log \`${name}\``]
-  if (restart !== undefined && name !== origin && size > restart.log_index)
+    return ['since_other_log', `the kept checkpoint is of another log, \`${name}\``]
+  if (restart !== undefined && name !== origin && size > restart.log_index) {
+    const gone = size - restart.log_index
     return [
       'entries_gone',
-      `the log had ${size} entries when it was kept, and ${size - restart.log_index} of them are gone: it was restarted with ${restart.log_index}`,
+      `the kept checkpoint has ${size} entries; ${gone} of them are gone: the log was restarted with ${restart.log_index}`,
     ]
-  if (size > checkpoint.size) return ['log_shrank', `the log had ${size} entries when it was kept`]
+  }
+  if (size > checkpoint.size)
+    return ['log_shrank', `the kept checkpoint has ${size} entries, the bundle's only ${checkpoint.size}`]
   const known = size === 0 ? null : rootAt(size)
-  if (known === null) return ['since_unproven', `the bundle does not reach back: ask for one with since=${size}`]
+  if (known === null)
+    return ['since_unproven', `the bundle does not reach back to ${size} entries: request one with since=${size}`]
   if (known === root) return size
-  return ['fork', `the log of ${size} entries was another when it was kept: two pasts have been signed for`]
+  return ['fork', `the log of ${size} entries differs from the kept checkpoint: two histories were signed`]
 }
 
-async function walk(archive: Archive, manifest: BundleManifest, checkpoints: BundledCheckpoint[], report: Report) {
+async function walkRecords(
+  archive: Archive,
+  manifest: BundleManifest,
+  checkpoints: readonly BundledCheckpoint[],
+  report: Report,
+) {
   const { records, entries, checkpoint } = manifest
   const count = records.end - records.first
   const nodes = await hashesIn(archive, bundleFiles.nodes)
-  const left = subtreesOf({ from: 0, to: records.first }).length
-  const right = subtreesOf({ from: records.end, to: checkpoint.size }).length
+  const leftCount = subtreesOf({ from: 0, to: records.first }).length
+  const rightCount = subtreesOf({ from: records.end, to: checkpoint.size }).length
+  const left = nodes.slice(0, leftCount)
   const leaves = await hashesIn(archive, bundleFiles.leaves)
-  const lines = async (name: string) => linesOf(name, archive.content(name))[Symbol.asyncIterator]()
-  const [texts, payloads] = [await lines(bundleFiles.records), await lines(bundleFiles.payloads)]
-  if (nodes.length !== left + right || leaves.length !== count)
-    throw new Unreadable('not_a_bundle', bundleFiles.leaves, 'there are more or fewer hashes than entries')
+  if (nodes.length !== leftCount + rightCount || leaves.length !== count)
+    throw new BundleError('not_a_bundle', bundleFiles.leaves, 'the number of hashes is not that of the entries')
   const policy_sets = await policyDigests(archive)
-  const proven = await provenLeaves(archive, manifest, report)
-  const { removals } = proven
-  const walking = bundleWalk({ manifest, left: nodes.slice(0, left), checkpoints, report, policy_sets, removals })
+  const { authorizations, restarts } = await provenLeaves(archive, manifest, report)
+  const walk = new BundleWalk({ manifest, left, checkpoints, report, policy_sets, authorizations })
+  const texts = lineReader(archive, bundleFiles.records)
+  const payloads = lineReader(archive, bundleFiles.payloads)
   for (const [at, leaf] of leaves.entries()) {
     const index = records.first + at
     const isNeighbour = index < entries.first || index >= entries.end
-    walking.add(
-      leaf,
-      await next(bundleFiles.records, texts),
-      isNeighbour ? null : await next(bundleFiles.payloads, payloads),
-    )
+    walk.add(leaf, await texts.next(), isNeighbour ? null : await payloads.next())
   }
-  for (const [name, rest] of [
-    [bundleFiles.records, texts],
-    [bundleFiles.payloads, payloads],
-  ] as const)
-    if (!(await rest.next()).done) throw new Unreadable('not_a_bundle', name, 'there are more lines than entries')
-  const { said, restarts } = walking.finish(nodes.slice(left))
-  const rootsOf = (sizes: readonly number[]) => rootsAt(records.first, nodes.slice(0, left), leaves, sizes)
-  return { said, restarts: [...proven.restarts, ...restarts], rootsOf }
+  await texts.finish()
+  await payloads.finish()
+  const walked = walk.finish(nodes.slice(leftCount))
+  return {
+    facts: walked.facts,
+    restarts: [...restarts, ...walked.restarts],
+    rootsOf: (sizes: readonly number[]) => rootsAt(records.first, left, leaves, sizes),
+  }
 }
 
-async function next(name: string, lines: AsyncIterator<string>): Promise<string> {
-  const { value, done } = await lines.next()
-  if (done) throw new Unreadable('not_a_bundle', name, 'there are fewer lines than entries')
-  return value
+/** Lines of a file, one for each entry. Throws BundleError when there are fewer or more. */
+function lineReader(archive: Archive, name: string) {
+  const lines = linesOf(name, archive.content(name))[Symbol.asyncIterator]()
+  return {
+    next: async (): Promise<string> => {
+      const { value, done } = await lines.next()
+      if (done) throw new BundleError('not_a_bundle', name, 'the file has fewer lines than entries')
+      return value
+    },
+    finish: async () => {
+      if (!(await lines.next()).done)
+        throw new BundleError('not_a_bundle', name, 'the file has more lines than entries')
+    },
+  }
 }
 
 async function hashesIn(archive: Archive, name: string): Promise<Hash[]> {
   const bytes = await bytesOf(name, archive.content(name))
-  if (bytes.length % 32 !== 0) throw new Unreadable('not_a_bundle', name, 'this is no list of hashes')
+  if (bytes.length % 32 !== 0)
+    throw new BundleError('not_a_bundle', name, `the file has ${bytes.length} bytes, not a multiple of 32`)
   return Array.from({ length: bytes.length / 32 }, (_, at) => bytes.subarray(32 * at, 32 * at + 32))
 }

@@ -61,7 +61,7 @@ export async function benchBundle(): Promise<Row[]> {
       ),
       row('memory of the platform that made it', `${(Number(memory) / 1024).toFixed(0)} MiB`, '≤ 512 MiB'),
       row('svc verify of it', timed(process.execPath, file('cli/bin/svc.js'), 'verify'), '–'),
-      row('the second verifier', timed('python3', '-B', file('test/verifier/verify.py')), '–'),
+      row('the second verifier', timed('python3', '-B', file('test/proof/verifier/verify.py')), '–'),
     ]
   } finally {
     await stop()

@@ -147,14 +147,18 @@ describe.skipIf(postgres === null)('a bundle', () => {
     expect(verdict).toMatchObject({
       valid: true,
       payloads: { erased: 10, pruned: 0 },
-      removals: [{ type: 'erasure', by: 'operator:local', reason: body.legal_basis, entries: 10 }],
+      removal_authorizations: [{ type: 'erasure', by: 'operator:local', reason: body.legal_basis, entries: 10 }],
     })
     // The erasure itself stands outside this period.
     const received = sql(
       `select to_char(received_at + interval '1 ms', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') from log_leaves where log_index = ${begun + 9}`,
     )
     const early = await verdictOf(`?to=${received}`)
-    expect(early).toMatchObject({ valid: true, payloads: { erased: 10 }, removals: [{ by: 'operator:local' }] })
+    expect(early).toMatchObject({
+      valid: true,
+      payloads: { erased: 10 },
+      removal_authorizations: [{ by: 'operator:local' }],
+    })
     sql(`update log_records set body = replace(body, '17(1)', '99(1)') where type = 'erasure'`)
     expect(codes(await verdictOf(`?to=${received}`))).toEqual(['record_invalid', 'payload_lost'])
     expect(codes(await verdictOf())).toEqual(['payload_mismatch', 'payload_lost'])

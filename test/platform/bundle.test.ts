@@ -67,9 +67,9 @@ describe(`a bundle on ${kind}`, () => {
     const policy = desk.put('own.policy', `# ours\nlog ${last.key}\n`)
     const text = await runSvc(['verify', path, '--trust', policy])
     expect([text.code, text.stderr]).toEqual([0, ''])
-    expect(text.stdout).toContain('everything in it holds')
+    expect(text.stdout).toContain('bundle.zip: valid\n')
     expect(text.stdout).toContain('206: 200 step, 5 event, 1 incident')
-    expect(text.stdout).toContain('the last entry is the last that was signed for\n')
+    expect(text.stdout).toContain('the last entry is the last signed one\n')
     // The key's own name and id, whatever letters the key itself has.
     expect(text.stdout).toContain(`by ${last.key.slice(0, last.origin.length + 9)}\n`)
     const open = desk.put('open.zip', await downloadBundle(platform, '?to=2030-01-01T00:00:00Z'))
@@ -77,17 +77,17 @@ describe(`a bundle on ${kind}`, () => {
     expect(early).toMatch(/covers up to 2026-03-01T13:\S+Z; the period had not ended\n/)
     now = Date.parse('2026-03-01T14:00:00Z')
     const late = desk.put('late.zip', await downloadBundle(platform, '?to=2026-03-01T13:59:00Z'))
-    const caution = 'and no witness shows that the period was over by then'
+    const caution = 'but no witness shows that the period was over'
     expect((await runSvc(['verify', late, '--trust', policy])).stdout).toContain(caution)
-    const absence = '\n  – witnesses none: the trust policy names no witness (see docs/auditors.md, split view)\n'
+    const absence = '\n  – witnesses  none: the trust policy names no witness (see docs/auditors.md, split view)\n'
     expect(text.stdout).toContain(absence)
-    expect(text.stdout).toMatch(/\n {2}made {8}2026-03-01T13:\S+Z, by the clock of the platform\n/)
-    expect(text.stdout).toMatch(/\n {2}workspace {3}.+ \(as the platform named it; no entry confirms it\)\n/)
-    expect(text.stdout).toContain(`key fingerprint ${last.keys[0]?.fingerprint}, to compare`)
+    expect(text.stdout).toMatch(/\n {4}made {7}2026-03-01T13:\S+Z, by the clock of the platform\n/)
+    expect(text.stdout).toMatch(/\n {4}workspace {2}.+ \(the platform's name for it; no entry confirms it\)\n/)
+    expect(text.stdout).toContain(`key fingerprint ${last.keys[0]?.fingerprint}; compare it`)
     const quiet = '?from=2026-03-01T09:30:00Z&to=2026-03-01T09:45:00Z'
     const empty = desk.put('empty.zip', await downloadBundle(platform, quiet))
     const none = (await runSvc(['verify', empty, '--trust', policy])).stdout
-    for (const line of ['entries   none in this period', 'payloads  0 are', 'tasks     0 chains'])
+    for (const line of ['entries    none in this period', 'payloads   0 match', 'tasks      0 chains'])
       expect(none).toContain(`\n  – ${line}`)
     const json = await runSvc(['verify', path, '--trust', policy, '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({ valid: true, tasks: { count: 5 } })
@@ -151,24 +151,24 @@ describe('a file that is no bundle', () => {
     const bundle = desk.put('no.zip', 'x')
     const witness = formatVerifier(signerOf('w', 'witness', Buffer.alloc(32, 8)).verifier)
     for (const [text, message] of [
-      ['', 'no log is named'],
+      ['', 'the policy names no log'],
       ['log nonsense\n', 'name+id+key'],
-      ['trust me\n', 'none of log, past, witness, group, quorum'],
-      ['quorum ours\n', 'no witness or group'],
-      [`witness a ${witness}\nwitness b ${witness}\ngroup g 2 a a b\n`, 'a member twice'],
-      ['constructor a\n', 'none of log, past, witness, group, quorum'],
-      ['\u001b[31mred\n'.repeat(100), ':5: `�[31mred` is none of log'],
+      ['trust me\n', 'begin the line with log, past, witness, group, quorum'],
+      ['quorum ours\n', 'is not a witness or group'],
+      [`witness a ${witness}\nwitness b ${witness}\ngroup g 2 a a b\n`, 'a member occurs twice'],
+      ['constructor a\n', 'begin the line with log, past, witness, group, quorum'],
+      ['\u001b[31mred\n'.repeat(100), ':5: `�[31mred` is unknown'],
       ['x\n'.repeat(100), 'and 95 more'],
-      ['PK\u0003\u0004', 'is a zip and no trust policy: are the two swapped?'],
+      ['PK\u0003\u0004', 'is a zip, not a trust policy: the two files may be swapped'],
     ] as const) {
       const { code, stderr } = await runSvc(['verify', bundle, '--trust', desk.put('bad.policy', text)])
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     }
     expect((await runSvc(['verify', bundle])).code).toBe(2)
-    expect((await runSvc(['verify', desk.folder, '--trust', bundle])).stderr).toContain('none of log')
+    expect((await runSvc(['verify', desk.folder, '--trust', bundle])).stderr).toContain('begin the line with log')
     const good = desk.put('good.policy', `log ${keyOf('a')}\n`)
     for (const [since, message] of [
-      [desk.put('since', 'hello\n'), 'is no checkpoint: --since takes the checkpoint.note of an earlier bundle'],
+      [desk.put('since', 'hello\n'), 'is not a checkpoint: --since takes the checkpoint.note of an earlier bundle'],
       [desk.folder, 'is a folder: name a file'],
     ] as const) {
       const { code, stderr } = await runSvc(['verify', bundle, '--trust', good, '--since', since])
@@ -180,6 +180,6 @@ describe('a file that is no bundle', () => {
     ).toBe(2)
     const saved = desk.put('error.zip', '{"status":401}')
     const { stdout } = await runSvc(['verify', saved, '--trust', desk.put('p', `log ${keyOf('a')}\n`)])
-    expect(stdout).toContain('an error was saved instead of a bundle')
+    expect(stdout).toContain('an error response may have been saved instead of a bundle')
   })
 })

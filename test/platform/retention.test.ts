@@ -110,7 +110,7 @@ describe.skipIf(postgres === null)('keeping', () => {
     const path = desk.put('bundle.zip', await downloadBundle(platform))
     expect(await bothOn(path, trust, desk)).toMatchObject({
       ...{ valid: true, payloads: { pruned: 24 } },
-      removals: [{ type: 'prune', by: 'operator:local', reason: 'retention of 184 days', entries: 24 }],
+      removal_authorizations: [{ type: 'prune', by: 'operator:local', reason: 'retention of 184 days', entries: 24 }],
     })
     const late = desk.put('late.zip', await downloadBundle(platform, '?from=2026-10-01T00:00:00Z'))
     expect(await bothOn(late, trust, desk)).toMatchObject({ valid: true, payloads: { pruned: 0 } })

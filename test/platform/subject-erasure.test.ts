@@ -90,8 +90,8 @@ describe.skipIf(postgres === null)('erasing by subject', () => {
     const verdict = await bothOn(path, `log ${key}\n`, desk)
     expect(verdict).toMatchObject({
       valid: true,
-      removals: expect.arrayContaining([expect.objectContaining({ reason: legal_basis })]),
+      removal_authorizations: expect.arrayContaining([expect.objectContaining({ reason: legal_basis })]),
     })
-    expect(verdict.removals.length).toBe(3)
+    expect(verdict.removal_authorizations.length).toBe(3)
   })
 })

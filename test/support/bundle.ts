@@ -63,7 +63,7 @@ export function contentsOf(bundle: Buffer): Map<string, Buffer> {
   )
 }
 
-const second = fileURLToPath(new URL('../verifier/verify.py', import.meta.url))
+const second = fileURLToPath(new URL('../proof/verifier/verify.py', import.meta.url))
 const python = spawnSync('python3', ['--version']).status === 0
 if (!python) console.log('skipped: no python3 on this machine, so that only one verifier is asked')
 

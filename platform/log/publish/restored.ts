@@ -1,5 +1,5 @@
 // A log that is to go on after a restore: it is read again, and compared with what was signed for.
-import { covers, openedLeaf, removalIn } from '@svc/proof'
+import { covers, openedLeaf, removalAuthorizationIn } from '@svc/proof'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
@@ -21,8 +21,12 @@ export async function preparedReading(parts: EvidenceParts, scope: Scope, tx: Tr
     const { record, log_index } = leaf
     const values = record === null ? null : openedLeaf({ ...leaf, record, hash: leaf.leaf_hash })
     if (record === null || values === null) return []
-    const removal = removalIn(JSON.parse(record) as { type: string; received_at: string }, values, log_index)
-    return removal?.type === 'prune' ? removal.places : []
+    const removal = removalAuthorizationIn(
+      JSON.parse(record) as { type: string; received_at: string },
+      values,
+      log_index,
+    )
+    return removal?.type === 'prune' ? removal.spans : []
   })
   const wanted = new Set(evidence.sizes.map((one) => one.size))
   return { evidence, reading: rereading(wanted, (index) => covers(pruned, index)) }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Places, parseTrustPolicy } from '@svc/proof'
+import { type IndexSpan, parseTrustPolicy } from '@svc/proof'
 import { verifyBundle } from '@svc/proof/verify'
 import type { BundleVerdict, Prune } from '@svc/schemas'
 import { type Database, withSnapshot } from '../../db/db.js'
@@ -25,7 +25,7 @@ export interface ArchiveParts {
 
 export interface Archived extends Pick<Prune, 'archive' | 'archive_sha256' | 'before'> {
   /** The places of the log that it holds, as it was verified. */
-  readonly places: Places
+  readonly places: IndexSpan
 }
 
 /** Writes the bundle of the period to the archive and forces it to disk. Rejects with CONFLICT when it does not verify. */
@@ -37,14 +37,14 @@ export async function archive(
 ): Promise<Archived> {
   const made = await parts.bundles.archive(scope, { from, to: Date.parse(before), since: null })
   try {
-    const { places, findings } = await verdictOn(parts, scope, made.path)
+    const { log_indexes, findings } = await verdictOn(parts, scope, made.path)
     const [finding] = findings
-    if (finding !== undefined || places === null)
+    if (finding !== undefined || log_indexes === null)
       throw new PlatformError('CONFLICT', `nothing is pruned, because the log does not verify: ${finding?.message}`)
     const archive_sha256 = await sha256Of(made.path)
     const name = `${scope.org_id}-before-${before.slice(0, 10)}-${archive_sha256.slice(0, 8)}.zip`
     await keep(made.path, parts.archive_dir, name, archive_sha256)
-    return { archive: name, archive_sha256, before, places: [places.first, places.end - 1] }
+    return { archive: name, archive_sha256, before, places: [log_indexes.first, log_indexes.end - 1] }
   } finally {
     await made.discard()
   }
@@ -59,10 +59,10 @@ export async function archivedBy(
   if (!/^[A-Za-z0-9_-]+\.zip$/.test(name)) return null
   const path = join(parts.archive_dir, name)
   if ((await sha256Of(path).catch(() => null)) !== archive_sha256) return null
-  const { valid, places, period, checkpoint } = await verdictOn(parts, scope, path)
-  if (!valid || places === null || period.to === null || checkpoint === null) return null
+  const { valid, log_indexes, period, checkpoint } = await verdictOn(parts, scope, path)
+  if (!valid || log_indexes === null || period.to === null || checkpoint === null) return null
   if (!(await isPast(parts, scope, checkpoint))) return null
-  return { archive: name, archive_sha256, before: period.to, places: [places.first, places.end - 1] }
+  return { archive: name, archive_sha256, before: period.to, places: [log_indexes.first, log_indexes.end - 1] }
 }
 
 /** Whether the log had this root at this size: after a restart its entries could be others. */

@@ -1,5 +1,5 @@
 // Taking out what is older than it is kept (docs/design/log.md §7): into a bundle first, which must verify, and only then out of the log.
-import { covers, type Places } from '@svc/proof'
+import { covers, type IndexSpan } from '@svc/proof'
 import type { Prune } from '@svc/schemas'
 import type { Logger } from 'pino'
 import { organizationsUnscoped } from '../../access/store/organizations.js'
@@ -95,7 +95,7 @@ interface Due {
   readonly oldest: string
   readonly end: number
   readonly size: number
-  readonly places: readonly Places[]
+  readonly places: readonly IndexSpan[]
 }
 
 /** What may go; null when nothing may. */
@@ -117,7 +117,7 @@ async function dueIn(
  * The archives that hold what may go, as far as any does, the one that reaches furthest first. INVARIANT (archived first):
  * each is read and verified again, because a row of the database is no proof that there is one.
  */
-async function knownArchives(parts: RetentionParts, scope: Scope, due: readonly Places[]): Promise<Archived[]> {
+async function knownArchives(parts: RetentionParts, scope: Scope, due: readonly IndexSpan[]): Promise<Archived[]> {
   const known: Archived[] = []
   const rows = await withSnapshot(parts.db, scope, (tx) => prunesByReach(scope, tx))
   const seen = new Set<string>()
@@ -136,7 +136,7 @@ async function knownArchives(parts: RetentionParts, scope: Scope, due: readonly 
 }
 
 /** The first of these places that no archive holds; null when each is in one. */
-function firstOutside(places: readonly Places[], archives: readonly Pick<Archived, 'places'>[]): number | null {
+function firstOutside(places: readonly IndexSpan[], archives: readonly Pick<Archived, 'places'>[]): number | null {
   const held = archives.map((one) => one.places)
   for (const [first, last] of places)
     for (let place = first; place <= last; place++) {
@@ -180,7 +180,7 @@ async function takeOut(
   scope: Scope,
   now: number,
   { archive, archive_sha256, before }: Archived,
-  held: readonly Places[],
+  held: readonly IndexSpan[],
   legal_basis: string,
 ) {
   await withTransaction(db, scope, async (tx) => {
@@ -204,7 +204,7 @@ async function takeOut(
 }
 
 /** The places that are in a range of either list. */
-function common(places: readonly Places[], held: readonly Places[]): Places[] {
+function common(places: readonly IndexSpan[], held: readonly IndexSpan[]): IndexSpan[] {
   const ranges = [...held].sort(([a], [b]) => a - b)
   const found: [number, number][] = []
   for (const [first, last] of places) {

@@ -1,6 +1,5 @@
 // Erasing what entries carry: their salts and values go, and the commitments that stay can be neither opened nor guessed.
-
-import { covers, openedLeaf, removalIn, type StoredRecord } from '@svc/proof'
+import { covers, openedLeaf, removalAuthorizationIn, type StoredRecord } from '@svc/proof'
 import type { Erasure, ViolationDetails } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../../db/list.js'
@@ -113,7 +112,8 @@ export async function erasedOf(scope: Scope, tx: Transaction, task_id: string) {
     [scope.org_id, task_id],
   )
   const places = rows.flatMap(
-    (row) => removalIn({ type: 'erasure', received_at: '' }, openedLeaf(row) ?? {}, row.log_index)?.places ?? [],
+    (row) =>
+      removalAuthorizationIn({ type: 'erasure', received_at: '' }, openedLeaf(row) ?? {}, row.log_index)?.spans ?? [],
   )
   return { places: rows.map(({ log_index }) => log_index), covers: (log_index: number) => covers(places, log_index) }
 }

@@ -1,6 +1,5 @@
 // Erasing what entries carry (docs/design/log.md §7): chain and proofs stay whole, and the log says who erased it and why.
-
-import type { Places } from '@svc/proof'
+import type { IndexSpan } from '@svc/proof'
 import type { Erasure, ErasureRequest, ErasureResult } from '@svc/schemas'
 import { stillMay } from '../../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../../db/db.js'
@@ -100,7 +99,7 @@ function leafOf(task_id: string, erasure: Erasure, erased: readonly Carrying[]) 
 }
 
 /** Ascending places as ranges. */
-function rangesOf(places: readonly number[]): Places[] {
+function rangesOf(places: readonly number[]): IndexSpan[] {
   const ranges: [number, number][] = []
   for (const place of places) {
     const last = ranges.at(-1)

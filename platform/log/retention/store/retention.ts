@@ -1,5 +1,5 @@
 // How long entries are kept, and taking out those whose time is over; their leaf hashes stay.
-import type { Places } from '@svc/proof'
+import type { IndexSpan } from '@svc/proof'
 import type { Prune } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
@@ -25,7 +25,7 @@ export async function setRetentionDays(scope: Scope, tx: Transaction, days: numb
  * The places below `end` that may go, as ranges: whole tasks that have no later entry, and what is no step, but for what
  * says why something else is gone, incidents that are not closed, and whatever is held, with what tells of it.
  */
-export async function prunablePlaces(scope: Scope, tx: Transaction, end: number): Promise<Places[]> {
+export async function prunablePlaces(scope: Scope, tx: Transaction, end: number): Promise<IndexSpan[]> {
   const { all, tasks } = await heldTasks(scope, tx)
   if (all) return []
   const rows = await tx.query<{ first: number; last: number }>(
@@ -54,7 +54,7 @@ const inRanges = `using unnest($2::bigint[], $3::bigint[]) as r(first, last)
   where x.org_id = $1 and x.log_index between r.first and r.last`
 
 /** Deletes what is stored of these places but for their leaf hashes, and what they alone told of. */
-export async function deletePlaces(scope: Scope, tx: Transaction, places: readonly Places[]): Promise<void> {
+export async function deletePlaces(scope: Scope, tx: Transaction, places: readonly IndexSpan[]): Promise<void> {
   const ranges = [scope.org_id, places.map(([first]) => first), places.map(([, last]) => last)]
   await tx.query(
     `delete from task_heads h using log_entries x, unnest($2::bigint[], $3::bigint[]) as r(first, last)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RFC 8785: reading JSON that could have been written in one way only, and writing it that way.
+"""RFC 8785: strict reading and canonical writing of JSON.
 
-Nothing here is recursive: how deep a text is nested must not exhaust a stack.
+No function is recursive, so that a deep text cannot exhaust the stack.
 """
 import re
 from json.decoder import scanstring
 
-DEEPEST = 4000
+MAX_DEPTH = 4000
 SPACE = re.compile(r"[ \t\n\r]*")
 NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 WORDS = {"true": True, "false": False, "null": None}
@@ -28,9 +28,9 @@ def parse(text):
 def parsed(text):
     outer, inner, name, value, at = [], None, None, None, skip(text, 0)
     while True:
-        # A value begins here; an empty list or object is one already.
+        # A value begins here; an empty list or object is complete.
         if text[at] in "[{":
-            if len(outer) == DEEPEST:
+            if len(outer) == MAX_DEPTH:
                 raise NotJson("nested too deeply")
             outer.append((inner, name))
             inner = [] if text[at] == "[" else {}
@@ -44,7 +44,7 @@ def parsed(text):
             if inner is None:
                 break
             put(inner, name, value)
-        # What follows a value: the end of what is open, as often as it comes, or the next member.
+        # After a value come any number of closing brackets, then the next member.
         while inner is not None and at < len(text) and text[at] == closing(inner):
             value = inner
             inner, name = outer.pop()
@@ -70,7 +70,7 @@ def closing(inner):
 
 
 def member(text, at, inner):
-    """The name of the next member, None in a list, and where its value begins."""
+    """The name of the next member (None in a list) and the offset of its value."""
     if isinstance(inner, list):
         return None, at
     if text[at] != '"':
@@ -93,7 +93,7 @@ def put(inner, name, value):
 
 def string(text, at):
     value, end = scanstring(text, at + 1, True)
-    # An escape may hide a lone surrogate.
+    # An escape can hide a lone surrogate.
     value.encode("utf-8")
     return value, end
 
@@ -113,7 +113,7 @@ def scalar(text, at):
     if value.is_integer() and abs(value) < 2**53:
         value = int(value)
     elif not (found[2] or found[3]) and number(value) != found[0]:
-        raise NotJson("an integer that is not how its double is written")
+        raise NotJson("an integer that is not the shortest form of its double")
     return value, found.end()
 
 
@@ -151,7 +151,7 @@ def number(value):
 
 
 def canonical(value):
-    """The one text of a value; what is still to be written waits on a list, closing brackets as the texts they are."""
+    """The canonical text of a value. A list holds the parts that are still to be written: texts and values."""
     pieces, waiting = [], [(None, value)]
     while waiting:
         text, value = waiting.pop()

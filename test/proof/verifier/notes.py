@@ -11,13 +11,13 @@ import ed25519
 Key = namedtuple("Key", "name kind id key")
 KINDS = {1: "log", 4: "witness"}
 EMPTY = hashlib.sha256().digest()
-LAST = 253402300799
-LONGEST = 65536
+MAX_TIME = 253402300799
+MAX_NOTE = 65536
 NAME = re.compile("[^+ \t\n\v\f\r\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
 
 
 def decode(text):
-    """Base64 that is written in one way only; None for any other."""
+    """The bytes of canonical base64; None for any other text."""
     try:
         data = base64.b64decode(text, validate=True)
     except ValueError:
@@ -42,7 +42,7 @@ def parse_note(text):
     end = text.rfind("\n\n")
     if end < 0 or not text.endswith("\n") or re.search("[\x00-\x09\x0b-\x1f]", text):
         return None
-    if len(text.encode("utf-16-le")) > 2 * LONGEST:
+    if len(text.encode("utf-16-le")) > 2 * MAX_NOTE:
         return None
     signatures = []
     for line in text[end + 2 : -1].split("\n"):
@@ -67,7 +67,7 @@ def parse_checkpoint(text):
 
 
 def signed(note, key):
-    """When the key signed the note: 0 for a log, seconds since 1970 for a witness, None when it did not."""
+    """When the key signed the note: 0 for a log, seconds since 1970 for a witness, None without a valid signature."""
     text, signatures = note
     for name, data in signatures:
         if name != key.name or data[:4] != key.id:
@@ -77,7 +77,7 @@ def signed(note, key):
             if len(own) != 72:
                 continue
             (time,) = struct.unpack(">Q", own[:8])
-            if time > LAST:
+            if time > MAX_TIME:
                 continue
             own, message = own[8:], ("cosignature/v1\ntime %d\n" % time).encode() + message
         if ed25519.verify(key.key, message, own):
@@ -103,15 +103,15 @@ class Trust:
             elif words[0] == "quorum":
                 self.quorum = None if words[1] == "none" else words[1]
             else:
-                raise SystemExit("the trust policy has a line that is none: %s" % line)
+                raise SystemExit("the trust policy has an invalid line: %s" % line)
         if not self.logs or None in self.logs + self.past or None in self.witnesses.values():
-            raise SystemExit("the trust policy lacks a key, or has one that is malformed or of small order")
+            raise SystemExit("the trust policy has no key, or one that is malformed or of small order")
 
     def log_signed(self, note, origin):
         return any(key.name == origin and signed(note, key) is not None for key in self.logs)
 
     def signed_before(self, note, origin):
-        """Whether a key of the log signed an earlier checkpoint, be it one of the past."""
+        """Whether a current or a past key of the log signed an earlier checkpoint."""
         return any(key.name == origin and signed(note, key) is not None for key in self.logs + self.past)
 
     def names(self, origin):
@@ -134,7 +134,7 @@ def node(left, right):
 
 
 def subtrees(first, end):
-    """(level, index) of the full subtrees that make up a range of leaves."""
+    """(level, index) of the full subtrees of a range of leaves."""
     found = []
     while first < end:
         level = 0
@@ -146,7 +146,7 @@ def subtrees(first, end):
 
 
 class Tree:
-    """A tree that grows at its right, as the hashes of its full subtrees."""
+    """A tree that grows at its right end, as the hashes of its full subtrees."""
 
     def __init__(self):
         self.parts = []
@@ -187,14 +187,14 @@ def included(leaf, index, size, proof, root):
 
 
 def consistent(first, second, proof, old, now):
-    """RFC 9162 section 2.1.4.2: both roots out of the same hashes, by the way the proof is made."""
+    """RFC 9162 section 2.1.4.2: computes both roots from the hashes of the proof."""
     if not 0 < first <= second:
         return False
     if first == second:
         return not proof and old == now
 
     def both(start, end, whole, rest):
-        """Hashes over what of the old tree is here, and over all that is here."""
+        """Hashes over the leaves of the old tree in this range, and over all leaves of the range."""
         if first == end:
             if whole:
                 return (old, old) if not rest else None

@@ -1,4 +1,4 @@
-// Bundles of a period that are signed for by the log's own key and lie about what was removed: both verifiers find it.
+// Bundles that the log's own key signs and that misstate what was pruned: both verifiers find it.
 import type { BundleVerdict } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { packBundle } from '../../proof/attacks/pack.js'
@@ -12,13 +12,13 @@ import { bothOn, openDesk } from '../support/bundle.js'
 const desk = openDesk()
 afterAll(() => desk.clear())
 
-/** Six steps, an entry a minute from 09:00, and half a year later a prune that says it took these places. */
-function prunedWorld(taken: readonly (readonly [number, number])[], before: unknown = at(4), days = 184): World {
+/** Six steps, one a minute from 09:00, and half a year later a prune that declares these log indexes. */
+function prunedWorld(declared: readonly (readonly [number, number])[], before: unknown = at(4), days = 184): World {
   const world = new World()
   for (let step = 0; step < 6; step++)
     world.step(step < 4 ? 'task' : 'other', 'step.tool', { verb: 'GET', step_name: `step ${step}` })
   world.wait(days)
-  const prune = { id: 'prn_1', before, entries: taken, pruned_by: 'system:retention', pruned_at: world.now() }
+  const prune = { id: 'prn_1', before, entries: declared, pruned_by: 'system:retention', pruned_at: world.now() }
   world.leaf('prune', 'prn_1', { prune: { ...prune, legal_basis: 'retention of 365 days' } })
   world.step('task', 'step.tool', { verb: 'GET', step_name: 'step 6' })
   world.publish()
@@ -28,15 +28,15 @@ function prunedWorld(taken: readonly (readonly [number, number])[], before: unkn
 const at = (minute: number) => `2026-03-02T09:0${minute}:00.000Z`
 
 interface Shown {
-  /** The places it says are of the period from 09:04 on. */
+  /** Log indexes that the manifest places in the period from 09:04 on. */
   readonly entries: Range
-  /** The first record that is in it. */
+  /** Log index of the first record. */
   readonly first: number
-  /** Places whose records are left out. */
-  readonly gone: readonly number[]
+  /** Log indexes without a record. */
+  readonly missing: readonly number[]
 }
 
-function bundleOf(world: World, { entries, first, gone }: Shown): Buffer {
+function bundleOf(world: World, { entries, first, missing }: Shown): Buffer {
   const { size, root, note } = world.latest
   const hashes = world.store.leaves.map(({ leaf_hash }) => Buffer.from(leaf_hash, 'hex'))
   const rootOf = ({ from, to }: Range) => {
@@ -47,25 +47,30 @@ function bundleOf(world: World, { entries, first, gone }: Shown): Buffer {
   const before = subtreesOf({ from: 0, to: first }).map(({ level, index }) =>
     rootOf({ from: index * 2 ** level, to: (index + 1) * 2 ** level }),
   )
-  const places = Array.from({ length: size - first }, (_, place) => first + place)
+  const indexes = Array.from({ length: size - first }, (_, at) => first + at)
   const lines = (texts: readonly string[]) => Buffer.from(texts.map((text) => `${text}\n`).join(''))
-  const payloadAt = (place: number) => {
-    const { salts = null, body = null } = world.store.payloads.get(place) ?? {}
-    return gone.includes(place) ? payloadLine(null, null) : payloadLine(salts, body)
+  const payloadAt = (log_index: number) => {
+    const { salts = null, body = null } = world.store.payloads.get(log_index) ?? {}
+    return missing.includes(log_index) ? payloadLine(null, null) : payloadLine(salts, body)
   }
   const listed: BundledCheckpoint = { size, root, note }
   const contents = new Map<string, Uint8Array>([
     [bundleFiles.note, Buffer.from(note)],
     [bundleFiles.checkpoints, lines([canonical({ ...listed })])],
-    [bundleFiles.records, lines(places.map((one) => (gone.includes(one) ? 'null' : recordAt(world.store, one))))],
-    [bundleFiles.payloads, lines(places.filter((one) => one >= entries.from).map(payloadAt))],
+    [bundleFiles.records, lines(indexes.map((one) => (missing.includes(one) ? 'null' : recordAt(world.store, one))))],
+    [bundleFiles.payloads, lines(indexes.filter((one) => one >= entries.from).map(payloadAt))],
     [bundleFiles.policy_sets, lines(world.policy_sets)],
     [bundleFiles.leaves, Buffer.concat(hashes.slice(first))],
     [bundleFiles.nodes, Buffer.concat(before)],
   ])
   const head = {
-    ...{ origin, org_id, made_at: world.now(), period: { from: at(4), to: null }, checkpoint: { size, root } },
-    ...{ entries: { first: entries.from, end: entries.to }, records: { first, end: size } },
+    origin,
+    org_id,
+    made_at: world.now(),
+    period: { from: at(4), to: null },
+    checkpoint: { size, root },
+    entries: { first: entries.from, end: entries.to },
+    records: { first, end: size },
   }
   return packBundle(head, contents, world.signer)
 }
@@ -74,56 +79,61 @@ const verdictOn = (world: World, shown: Shown): Promise<BundleVerdict> =>
   bothOn(desk.put('bundle.zip', bundleOf(world, shown)), world.trust(false), desk)
 
 describe('a bundle of a period whose beginning was pruned', () => {
-  it('is complete when the entry before it is gone and a prune says so', async () => {
-    const verdict = await verdictOn(prunedWorld([[0, 3]]), { entries: { from: 4, to: 8 }, first: 3, gone: [3] })
+  it('is complete when the previous entry is missing and a prune covers it', async () => {
+    const verdict = await verdictOn(prunedWorld([[0, 3]]), { entries: { from: 4, to: 8 }, first: 3, missing: [3] })
     expect(verdict).toMatchObject({ valid: true, complete: { start: 'pruned_before', end: 'as_signed' } })
   })
 
   it.each<[string, readonly (readonly [number, number])[], Shown, readonly string[]]>([
-    ['a prune that took nothing', [], { entries: { from: 5, to: 8 }, first: 5, gone: [] }, ['incomplete']],
-    ['a prune of other places', [[0, 2]], { entries: { from: 5, to: 8 }, first: 4, gone: [4] }, ['incomplete']],
-    ['nothing before it', [[0, 3]], { entries: { from: 5, to: 8 }, first: 5, gone: [] }, ['incomplete']],
-    ['an entry of the period before it', [[0, 3]], { entries: { from: 5, to: 8 }, first: 4, gone: [] }, ['incomplete']],
+    ['a prune of no entry', [], { entries: { from: 5, to: 8 }, first: 5, missing: [] }, ['incomplete']],
+    ['a prune of other entries', [[0, 2]], { entries: { from: 5, to: 8 }, first: 4, missing: [4] }, ['incomplete']],
+    ['no previous entry', [[0, 3]], { entries: { from: 5, to: 8 }, first: 5, missing: [] }, ['incomplete']],
     [
-      'a prune of what came after it',
+      'a previous entry of the period',
+      [[0, 3]],
+      { entries: { from: 5, to: 8 }, first: 4, missing: [] },
+      ['incomplete'],
+    ],
+    [
+      'a prune of later entries',
       [[0, 9]],
-      { entries: { from: 4, to: 8 }, first: 3, gone: [3, 7] },
+      { entries: { from: 4, to: 8 }, first: 3, missing: [3, 7] },
       ['incomplete', 'record_lost'],
     ],
-    ['a prune of itself', [[0, 6]], { entries: { from: 4, to: 8 }, first: 3, gone: [3] }, ['incomplete']],
-  ])('is not believed with %s', async (_, taken, shown, found) => {
-    const { findings } = await verdictOn(prunedWorld(taken), shown)
+    ['a prune of itself', [[0, 6]], { entries: { from: 4, to: 8 }, first: 3, missing: [3] }, ['incomplete']],
+  ])('is not complete with %s', async (_, declared, shown, found) => {
+    const { findings } = await verdictOn(prunedWorld(declared), shown)
     expect([...new Set(findings.map(({ code }) => code))].sort()).toEqual([...found].sort())
   })
 
-  const whole = { entries: { from: 4, to: 8 }, first: 3, gone: [3] }
+  const complete = { entries: { from: 4, to: 8 }, first: 3, missing: [3] }
   it.each<[string, unknown, number]>([
-    ['is younger than it must be kept', at(4), 183],
-    ['is older than no time', 'long ago', 184],
-    ['is older than nothing', null, 184],
-    ['is older than a day that there is not', '2025-02-30T00:00:00.000Z', 184],
-  ])('is not believed when what was pruned %s', async (_, before, days) => {
-    const { findings } = await verdictOn(prunedWorld([[0, 3]], before, days), whole)
+    ['a prune before the end of the retention', at(4), 183],
+    ['a `before` that is not a time', 'long ago', 184],
+    ['a `before` of null', null, 184],
+    ['a `before` on 30 February', '2025-02-30T00:00:00.000Z', 184],
+  ])('is not complete with %s', async (_, before, days) => {
+    const { findings } = await verdictOn(prunedWorld([[0, 3]], before, days), complete)
     expect(findings.map(({ code }) => code)).toEqual(['incomplete'])
   })
 
-  it('counts nothing of what is beside the period', async () => {
-    const { payloads, tasks, entries } = await verdictOn(prunedWorld([[0, 3]]), whole)
+  it('does not count its neighbours', async () => {
+    const { payloads, tasks, entries } = await verdictOn(prunedWorld([[0, 3]]), complete)
     expect([payloads, tasks.count, entries]).toMatchObject([{ pruned: 0 }, 2, { step: 3, prune: 1 }])
   })
 })
 
 describe('a prune', () => {
-  const from = (entries: Range, gone: readonly number[]) => ({ entries, first: 3, gone })
+  const from = (entries: Range, missing: readonly number[]) => ({ entries, first: 3, missing })
 
-  it('answers for what stands after an older entry', async () => {
-    // Of the entries that are here none was received before 09:03.
+  it('covers entries after an older entry', async () => {
+    // The first entry of the bundle was received at 09:03.
     const world = prunedWorld([[4, 5]], '2026-03-02T09:06:00.000Z')
     expect((await verdictOn(world, from({ from: 4, to: 8 }, [4, 5]))).payloads).toMatchObject({ pruned: 2 })
     expect((await verdictOn(world, from({ from: 4, to: 8 }, [4, 5]))).findings).toEqual([])
   })
 
-  it('answers for nothing that stands after what it calls too young', async () => {
+  it('covers no entry after one that is not older than its `before`', async () => {
     const world = prunedWorld([[4, 5]], at(3))
     const { findings } = await verdictOn(world, from({ from: 4, to: 8 }, [4, 5]))
     expect(findings.map(({ code }) => code)).toEqual(['record_lost'])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second verifier of proof bundles, written apart from the first: python3 verify.py BUNDLE TRUST [SINCE].
+"""A second verifier of proof bundles, independent of the first: python3 verify.py BUNDLE TRUST [SINCE].
 
 Prints {"valid", "codes", "entries", "payloads", "restarts", "container"} and exits with 0 or 1.
 """
@@ -8,18 +8,18 @@ import json
 import sys
 from math import inf
 
-from checks import (LISTED, Broken, is_hash, is_hashes, is_manifest, is_past_of, is_whole, millis, sha,
+from checks import (LISTED, Broken, is_hash, is_hashes, is_manifest, is_past_of, is_integer, millis, sha,
                     uncovered)
 from jcs import canonical, parse
 from notes import EMPTY, Tree, Trust, consistent, included, parse_checkpoint, parse_key, parse_note, signed, subtrees
-from records import open_payload, read_record, read_removal
-from restarts import judge, read_restart
-from zipped import MOST, Zip
+from records import open_payload, read_record, read_authorization
+from restarts import read_restart, verify_restart
+from zipped import MAX, Zip
 
 
 class Bundle:
     def __init__(self, path, trust, since):
-        self.codes, self.entries, self.restarts, self.judged = [], {}, {}, []
+        self.codes, self.entries, self.restarts, self.restart_views = [], {}, {}, []
         self.container = None
         self.payloads = {"present": 0, "erased": 0, "pruned": 0}
         try:
@@ -30,16 +30,16 @@ class Bundle:
             self.check_restarts()
         except Broken as error:
             self.codes.append(str(error))
-        except Exception:  # Whatever a hostile file brings about.
+        except Exception:  # Any error that a hostile file causes.
             self.codes.append("not_a_bundle")
 
     def read_manifest(self, trust):
-        text = self.zip.whole("manifest.json", MOST["text"]).decode()
+        text = self.zip.whole("manifest.json", MAX["text"]).decode()
         self.manifest = manifest = parse(text)
         if not is_manifest(manifest):
             raise Broken("not_a_bundle")
         self.origin = manifest["origin"]
-        note = parse_note(self.zip.whole("manifest.note", MOST["text"]).decode())
+        note = parse_note(self.zip.whole("manifest.note", MAX["text"]).decode())
         if note is None or note[0] != "svc.bundle/1\n%s\nsha256 %s\n" % (self.origin, sha(text.encode())):
             raise Broken("manifest_altered")
         if not trust.log_signed(note, self.origin):
@@ -67,7 +67,7 @@ class Bundle:
         self.begin, self.stop = manifest["entries"]["first"], manifest["entries"]["end"]
 
     def read_checkpoints(self, trust, since):
-        note = parse_note(self.zip.whole("checkpoint.note", MOST["text"]).decode())
+        note = parse_note(self.zip.whole("checkpoint.note", MAX["text"]).decode())
         if note is None or parse_checkpoint(note[0]) != (self.origin, self.size, self.root):
             raise Broken("checkpoint_invalid")
         if not trust.log_signed(note, self.origin):
@@ -77,24 +77,24 @@ class Bundle:
         self.roots, self.signed, self.since = {0: {EMPTY}}, [], None
         for line in self.zip.lines("checkpoints.jsonl"):
             listed = self.written(line)
-            if not (is_whole(listed["size"]) and is_hash(listed["root"]) and is_hashes(listed.get("proof", []))):
+            if not (is_integer(listed["size"]) and is_hash(listed["root"]) and is_hashes(listed.get("proof", []))):
                 raise Broken("not_a_bundle")
             size, root = listed["size"], bytes.fromhex(listed["root"])
             note = parse_note(listed["note"])
-            says = note and parse_checkpoint(note[0])
-            if not says or says[1:] != (size, root):
+            noted = note and parse_checkpoint(note[0])
+            if not noted or noted[1:] != (size, root):
                 self.codes.append("checkpoint_invalid")
-            elif not is_past_of(self.origin, says[0]):
+            elif not is_past_of(self.origin, noted[0]):
                 self.codes.append("other_log")
-            elif trust.names(says[0]) and not trust.signed_before(note, says[0]):
+            elif trust.names(noted[0]) and not trust.signed_before(note, noted[0]):
                 self.codes.append("checkpoint_unsigned")
             else:
                 proof = [bytes.fromhex(one) for one in listed.get("proof", [])]
                 is_here = "proof" not in listed and self.first < size <= self.end
                 if is_here or consistent(size, self.size, proof, root, self.root):
                     self.roots.setdefault(size, set()).add(root)
-                    if trust.names(says[0]):
-                        self.signed.append(says)
+                    if trust.names(noted[0]):
+                        self.signed.append(noted)
                 else:
                     self.codes.append("fork")
         if since is not None:
@@ -105,77 +105,79 @@ class Bundle:
                 self.since = None
 
     def root_at(self, size):
-        """Roots of the log when it had so many entries; none where the bundle does not show it."""
+        """Roots of the log at a size; empty where the bundle does not show them."""
         if size in self.seen:
             return {self.seen[size]}
         return {self.root} if size == self.size else self.roots.get(size, set())
 
     def check_restarts(self):
         signed = self.signed + ([self.since] if self.since else [])
-        for place in sorted(self.restarts):
-            codes, gone, left = judge(self.restarts[place], self.origin, signed, self.root_at)
+        for log_index in sorted(self.restarts):
+            codes, gone, left = verify_restart(self.restarts[log_index], self.origin, signed, self.root_at)
             self.codes += codes
-            self.judged.append([place, gone, left])
+            self.restart_views.append([log_index, gone, left])
         if not self.since:
             return
         name, size, root = self.since
         restart = next((self.restarts[one] for one in sorted(self.restarts) if self.restarts[one]["old"] == name), None)
         if name != self.origin and (restart is None or not is_past_of(self.origin, name)):
             self.codes.append("since_other_log")
-        elif name != self.origin and size > restart["place"]:
+        elif name != self.origin and size > restart["log_index"]:
             self.codes.append("entries_gone")
         elif size > self.size:
             self.codes.append("log_shrank")
         else:
-            # Every log has grown out of an empty one, which shows nothing of this one.
+            # Every log begins with the empty one, so that size 0 proves nothing.
             known = self.root_at(size) if size else set()
             if not known:
                 self.codes.append("since_unproven")
             elif root not in known:
                 self.codes.append("fork")
 
-    def read_removals(self):
-        self.removals = {}
+    def read_authorizations(self):
+        self.authorizations = {}
         for line in self.zip.lines("authority.jsonl"):
-            said = self.written(line)
-            texts = all(isinstance(said[name], str) for name in ("record", "salts", "body"))
-            if not (texts and is_whole(said["log_index"]) and is_hashes(said["proof"])):
+            listed = self.written(line)
+            texts = all(isinstance(listed[name], str) for name in ("record", "salts", "body"))
+            if not (texts and is_integer(listed["log_index"]) and is_hashes(listed["proof"])):
                 raise Broken("not_a_bundle")
-            leaf = hashlib.sha256(b"\0" + said["record"].encode()).digest()
-            proof = [bytes.fromhex(one) for one in said["proof"]]
-            if not included(leaf, said["log_index"], self.size, proof, self.root):
+            leaf = hashlib.sha256(b"\0" + listed["record"].encode()).digest()
+            proof = [bytes.fromhex(one) for one in listed["proof"]]
+            if not included(leaf, listed["log_index"], self.size, proof, self.root):
                 self.codes.append("not_in_log")
                 continue
-            record = read_record(said["record"])
-            values = record and open_payload('{"salts":' + said["salts"] + ',"values":' + said["body"] + "}", record)
-            if not values or not self.explains(record, values, said["log_index"]):
+            record = read_record(listed["record"])
+            payload = '{"salts":' + listed["salts"] + ',"values":' + listed["body"] + "}"
+            values = record and open_payload(payload, record)
+            if not values or not self.take(record, values, listed["log_index"]):
                 self.codes.append("record_invalid")
 
     @staticmethod
     def written(line):
-        """The value of a line that is written in the one way."""
+        """The value of a canonical line."""
         value = parse(line)
         if canonical(value) != line:
             raise Broken("not_a_bundle")
         return value
 
-    def explains(self, record, values, place):
-        """Takes note of an entry that says what was removed or restarted, once; whether it says so."""
-        removal, restart = read_removal(record, values, place), read_restart(record, values, place)
-        if removal is not None:
-            self.removals[place] = removal
+    def take(self, record, values, log_index):
+        """Stores a removal authorization or a restart; False for any other entry."""
+        authorization = read_authorization(record, values, log_index)
+        restart = read_restart(record, values, log_index)
+        if authorization is not None:
+            self.authorizations[log_index] = authorization
         if restart is not None:
-            self.restarts[place] = restart
-        return removal is not None or restart is not None
+            self.restarts[log_index] = restart
+        return authorization is not None or restart is not None
 
     def walk(self):
-        leaves, nodes = (self.zip.whole(name, MOST["hashes"]) for name in ("leaves.bin", "nodes.bin"))
+        leaves, nodes = (self.zip.whole(name, MAX["hashes"]) for name in ("leaves.bin", "nodes.bin"))
         left, right = subtrees(0, self.first), subtrees(self.end, self.size)
         if (len(leaves), len(nodes)) != (32 * (self.end - self.first), 32 * len(left + right)):
             raise Broken("not_a_bundle")
         hashes = [nodes[at : at + 32] for at in range(0, len(nodes), 32)]
         self.policy_sets = {sha(line.encode()) for line in self.zip.lines("policy_sets.jsonl")}
-        self.read_removals()
+        self.read_authorizations()
         records, payloads = self.zip.lines("records.jsonl"), self.zip.lines("payloads.jsonl")
         self.tasks, self.erased, self.pruned, self.used, self.gap = {}, [], [], set(), False
         self.last, self.last_after, self.before, self.after = "", 0, None, None
@@ -215,7 +217,7 @@ class Bundle:
         if record is None:
             self.codes.append("record_invalid")
             return
-        self.place(index, record)
+        self.position(index, record)
         if record["type"] == "step":
             self.step(record, leaf.hex(), payload is not None)
         if payload is None:
@@ -228,9 +230,9 @@ class Bundle:
             self.erased.append((index, -inf))
         else:
             self.payloads["present"] += 1
-            self.explains(record, values, index)
+            self.take(record, values, index)
 
-    def place(self, index, record):
+    def position(self, index, record):
         received, after, period = record["received_at"], record["after"], self.manifest["period"]
         if record["org_id"] != self.manifest["org_id"]:
             self.codes.append("other_log")
@@ -266,18 +268,18 @@ class Bundle:
 
     def finish(self):
         period = self.manifest["period"]
-        for kind, gone, code in (("erasure", self.erased, "payload_lost"), ("prune", self.pruned, "record_lost")):
-            if uncovered(gone, [said[1:] for said in self.removals.values() if said[0] == kind]):
+        for kind, missing, code in (("erasure", self.erased, "payload_lost"), ("prune", self.pruned, "record_lost")):
+            if uncovered(missing, [one[1:] for one in self.authorizations.values() if one[0] == kind]):
                 self.codes.append(code)
         if self.policy_sets - self.used:
             self.codes.append("policy_set_unused")
         self.payloads.update(erased=len(self.erased), pruned=len(self.pruned))
         early = self.before is not None and period["from"] is not None and self.before < period["from"]
-        place = self.begin - 1
+        previous = self.begin - 1
         begun = millis(period["from"])
-        cut = self.before is None and self.first == place and begun is not None and any(
-            kind == "prune" and before <= begun and any(first <= place <= last for first, last in taken)
-            for kind, taken, before in self.removals.values())
+        cut = self.before is None and self.first == previous and begun is not None and any(
+            kind == "prune" and before <= begun and any(first <= previous <= last for first, last in spans)
+            for kind, spans, before in self.authorizations.values())
         late = self.after is not None and period["to"] is not None and self.after >= period["to"]
         if not (self.begin == 0 or early or cut) or not (self.stop == self.size or late):
             self.codes.append("incomplete")
@@ -294,10 +296,10 @@ def main(path, trust, since=None):
     try:
         trusted = Trust(text(trust))
     except (IndexError, ValueError):
-        raise SystemExit("the trust policy has a line that is none") from None
+        raise SystemExit("the trust policy has an invalid line") from None
     bundle = Bundle(path, trusted, text(since) if since else None)
     print(json.dumps({"valid": not bundle.codes, "codes": sorted(set(bundle.codes)), "entries": bundle.entries,
-                      "payloads": bundle.payloads, "restarts": bundle.judged, "container": bundle.container}))
+                      "payloads": bundle.payloads, "restarts": bundle.restart_views, "container": bundle.container}))
     return 1 if bundle.codes else 0
 
 

@@ -1,4 +1,4 @@
-// Signed notes and checkpoints: the published example of the format, and what must not be taken for one.
+// Signed notes and checkpoints: the published example of the format, and malformed notes.
 import {
   formatCheckpoint,
   formatNote,
@@ -20,21 +20,21 @@ const text = formatCheckpoint({ origin: 'log.example/org/org_1/1', size: 2085216
 const note = formatNote({ text, signatures: [signText(text, log), signText(text, witness, 1_780_000_000)] })
 
 describe('a note', () => {
-  // The example of golang.org/x/mod/sumdb/note, whose format C2SP took over.
-  it('is read as others write it', () => {
+  // The example of golang.org/x/mod/sumdb/note, the origin of the C2SP format.
+  it('of another implementation is read', () => {
     const peter = parseVerifier('PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW')
-    const said = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
-    const signed = `${said}\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n`
+    const body = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
+    const signed = `${body}\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n`
     const read = parseNote(signed)
-    expect(read?.text).toBe(said)
+    expect(read?.text).toBe(body)
     const [signature] = read?.signatures ?? []
     if (peter === null || signature === undefined) throw new Error('not read')
-    expect(verifySignature(said, signature, peter)).toEqual({ time: null })
-    expect(verifySignature(`${said} `, signature, peter)).toBeNull()
+    expect(verifySignature(body, signature, peter)).toEqual({ time: null })
+    expect(verifySignature(`${body} `, signature, peter)).toBeNull()
     expect(formatVerifier(peter)).toBe('PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW')
   })
 
-  it("comes back as it was written, each signature its own signer's", () => {
+  it('is read as it was written, and each signature verifies with its own key only', () => {
     const read = parseNote(note)
     if (read === null) throw new Error('not read')
     expect(formatNote(read)).toBe(note)
@@ -46,7 +46,7 @@ describe('a note', () => {
     expect(verifySignature(text, { ...seen, name: own.name, key_id: own.key_id }, log.verifier)).toBeNull()
   })
 
-  it('changed in any character is another note, or none', () => {
+  it('with any changed character loses a signature or is malformed', () => {
     fc.assert(
       fc.property(
         fc.nat(note.length - 1),
@@ -57,7 +57,7 @@ describe('a note', () => {
           const still = (read?.signatures ?? []).filter((signature) =>
             [log, witness].some(({ verifier }) => verifySignature(read?.text ?? '', signature, verifier) !== null),
           )
-          // A changed signature line may leave the other one sound; a changed text leaves none.
+          // A changed signature line leaves the other signature valid; a changed text leaves no valid signature.
           expect(still.length).toBeLessThanOrEqual(read?.text === text ? 1 : 0)
         },
       ),
@@ -69,11 +69,11 @@ describe('a note', () => {
     ['without signatures', text],
     ['without its last line break', note.slice(0, -1)],
     ['with a control character', note.replace('log', 'l\u0007g')],
-    ['with a line that is no signature', `${note}hello\n`],
-    ['with base64 that can be written otherwise', note.replace(/=+\n$/, '\n')],
+    ['with a line that is not a signature', `${note}hello\n`],
+    ['with base64 that is not canonical', note.replace(/=+\n$/, '\n')],
     ['far too long', `${'a\n'.repeat(40_000)}${note}`],
     ['with a lone surrogate', `\ud800${note}`],
-  ])('%s is none', (_, wrong) => expect(parseNote(wrong)).toBeNull())
+  ])('%s is malformed', (_, wrong) => expect(parseNote(wrong)).toBeNull())
 })
 
 describe('a key', () => {
@@ -83,23 +83,23 @@ describe('a key', () => {
     'log.example+00000000+AQ==',
     `${formatVerifier(log.verifier)} `,
     'a b+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW',
-  ])('`%s` is none', (wrong) => expect(parseVerifier(wrong)).toBeNull())
+  ])('`%s` is malformed', (wrong) => expect(parseVerifier(wrong)).toBeNull())
 
-  it('is another under another name, and another as a witness', () => {
+  it('has another id under another name and as a witness', () => {
     const ids = [log, signerOf('other', 'note', seed), signerOf('other', 'witness', seed)].map(({ verifier }) =>
       Buffer.from(verifier.key_id).toString('hex'),
     )
     expect(new Set(ids).size).toBe(3)
   })
 
-  it('is refused when it is none', () => {
+  it('is rejected with an invalid name or seed', () => {
     expect(() => signerOf('a b', 'note', seed)).toThrow(RangeError)
     expect(() => signerOf('a', 'note', Buffer.alloc(31))).toThrow(RangeError)
   })
 })
 
 describe('a checkpoint', () => {
-  it('says which log, how large, and its root', () => {
+  it('has the log, the size and the root', () => {
     expect(parseCheckpoint(text)).toEqual({
       origin: 'log.example/org/org_1/1',
       size: 20852163,
@@ -117,5 +117,5 @@ describe('a checkpoint', () => {
     `log\n1\n${root.slice(4)}\n`,
     `log\n1\n${root}`,
     'log\n1\n',
-  ])('%j is none', (wrong) => expect(parseCheckpoint(wrong)).toBeNull())
+  ])('%j is malformed', (wrong) => expect(parseCheckpoint(wrong)).toBeNull())
 })

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts of a proof bundle must be."""
+"""Checks on the parts of a proof bundle."""
 import hashlib
 import re
 from bisect import bisect_right
@@ -13,7 +13,7 @@ DAY = 86400000
 
 
 class Broken(Exception):
-    """Nothing further can be said of the bundle."""
+    """A fault that makes the rest of a bundle impossible to verify."""
 
 
 def sha(data):
@@ -25,7 +25,7 @@ def is_hash(value):
 
 
 def millis(value):
-    """Milliseconds up to a time that is written in the one way; None for any other value."""
+    """Milliseconds of a time in canonical form; None for any other value."""
     found = TIME.fullmatch(value) if isinstance(value, str) else None
     if not found:
         return None
@@ -46,16 +46,16 @@ def is_text(value):
 
 
 def is_past_of(origin, name):
-    """Whether the name is the log's own or that of an earlier incarnation of it."""
+    """Whether the name is that of the log or of one of its earlier epochs."""
     own, other = (re.fullmatch(r"(.+)/([1-9][0-9]{0,14})", one) for one in (origin, name))
     return bool(own and other and other[1] == own[1] and int(other[2]) <= int(own[2]))
 
 
-def is_count(value, least=0):
-    return type(value) is int and least <= value < 2**53
+def is_count(value, minimum=0):
+    return type(value) is int and minimum <= value < 2**53
 
 
-def is_whole(value):
+def is_integer(value):
     return is_count(value, 1 - 2**53)
 
 
@@ -64,7 +64,7 @@ def is_hashes(values):
 
 
 def is_manifest(value):
-    """Whether a manifest can be relied on; raises KeyError or TypeError for some that cannot."""
+    """Whether a manifest is valid; raises KeyError or TypeError for some invalid ones."""
     period, entries, records = value["period"], value["entries"], value["records"]
     checkpoint, keys, files = value["checkpoint"], value["keys"], value["files"]
     return (
@@ -84,26 +84,29 @@ def is_manifest(value):
     )
 
 
-def is_places(value, end):
-    """Whether it is the first and last of places before the end."""
+def is_span(value, end):
+    """Whether the value is the first and last of consecutive log indexes below the end."""
     return isinstance(value, list) and len(value) == 2 and all(map(is_count, value)) and value[0] <= value[1] < end
 
 
-def uncovered(gone, removals):
-    """Whether a (place, time) is gone that no removal (places, before) covers; one of what was later covers nothing."""
-    places = [place for place, _ in gone]
+def uncovered(missing, authorizations):
+    """Whether no authorization (spans, before) covers one of the missing (log_index, time).
+
+    An authorization that names an entry received at its `before` or later covers nothing.
+    """
+    indexes = [log_index for log_index, _ in missing]
 
     def is_late(first, last, before):
-        at = bisect_right(places, last) - 1
-        return at >= 0 and places[at] >= first and gone[at][1] >= before
+        at = bisect_right(indexes, last) - 1
+        return at >= 0 and indexes[at] >= first and missing[at][1] >= before
 
-    sound = [ranges for ranges, before in removals if not any(is_late(*one, before) for one in ranges)]
-    given = sorted(one for ranges in sound for one in ranges)
+    valid = [spans for spans, before in authorizations if not any(is_late(*span, before) for span in spans)]
+    given = sorted(span for spans in valid for span in spans)
     at, reach = 0, -1
-    for place in places:
-        while at < len(given) and given[at][0] <= place:
+    for log_index in indexes:
+        while at < len(given) and given[at][0] <= log_index:
             reach = max(reach, given[at][1])
             at += 1
-        if place > reach:
+        if log_index > reach:
             return True
     return False

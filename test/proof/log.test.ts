@@ -1,4 +1,4 @@
-// Canonical JSON, strict reading, and the record format, which is frozen: these bytes must never change.
+// Canonical JSON, strict JSON, and the frozen record format: these bytes must never change.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -38,9 +38,9 @@ describe('canonical JSON (RFC 8785)', () => {
     ['NaN', Number.NaN],
     ['Infinity', [Number.POSITIVE_INFINITY]],
     ['a function', () => 1],
-  ])('refuses %s', (_, value) => expect(() => canonical(value)).toThrow(TypeError))
+  ])('rejects %s', (_, value) => expect(() => canonical(value)).toThrow(TypeError))
 
-  it('is what JSON.parse reads back, whatever the order of members', () => {
+  it('is written again from what JSON.parse reads', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = canonical(value)
@@ -63,23 +63,26 @@ describe('canonical JSON (RFC 8785)', () => {
   })
 })
 
+/** Rejected texts with their message. */
+const faults: readonly (readonly [name: string, text: string, message: RegExp])[] = [
+  ['duplicate names', '{"a":1,"b":{"a":2},"a":3}', /duplicate member name `a`/],
+  ['duplicate names spelt differently', '{"a":1,"\\u0061":2}', /duplicate member name `a`/],
+  ['a lone surrogate in an escape', '{"a":"\\ud800"}', /lone surrogate/],
+  ['a lone surrogate in a name', '{"\\udc00x":1}', /lone surrogate/],
+  ['an integer beyond 2^53-1', '[9007199254740993]', /beyond 2\^53-1/],
+  ['a negative one', '{"a":-9007199254740993}', /beyond 2\^53-1/],
+  ['a number too large for a double', '[1e999]', /too large/],
+  ['nesting deeper than 64', `${'['.repeat(65)}${']'.repeat(65)}`, /deeper than 64/],
+  ['an empty text', '', /expected value, found the end/],
+  ['a string that does not end', '"abc', /does not end/],
+  ['a trailing comma', '[1,]', /expected value, found something else/],
+  ['two values', '{} {}', /expected end/],
+  ['a byte order mark', '\ufeff{}', /expected value/],
+  ['a single quote', "{'a':1}", /expected name/],
+]
+
 describe('strict JSON', () => {
-  it.each([
-    ['duplicate names', '{"a":1,"b":{"a":2},"a":3}', /duplicate member name `a`/],
-    ['duplicate names spelt differently', '{"a":1,"\\u0061":2}', /duplicate member name `a`/],
-    ['a lone surrogate in an escape', '{"a":"\\ud800"}', /lone surrogate/],
-    ['a lone surrogate in a name', '{"\\udc00x":1}', /lone surrogate/],
-    ['an integer beyond 2^53-1', '[9007199254740993]', /beyond 2\^53-1/],
-    ['a negative one', '{"a":-9007199254740993}', /beyond 2\^53-1/],
-    ['a number no double holds', '[1e999]', /too large/],
-    ['nesting deeper than 64', `${'['.repeat(65)}${']'.repeat(65)}`, /deeper than 64/],
-    ['nothing', '', /expected value, found the end/],
-    ['a string that does not end', '"abc', /does not end/],
-    ['a trailing comma', '[1,]', /expected value, found something else/],
-    ['two values', '{} {}', /expected end/],
-    ['a byte order mark', '\ufeff{}', /expected value/],
-    ['a single quote', "{'a':1}", /expected name/],
-  ])('refuses %s', (_, text, message) => expect(parseStrictJson(text).problem?.message).toMatch(message))
+  it.each(faults)('rejects %s', (_, text, message) => expect(parseStrictJson(text).problem?.message).toMatch(message))
 
   it.each([
     ['{"a":{"x":1},"b":{"x":1}}'],
@@ -98,13 +101,13 @@ describe('strict JSON', () => {
     ['{"a":"\\x"}', 5, /a string that is not JSON/],
     ['[01]', 2, /expected , or \]/],
     ['[1]]', 3, /expected end, found/],
-  ])('names the place in %s', (text, offset, message) => {
+  ])('reports the offset in %s', (text, offset, message) => {
     const { problem } = parseStrictJson(text)
     expect(problem?.offset).toBe(offset)
     expect(problem?.message).toMatch(message)
   })
 
-  it('names a place in whatever is not JSON', () => {
+  it('reports an offset inside the text for every fault', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), fc.constantFrom('', ',', '}', '"', 'x', '\u0001'), (json, at, put) => {
         const cut = at % (json.length + 1)
@@ -116,7 +119,7 @@ describe('strict JSON', () => {
     )
   })
 
-  it('does not quote what it was sent', () => {
+  it('does not quote the text in its messages', () => {
     expect(parseStrictJson('{"password": hunter2}').problem?.message).not.toContain('hunter2')
   })
 
@@ -161,7 +164,7 @@ describe('the record, format svc.log/1', () => {
     after: { ...noCheckpoint },
   }
 
-  it('has these bytes and this hash, for ever', () => {
+  it('has these bytes and this hash', () => {
     expect(recordText(record)).toBe(
       `{"after":{"root":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","size":0},"agent_id":"ag_00000000000000000000000000000000","api_key_id":"key_0","data":{"input":"${'2'.repeat(64)}"},"evaluation":"${'1'.repeat(64)}","has_write_permission":false,"is_external_call":false,"org_id":"org_00","policy_set":"${'0'.repeat(64)}","prev_hash":"","received_at":"2026-01-05T08:00:00.123Z","seq":1,"step":1,"step_type":"START_NODE","task_id":"task","timestamp":"2026-01-05T09:00:00+01:00","type":"step","v":"svc.log/1"}`,
     )
@@ -183,7 +186,7 @@ describe('the record, format svc.log/1', () => {
     expect(Number.parseInt(id.slice(4, 17).replace('-', ''), 16)).toBe(Date.parse(record.received_at))
   })
 
-  it('digests what an approval binds to, whatever came out and whoever audits', () => {
+  it('has a digest for approvals that depends on neither the output nor own properties', () => {
     const step = { step_type: 'LLM_CALL', verb: 'POST', input: { a: 1 }, properties: { x: 1 } }
     const own = actionDigest(step)
     expect(
@@ -199,8 +202,8 @@ describe('the record, format svc.log/1', () => {
   })
 })
 
-describe('strict reading, whichever way it takes', () => {
-  const sound = [
+describe('strict JSON in the fast path and in the scan', () => {
+  const valid = [
     '1',
     '-0',
     '0.5',
@@ -225,18 +228,18 @@ describe('strict reading, whichever way it takes', () => {
   const wrong = ['1e400', '9007199254740993', '{"b":1,"b":2}', '[{"c":{},"\\u0063":1}]', '"\\ud800"']
   const member = fc.tuple(
     fc.constantFrom('a', 'b', 'c', '__proto__', 'a:b'),
-    fc.constantFrom(...sound, ...texts, ...wrong),
+    fc.constantFrom(...valid, ...texts, ...wrong),
   )
   const space = fc.constantFrom('', ' ', '\n', '\t')
 
-  it('refuses what two readers could understand differently, and nothing else', () => {
+  it('rejects only text that two readers could understand differently', () => {
     fc.assert(
       fc.property(fc.array(member, { maxLength: 5 }), space, (members, gap) => {
         const text = `{${members.map(([name, value]) => `${gap}"${name}"${gap}:${gap}${value}`).join(`${gap},`)}${gap}}`
         const names = members.map(([name]) => name)
-        const refused = new Set(names).size < names.length || members.some(([, value]) => wrong.includes(value))
+        const isRejected = new Set(names).size < names.length || members.some(([, value]) => wrong.includes(value))
         const reading = parseStrictJson(text)
-        expect(reading.problem !== null).toBe(refused)
+        expect(reading.problem !== null).toBe(isRejected)
         if (reading.problem === null) expect(reading.value).toEqual(JSON.parse(text))
       }),
       { numRuns: 3000 },

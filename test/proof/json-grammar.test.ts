@@ -1,4 +1,4 @@
-// One grammar of JSON at every edge and in every reader: which spellings are accepted, and the one text they become.
+// One JSON grammar for requests and for every reader: the accepted spellings, and the canonical text of each.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { canonical, maxPolicyDepth, maxRequestDepth, maxStoredDepth, parseStrictJson } from '@svc/proof'
@@ -8,7 +8,7 @@ import { readCanonical } from '../../proof/json/canonical-text.js'
 import { isDeeperThan } from '../../proof/json/depth.js'
 import { parseStoredJson } from '../../proof/json/strict-json.js'
 
-const folder = fileURLToPath(new URL('../verifier/', import.meta.url))
+const folder = fileURLToPath(new URL('./verifier/', import.meta.url))
 const python = spawnSync('python3', ['--version']).status === 0
 const program = `
 import sys
@@ -21,12 +21,15 @@ for line in sys.stdin.buffer.read().decode().split('\\n')[:-1]:
         print('rejected')
 `
 
-/** The canonical text of each line as the second verifier has it; `rejected` for those it cannot read. */
+/** The canonical text of each line according to the second verifier; `rejected` for a line that it rejects. */
 function secondReading(lines: readonly string[]): string[] {
   const input = lines.map((line) => `${line}\n`).join('')
   const env = { ...process.env, PYTHONIOENCODING: 'utf-8' }
   const { stdout, stderr } = spawnSync('python3', ['-B', '-c', program], {
-    ...{ input, env, encoding: 'utf8', maxBuffer: 1 << 28 },
+    input,
+    env,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
   })
   expect(stderr).toBe('')
   return stdout.split('\n').slice(0, -1)
@@ -35,7 +38,7 @@ function secondReading(lines: readonly string[]): string[] {
 const nested = (levels: number, inner = '') => `${'['.repeat(levels)}${inner}${']'.repeat(levels)}`
 const nodes = (levels: number) => `${'{"conditions":['.repeat(levels)}1.5${']}'.repeat(levels)}`
 
-/** Spellings with the text they become; null where an edge rejects them. */
+/** Spellings with their canonical text; null for a rejected one. */
 const spellings: readonly (readonly [literal: string, text: string | null])[] = [
   ['9007199254740991', '9007199254740991'],
   ['-9007199254740991', '-9007199254740991'],
@@ -102,7 +105,7 @@ describe('a number', () => {
     }
   })
 
-  it('is stored in one form: what RFC 8785 does not write is not canonical', () => {
+  it('is stored in one form: another than that of RFC 8785 is not canonical', () => {
     for (const text of ['9007199254740993', '-9007199254740993', '1732262400000000001', '1000000000000000000000'])
       expect([text, readCanonical(text).problem]).toEqual([text, expect.stringMatching(/2\^53-1/)])
     for (const text of ['1.7322624e+18', '1e21', '-0', '1.0'])
@@ -140,7 +143,7 @@ describe('depth', () => {
     expect(readCanonical(nested(1_000_000)).problem).toBe('cannot be read: nested deeper than 4000 levels')
   })
 
-  it('that no reader accepts is not written', () => {
+  it('beyond the limit of readers is not written', () => {
     expect(() => canonical(JSON.parse(nested(maxStoredDepth + 1)))).toThrow('more than 4000 levels')
   })
 

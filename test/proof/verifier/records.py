@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a log, their payloads, and what they say was removed."""
+"""Records of a log, their payloads, and removal authorizations."""
 import hashlib
 import hmac
 from math import inf
 
-from checks import DAY, is_count, is_hash, is_places, is_time, millis
+from checks import DAY, is_count, is_hash, is_span, is_time, millis
 from jcs import NotJson, canonical, parse
 
-KEPT = 184 * DAY
+MIN_RETENTION = 184 * DAY
 ENVELOPE = {"v", "type", "org_id", "received_at", "data", "after"}
 LEAF = ENVELOPE | {"subject_id"}
 STEP = ENVELOPE | {"agent_id", "task_id", "seq", "step", "step_type", "timestamp", "is_external_call",
@@ -16,7 +16,7 @@ OTHERS = {"incident", "event", "erasure", "prune", "key", "report"}
 
 
 def read_record(text):
-    """The record, when it is one and written in the one way; else None."""
+    """The record of a valid canonical text; None for any other text."""
     try:
         record = parse(text)
         if not isinstance(record, dict) or canonical(record) != text or record.get("v") != "svc.log/1":
@@ -32,24 +32,24 @@ def read_record(text):
     texts = ["org_id", "agent_id", "task_id", "step_type", "timestamp", "api_key_id", "subject_id",
              "client_prev_hash"]
     after, data = record["after"], record["data"]
-    sound = (
+    valid = (
         all(isinstance(record[name], str) for name in texts if name in record)
         and is_time(record["received_at"])
         and isinstance(data, dict) and all(map(is_hash, data.values()))
         and isinstance(after, dict) and set(after) == {"root", "size"}
         and is_hash(after["root"]) and is_count(after["size"])
     )
-    if sound and kind == "step":
+    if valid and kind == "step":
         flags = [record["is_external_call"], record["has_write_permission"]]
-        sound = (is_count(record["seq"], 1) and is_count(record["step"], 1)
+        valid = (is_count(record["seq"], 1) and is_count(record["step"], 1)
                  and all(isinstance(one, bool) for one in flags)
                  and is_hash(record["policy_set"]) and is_hash(record["evaluation"])
                  and (record["prev_hash"] == "" or is_hash(record["prev_hash"])))
-    return record if sound else None
+    return record if valid else None
 
 
 def open_payload(text, record):
-    """The values of a payload, None for one that is gone, False for one that is not what was committed to."""
+    """The values of a payload; None once erased; False when it does not open its commitments."""
     try:
         payload = parse(text)
     except NotJson:
@@ -73,18 +73,18 @@ def open_payload(text, record):
     return values
 
 
-def read_removal(record, values, place):
-    """What an entry says was removed, by its kind, places and the time before which it was received; else None."""
+def read_authorization(record, values, log_index):
+    """(kind, spans, before) of an erasure or a prune; None for any other entry."""
     kind = record["type"]
-    said = values.get(kind) if kind in ("erasure", "prune") else None
-    if not isinstance(said, dict):
+    declared = values.get(kind) if kind in ("erasure", "prune") else None
+    if not isinstance(declared, dict):
         return None
     done = "erased" if kind == "erasure" else "pruned"
-    if not all(isinstance(said.get(name), str) for name in ("id", done + "_by", done + "_at", "legal_basis")):
+    if not all(isinstance(declared.get(name), str) for name in ("id", done + "_by", done + "_at", "legal_basis")):
         return None
-    places, before = said.get("entries"), inf if kind == "erasure" else millis(said.get("before"))
-    if not isinstance(places, list) or not all(is_places(one, place) for one in places):
+    spans, before = declared.get("entries"), inf if kind == "erasure" else millis(declared.get("before"))
+    if not isinstance(spans, list) or not all(is_span(one, log_index) for one in spans):
         return None
-    if kind == "prune" and (before is None or before > millis(record["received_at"]) - KEPT):
+    if kind == "prune" and (before is None or before > millis(record["received_at"]) - MIN_RETENTION):
         return None
-    return kind, places, before
+    return kind, spans, before

@@ -1,4 +1,4 @@
-// The tree of the log: against published vectors, and against the definition of RFC 9162 written down plainly.
+// The Merkle tree compared with published vectors and with the definition of RFC 9162.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { sharedData } from '../support/shared.js'
 
 const leafOf = (index: number): Hash => createHash('sha256').update('\0').update(`leaf ${index}`).digest()
 
-/** MTH of RFC 9162 §2.1.1, as it is written there. */
+/** MTH of RFC 9162 §2.1.1. */
 function rootOf({ from, to }: Range): Hash {
   const size = to - from
   if (size === 0) return emptyTree
@@ -30,7 +30,7 @@ function rootOf({ from, to }: Range): Hash {
   return nodeHash(rootOf({ from, to: middle }), rootOf({ from: middle, to }))
 }
 
-/** The hash of a range out of its full subtrees, as a store would answer. */
+/** The hash of a range from its full subtrees, as a store computes it. */
 function hashOf(range: Range): Hash {
   return joined(
     subtreesOf(range).map(({ level, index }) => rootOf({ from: index * 2 ** level, to: (index + 1) * 2 ** level })),
@@ -40,7 +40,7 @@ function hashOf(range: Range): Hash {
 const all = (size: number): Range => ({ from: 0, to: size })
 
 describe('a tree', () => {
-  it('has the root of its definition, however it grew', () => {
+  it('has the root of its definition at every size', () => {
     const frontier = new Frontier(0, [])
     expect(frontier.root()).toEqual(emptyTree)
     for (let size = 1; size <= 130; size++) {
@@ -50,17 +50,17 @@ describe('a tree', () => {
     }
   })
 
-  it('goes on from its full subtrees, and tells of each that becomes full', () => {
+  it('continues from its full subtrees, and reports each subtree that becomes full', () => {
     for (const size of [0, 1, 6, 7, 8, 21]) {
       const hashes = subtreesOf(all(size)).map(({ level, index }) =>
         rootOf({ from: index * 2 ** level, to: (index + 1) * 2 ** level }),
       )
       const frontier = new Frontier(size, hashes)
-      const told = new Map<string, Hash>()
+      const reported = new Map<string, Hash>()
       for (let index = size; index < size + 40; index++)
-        frontier.add(leafOf(index), (subtree, hash) => told.set(`${subtree.level}/${subtree.index}`, hash))
+        frontier.add(leafOf(index), (subtree, hash) => reported.set(`${subtree.level}/${subtree.index}`, hash))
       expect(frontier.root()).toEqual(rootOf(all(size + 40)))
-      for (const [name, hash] of told) {
+      for (const [name, hash] of reported) {
         const [level = 0, index = 0] = name.split('/').map(Number)
         expect(hash).toEqual(rootOf({ from: index * 2 ** level, to: (index + 1) * 2 ** level }))
       }
@@ -70,7 +70,7 @@ describe('a tree', () => {
 })
 
 describe('proofs', () => {
-  it('show every leaf of every tree, and no other leaf, place, size or root', () => {
+  it('show every leaf of every tree, and no other leaf, index, size or root', () => {
     for (let size = 1; size <= 40; size++)
       for (let index = 0; index < size; index++) {
         const proof = inclusionRanges(index, size).map(hashOf)
@@ -83,7 +83,7 @@ describe('proofs', () => {
       }
   })
 
-  it('show that a tree is how a later one began, and that no other is', () => {
+  it('show that a tree is the beginning of a later one, and that no other tree is', () => {
     for (let second = 1; second <= 40; second++)
       for (let first = 1; first <= second; first++) {
         const proof = consistencyRanges(first, second).map(hashOf)
@@ -95,7 +95,7 @@ describe('proofs', () => {
       }
   })
 
-  it('are changed nowhere without being refused', () => {
+  it('are rejected with any change', () => {
     const size = fc.integer({ min: 2, max: 200 })
     fc.assert(
       fc.property(size, size, fc.nat(), fc.nat(), fc.integer({ min: 1, max: 255 }), (a, b, node, byte, flip) => {
@@ -111,16 +111,16 @@ describe('proofs', () => {
     )
   })
 
-  it('are not made of trees that never were', () => {
+  it('are not made for impossible sizes', () => {
     expect(() => inclusionRanges(3, 3)).toThrow(RangeError)
     expect(() => consistencyRanges(0, 3)).toThrow(RangeError)
     expect(() => consistencyRanges(4, 3)).toThrow(RangeError)
   })
 
-  it('work for more leaves than 32 bits count', () => {
+  it('work for more than 2^32 leaves', () => {
     const size = 2 ** 40 + 5
     const index = 2 ** 39 + 1
-    // Every subtree gets a hash of its own, which no real tree has; the proof of it is a proof all the same.
+    // Every subtree gets an arbitrary hash; the proof is valid for the root that they make.
     const named = ({ from, to }: Range) => createHash('sha256').update(`${from} ${to}`).digest()
     const ranges = inclusionRanges(index, size)
     let hash = leafOf(index)
@@ -143,7 +143,7 @@ describe.skipIf(folder === null)('196 published vectors', () => {
     name.endsWith('.json'),
   )
 
-  it('are all there', () => expect(vectors).toHaveLength(196))
+  it('are complete', () => expect(vectors).toHaveLength(196))
 
   it.each(vectors)('%s', (name) => {
     const vector = JSON.parse(readFileSync(join(folder ?? '.', name), 'utf8'))

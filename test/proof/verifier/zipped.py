@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The zip of a proof bundle: the container that was issued, or another around the same files."""
+"""The zip of a proof bundle: the issued container, or another one with the same files."""
 import re
 import struct
 import zlib
@@ -7,8 +7,8 @@ import zlib
 from checks import Broken
 
 NAME = re.compile(r"[A-Za-z_]+\.[a-z]+")
-MOST = {"directory": 2**16, "text": 2**20, "line": 2**25, "hashes": 2**26, "members": 64, "bytes": 2**34,
-        "free": 2**26, "ratio": 1000}
+MAX = {"directory": 2**16, "text": 2**20, "line": 2**25, "hashes": 2**26, "members": 64, "bytes": 2**34,
+        "unchecked": 2**26, "ratio": 1000}
 FLAGS = 0x080E
 
 
@@ -21,12 +21,12 @@ class Zip:
             self.read_repacked()
 
     def read_issued(self):
-        """Reads the one way in which a bundle is written as a zip; whether it is written so."""
+        """Reads the one encoding of an issued bundle; False for any other zip."""
         data = self.data
         if len(data) < 22 or data[-22:-18] != b"PK\x05\x06":
             return False
         length, start = struct.unpack("<II", data[-10:-2])
-        if start + length + 22 != len(data) or length + 22 > MOST["directory"]:
+        if start + length + 22 != len(data) or length + 22 > MAX["directory"]:
             return False
         self.names, self.files, position, directory = [], {}, 0, b""
         for method, sizes, name in self.listed(start, start + length):
@@ -49,7 +49,7 @@ class Zip:
         self.files.setdefault(name, (deflated, content, sizes[0], sizes[2]))
 
     def listed(self, at, end):
-        """(method, (crc, packed, bytes), name) of what a directory of the one kind lists."""
+        """(method, (crc, packed, bytes), name) of each entry of an issued directory."""
         found = []
         while at + 46 <= end:
             method, = struct.unpack_from("<H", self.data, at + 10)
@@ -60,7 +60,7 @@ class Zip:
         return found
 
     def read_repacked(self):
-        """Reads the zip of another program, unless it could be read in two ways."""
+        """Reads the zip of another program; rejects one that two programs could read differently."""
         start, length, count = self.end()
         members = self.members(start, length, count)
         self.names, self.files, spans = [], {}, []
@@ -81,17 +81,17 @@ class Zip:
             raise Broken("not_a_bundle")
 
     def end(self):
-        """Where the directory is, its length and the members it lists."""
+        """Offset, length and member count of the directory."""
         data, found = self.data, []
         at = data.find(b"PK\x05\x06", max(0, len(data) - 22 - 0xFFFF))
         while at >= 0:
             if at + 22 <= len(data):
-                disk, first, here, count, length, start, remark = struct.unpack_from("<HHHHIIH", data, at + 4)
-                if at + 22 + remark == len(data):
+                disk, first, here, count, length, start, comment = struct.unpack_from("<HHHHIIH", data, at + 4)
+                if at + 22 + comment == len(data):
                     is_end = (disk, first, here) == (0, 0, count) and start + length == at
                     found.append((start, length, count) if is_end else None)
             at = data.find(b"PK\x05\x06", at + 1)
-        if len(found) != 1 or found[0] is None or found[0][1] > MOST["directory"]:
+        if len(found) != 1 or found[0] is None or found[0][1] > MAX["directory"]:
             raise Broken("not_a_bundle")
         return found[0]
 
@@ -100,20 +100,20 @@ class Zip:
         while at < end:
             if at + 46 > end or self.data[at : at + 4] != b"PK\x01\x02":
                 raise Broken("not_a_bundle")
-            flags, method, crc, packed, size, name_size, extra, remark, disk, header = struct.unpack_from(
+            flags, method, crc, packed, size, name_size, extra, comment, disk, header = struct.unpack_from(
                 "<4xHH4xIIIHHHH6xI", self.data, at + 4)
-            after = at + 46 + name_size + extra + remark
+            after = at + 46 + name_size + extra + comment
             if after > end or disk or flags & ~FLAGS or method not in (0, 8):
                 raise Broken("not_a_bundle")
             found.append((self.data[at + 46 : at + 46 + name_size], method, (crc, packed, size), header))
             at = after
-        if len(found) != count or not 0 < count <= MOST["members"]:
+        if len(found) != count or not 0 < count <= MAX["members"]:
             raise Broken("not_a_bundle")
         return found
 
     @staticmethod
     def plain(members):
-        """The files without the folder around all, as (name, name as written, method, sizes, header)."""
+        """The files without a folder around all of them, as (name, raw name, method, sizes, header)."""
         found = []
         for raw, *rest in members:
             name = raw.decode("latin1")
@@ -125,8 +125,8 @@ class Zip:
         if len(top) > 1 and all(not name or name.startswith(top) for name, *_ in found):
             files = [(name[len(top) :], *rest) for name, *rest in files]
         names, sizes = [name for name, *_ in files], [rest[2] for _, *rest in files]
-        is_bomb = any(size > MOST["free"] and size > packed * MOST["ratio"] for _, packed, size in sizes)
-        if len(set(names)) < len(names) or sum(size for _, _, size in sizes) > MOST["bytes"] or is_bomb:
+        is_bomb = any(size > MAX["unchecked"] and size > packed * MAX["ratio"] for _, packed, size in sizes)
+        if len(set(names)) < len(names) or sum(size for _, _, size in sizes) > MAX["bytes"] or is_bomb:
             raise Broken("not_a_bundle")
         return files
 
@@ -137,7 +137,7 @@ class Zip:
         return not self.files[name][0]
 
     def sizes(self, name):
-        """Bytes of the content, and as they stand in the zip."""
+        """Bytes of the content and in the zip."""
         return self.files[name][3], len(self.files[name][1])
 
     def content(self, name):
@@ -156,15 +156,15 @@ class Zip:
             raise Broken("bytes_altered")
         return content
 
-    def whole(self, name, most):
-        if name in self.files and self.files[name][3] > most:
+    def whole(self, name, limit):
+        if name in self.files and self.files[name][3] > limit:
             raise Broken("not_a_bundle")
         return self.content(name)
 
     def lines(self, name):
         *lines, rest = self.content(name).split(b"\n")
         for line in lines:
-            if len(line) > MOST["line"]:
+            if len(line) > MAX["line"]:
                 raise Broken("not_a_bundle")
             yield line.decode()
         if rest:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking Ed25519 signatures (RFC 8032 section 5.1.7) with nothing but integers: slow, and enough for a few of them."""
+"""Verification of Ed25519 signatures (RFC 8032 section 5.1.7) with integers: slow, but sufficient for a few."""
 import hashlib
 
 P = 2**255 - 19
@@ -31,7 +31,7 @@ def times(count, point):
 
 
 def point_of(data):
-    """The point that 32 bytes stand for, None for bytes that stand for none."""
+    """The point that 32 bytes encode; None for bytes that encode no point."""
     y = int.from_bytes(data, "little")
     sign, y = y >> 255, y & (2**255 - 1)
     if y >= P:
@@ -51,7 +51,7 @@ BASE = point_of((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
 
 
 def small_order(data):
-    """Whether 32 bytes stand for a point of small order, also where y is not reduced or x = 0 has a sign."""
+    """Whether 32 bytes encode a point of small order; y may be unreduced, and x = 0 may have a sign."""
     y = (int.from_bytes(data, "little") & (2**255 - 1)) % P
     point = point_of(y.to_bytes(32, "little"))
     if point is None:
