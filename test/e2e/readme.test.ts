@@ -1,7 +1,7 @@
 // The documentation is tried: the commands of README.md and of the pages for users run as printed, in the order printed, and print
 // what the page shows; so do the commands that a start prints.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,8 +11,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startMailServer } from '../support/mail.js'
 import { blocksOf, makeClone, matches, openTerminal, type Terminal } from '../support/page.js'
 import { freePort } from '../support/postgres.js'
-import { type PlatformProcess, startProcess } from '../support/process.js'
-import { startLogin } from '../support/svc.js'
+import { type PlatformProcess, runPlatform, startProcess } from '../support/process.js'
+import { runSvc, startLogin } from '../support/svc.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const hasShell = ['bash', 'curl'].every((name) => spawnSync(name, ['--version']).status === 0)
@@ -23,6 +23,7 @@ describe.skipIf(!hasShell)('the documentation', () => {
   let env: Record<string, string>
   let platform: PlatformProcess
   let cookie: string
+  let loggedIn: string | undefined
 
   beforeAll(async () => {
     ports.platform = await freePort()
@@ -49,7 +50,11 @@ describe.skipIf(!hasShell)('the documentation', () => {
     }
     if (commands.startsWith('npx --no-install svc serve'))
       return terminal.serve(`${commands.trim()} --port ${ports.engine}`)
-    if (commands.startsWith('npx --no-install svc login')) return logIn(platform, cookie, env)
+    // A terminal stays logged in, and each login waits for five seconds.
+    if (commands.startsWith('npx --no-install svc login')) {
+      loggedIn ??= await logIn(platform, cookie, env)
+      return loggedIn
+    }
     return terminal.run(here(commands))
   }
   const follow = async (page: string) => {
@@ -105,6 +110,49 @@ describe.skipIf(!hasShell)('the documentation', () => {
     await mails.close()
   })
 })
+
+describe('a command that the documentation names', () => {
+  const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+  const groups = [
+    ['svc'],
+    ['svc', 'workspace'],
+    ['svc', 'key'],
+    ['svc', 'account'],
+    ['svc-platform'],
+    ['svc-platform', 'admin'],
+  ]
+
+  it('exists', async () => {
+    const helps = new Map(
+      await Promise.all(groups.map(async (group) => [group.join(' '), await helpOf(group)] as const)),
+    )
+    const isUnknown = (words: readonly string[]) => {
+      const group = words.length > 2 && helps.has(words.slice(0, 2).join(' ')) ? words.slice(0, 2) : words.slice(0, 1)
+      const name = words[group.length] ?? ''
+      return /^[a-z][a-z-]+$/.test(name) && !new RegExp(`^  ${name}( |$)`, 'm').test(helps.get(group.join(' ')) ?? '')
+    }
+    const named = pages.filter((page) => page.endsWith('.md')).flatMap((page) => commandsIn(page))
+    expect(named.length).toBeGreaterThan(20)
+    expect(
+      named.filter(({ words }) => isUnknown(words)).map(({ page, words }) => `${page}: ${words.join(' ')}`),
+    ).toEqual([])
+  })
+})
+
+/** Calls of `svc` and `svc-platform` in code of a page, as words. */
+function commandsIn(page: string): { page: string; words: string[] }[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  const calls = /(?:`|install )(svc|svc-platform)((?: [a-z][a-z-]*)+)/g
+  return [...text.matchAll(calls)].map(([, program = '', rest = '']) => ({
+    page,
+    words: [program, ...rest.trim().split(' ')],
+  }))
+}
+
+async function helpOf([program, ...group]: readonly string[]): Promise<string> {
+  const run = program === 'svc' ? runSvc : runPlatform
+  return (await run([...group, '--help'], {})).stdout
+}
 
 describe('the manifests of docs/policy-authors.md', () => {
   it('are valid, and their tests pass', () => {
