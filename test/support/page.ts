@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 export interface Block {
   /** Shell commands, without their indentation. */
   readonly commands: string
-  /** The output that the page shows; `…` stands for any text. Null where it shows none. */
+  /** The output that the page shows; `…` matches any text. Null where it shows none. */
   readonly output: string | null
 }
 
