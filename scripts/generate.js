@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { compile } from 'json-schema-to-typescript'
 import { rolldown } from 'rolldown'
 
@@ -42,18 +43,33 @@ async function manifestSchema() {
   return `${JSON.stringify(build(), null, 2)}\n`
 }
 
+/** Where each schema is, by its `$id`; manifest.json is beside the folders, where editors find it. */
+function schemaPaths(folder = '') {
+  return readdirSync(new URL(`schemas/${folder}`, root), { withFileTypes: true }).flatMap((entry) => {
+    if (entry.isDirectory())
+      return ['dist', 'node_modules'].includes(entry.name) ? [] : schemaPaths(`${folder}${entry.name}/`)
+    const isSchema = entry.name.endsWith('.json') && !['package.json', 'tsconfig.json'].includes(entry.name)
+    return isSchema ? [[entry.name, `schemas/${folder}${entry.name}`]] : []
+  })
+}
+
 function documents() {
-  return readdirSync(new URL('schemas/', root))
-    .filter((name) => name.endsWith('.json') && !['package.json', 'tsconfig.json'].includes(name))
-    .sort()
-    .map((name) => JSON.parse(read(`schemas/${name}`)))
+  return schemaPaths()
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, path]) => {
+      const document = JSON.parse(read(path))
+      if (document.$id !== id) throw new Error(`the \`$id\` of ${path} must be \`${id}\`, found \`${document.$id}\``)
+      return document
+    })
 }
 
 async function schemaTypes() {
+  const paths = new Map(schemaPaths())
+  const byId = { order: 1, canRead: true, read: ({ url }) => read(paths.get(basename(url))) }
   const parts = []
   for (const document of documents()) {
     const text = await compile(forTypes(document), document.title, {
-      cwd: new URL('schemas/', root).pathname,
+      $refOptions: { resolve: { file: byId } },
       declareExternallyReferenced: false,
       bannerComment: '',
       additionalProperties: true,
