@@ -1,6 +1,7 @@
 // YAML text to its documents, given up as soon as it costs more than any manifest can need.
-import { type Document, Lexer, type LineCounter, Parser } from 'yaml'
+import type { Document, LineCounter, Parser } from 'yaml'
 import { composeSlices } from './slices.js'
+import { yaml } from './yaml.js'
 
 /** The text is larger, in some respect, than what is read. */
 export class TooMuch extends Error {
@@ -37,6 +38,7 @@ const strictly = {
 
 /** The documents of a text, each composed when it is asked for. Throws TooMuch. */
 export function documentsOf(text: string, lines: LineCounter): Iterable<Document.Parsed> {
+  const { Parser } = yaml()
   lines.addNewLine(0)
   return composeSlices(tokens(text, new Parser(lines.addNewLine)), strictly)
 }
@@ -45,6 +47,7 @@ export function documentsOf(text: string, lines: LineCounter): Iterable<Document
 const marks = new Set(['\x02', '\x18', '\x1f'])
 
 function* tokens(text: string, parser: Parser) {
+  const { Lexer } = yaml()
   const count = newCount()
   let offset = 0
   for (const lexeme of new Lexer().lex(text)) {

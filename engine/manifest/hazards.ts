@@ -1,8 +1,9 @@
 // What YAML allows and two readers could understand differently, or what costs more to read than it looks.
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml'
+import type { Document, Node, Scalar, YAMLMap } from 'yaml'
 import { quote } from '../check/quote.js'
 import { maxAliases } from './bounded-yaml.js'
 import { nodesOf } from './tree.js'
+import { yaml } from './yaml.js'
 
 export interface Hazard {
   readonly message: string
@@ -22,6 +23,7 @@ const mostHazards = 100
 
 /** Everything in a document that is refused although it is YAML, in the order of the text; at most 100. */
 export function hazards(document: Document.Parsed): Hazard[] {
+  const { isAlias } = yaml()
   const found: Hazard[] = []
   const note: Note = (node, message) => {
     found.push({ message, offset: (node as Node | null)?.range?.[0] ?? 0 })
@@ -43,6 +45,7 @@ export function hazards(document: Document.Parsed): Hazard[] {
 }
 
 function noteNode(node: Node, note: Note): void {
+  const { isMap, isScalar, isSeq } = yaml()
   if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag))
     note(node, `the tag ${quote(node.tag)} is not allowed: remove it`)
   if (isMap(node) && node.items.length > maxKeys) note(node, `more than ${maxKeys} keys in one map: split it`)
@@ -56,6 +59,7 @@ function unknownAlias(name: string): string {
 }
 
 function noteKeys(map: YAMLMap, note: Note): void {
+  const { isScalar } = yaml()
   const twice = repeatedKeys(map)
   const [first] = twice
   // The keys of two items in one map: a dash is missing.
@@ -83,6 +87,7 @@ function noteKeys(map: YAMLMap, note: Note): void {
 
 /** The pairs whose key stands in the map before. */
 function repeatedKeys(map: YAMLMap): YAMLMap['items'] {
+  const { isScalar } = yaml()
   const seen = new Set<unknown>()
   return map.items.filter(({ key }) => {
     const name = isScalar(key) ? key.value : key

@@ -1,10 +1,11 @@
 // Reading untrusted YAML: one document, plain data, nothing that expands, and a position for everything.
-import { type Document, LineCounter } from 'yaml'
+import type { Document } from 'yaml'
 import { tidy } from '../check/quote.js'
 import { documentsOf, TooMuch } from './bounded-yaml.js'
 import { hazards } from './hazards.js'
 import { offsetOf, plainSourceOf } from './locate.js'
 import { plainValue, targetsOf } from './tree.js'
+import { yaml } from './yaml.js'
 import { type Fault, faultOf } from './yaml-faults.js'
 
 export interface Position {
@@ -35,6 +36,7 @@ const largestExpanded = 4 * largest
 
 /** Parses YAML 1.2 text; never throws. */
 export function readYaml(text: string): YamlReading {
+  const { LineCounter } = yaml()
   const lines = new LineCounter()
   const place = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)

@@ -1,6 +1,7 @@
 // Composing YAML of any depth. The library's composer calls itself for each level, and a stack ends at some hundreds of
 // them: deep parts are cut out of the syntax tree, composed one by one, and put back where they were.
-import { Composer, type CST, type Document, isCollection, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
+import type { Composer, CST, Document, Node, Scalar } from 'yaml'
+import { yaml } from './yaml.js'
 
 type Collection = CST.BlockMap | CST.BlockSequence | CST.FlowCollection
 type Cuts = Map<number, Collection>
@@ -13,6 +14,7 @@ const mark = 'svc-cut'
 
 /** Documents of a stream of tokens, each composed when it is asked for. */
 export function* composeSlices(tokens: Iterable<CST.Token>, options: Options): Generator<Document.Parsed> {
+  const { Composer } = yaml()
   const cuts: Cuts = new Map()
   for (const document of new Composer(options).compose(cutAll(tokens, cuts))) {
     if (cuts.size > 0) putBack(document, cuts, options)
@@ -61,6 +63,7 @@ function isPart(token: CST.Token | null | undefined): token is Collection {
 }
 
 function putBack(document: Document.Parsed, cuts: Cuts, options: Options): void {
+  const { Composer, isCollection, isMap, isScalar, isSeq } = yaml()
   const partOf = (node: unknown): Node | null => {
     const token = isScalar(node) && node.source === mark ? cuts.get(node.range?.[0] ?? -1) : undefined
     if (token === undefined) return null
