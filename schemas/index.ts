@@ -4,6 +4,7 @@ export {
   canonicalType,
   hasWritePermission,
   isBlocked,
+  isoTime,
   type JsonMap,
   parseTimestamp,
   type Step,
