@@ -1,4 +1,4 @@
-// What other packages may use of the engine.
+// The public interface of the engine.
 export { factsAsSaid, factsTightened, type SaidContext } from './agent/context.js'
 export { attributesOf, registrationFacts } from './agent/registration.js'
 export { compareLevels, levelApplies, type RiskLevel } from './agent/risk.js'
