@@ -1685,7 +1685,7 @@ export interface MagicLink {
  */
 export interface Manifest {
   /**
-   * what the manifest is called
+   * name of the manifest
    */
   name: string
   /**
@@ -1710,7 +1710,7 @@ export interface Manifest {
      */
     reason: string
     /**
-     * who decided
+     * the approver
      */
     approved_by: string
     /**
@@ -1723,7 +1723,7 @@ export interface Manifest {
    */
   tests?: {
     /**
-     * what is shown
+     * name of the test
      */
     name: string
     /**
@@ -1739,7 +1739,7 @@ export interface Manifest {
       [k: string]: unknown
     }
     /**
-     * when the step is judged
+     * time of the evaluation
      */
     now?: string
     /**
@@ -1789,7 +1789,7 @@ export interface Manifest {
       has_write_permission?: boolean
     }[]
     /**
-     * the step that is judged; without one the registration of `agent` is
+     * the step to evaluate; without one the registration of `agent` is evaluated
      */
     step?: {
       /**
@@ -1854,7 +1854,7 @@ export interface Manifest {
    */
   policies: {
     /**
-     * what the policy is called; unique in the manifest
+     * name of the policy; unique in the manifest
      */
     name: string
     /**
@@ -1909,7 +1909,7 @@ export interface Manifest {
      */
     severity: 'low' | 'medium' | 'high' | 'critical'
     /**
-     * what it checks and what it cannot
+     * what it checks, and its limits
      */
     description?: string
     /**

@@ -1,5 +1,5 @@
-// Composing YAML of any depth. The library's composer calls itself for each level, and a stack ends at some hundreds of
-// them: deep parts are cut out of the syntax tree, composed one by one, and put back where they were.
+// Composing YAML of any depth. The composer of the package recurses for each level, and the stack ends after some hundreds:
+// deep parts are cut out of the syntax tree, composed one by one, and put back.
 import type { Composer, CST, Document, Node, Scalar } from 'yaml'
 import { yaml } from './yaml.js'
 
@@ -9,10 +9,10 @@ type Options = ConstructorParameters<typeof Composer>[0]
 
 /** Levels composed at a time: the composer takes 1 KB of stack for one, and manifests of ordinary depth are one slice. */
 const sliceDepth = 64
-/** What stands in the place of a cut part; which part, its offset says. */
+/** The scalar in place of a cut part; its offset identifies the part. */
 const mark = 'svc-cut'
 
-/** Documents of a stream of tokens, each composed when it is asked for. */
+/** Documents of a stream of tokens, each composed on demand. */
 export function* composeSlices(tokens: Iterable<CST.Token>, options: Options): Generator<Document.Parsed> {
   const { Composer } = yaml()
   const cuts: Cuts = new Map()
@@ -35,7 +35,7 @@ function cut(root: Collection, cuts: Cuts): void {
     const { part, depth } = next
     for (const item of part.items as { key?: CST.Token | null; value?: CST.Token }[]) {
       const { key, value } = item
-      // A key that is a collection is an error wherever it stands; what is in it does not matter.
+      // A key that is a collection is an error at any depth; its content does not matter.
       if (isPart(key) && depth >= sliceDepth) item.key = { ...emptyFlow, offset: key.offset }
       else if (isPart(key)) pending.push({ part: key, depth: depth + 1 })
       if (!isPart(value)) continue

@@ -1,4 +1,4 @@
-// Walking a YAML document without calling itself, so that its depth cannot exhaust the stack.
+// Walking a YAML document without recursion, so that its depth cannot exhaust the stack.
 import type { Alias, Node } from 'yaml'
 import { yaml } from './yaml.js'
 
@@ -19,7 +19,7 @@ export function* nodesOf(root: Node | null): Generator<Node> {
   }
 }
 
-/** What each alias stands for: the last node before it that has its anchor. */
+/** The target of each alias: the last node before it that has its anchor. */
 export function targetsOf(root: Node | null): Targets {
   const { isAlias } = yaml()
   const anchors = new Map<string, Node>()
@@ -33,7 +33,7 @@ export function targetsOf(root: Node | null): Targets {
   return targets
 }
 
-/** The plain value of a tree whose keys are text; what an alias repeats is shared, not copied. */
+/** The plain value of a tree whose keys are text; the targets of aliases are shared, not copied. */
 export function plainValue(root: Node | null, targets: Targets): unknown {
   const { isAlias, isCollection, isMap, isScalar, isSeq } = yaml()
   const values = new Map<unknown, unknown>()

@@ -1,4 +1,4 @@
-// What the YAML reader objects to, in the words of somebody who edits the file: which line, what is wrong, what to write.
+// Errors of the YAML package as messages for the author of the file: the line, the problem, and the remedy.
 import type { YAMLError } from 'yaml'
 import { quote } from '../check/quote.js'
 import { indentOf, isContent, itemAbove, keyColumn, spaces, wantedIndent } from './indents.js'
@@ -10,46 +10,46 @@ export interface Fault {
   readonly offset: number
 }
 
-/** A fault with the text around it. */
-interface Scene {
+/** An error of the YAML package with the text around it. */
+interface FaultContext {
   readonly text: string
   readonly lines: readonly string[]
-  /** 0-based number of the line that the reader names. */
+  /** 0-based number of the line that the package reports. */
   readonly row: number
   readonly code: YAMLError['code']
-  readonly said: string
+  readonly report: string
   readonly offset: number
 }
 
-/** A line, by its 0-based number, and what is wrong there. */
-interface Sight {
+/** A line, by its 0-based number, and its problem. */
+interface Diagnosis {
   readonly row: number
   readonly column?: number
   readonly says: string
 }
 
-/** One fault in other words. */
+/** The message for one error. */
 export function faultOf({ code, message, pos }: YAMLError, text: string): Fault {
   const offset = Math.min(pos[0], text.length)
   const lines = text.split('\n')
   const before = text.slice(0, offset).split('\n').length - 1
-  // An end of the file is reported behind its last line.
+  // The end of the file is reported after its last line.
   const row = lines[before] === '' && before > 0 && before === lines.length - 1 ? before - 1 : before
-  const scene: Scene = { text, lines, row, code, said: message, offset }
-  for (const look of looks) {
-    const sight = look(scene)
-    if (sight === null) continue
-    const start = lines.slice(0, sight.row).reduce((sum, line) => sum + line.length + 1, 0)
+  const context: FaultContext = { text, lines, row, code, report: message, offset }
+  for (const diagnose of diagnoses) {
+    const diagnosis = diagnose(context)
+    if (diagnosis === null) continue
+    const start = lines.slice(0, diagnosis.row).reduce((sum, line) => sum + line.length + 1, 0)
     return {
-      message: `line ${sight.row + 1} ${sight.says}`,
-      offset: start + (sight.column ?? indentOf(lines[sight.row])),
+      message: `line ${diagnosis.row + 1} ${diagnosis.says}`,
+      offset: start + (diagnosis.column ?? indentOf(lines[diagnosis.row])),
     }
   }
   return { message: `line ${row + 1} cannot be read: put a value with special characters in quotes`, offset }
 }
 
-/** In this order: what a line shows to the eye comes before what the reader made of it. */
-const looks: readonly ((scene: Scene) => Sight | null)[] = [
+/** In this order: problems visible in the line come before those of the parsed structure. */
+const diagnoses: readonly ((context: FaultContext) => Diagnosis | null)[] = [
   tab,
   tooDeep,
   tag,
@@ -66,7 +66,7 @@ const looks: readonly ((scene: Scene) => Sight | null)[] = [
   indentation,
 ]
 
-function tab({ code, lines, row }: Scene): Sight | null {
+function tab({ code, lines, row }: FaultContext): Diagnosis | null {
   if (code !== 'TAB_AS_INDENT' && !/^ *\t/.test(lines[row] ?? '')) return null
   const at = /^ *\t/.test(lines[row] ?? '')
     ? row
@@ -81,11 +81,11 @@ function tab({ code, lines, row }: Scene): Sight | null {
   }
 }
 
-function tooDeep({ code, row }: Scene): Sight | null {
+function tooDeep({ code, row }: FaultContext): Diagnosis | null {
   return code === 'RESOURCE_EXHAUSTION' ? { row, says: 'is nested too deeply to be read' } : null
 }
 
-function tag({ code, text, lines, row, offset }: Scene): Sight | null {
+function tag({ code, text, lines, row, offset }: FaultContext): Diagnosis | null {
   if (code !== 'TAG_RESOLVE_FAILED' && code !== 'MULTIPLE_TAGS') return null
   const [name = '!'] = /^\S+/.exec(text.slice(offset)) ?? []
   return {
@@ -95,7 +95,7 @@ function tag({ code, text, lines, row, offset }: Scene): Sight | null {
   }
 }
 
-function spaceAfterDash({ code, lines, row }: Scene): Sight | null {
+function spaceAfterDash({ code, lines, row }: FaultContext): Diagnosis | null {
   const glued = isImplicitKey(code) ? /^\s*-[A-Za-z"'[{]/ : /^\s*-[A-Za-z_]\w*:(\s|$)/
   const at = [row, row - 1].find((index) => glued.test(lines[index] ?? ''))
   if (at === undefined) return null
@@ -103,13 +103,13 @@ function spaceAfterDash({ code, lines, row }: Scene): Sight | null {
   return { row: at, says: `has no space after the dash: write ${quote(`- ${rest}`)}` }
 }
 
-function spaceAfterColon({ code, lines, row }: Scene): Sight | null {
+function spaceAfterColon({ code, lines, row }: FaultContext): Diagnosis | null {
   if (code !== 'MULTILINE_IMPLICIT_KEY' && code !== 'MISSING_CHAR') return null
   const [, key, value] = /^\s*(?:- )*([A-Za-z_]\w*):([^\s:/].*)$/.exec(lines[row] ?? '') ?? []
   return key === undefined ? null : { row, says: `has no space after the colon: write ${quote(`${key}: ${value}`)}` }
 }
 
-function colonInValue({ code, lines, row }: Scene): Sight | null {
+function colonInValue({ code, lines, row }: FaultContext): Diagnosis | null {
   if (code !== 'BLOCK_AS_IMPLICIT_KEY') return null
   const line = lines[row] ?? ''
   const [, head = '', key, value = ''] = /^(\s*(?:- )*([^\s:"'#][^:]*): +)([^\s"'[{|>#].*)$/.exec(line) ?? []
@@ -118,9 +118,9 @@ function colonInValue({ code, lines, row }: Scene): Sight | null {
   return { row, column: head.length, says }
 }
 
-function openQuote({ code, said, lines, row }: Scene): Sight | null {
-  if (code !== 'MISSING_CHAR' || !said.startsWith('Missing closing')) return null
-  const mark = said.includes("'") ? "'" : '"'
+function openQuote({ code, report, lines, row }: FaultContext): Diagnosis | null {
+  if (code !== 'MISSING_CHAR' || !report.startsWith('Missing closing')) return null
+  const mark = report.includes("'") ? "'" : '"'
   const starts = new RegExp(`(^|[\\s:,[{-])${mark}`)
   const isOdd = (line: string) => starts.test(line) && line.replaceAll(`\\${mark}`, '').split(mark).length % 2 === 0
   const at = lines.findIndex((line, index) => index <= row && isOdd(line))
@@ -131,10 +131,10 @@ function openQuote({ code, said, lines, row }: Scene): Sight | null {
 
 const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}' }
 
-function bracket({ code, said, text, lines, row, offset }: Scene): Sight | null {
+function bracket({ code, report, text, lines, row, offset }: FaultContext): Diagnosis | null {
   const column = columnOf(lines, row, offset)
   const here = text[offset] ?? ''
-  if (code === 'UNEXPECTED_TOKEN' && (here === ']' || here === '}') && said.includes('YAML stream'))
+  if (code === 'UNEXPECTED_TOKEN' && (here === ']' || here === '}') && report.includes('YAML stream'))
     return { row, column, says: `has a ${quote(here)} that closes nothing: remove it, or put the value in quotes` }
   if (code === 'UNEXPECTED_TOKEN' && here === ',')
     return { row, column, says: 'has two commas without a value between them: remove one' }
@@ -148,7 +148,7 @@ function bracket({ code, said, text, lines, row, offset }: Scene): Sight | null 
         : 'has a dash inside brackets: separate the items with commas instead',
     }
   }
-  if (!/Flow (map|sequence)/.test(said)) return null
+  if (!/Flow (map|sequence)/.test(report)) return null
   const open = openBracket(text, offset)
   if (open === null) return null
   const at = text.slice(0, open).split('\n').length - 1
@@ -161,8 +161,8 @@ function bracket({ code, said, text, lines, row, offset }: Scene): Sight | null 
   }
 }
 
-/** A value that begins with a character of YAML's own. */
-function specialStart({ code, lines, row, offset }: Scene): Sight | null {
+/** A value that begins with a special character of YAML. */
+function specialStart({ code, lines, row, offset }: FaultContext): Diagnosis | null {
   if (code !== 'BAD_SCALAR_START' && code !== 'UNEXPECTED_TOKEN' && code !== 'BAD_ALIAS') return null
   const here = columnOf(lines, row, offset)
   const [inside = ''] = /^[%@`][^,\]}]*/.exec((lines[row] ?? '').slice(here)) ?? []
@@ -182,9 +182,9 @@ function quoted(value: string): string {
   return `has a value that begins with ${quote(value[0] ?? '')}: put it in quotes, ${quote(single(value))}`
 }
 
-function afterQuotes({ code, said, lines, row, offset }: Scene): Sight | null {
+function afterQuotes({ code, report, lines, row, offset }: FaultContext): Diagnosis | null {
   if (code === 'BAD_DQ_ESCAPE') {
-    const sequence = said.split(' ').at(-1) ?? ''
+    const sequence = report.split(' ').at(-1) ?? ''
     return {
       row,
       says: `has ${quote(sequence)} in double quotes, which is not an escape: use single quotes, or write ${quote(`\\${sequence}`)}`,
@@ -200,8 +200,8 @@ function afterQuotes({ code, said, lines, row, offset }: Scene): Sight | null {
   }
 }
 
-/** What is left and has a name of its own. */
-function other({ code, said, lines, row }: Scene): Sight | null {
+/** The other errors that a code or report identifies. */
+function other({ code, report, lines, row }: FaultContext): Diagnosis | null {
   const line = (lines[row] ?? '').trim()
   if (code === 'BAD_DIRECTIVE') return { row, says: `has the directive ${quote(line)}: remove it` }
   if (code === 'KEY_OVER_1024_CHARS') return { row, says: 'has a key longer than 1,024 characters' }
@@ -212,18 +212,18 @@ function other({ code, said, lines, row }: Scene): Sight | null {
     return { row, says: 'has an anchor or alias without a name: put the value in quotes, or name it' }
   if (code === 'BAD_PROP_ORDER')
     return { row, says: 'has an anchor (`&name`) in the wrong place: write it right before its value' }
-  if (/Comments must be separated/.test(said))
+  if (/Comments must be separated/.test(report))
     return { row, says: 'has no space before `#`: write one, or put the value in quotes' }
-  if (/block-seq-ind on same line/.test(said))
+  if (/block-seq-ind on same line/.test(report))
     return { row, says: 'has a dash behind a key: begin the list on a line of its own' }
-  if (/Block scalar header|Not a YAML token/.test(said))
+  if (/Block scalar header|Not a YAML token/.test(report))
     return { row, says: 'has text behind `|` or `>`: begin the text on the next line' }
   const lone = (code === 'MISSING_CHAR' || code === 'MULTILINE_IMPLICIT_KEY') && /^(?:- )*[\w.-]+$/.test(line)
   return lone ? { row, says: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
 }
 
-/** A line of a map in which a key is followed by its value at once. */
-function missingColon({ code, lines, row }: Scene): Sight | null {
+/** A line of a map that has no colon between key and value. */
+function missingColon({ code, lines, row }: FaultContext): Diagnosis | null {
   if (!isImplicitKey(code) && code !== 'MISSING_CHAR') return null
   const at = [row, row - 1].find((index) => withoutColon.test(lines[index] ?? ''))
   if (at === undefined) return null
@@ -233,21 +233,21 @@ function missingColon({ code, lines, row }: Scene): Sight | null {
 
 const withoutColon = /^\s*(?:- +)*([a-z_]\w*) +([^\s:#][^:]*)$/
 
-/** The lines after `key: value` are deeper than its key, as if they belonged to the value. */
-function deeperThanKey({ code, lines, row }: Scene): Sight | null {
+/** The lines after `key: value` are deeper than its key, as if they were part of the value. */
+function deeperThanKey({ code, lines, row }: FaultContext): Diagnosis | null {
   if (!isImplicitKey(code)) return null
   const next = lines.findIndex((line, index) => index > row && isContent(line))
   const key = keyColumn(lines[row] ?? '')
   if (next < 0 || key === null || !/:\s+\S/.test(lines[row] ?? '')) return null
   const [indent, deeper] = [indentOf(lines[row]), indentOf(lines[next])]
   if (deeper <= key) return null
-  // The dash of an item is out of line, or the one line after it.
+  // Either the dash of the item is misplaced, or the one line after it.
   if (indent < key && indentOf(lines.slice(next + 1).find(isContent)) === deeper)
     return { row, says: `is indented by ${spaces(indent)}: indent it by ${indent + deeper - key}` }
   return { row: next, says: `is indented by ${spaces(deeper)}: indent it by ${key}, as line ${row + 1} is` }
 }
 
-function indentation({ lines, row }: Scene): Sight | null {
+function indentation({ lines, row }: FaultContext): Diagnosis | null {
   const indent = indentOf(lines[row])
   if (row === 0) return null
   const item = itemAbove(lines, row)
@@ -265,7 +265,7 @@ function indentation({ lines, row }: Scene): Sight | null {
   return null
 }
 
-/** The reader took what is no key for one. */
+/** True when the package took other text for a key. */
 function isImplicitKey(code: YAMLError['code']): boolean {
   return code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'
 }

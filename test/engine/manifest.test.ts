@@ -16,7 +16,7 @@ import {
 import { documents } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { doubtsAbout } from '../../engine/manifest/doubts.js'
+import { unknownWordsIn } from '../../engine/manifest/unknown-words.js'
 
 const folder = new URL('../cases/manifests/', import.meta.url)
 const textOf = (name: string) => readFileSync(new URL(name, folder), 'utf8')
@@ -136,7 +136,7 @@ describe('the examples of the rules', () => {
   it.each(rules.map(({ name, example }) => ({ name, example })))(
     'name only what steps can have: $name',
     ({ example }) => {
-      expect(doubtsAbout(example)).toEqual([])
+      expect(unknownWordsIn(example)).toEqual([])
     },
   )
 })
