@@ -159,13 +159,13 @@ describe('starting', () => {
       name: 'a token that can be guessed',
       args: ['--baseline', '--token', 'short'],
       env: {},
-      says: ['the token is shorter than 16 characters'],
+      says: ['the token must have at least 16 characters'],
     },
     {
       name: 'a wish that is neither yes nor no',
       args: ['--baseline'],
       env: { SVC_FAIL_CLOSED: 'closed' },
-      says: ['SVC_FAIL_CLOSED is `closed`: it is 1 or 0'],
+      says: ['SVC_FAIL_CLOSED must be 1 or 0, found `closed`'],
     },
     {
       name: 'a log location that is none',
@@ -180,13 +180,13 @@ describe('starting', () => {
     expect(err.trim().split('\n')).toHaveLength(1)
   })
 
-  it('on a port that is taken ends with 1 and names it', async () => {
+  it('on a port in use ends with 1 and names it', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', () => resolve()))
     const { port } = other.address() as AddressInfo
     const { code, err } = await runSvc(['serve', '--baseline', '--port', String(port)])
     await new Promise((resolve) => other.close(resolve))
-    expect([code, err]).toEqual([1, `svc serve: port ${port} is taken: give another with --port\n`])
+    expect([code, err]).toEqual([1, `svc serve: port ${port} is in use: choose another with --port\n`])
   })
 
   it('called wrongly ends with 2', async () => {

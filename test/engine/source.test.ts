@@ -167,7 +167,7 @@ describe('a platform', () => {
     expect(await again(text)).toMatchObject({ load_state: 'stale_cache', stale: true, policy_count: 1 })
     expect(await again(text.replace('"agent_key":"desk"', '"agent_key":"other"'))).toMatchObject({
       load_state: 'unavailable',
-      err: expect.stringContaining('it belongs to something else'),
+      err: expect.stringContaining('it belongs to another platform or agent'),
     })
     expect(await again('{"format":')).toMatchObject({ load_state: 'unavailable' })
     said.status = 200
@@ -188,7 +188,7 @@ describe('files', () => {
     await eventually({ policy_count: 3, dropped: [], outdated: [{ name: 'b', line: 4, source: 'b.yaml' }] })
     unlinkSync(path('a.yaml'))
     await eventually({ policy_count: 3, load_state: 'enforcing', outdated: [{ name: 'b' }, { name: 'a' }] })
-    await vi.waitFor(() => expect(serve?.printed().err).toContain('the file is gone'), 10_000)
+    await vi.waitFor(() => expect(serve?.printed().err).toContain('the file was removed'), 10_000)
     writeFileSync(path('a.yaml'), manifest('a2'))
     writeFileSync(path('b.yaml'), manifest('b'))
     await eventually({ policy_count: 3, dropped: [], outdated: [] })
@@ -252,7 +252,7 @@ describe('files', () => {
     serve = await startServe(['--policy-file', 'a.yaml'], { 'a.yaml': odd })
     expect(await health()).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [] })
     const warning =
-      'svc serve: warning (a.yaml:4:90): `policies[0].params.target_step_types[0]` names the step type `step.mesage`, which no step of the engine has; did you mean `step.message`?\n'
+      'svc serve: warning (a.yaml:4:90): `policies[0].params.target_step_types[0]` names the unknown step type `step.mesage`; did you mean `step.message`?\n'
     expect(serve.printed().err).toBe(warning)
     writeFileSync(join(serve.folder, 'a.yaml'), odd.replace('version: "1"', 'version: 2'))
     await vi.waitFor(() => expect(serve?.printed().err).toContain('warning (a.yaml:2:10): `version`'), 10_000)
@@ -296,7 +296,7 @@ describe('files', () => {
       rmSync(folder, { recursive: true })
       expect([code, out]).toEqual([1, ''])
       const [first, ...findings] = err.trimEnd().split('\n')
-      expect(first).toBe('svc serve: a policy file cannot be used; nothing is started')
+      expect(first).toBe('svc serve: a policy file cannot be used, so the engine does not start')
       expect(findings.map((line) => line.slice(folder.length + 1))).toEqual(
         says.map((text) => expect.stringContaining(text)),
       )

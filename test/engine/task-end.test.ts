@@ -65,7 +65,7 @@ describe('a task that memory has let go', () => {
     try {
       const sink = fileSink(join(folder, 'traces.jsonl'), () => undefined)
       const set = compile([])
-      const tasks = createTasks({ set: () => set, recall: sink.recall, most: 1, oldest: 1e9 })
+      const tasks = createTasks({ set: () => set, recall: sink.recall, maxTasks: 1, maxIdleMs: 1e9 })
       const recordIn = async (task_id: string, step_type: 'step.gate' | 'task.end') => {
         const task = await tasks.open(task_id, step_type, 0)
         task.ended = step_type === 'task.end'

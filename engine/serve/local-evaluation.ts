@@ -2,6 +2,6 @@
 import type { Evaluation } from '@svc/schemas'
 import type { Decision } from '../policy/evaluate.js'
 
-/** An evaluation with the decision behind it, whose results may be those that all decisions share. */
-export type JudgedEvaluation = Omit<Evaluation, 'policies' | 'violations'> &
+/** An evaluation with the decision behind it; its passed results may be shared by all decisions. */
+export type LocalEvaluation = Omit<Evaluation, 'policies' | 'violations'> &
   Pick<Decision, 'policies' | 'passed' | 'violations'>

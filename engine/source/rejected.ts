@@ -1,25 +1,25 @@
-// What of a manifest is not in effect, by name and place.
+// The parts of a manifest that are not in effect, by name and position.
 import type { DroppedPolicy } from '@svc/schemas'
 import type { ManifestReading } from '../manifest/parse.js'
 import { readYaml } from '../manifest/read-yaml.js'
 
-/** As many as one manifest may hold (docs/design/engine.md §4). */
-const mostPolicies = 1000
+/** docs/design/engine.md §4. */
+const maxPolicies = 1000
 
-export interface Refused {
+export interface Rejected {
   /** One row for each policy that is not in effect. */
   readonly policies: readonly DroppedPolicy[]
-  /** What else is wrong and costs no policy, such as a bad waiver. */
+  /** Other invalid parts, such as a waiver. */
   readonly others: readonly DroppedPolicy[]
-  /** The file is not a manifest: it cannot be parsed, or it has no list of policies that could be named. */
+  /** The file is not a manifest: it cannot be parsed, or it has no list of policies. */
   readonly whole: boolean
 }
 
 /**
- * One row for each policy that is not in effect, by its name; for a manifest that cannot be used these are all of its
- * policies. Errors elsewhere, such as in a waiver, cost no policy: they are named without being counted.
+ * One row for each policy that is not in effect, by its name: all policies of a manifest that cannot be used. Errors in
+ * other parts, such as a waiver, reject no policy and are not counted.
  */
-export function refusedOf({ value, errors }: ManifestReading, text: string, file: string): Refused {
+export function rejectedOf({ value, errors }: ManifestReading, text: string, file: string): Rejected {
   const first = new Map<string, DroppedPolicy>()
   for (const { path, line, column, message } of errors) {
     const place = /^policies\.\d+/.exec(path)?.[0] ?? path.split('.').slice(0, 2).join('.')
@@ -40,10 +40,10 @@ export function refusedOf({ value, errors }: ManifestReading, text: string, file
   return { policies, others: value === null ? [] : others, whole: false }
 }
 
-/** What the policies of a manifest are called, as far as that can be told; more than a manifest may hold is not. */
+/** The names of the policies of an invalid manifest, as far as they can be read; empty beyond the maximum. */
 function policyNames(text: string): string[] {
   const { policies } = (readYaml(text).value ?? {}) as { policies?: unknown }
-  if (!Array.isArray(policies) || policies.length > mostPolicies) return []
+  if (!Array.isArray(policies) || policies.length > maxPolicies) return []
   return policies.map((policy: unknown, index) => {
     const name = typeof policy === 'object' && policy !== null && 'name' in policy ? policy.name : undefined
     return typeof name === 'string' && name !== '' ? name : `policies.${index}`

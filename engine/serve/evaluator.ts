@@ -1,4 +1,4 @@
-// The decision on a step with the policies in force now.
+// The decision on a step with the policies in effect.
 
 import { actionDigest } from '@svc/proof'
 import type { JsonMap, PolicyResult, Step } from '@svc/schemas'
@@ -10,32 +10,32 @@ import { newHistory } from '../policy/history.js'
 import type { Occasion } from '../policy/plan.js'
 import type { LoadedPolicies, PolicySource } from '../source/source.js'
 import { isGoverned } from '../source/state.js'
-import type { JudgedEvaluation } from './judged.js'
+import type { LocalEvaluation } from './local-evaluation.js'
 import { historyWithReserved, type Task } from './task.js'
 
-export interface Judge {
-  readonly step: (task: Task, step: Step, occasion: Occasion) => JudgedEvaluation
-  readonly registration: (agent: JsonMap) => JudgedEvaluation
-  /** What rules see, given what was registered here and what the caller says. */
-  readonly facts: (registered: JsonMap | undefined, said: SaidContext) => JsonMap
+export interface Evaluator {
+  readonly step: (task: Task, step: Step, occasion: Occasion) => LocalEvaluation
+  readonly registration: (agent: JsonMap) => LocalEvaluation
+  /** The agent as rules see it: the registration and the context that the caller sends. */
+  readonly facts: (registered: JsonMap | undefined, sent: SaidContext) => JsonMap
 }
 
-export interface JudgeParts {
+export interface EvaluatorParts {
   readonly source: PolicySource
-  /** Whether nothing is allowed while nothing is enforced. */
+  /** Blocks every step while no policy is in effect. */
   readonly fail_closed: boolean
   readonly clock: () => number
   readonly newId: () => string
 }
 
-export function createJudge({ source, fail_closed, clock, newId }: JudgeParts): Judge {
-  const setFor = levelledSets()
+export function createEvaluator({ source, fail_closed, clock, newId }: EvaluatorParts): Evaluator {
+  const setFor = setsByLevel()
   const decide = (task: Task, step: Step, occasion: Occasion): Decision => {
     const policies = source.current()
     if (fail_closed && !isGoverned(policies.load_state)) return ungoverned(policies)
     const now = clock()
-    const situation = { step, agent: task.facts, context: task.facts, history: historyWithReserved(task, now), now }
-    return evaluate(setFor(policies, task.facts.risk_classification), occasion, situation)
+    const context = { step, agent: task.facts, context: task.facts, history: historyWithReserved(task, now), now }
+    return evaluate(setFor(policies, task.facts.risk_classification), occasion, context)
   }
   return {
     step: (task, step, occasion) => ({
@@ -46,35 +46,35 @@ export function createJudge({ source, fail_closed, clock, newId }: JudgeParts): 
     }),
     registration: (agent) => {
       const set = setFor(source.current(), agent.risk_classification)
-      const situation = { step: null, agent, context: agent, history: newHistory(set), now: clock() }
-      return { evaluation_id: newId(), ...evaluate(set, 'registration', situation), action_digest: null }
+      const context = { step: null, agent, context: agent, history: newHistory(set), now: clock() }
+      return { evaluation_id: newId(), ...evaluate(set, 'registration', context), action_digest: null }
     },
-    facts: (registered = {}, said) => {
+    facts: (registered = {}, sent) => {
       const { agent } = source.current()
-      if (agent !== null) return factsTightened({ ...agent }, said)
-      return { risk_classification: 'unclassified', ...factsAsSaid(registered, said) }
+      if (agent !== null) return factsTightened({ ...agent }, sent)
+      return { risk_classification: 'unclassified', ...factsAsSaid(registered, sent) }
     },
   }
 }
 
 /**
- * Policies of a level above the agent's are left out, as they are when a manifest is put on an agent (docs/design/engine.md §4). A
- * platform has done that already.
+ * Leaves out policies of a level above the agent's, as an assignment does (docs/design/engine.md §4). Policies from a
+ * platform are filtered already.
  */
-function levelledSets() {
+function setsByLevel() {
   const known = new WeakMap<PolicySet, Map<RiskLevel, PolicySet>>()
-  return ({ set, agent }: LoadedPolicies, said: unknown): PolicySet => {
+  return ({ set, agent }: LoadedPolicies, risk_classification: unknown): PolicySet => {
     if (agent !== null) return set
-    const level = riskLevelOf(said)
+    const level = riskLevelOf(risk_classification)
     const sets = known.get(set) ?? new Map<RiskLevel, PolicySet>()
     known.set(set, sets)
-    const levelled = sets.get(level) ?? atLevel(set, level)
-    sets.set(level, levelled)
-    return levelled
+    const filtered = sets.get(level) ?? atLevel(set, level)
+    sets.set(level, filtered)
+    return filtered
   }
 }
 
-/** The one answer there is while nothing is enforced and nothing may pass unjudged (docs/design/engine.md §6). */
+/** The decision on every step while no policy is in effect and the engine fails closed (docs/design/engine.md §6). */
 function ungoverned({ load_state }: LoadedPolicies): Decision {
   const violation_details = {
     code: 'UNGOVERNED',
@@ -82,11 +82,18 @@ function ungoverned({ load_state }: LoadedPolicies): Decision {
     rule_type: 'ungoverned',
     params: {},
     evidence: [],
-    remedy: 'give the engine policies that it can load; /health says what is wrong',
+    remedy: 'give the engine valid policies; /health reports the errors',
   }
   const policy: PolicyResult = {
-    ...{ policy_id: 0, name: 'ungoverned', severity: 'critical', violated: true, violation_details },
-    ...{ rule_type: 'ungoverned', mode: 'enforce', manifest_id: null, waived: false },
+    policy_id: 0,
+    name: 'ungoverned',
+    severity: 'critical',
+    violated: true,
+    violation_details,
+    rule_type: 'ungoverned',
+    mode: 'enforce',
+    manifest_id: null,
+    waived: false,
   }
   const reason = `\`ungoverned\` blocks: ${violation_details.reason}`
   const policies = [policy]
