@@ -83,7 +83,7 @@ async function schemaTypes() {
   return `${header}\n${parts.join('\n\n')}\n`
 }
 
-/** Conditions between members, and keys that nothing reads, say nothing a type could use. */
+/** Removes conditions between members and ignored keys, which a type cannot express. */
 function forTypes(document) {
   const isCondition = (key, value) =>
     key === 'allOf' ||
@@ -109,7 +109,7 @@ function libraryPaths(folder = '') {
     .sort()
 }
 
-/** Git's own id of a file: SHA-1 of "blob <length> NUL <bytes>". */
+/** Git blob id: SHA-1 of "blob <length> NUL <bytes>". */
 function blobSha(bytes) {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }
@@ -128,7 +128,7 @@ function libraryFiles() {
   return `${header}\nexport const libraryFiles = [\n${rows.join('\n')}\n] as const\n`
 }
 
-/** What a local engine starts with: read and checked here, and without the tests, which only authors run. */
+/** The baseline of a local engine: parsed and checked here, without the tests, which only authors run. */
 async function baselineManifest() {
   const { parseManifest } = await import('../engine/dist/index.js')
   const { value, errors } = parseManifest(read('library/baseline.yaml'), 'library/baseline.yaml')
@@ -139,7 +139,7 @@ async function baselineManifest() {
   return `${header}import type { Manifest } from '@svc/schemas'\n\nexport const baselineManifest: Manifest = ${text}\n`
 }
 
-/** The verifier as one file that needs nothing but Node.js, for whoever installs nothing. */
+/** The verifier as one file that needs only Node.js, for auditors who install nothing. */
 async function oneFileVerifier() {
   const input = new URL('proof/dist/verify/main.js', root).pathname
   const bundle = await rolldown({ input, platform: 'node', external: /^node:/ })
@@ -147,26 +147,26 @@ async function oneFileVerifier() {
   await bundle.close()
   const [chunk] = output
   if (output.length !== 1 || chunk.imports.some((name) => !name.startsWith('node:')))
-    throw new Error('the verifier would need more than one file')
+    throw new Error('the verifier needs more than one file')
   const about =
     '// svc verify, offline and without dependencies: node svc-verify.mjs --help\n// SPDX-License-Identifier: Apache-2.0\n'
   return `#!/usr/bin/env node\n${header}${about}${chunk.code}`
 }
 
-/** What each attack on the log came out as, just now. */
+/** The results of a run of all attacks on the log. */
 async function attackTable() {
   const { attackTable: run } = await import('../proof/dist/attacks/demo.js')
   return run()
 }
 
-/** Who may do what, from the tables that the platform goes by. */
+/** The access tables that the platform enforces. */
 async function accessTables() {
   const { accessTables: build } = await import('../platform/dist/http/access-tables.js')
   const { routes } = await import('../platform/dist/routes/table.js')
   return build(routes)
 }
 
-/** The vocabulary of steps, around what is written by hand. */
+/** The vocabulary of steps, in the template written by hand. */
 async function stepsPage() {
   const { propertyWords, stepAliases, stepWords } = await import('../schemas/dist/index.js')
   const table = (head, rows) => [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
