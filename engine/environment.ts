@@ -17,7 +17,7 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_DATABASE_URL: 'a PostgreSQL 14+ server instead of the embedded database',
   SVC_DATA_DIR: 'the folder for the embedded database, its lock, the local credentials and traces',
   SVC_ENCRYPTION_KEY: '32 bytes in base64 or hex that encrypt secrets; required with a server',
-  SVC_FAIL_CLOSED: '`1` blocks every step while no policy is in force',
+  SVC_FAIL_CLOSED: '`1` blocks every step while no policy is in effect',
   SVC_HOST: 'the address that the platform listens on',
   SVC_LOCAL_TOKEN: 'the token that callers of `svc serve` must send',
   SVC_LOG_HOST: 'the name of this installation in checkpoints',

@@ -1,4 +1,4 @@
-// A manifest as it would stand on an agent that is only described.
+// The policies of a manifest for an agent that is only described.
 import type { JsonMap, Manifest } from '@svc/schemas'
 import { riskLevelOf } from '../agent/risk.js'
 import { compile, type PolicySet } from '../policy/compile.js'

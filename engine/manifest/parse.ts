@@ -75,7 +75,7 @@ export function parseManifest(text: string, file: string): ManifestReading {
   for (const [index, { params = {} }] of valid)
     for (const word of unknownWordsIn(params)) {
       const path = ['policies', `${index}`, 'params', ...word.path]
-      notes.warn(word.code, path, `${shownPath(path)} ${word.says}`, word.at_key)
+      notes.warn(word.code, path, `${shownPath(path)} ${word.predicate}`, word.at_key)
     }
   const lines = valid.map(([index]) => yaml.positionOf(['policies', `${index}`], false).line)
   const usable = !['', 'name', 'version', 'policies'].some((path) => broken.has(path))

@@ -11,7 +11,7 @@ export interface UnknownWord {
   /** True when the word is the name of the last member. */
   readonly at_key: boolean
   /** The rest of a sentence; its subject is the value at the path. */
-  readonly says: string
+  readonly predicate: string
 }
 
 const stepTypes = new Set<string>([...stepWords.map(({ step_type }) => step_type), ...Object.keys(stepAliases)])
@@ -64,16 +64,16 @@ function unknownInFilter(filter: Located): UnknownWord[] {
 
 function unknownStepType({ path, value }: { path: readonly string[]; value: string }): UnknownWord[] {
   if (stepTypes.has(value)) return []
-  const says = `names the unknown step type ${quote(value)}${didYouMean(value, stepTypes) || '; see `svc steps`'}`
-  return [{ code: 'UNKNOWN_STEP_TYPE', path, at_key: false, says }]
+  const predicate = `names the unknown step type ${quote(value)}${didYouMean(value, stepTypes) || '; see `svc steps`'}`
+  return [{ code: 'UNKNOWN_STEP_TYPE', path, at_key: false, predicate }]
 }
 
 function unknownVerb({ path, value }: { path: readonly string[]; value: string }): UnknownWord[] {
   if (knownVerbs.has(value)) return []
   const upper = value.toUpperCase()
   const hint = knownVerbs.has(upper) ? `; did you mean ${quote(upper)}?` : ''
-  const says = `names the unknown verb ${quote(value)}: write one of ${verbs.join(', ')}${hint}`
-  return [{ code: 'UNKNOWN_VERB', path, at_key: false, says }]
+  const predicate = `names the unknown verb ${quote(value)}: write one of ${verbs.join(', ')}${hint}`
+  return [{ code: 'UNKNOWN_VERB', path, at_key: false, predicate }]
 }
 
 /** A path within the namespaces of the well-known properties that names none of them. */
@@ -81,8 +81,8 @@ function unknownProperty(path: readonly string[], field: string, at_key: boolean
   const name = field.replace(/^properties\./, '')
   const segments = name.split('.')
   if (!namespaces.has(segments[0] ?? '') || isKnown(name)) return []
-  const says = `names the unknown property ${quote(name)}${didYouMean(name, properties) || '; see `svc steps`'}`
-  return [{ code: 'UNKNOWN_PROPERTY', path, at_key, says }]
+  const predicate = `names the unknown property ${quote(name)}${didYouMean(name, properties) || '; see `svc steps`'}`
+  return [{ code: 'UNKNOWN_PROPERTY', path, at_key, predicate }]
 }
 
 /** True for a known property, a part of one, or a namespace of several. */

@@ -25,7 +25,7 @@ interface FaultContext {
 interface Diagnosis {
   readonly row: number
   readonly column?: number
-  readonly says: string
+  readonly predicate: string
 }
 
 /** The message for one error. */
@@ -41,7 +41,7 @@ export function faultOf({ code, message, pos }: YAMLError, text: string): Fault 
     if (diagnosis === null) continue
     const start = lines.slice(0, diagnosis.row).reduce((sum, line) => sum + line.length + 1, 0)
     return {
-      message: `line ${diagnosis.row + 1} ${diagnosis.says}`,
+      message: `line ${diagnosis.row + 1} ${diagnosis.predicate}`,
       offset: start + (diagnosis.column ?? indentOf(lines[diagnosis.row])),
     }
   }
@@ -77,12 +77,12 @@ function tab({ code, lines, row }: FaultContext): Diagnosis | null {
   return {
     row: at,
     column: lines[at]?.indexOf('\t') ?? 0,
-    says: `is indented with a tab: indent it by ${spaces(wantedIndent(lines, at))} instead`,
+    predicate: `is indented with a tab: indent it by ${spaces(wantedIndent(lines, at))} instead`,
   }
 }
 
 function tooDeep({ code, row }: FaultContext): Diagnosis | null {
-  return code === 'RESOURCE_EXHAUSTION' ? { row, says: 'is nested too deeply to be read' } : null
+  return code === 'RESOURCE_EXHAUSTION' ? { row, predicate: 'is nested too deeply to be read' } : null
 }
 
 function tag({ code, text, lines, row, offset }: FaultContext): Diagnosis | null {
@@ -91,7 +91,7 @@ function tag({ code, text, lines, row, offset }: FaultContext): Diagnosis | null
   return {
     row,
     column: columnOf(lines, row, offset),
-    says: `has the tag ${quote(name)}: remove it, tags are not allowed`,
+    predicate: `has the tag ${quote(name)}: remove it, tags are not allowed`,
   }
 }
 
@@ -100,13 +100,15 @@ function spaceAfterDash({ code, lines, row }: FaultContext): Diagnosis | null {
   const at = [row, row - 1].find((index) => glued.test(lines[index] ?? ''))
   if (at === undefined) return null
   const rest = (lines[at] ?? '').trim().slice(1)
-  return { row: at, says: `has no space after the dash: write ${quote(`- ${rest}`)}` }
+  return { row: at, predicate: `has no space after the dash: write ${quote(`- ${rest}`)}` }
 }
 
 function spaceAfterColon({ code, lines, row }: FaultContext): Diagnosis | null {
   if (code !== 'MULTILINE_IMPLICIT_KEY' && code !== 'MISSING_CHAR') return null
   const [, key, value] = /^\s*(?:- )*([A-Za-z_]\w*):([^\s:/].*)$/.exec(lines[row] ?? '') ?? []
-  return key === undefined ? null : { row, says: `has no space after the colon: write ${quote(`${key}: ${value}`)}` }
+  return key === undefined
+    ? null
+    : { row, predicate: `has no space after the colon: write ${quote(`${key}: ${value}`)}` }
 }
 
 function colonInValue({ code, lines, row }: FaultContext): Diagnosis | null {
@@ -114,8 +116,8 @@ function colonInValue({ code, lines, row }: FaultContext): Diagnosis | null {
   const line = lines[row] ?? ''
   const [, head = '', key, value = ''] = /^(\s*(?:- )*([^\s:"'#][^:]*): +)([^\s"'[{|>#].*)$/.exec(line) ?? []
   if (key === undefined || !/:(\s|$)/.test(value)) return null
-  const says = `has a colon inside the value of ${quote(key)}: put the value in quotes, ${quote(`${key}: ${JSON.stringify(value.trim())}`)}`
-  return { row, column: head.length, says }
+  const predicate = `has a colon inside the value of ${quote(key)}: put the value in quotes, ${quote(`${key}: ${JSON.stringify(value.trim())}`)}`
+  return { row, column: head.length, predicate }
 }
 
 function openQuote({ code, report, lines, row }: FaultContext): Diagnosis | null {
@@ -126,7 +128,11 @@ function openQuote({ code, report, lines, row }: FaultContext): Diagnosis | null
   const at = lines.findIndex((line, index) => index <= row && isOdd(line))
   const found = at < 0 ? row : at
   const column = Math.max(0, lines[found]?.search(starts) ?? 0)
-  return { row: found, column, says: `opens a quote that is never closed: add ${quote(mark)} at the end of the value` }
+  return {
+    row: found,
+    column,
+    predicate: `opens a quote that is never closed: add ${quote(mark)} at the end of the value`,
+  }
 }
 
 const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}' }
@@ -135,15 +141,15 @@ function bracket({ code, report, text, lines, row, offset }: FaultContext): Diag
   const column = columnOf(lines, row, offset)
   const here = text[offset] ?? ''
   if (code === 'UNEXPECTED_TOKEN' && (here === ']' || here === '}') && report.includes('YAML stream'))
-    return { row, column, says: `has a ${quote(here)} that closes nothing: remove it, or put the value in quotes` }
+    return { row, column, predicate: `has a ${quote(here)} that closes nothing: remove it, or put the value in quotes` }
   if (code === 'UNEXPECTED_TOKEN' && here === ',')
-    return { row, column, says: 'has two commas without a value between them: remove one' }
+    return { row, column, predicate: 'has two commas without a value between them: remove one' }
   if (code === 'BLOCK_IN_FLOW') {
     const missing = /^[^,]*:\s/.test(text.slice(offset))
     return {
       row,
       column,
-      says: missing
+      predicate: missing
         ? 'has no comma between two values in brackets: write one'
         : 'has a dash inside brackets: separate the items with commas instead',
     }
@@ -157,7 +163,7 @@ function bracket({ code, report, text, lines, row, offset }: FaultContext): Diag
   return {
     row: at,
     column: columnOf(lines, at, open),
-    says: `opens a ${quote(mark)} that is never closed: add ${quote(closing[mark] ?? '')}${wrong}`,
+    predicate: `opens a ${quote(mark)} that is never closed: add ${quote(closing[mark] ?? '')}${wrong}`,
   }
 }
 
@@ -167,14 +173,14 @@ function specialStart({ code, lines, row, offset }: FaultContext): Diagnosis | n
   const here = columnOf(lines, row, offset)
   const [inside = ''] = /^[%@`][^,\]}]*/.exec((lines[row] ?? '').slice(here)) ?? []
   if (inside !== '' && /[[{]/.test((lines[row] ?? '').slice(0, here)))
-    return { row, column: here, says: quoted(inside) }
+    return { row, column: here, predicate: quoted(inside) }
   const [, head = '', first, value = ''] =
     /^(\s*(?:- )*(?:[\w.-]+: +)?)([[\]{}*&!|>%@`])(.*)$/.exec(lines[row] ?? '') ?? []
   if (first === undefined || columnOf(lines, row, offset) < head.length) return null
   return {
     row,
     column: head.length,
-    says: quoted(first + value),
+    predicate: quoted(first + value),
   }
 }
 
@@ -187,7 +193,7 @@ function afterQuotes({ code, report, lines, row, offset }: FaultContext): Diagno
     const sequence = report.split(' ').at(-1) ?? ''
     return {
       row,
-      says: `has ${quote(sequence)} in double quotes, which is not an escape: use single quotes, or write ${quote(`\\${sequence}`)}`,
+      predicate: `has ${quote(sequence)} in double quotes, which is not an escape: use single quotes, or write ${quote(`\\${sequence}`)}`,
     }
   }
   const [, head = '', mark] = /^(\s*(?:- )*(?:[\w.-]+: +)?)(['"])/.exec(lines[row] ?? '') ?? []
@@ -196,30 +202,30 @@ function afterQuotes({ code, report, lines, row, offset }: FaultContext): Diagno
   return {
     row,
     column: head.length,
-    says: `has text behind a closing quote: write a quote inside the value as ${escaped}`,
+    predicate: `has text behind a closing quote: write a quote inside the value as ${escaped}`,
   }
 }
 
 /** The other errors that a code or report identifies. */
 function other({ code, report, lines, row }: FaultContext): Diagnosis | null {
   const line = (lines[row] ?? '').trim()
-  if (code === 'BAD_DIRECTIVE') return { row, says: `has the directive ${quote(line)}: remove it` }
-  if (code === 'KEY_OVER_1024_CHARS') return { row, says: 'has a key longer than 1,024 characters' }
-  if (code === 'MULTIPLE_ANCHORS') return { row, says: 'gives one value two anchors (`&name`): write one' }
+  if (code === 'BAD_DIRECTIVE') return { row, predicate: `has the directive ${quote(line)}: remove it` }
+  if (code === 'KEY_OVER_1024_CHARS') return { row, predicate: 'has a key longer than 1,024 characters' }
+  if (code === 'MULTIPLE_ANCHORS') return { row, predicate: 'gives one value two anchors (`&name`): write one' }
   if (code === 'ALIAS_PROPS')
-    return { row, says: 'has an anchor or tag before an alias (`*name`): write the alias alone' }
+    return { row, predicate: 'has an anchor or tag before an alias (`*name`): write the alias alone' }
   if (code === 'BAD_ALIAS')
-    return { row, says: 'has an anchor or alias without a name: put the value in quotes, or name it' }
+    return { row, predicate: 'has an anchor or alias without a name: put the value in quotes, or name it' }
   if (code === 'BAD_PROP_ORDER')
-    return { row, says: 'has an anchor (`&name`) in the wrong place: write it right before its value' }
+    return { row, predicate: 'has an anchor (`&name`) in the wrong place: write it right before its value' }
   if (/Comments must be separated/.test(report))
-    return { row, says: 'has no space before `#`: write one, or put the value in quotes' }
+    return { row, predicate: 'has no space before `#`: write one, or put the value in quotes' }
   if (/block-seq-ind on same line/.test(report))
-    return { row, says: 'has a dash behind a key: begin the list on a line of its own' }
+    return { row, predicate: 'has a dash behind a key: begin the list on a line of its own' }
   if (/Block scalar header|Not a YAML token/.test(report))
-    return { row, says: 'has text behind `|` or `>`: begin the text on the next line' }
+    return { row, predicate: 'has text behind `|` or `>`: begin the text on the next line' }
   const lone = (code === 'MISSING_CHAR' || code === 'MULTILINE_IMPLICIT_KEY') && /^(?:- )*[\w.-]+$/.test(line)
-  return lone ? { row, says: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
+  return lone ? { row, predicate: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
 }
 
 /** A line of a map that has no colon between key and value. */
@@ -228,7 +234,7 @@ function missingColon({ code, lines, row }: FaultContext): Diagnosis | null {
   const at = [row, row - 1].find((index) => withoutColon.test(lines[index] ?? ''))
   if (at === undefined) return null
   const [, key = '', value = ''] = withoutColon.exec(lines[at] ?? '') ?? []
-  return { row: at, says: `has no colon: write ${quote(`${key}: ${value.trim()}`)}` }
+  return { row: at, predicate: `has no colon: write ${quote(`${key}: ${value.trim()}`)}` }
 }
 
 const withoutColon = /^\s*(?:- +)*([a-z_]\w*) +([^\s:#][^:]*)$/
@@ -243,8 +249,8 @@ function deeperThanKey({ code, lines, row }: FaultContext): Diagnosis | null {
   if (deeper <= key) return null
   // Either the dash of the item is misplaced, or the one line after it.
   if (indent < key && indentOf(lines.slice(next + 1).find(isContent)) === deeper)
-    return { row, says: `is indented by ${spaces(indent)}: indent it by ${indent + deeper - key}` }
-  return { row: next, says: `is indented by ${spaces(deeper)}: indent it by ${key}, as line ${row + 1} is` }
+    return { row, predicate: `is indented by ${spaces(indent)}: indent it by ${indent + deeper - key}` }
+  return { row: next, predicate: `is indented by ${spaces(deeper)}: indent it by ${key}, as line ${row + 1} is` }
 }
 
 function indentation({ lines, row }: FaultContext): Diagnosis | null {
@@ -254,13 +260,13 @@ function indentation({ lines, row }: FaultContext): Diagnosis | null {
   if (item !== null)
     return {
       row,
-      says: `is indented by ${spaces(indent)}: indent it by ${indentOf(lines[item])}, as line ${item + 1} is`,
+      predicate: `is indented by ${spaces(indent)}: indent it by ${indentOf(lines[item])}, as line ${item + 1} is`,
     }
   for (let above = row - 1; above >= 0; above--) {
     const line = lines[above] ?? ''
     const key = isContent(line) ? keyColumn(line) : null
     if (key === null || key === indent) continue
-    return { row, says: `is indented by ${spaces(indent)}: indent it by ${key}, as line ${above + 1} is` }
+    return { row, predicate: `is indented by ${spaces(indent)}: indent it by ${key}, as line ${above + 1} is` }
   }
   return null
 }

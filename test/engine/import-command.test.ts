@@ -56,12 +56,12 @@ describe('a file of steps', () => {
     expect(readFileSync(out).equals(first)).toBe(true)
   })
 
-  it('begins when and belongs to whom the options say', async () => {
+  it('has the start and the agent of the options', async () => {
     await importInto(write('x.jsonl', run('a')), '--agent-key', 'refund desk', '--start', '2020-02-29T23:59:59+01:00')
     expect(steps()[0]).toMatchObject({ agent_id: 'refund desk', timestamp: '2020-02-29T22:59:59.000Z' })
   })
 
-  it('comes from standard input as well, and nothing of that is left behind', async () => {
+  it('also comes from standard input, and leaves no temporary file', async () => {
     const env = { TMPDIR: mkdtempSync(join(folder, 'tmp-')) }
     const args = ['import', 'chat-completions', '-', '--agent-key', 'k', '--out', out, '--json']
     const { code, stdout, stderr } = await runSvc(args, env, `${run('a')}\nx\n`)
@@ -70,14 +70,23 @@ describe('a file of steps', () => {
       stderr: '(stdin):2 not JSON: expected value, found something else at column 1\n',
     })
     expect(JSON.parse(stdout)).toEqual({
-      ...{ runs: 1, skipped_runs: 0, bad_lines: 1, steps: 3, created: 3, replayed: 0, failed_runs: 0 },
-      ...{ failures: [], violations: {}, would_block: {}, guessed_tools: [] },
+      runs: 1,
+      skipped_runs: 0,
+      bad_lines: 1,
+      steps: 3,
+      created: 3,
+      replayed: 0,
+      failed_runs: 0,
+      failures: [],
+      violations: {},
+      would_block: {},
+      guessed_tools: [],
     })
     expect(steps()).toHaveLength(3)
     expect(readdirSync(env.TMPDIR)).toEqual([])
   })
 
-  it('takes what a mapping says and names the tools it had to guess', async () => {
+  it('uses a mapping and names the guessed tools', async () => {
     const tool_calls = ['get_x', 'frobnicate', 'zap\u001b[2J'].map((name) => ({ function: { name, arguments: '{}' } }))
     const path = write('tools.jsonl', JSON.stringify({ run_id: 'r', messages: [{ role: 'assistant', tool_calls }] }))
     const map = write('tools.yaml', 'get_x: {step_type: step.credential}\n')
@@ -127,7 +136,7 @@ describe('bad lines', () => {
     expect(steps()[4]?.output).toEqual({ content: 'one\u2028two\u2029three\u0085four' })
   })
 
-  it('may be longer than what is read at once, but not without end', async () => {
+  it('may be longer than one chunk, up to the limit', async () => {
     const long = run('long', 'é'.repeat(1_000_000))
     const path = write('long.jsonl', `${run('a')}\n${'x'.repeat(64 * 1024 * 1024 + 1)}\n${long}\n`)
     const { code, stderr } = await importInto(path)
@@ -135,7 +144,7 @@ describe('bad lines', () => {
     expect(steps()[4]?.output).toEqual({ content: 'é'.repeat(1_000_000) })
   })
 
-  it('leave a file that has nothing else empty', async () => {
+  it('alone leave the output empty', async () => {
     const { code, stdout } = await importInto(write('zip.jsonl', gzipSync(run('a'))), '--json')
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({ runs: 0, steps: 0 })
@@ -224,7 +233,11 @@ describe.skipIf(recorded === null)('recorded runs', () => {
     for (const { step_type } of all) types.set(step_type, (types.get(step_type) ?? 0) + 1)
     // Counted in the transcripts themselves: 1,163 turns of the model, 686 of users, 577 calls, 79 of them thinking.
     expect(Object.fromEntries(types)).toMatchObject({
-      ...{ 'task.start': 100, 'task.end': 100, 'step.model': 1163, 'step.self': 79, 'step.resource': 498 },
+      'task.start': 100,
+      'task.end': 100,
+      'step.model': 1163,
+      'step.self': 79,
+      'step.resource': 498,
     })
     const messages = all.filter(({ step_type, verb }) => step_type === 'step.message' && verb === 'GET')
     expect(messages).toHaveLength(686)

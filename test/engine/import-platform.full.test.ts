@@ -54,7 +54,7 @@ function summary({ code, stdout, stderr }: Finished): Record<string, unknown> {
 }
 
 describe('sending', () => {
-  it('registers the agent with the tools seen, then sends every run in order', async () => {
+  it('registers the agent with the tools of the file, then sends every run in order', async () => {
     const endpoint = await start()
     const tool_calls = ['pay', 'get_x'].map((name) => ({ function: { name, arguments: '{}' } }))
     const path = write(run('a'), JSON.stringify({ run_id: 'b', messages: [{ role: 'assistant', tool_calls }] }))
@@ -107,7 +107,7 @@ describe('sending', () => {
     expect(endpoint.batches.map(({ entries }) => entries.length)).toEqual([3, 2, 2, 2, 2, 3])
   })
 
-  it('has four runs under way, never more', async () => {
+  it('sends at most four runs at a time', async () => {
     const held: (() => void)[] = []
     const endpoint: LogEndpoint = await start({
       batch: async ({ number }) => {
@@ -126,7 +126,7 @@ describe('sending', () => {
     expect(endpoint.most_at_once()).toBe(4)
   })
 
-  it('counts violations by policy, whatever the policy is called', async () => {
+  it('counts violations by policy, for any policy name', async () => {
     const endpoint = await start({
       violated: ({ step }) => (step === 1 ? ['critical one'] : step === 2 ? ['__proto__', 'critical one'] : []),
     })
@@ -135,8 +135,8 @@ describe('sending', () => {
   })
 })
 
-describe('a platform that is away', () => {
-  it('is tried again, not before it asked to be, and nothing is lost or doubled', async () => {
+describe('an unavailable platform', () => {
+  it('is retried after the wait that it asks for, and nothing is lost or doubled', async () => {
     const endpoint = await start({
       agent: (number) => (number === 0 ? { status: 503 } : undefined),
       batch: ({ number }) => {
@@ -165,7 +165,7 @@ describe('a platform that is away', () => {
   })
 })
 
-describe('a platform that refuses', () => {
+describe('a platform that rejects', () => {
   const detail = 'it is\u001b[2J what it is'
 
   it('a step: the line and the step are named, and the rest goes on', async () => {
@@ -177,7 +177,10 @@ describe('a platform that refuses', () => {
     const { code, stdout } = await importTo(endpoint, path).finished
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ runs: 3, steps: 9, created: 8, failed_runs: 1 },
+      runs: 3,
+      steps: 9,
+      created: 8,
+      failed_runs: 1,
       failures: [`line 2, step 2: ${detail}`],
     })
     const { url } = endpoint
@@ -195,7 +198,9 @@ describe('a platform that refuses', () => {
     const { code, stdout } = await importTo(endpoint, write(...runs(3))).finished
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ steps: 9, created: 6, failed_runs: 1 },
+      steps: 9,
+      created: 6,
+      failed_runs: 1,
       failures: [`line 2, steps 1 to 3: ${endpoint.url}/api/v1/logs/batch answered 413: too large`],
     })
   })
@@ -213,7 +218,7 @@ describe('a platform that refuses', () => {
 })
 
 describe('resuming', () => {
-  it('after a crash sends the runs that were not acknowledged, and forgets about it when all are', async () => {
+  it('after a crash sends the unacknowledged runs, and removes its state once all are acknowledged', async () => {
     let holding = true
     let kill: () => void = () => undefined
     const endpoint = await start({
@@ -235,14 +240,18 @@ describe('resuming', () => {
     expect(summary(await importTo(fresh, path, '--resume').finished)).toMatchObject({ created: 30, skipped_runs: 0 })
     await fresh.close()
     expect(summary(await importTo(endpoint, path, '--resume').finished)).toMatchObject({
-      ...{ runs: 10, skipped_runs: 6, steps: 12, created: 12, replayed: 0 },
+      runs: 10,
+      skipped_runs: 6,
+      steps: 12,
+      created: 12,
+      replayed: 0,
     })
     expect(endpoint.batches.length - before).toBe(4)
     expect(endpoint.stored.size).toBe(10)
     expect(states()).toEqual([])
   })
 
-  it('sends the runs again that had failed, unless the file, the start or the mapping is another', async () => {
+  it('sends failed runs again, unless the file, the start or the mapping has changed', async () => {
     let refusing = true
     const endpoint = await start({
       entry: ({ output }) =>
@@ -282,7 +291,7 @@ describe('resuming', () => {
     expect(states()).toEqual([])
   })
 
-  it('is not possible where nothing can be noted, but importing is', async () => {
+  it('is not possible where no state can be written, but importing is', async () => {
     const endpoint = await start()
     const file = join(folder, 'no-folder')
     writeFileSync(file, '')

@@ -68,7 +68,7 @@ describe('tools', () => {
     expect(meaningOf(name, {})).toEqual({ step_type, certain, ...(verb !== null && { verb }) })
   })
 
-  it('that a mapping names without a verb stay a guess when their names say nothing', () => {
+  it('that a mapping names without a verb stay a guess when their names give no hint', () => {
     const map: ToolMap = { frobnicate: { properties: {} }, grep: { verb: 'GET' }, ask: { step_type: 'step.gate' } }
     expect(Object.keys(map).filter((name) => !meaningOf(name, map).certain)).toEqual(['frobnicate'])
   })
@@ -113,7 +113,7 @@ describe('hostile transcripts', () => {
     expect({}).not.toHaveProperty('polluted')
   })
 
-  it('keep as text what is nested too deeply for a batch of steps', () => {
+  it('keep values that are too deep for a batch of steps as text', () => {
     const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
     for (let depth = 1; depth <= 70; depth++) {
       const input = inputOf(`{"a": ${nested(depth)}}`)
@@ -123,7 +123,7 @@ describe('hostile transcripts', () => {
     }
   })
 
-  it('stay within the depth of a batch, wherever the depth is', () => {
+  it('stay within the depth of a batch', () => {
     const deep = JSON.parse(`${'['.repeat(57)}1${']'.repeat(57)}`) as unknown
     const messages = ['system', 'developer', 'user', 'assistant', 'tool', 'critic'].flatMap((role) => [
       { role, content: deep },
@@ -175,7 +175,7 @@ describe('hostile transcripts', () => {
   )
   const transcript = fc.record({ run_id: fc.string({ minLength: 1 }), messages: fc.array(message, { minLength: 1 }) })
 
-  it('become steps that the platform takes, with every text in them', () => {
+  it('become valid steps with all their texts', () => {
     fc.assert(
       fc.property(transcript, (line) => {
         const text = JSON.stringify(line)
@@ -204,7 +204,7 @@ describe('hostile transcripts', () => {
     return kept.includes(JSON.stringify(said)) || kept.includes(JSON.stringify(parseStrictJson(said)).slice(9, -16))
   }
 
-  it('are read without throwing, whatever they are', () => {
+  it('never make the reader throw', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
         expect(typeof readTranscript(text).problem).toBe('string')
@@ -214,7 +214,7 @@ describe('hostile transcripts', () => {
 })
 
 describe('numbers', () => {
-  it('are kept when they are what a program writes', () => {
+  it('are kept in the form that a program writes', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         expect(keepsNumbers(JSON.stringify([value, { a: value }]))).toBe(true)
@@ -223,7 +223,7 @@ describe('numbers', () => {
     )
   })
 
-  it('are not kept when their digits are more than a double has', () => {
+  it('are not kept with more digits than a double has', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 900n }), (value) => {
         expect(keepsNumbers(`[${value}]`)).toBe(normal(String(value)) === normal(String(Number(value))))
@@ -249,7 +249,7 @@ describe('numbers', () => {
     expect(keepsNumbers(json)).toBe(kept)
   })
 
-  it('are looked for at the depth of the value', () => {
+  it('are found at any depth of the value', () => {
     expect([1, [], [[1]], { a: [{}] }].map(depthOf)).toEqual([0, 1, 2, 3])
   })
 })
