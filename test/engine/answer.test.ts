@@ -83,7 +83,7 @@ describe('the answer of /evaluate', () => {
   )
 })
 
-describe('remedy steps', () => {
+describe('the steps that a rule names as remedy', () => {
   const policy: PolicyInput = {
     ...{ id: 1, name: 'P', rule_type: 'field_not_empty', params: { field: 'verb' }, scope: 'step_execution' },
     ...{ severity: 'critical', description: null, risk_classification: null, agent_id: null, enabled: true },
@@ -110,7 +110,7 @@ describe('remedy steps', () => {
     ])
   })
 
-  it('are the same in both forms of the answer', () => {
+  it('are written as they are, in both forms of the answer', () => {
     const write = evaluationWriter()
     for (const task_id of ['t-1', 't-2']) {
       const { passed: _, ...decision } = judged(task_id)

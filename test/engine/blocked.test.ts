@@ -35,7 +35,7 @@ const blockedLines = () =>
   })
 
 describe('a blocked step', () => {
-  it('is one line on stderr; an allowed one has none', async () => {
+  it('is one line on stderr, and an allowed one is none', async () => {
     serve = await startServe(['--baseline'])
     await evaluate('t-1', { step_type: 'step.model', verb: 'POST' })
     const { violations } = await evaluate('t-1')
@@ -44,7 +44,7 @@ describe('a blocked step', () => {
     expect(await blockedLines()).toEqual([line])
   })
 
-  it('stays on one line with any name', async () => {
+  it('stays on that line, whatever it is called', async () => {
     serve = await startServe(['--baseline'])
     const step_name = `a"\\\nblocked: task x\r\u2028\u202e\u001b[2J${'y'.repeat(900)}`
     await evaluate('t', { step_type: 'step.exec', step_name })
@@ -54,7 +54,7 @@ describe('a blocked step', () => {
     expect(line.length).toBeLessThan(1000)
   })
 
-  it('is in the trace with its decision, and not as a step of the task', async () => {
+  it('is in the trace with its decision, and is no step of the task', async () => {
     serve = await startServe(['--baseline'])
     await record('t', { step_type: 'task.start' })
     const { evaluation_id, reason } = await evaluate('t')
@@ -74,7 +74,7 @@ describe('a blocked step', () => {
     expect([code, out.split('\n')[0]]).toEqual([0, 'step 2 of task `t`: task.idle'])
   })
 
-  it('is in the trace without its payload with SVC_LOG_PAYLOADS=metadata_only', async () => {
+  it('is in the trace without its payload where payloads are not kept', async () => {
     serve = await startServe(['--baseline'], {}, { SVC_LOG_PAYLOADS: 'metadata_only' })
     await evaluate('t')
     const [line] = await evaluations()
@@ -84,7 +84,7 @@ describe('a blocked step', () => {
 })
 
 describe('svc explain --evaluation', () => {
-  it('has the result of every policy on the history before it', async () => {
+  it('says what every policy answered, on the history before it', async () => {
     serve = await startServe(['--baseline'])
     await record('t', { step_type: 'step.gate' })
     await serve.post('/end_task', { task_id: 't' })
@@ -111,7 +111,7 @@ describe('svc explain --evaluation', () => {
     expect(own).toMatchObject({ violation_details: violations[0]?.violation_details })
   })
 
-  it('needs an existing evaluation, and either a step or an evaluation', async () => {
+  it('needs an evaluation that is there, and either a step or an evaluation', async () => {
     serve = await startServe(['--baseline'])
     await record('t', { step_type: 'step.gate' })
     const run = (...args: string[]) => runSvc(['explain', '--trace', trace(), ...args])
@@ -125,7 +125,7 @@ describe('svc explain --evaluation', () => {
 })
 
 describe('evidence', () => {
-  it('has the numbers of the steps, also of a task that is read back', async () => {
+  it('has the numbers of the steps, also when the task is read back', async () => {
     serve = await startServe(['--baseline'])
     await record('t', { step_type: 'task.start', step: 40 })
     await record('t', { step_type: 'step.gate', step: 50, output: { status: 'failed' } })
