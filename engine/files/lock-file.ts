@@ -3,7 +3,9 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { join } from 'node:path'
 
 /** Another process holds the lock of the folder. */
-export class LockTaken extends Error {}
+export class LockTaken extends Error {
+  readonly code = 'LOCK_TAKEN'
+}
 
 /**
  * Takes `lock` in the directory, which is created when missing; returns the function that releases it. A lock is taken over

@@ -5,6 +5,7 @@ import { yaml } from './yaml.js'
 
 /** The text exceeds a limit. */
 export class LimitExceeded extends Error {
+  readonly code = 'LIMIT_EXCEEDED'
   /** 0-based offset into the text. */
   readonly offset: number
 

@@ -193,7 +193,7 @@ function isValid(policy: ManifestPolicy, index: number, notes: Notes): boolean {
     const { sentence } = error
     const subject = sentence === null ? [] : [...within, ...sentence.subject.split('.').filter(Boolean)]
     const message = sentence === null ? withPath(path, error.message) : `${shownPath(subject)} ${sentence.says}`
-    notes.add('RULE', path, message, error.at_key || /\bunknown (key|parameter) /.test(error.message))
+    notes.add('RULE', path, message, error.at_key)
     return false
   }
 }
