@@ -82,7 +82,8 @@ function statusProblem(status: number, detail: string, origin: string, agent_key
     return `SVC_API_KEY is wrong: ${origin} rejects the key (401); set it to a key of the workspace that is not revoked or expired`
   if (status === 403)
     return `SVC_API_KEY is wrong: ${origin} does not let the key read policies (403); set it to a key with the scope \`read\``
-  if (status === 404 && detail.startsWith('no such agent'))
+  // The platform has one code for an unknown agent and an unknown path; only the detail names the agent.
+  if (status === 404 && /\bagent\b/.test(detail))
     return `SVC_AGENT_KEY is wrong: ${origin} has no agent \`${agent_key}\` of this API key (404); register it with POST /api/v1/agents, or set SVC_AGENT_KEY (or --agent-key) to an agent that this key registered`
   if (status === 404)
     return `SVC_API_URL is wrong: ${origin} has no policies at this path (404); set it to the base address of the platform, without /api`
