@@ -8,6 +8,8 @@ const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.m
 if (existsSync(tsc)) {
   process.exitCode = spawnSync(process.execPath, [tsc, '--build'], { stdio: 'inherit' }).status ?? 1
   if (process.exitCode === 0) {
+    const { bundleEngine } = await import('./bundle-engine.js')
+    await bundleEngine()
     const { makeNewDatabase } = await import('./new-database.js')
     await makeNewDatabase()
   }

@@ -1,4 +1,4 @@
-// `svc import` into a file: what is read, what is refused, and what is said about it.
+// `svc import` into a file: accepted and rejected input, and its messages.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -171,7 +171,7 @@ describe('usage', () => {
     ['not a URL', [file, ...to, '--to', 'http://'], 'is not an http or https URL'],
     ['another protocol', [file, ...to, '--to', 'ftp://a.example'], 'is not an http or https URL'],
     ['a URL with a password', [file, ...to, '--to', 'http://u:p@a.example'], 'without credentials'],
-    ['a time that is none', [file, '--out', out, '--start', '2026-02-30T00:00:00'], 'is not an RFC 3339 time'],
+    ['an invalid time', [file, '--out', out, '--start', '2026-02-30T00:00:00'], 'is not an RFC 3339 time'],
     ['a time too late', [file, '--out', out, '--start', '9999-12-31T23:00:00Z'], '--start is too late'],
     ['no such mapping', [file, '--out', out, '--tools', join(folder, 'none')], 'cannot read --tools'],
     ['no file at all', [], "missing required argument 'file'"],

@@ -37,7 +37,7 @@ function convert(text: string, tools: ToolMap = {}, line = 0): Behavior[] {
 }
 
 /** What a step says, without what the import adds to each. */
-function told({ agent_id, task_id, step, timestamp, meta, ...body }: Behavior): unknown {
+function summaryOf({ agent_id, task_id, step, timestamp, meta, ...body }: Behavior): unknown {
   const { synthetic_time, ...rest } = meta ?? {}
   return Object.keys(rest).length === 0 ? body : { ...body, meta: rest }
 }
@@ -54,7 +54,7 @@ describe('transcripts', () => {
     expect(others.pop()).toMatchObject({ step_type: 'task.end', meta: { synthetic_time: true } })
     expect(first?.step_type).toBe('task.start')
     if (start !== undefined) expect({ input: first?.input, meta: first?.meta }).toEqual(start)
-    if (steps !== undefined) expect(others.map(told)).toEqual(steps)
+    if (steps !== undefined) expect(others.map(summaryOf)).toEqual(steps)
     if (inputs !== undefined) {
       expect(others.filter(({ step_type }) => step_type === 'step.resource').map(({ input }) => input)).toEqual(inputs)
     }
@@ -193,15 +193,15 @@ describe('hostile transcripts', () => {
         expect(steps.map(verbProblem).filter((problem) => problem !== null)).toEqual([])
         const kept = JSON.stringify(steps)
         for (const { content, refusal } of line.messages) {
-          for (const said of [content, refusal]) if (typeof said === 'string') expect(isKept(said, kept)).toBe(true)
+          for (const text of [content, refusal]) if (typeof text === 'string') expect(isKept(text, kept)).toBe(true)
         }
       }),
     )
   })
 
-  /** As the text it was or as the value it stands for. */
-  function isKept(said: string, kept: string): boolean {
-    return kept.includes(JSON.stringify(said)) || kept.includes(JSON.stringify(parseStrictJson(said)).slice(9, -16))
+  /** Kept as its text or as its JSON value. */
+  function isKept(text: string, kept: string): boolean {
+    return kept.includes(JSON.stringify(text)) || kept.includes(JSON.stringify(parseStrictJson(text)).slice(9, -16))
   }
 
   it('never make the reader throw', () => {

@@ -226,7 +226,7 @@ describe('stopping', () => {
     const head = `POST /record HTTP/1.1\r\nHost: 127.0.0.1:${serve.port}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`
     const socket = connect(serve.port, '127.0.0.1')
     let answer = ''
-    const said = (text: string) =>
+    const received = (text: string) =>
       new Promise<void>((resolve) => {
         const look = () => answer.includes(text) && resolve()
         socket.on('data', look)
@@ -237,7 +237,7 @@ describe('stopping', () => {
     })
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.write(head)
-    await said('100 Continue')
+    await received('100 Continue')
     serve.signal('SIGTERM')
     await refused(serve.port)
     socket.write(body)
