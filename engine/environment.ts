@@ -1,7 +1,7 @@
-// Every environment variable of svc, with its meaning: the engine, the command and the platform check names against this one list.
+// Every environment variable of svc with its meaning. The engine, the command and the platform check names against this list.
 import { didYouMean } from './check/nearest.js'
 
-/** Name to meaning. A variable that code reads stands here. */
+/** Name to meaning; complete for all code of this repository. */
 export const variables: Readonly<Record<string, string>> = {
   SVC_AGENT_KEY: 'the agent whose policies `svc serve` fetches from the platform',
   SVC_ALLOW_PRIVATE_TARGETS:
@@ -16,8 +16,8 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_CONFIG_DIR: 'the folder for the session of `svc login`',
   SVC_DATABASE_URL: 'a PostgreSQL 14+ server instead of the embedded database',
   SVC_DATA_DIR: 'the folder for the embedded database, its lock, the local credentials and traces',
-  SVC_ENCRYPTION_KEY: '32 bytes in base64 or hex that seal secrets; required with a server',
-  SVC_FAIL_CLOSED: '`1` blocks every step while no policy is in force',
+  SVC_ENCRYPTION_KEY: '32 bytes in base64 or hex that encrypt secrets; required with a server',
+  SVC_FAIL_CLOSED: '`1` blocks every step while no policy is in effect',
   SVC_HOST: 'the address that the platform listens on',
   SVC_LOCAL_TOKEN: 'the token that callers of `svc serve` must send',
   SVC_LOG_HOST: 'the name of this installation in checkpoints',
@@ -42,7 +42,7 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_WITNESSES: 'the witnesses of checkpoints: `URL#KEY` each',
 }
 
-/** One warning for each variable that begins with `SVC_` and has no meaning: a misspelt one would change nothing, silently. */
+/** One warning for each unknown variable that begins with `SVC_`: a misspelt one would have no effect, silently. */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = Object.keys(variables)
   const unknown = Object.keys(env).filter((name) => name.startsWith('SVC_') && !known.includes(name))

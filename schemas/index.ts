@@ -5,6 +5,7 @@ export {
   canonicalType,
   hasWritePermission,
   isBlocked,
+  isoTime,
   type JsonMap,
   parseTimestamp,
   type Step,

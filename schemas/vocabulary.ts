@@ -1,4 +1,4 @@
-// The words that steps and policies share: step types, and properties that rules and reports understand. `svc steps` and
+// The vocabulary of steps and policies: step types, and the properties that rules and reports use. `svc steps` and
 // docs/steps.md print these tables; manifests are checked against them.
 
 import { aliases, type JsonMap, verbsOf } from './steps.js'
@@ -70,7 +70,7 @@ export const stepWords: readonly StepWord[] = Object.entries(meanings).map(([nam
   return { step_type, verbs: verbsOf[step_type], meaning, example: { step_type, ...example } }
 })
 
-/** Older names, which are compared as the newer ones. */
+/** Older names of step types; rules compare them as the newer ones. */
 export const stepAliases: Readonly<Record<string, string>> = Object.fromEntries(aliases)
 
 const property = (name: string, values: string, meaning: string, value: unknown): PropertyWord => ({
@@ -80,17 +80,17 @@ const property = (name: string, values: string, meaning: string, value: unknown)
   example: name.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as JsonMap,
 })
 
-/** Well-known properties; others may be recorded too, outside the namespaces of these. */
+/** Well-known properties; others may be recorded as well, outside these namespaces. */
 export const propertyWords: readonly PropertyWord[] = [
   property('target.host', 'text', 'the host that is read or changed', 'api.example.com'),
   property('target.trust', 'internal | external', 'whether the target is outside the organization', 'external'),
   property('target.resource_type', 'text', 'the kind of resource', 'invoice'),
   property('target.path', 'text', 'the file or path that is read or changed', '/srv/data/orders.csv'),
   property('data.classification', 'text or list', 'how sensitive the data is', 'confidential'),
-  property('data.subject_id', 'text', 'the person whom the data is about', 'customer-1207'),
+  property('data.subject_id', 'text', 'the data subject', 'customer-1207'),
   property('exec.command', 'text or list', 'the command that runs', 'npm test'),
-  property('guard.check_type', 'text', 'which check a gate is', 'human_approval'),
-  property('guard.result', 'text or true | false', 'how the gate ended', 'passed'),
+  property('guard.check_type', 'text', 'the kind of check of a gate', 'human_approval'),
+  property('guard.result', 'text or true | false', 'the result of the gate', 'passed'),
   property('guard.status', 'text', 'the same, under another name', 'approved'),
   property('guard.decision', 'text', 'the same, under another name', 'allow'),
   property('guard.passed', 'true | false', 'the same, under another name', true),
@@ -99,9 +99,9 @@ export const propertyWords: readonly PropertyWord[] = [
   property('usage.cost_usd', 'number', 'what the step cost, in US dollars', 0.004),
   property('auth.principal', 'text', 'on whose behalf the step acts', 'mia@example.org'),
   property('auth.method', 'text', 'how it is authenticated', 'oauth'),
-  property('counterpart.kind', 'user | agent | service', 'whom a message comes from or goes to', 'user'),
-  property('counterpart.trust', 'text', 'how far the counterpart is trusted', 'external'),
-  property('content.trust', 'own | third_party | public', 'who wrote what the step received', 'public'),
+  property('counterpart.kind', 'user | agent | service', 'the sender or recipient of a message', 'user'),
+  property('counterpart.trust', 'text', 'the trust in the counterpart', 'external'),
+  property('content.trust', 'own | third_party | public', 'who wrote the received content', 'public'),
   property('content.trust_of', 'map of path to label', 'the same for parts of the output', {
     'emails.*.body': 'third_party',
   }),
@@ -117,7 +117,7 @@ export const propertyWords: readonly PropertyWord[] = [
   property('tool.source', 'text', 'where the tool comes from', 'https://tools.example.com/refund'),
   property('tool.version', 'text', 'its version', '2.1.0'),
   property('tool.digest', 'text', 'the digest of its code or description', `sha256:${'0'.repeat(64)}`),
-  property('svc.subagent.id', 'text', 'which sub-agent does the step', 'researcher-1'),
+  property('svc.subagent.id', 'text', 'the sub-agent that does the step', 'researcher-1'),
   property('svc.subagent.depth', 'number', 'how many agents are above it', 1),
   property('svc.subagent.spawn_step', 'number', 'the step that started it', 4),
 ]

@@ -1,5 +1,5 @@
-// Builds after `npm ci` and before each start; an install without dev dependencies has no compiler and needs none:
-// packages ship dist.
+// Builds after `npm ci` and before each start. An installation without dev dependencies has no compiler and needs none:
+// packages include dist.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +10,8 @@ if (existsSync(tsc)) {
   if (process.exitCode === 0) {
     const { makeVerifier } = await import('./one-file-verifier.js')
     await makeVerifier()
+    const { bundleEngine } = await import('./bundle-engine.js')
+    await bundleEngine()
     const { makeNewDatabase } = await import('./new-database.js')
     await makeNewDatabase()
   }

@@ -1,4 +1,4 @@
-// Adds up the reports of several test runs and prints one plain line; fails when no test ran.
+// Sums the reports of several test runs and prints one line; fails when no test ran.
 import { readFileSync } from 'node:fs'
 
 const count = { passed: 0, failed: 0, skipped: 0 }
@@ -7,7 +7,7 @@ for (const path of process.argv.slice(2)) {
     readFileSync(path, 'utf8'),
   )
   count.passed += numPassedTests
-  // A file that could not be loaded has no tests to fail, and has failed all the same.
+  // A file that could not be loaded has no tests, and counts as failed.
   count.failed += Math.max(numFailedTests, numFailedTestSuites > 0 ? 1 : 0)
   count.skipped += numPendingTests + numTodoTests
 }

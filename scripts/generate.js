@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { compile } from 'json-schema-to-typescript'
 import { verifierText } from './one-file-verifier.js'
 
@@ -62,18 +63,33 @@ function componentList() {
   return `${header}\n/** Every component of the product, with the package that holds it. */\nexport const components = [\n${rows.join('\n')}\n] as const\n`
 }
 
+/** Where each schema is, by its `$id`; manifest.json is beside the folders, where editors find it. */
+function schemaPaths(folder = '') {
+  return readdirSync(new URL(`schemas/${folder}`, root), { withFileTypes: true }).flatMap((entry) => {
+    if (entry.isDirectory())
+      return ['dist', 'node_modules'].includes(entry.name) ? [] : schemaPaths(`${folder}${entry.name}/`)
+    const isSchema = entry.name.endsWith('.json') && !['package.json', 'tsconfig.json'].includes(entry.name)
+    return isSchema ? [[entry.name, `schemas/${folder}${entry.name}`]] : []
+  })
+}
+
 function documents() {
-  return readdirSync(new URL('schemas/', root))
-    .filter((name) => name.endsWith('.json') && !['package.json', 'tsconfig.json'].includes(name))
-    .sort()
-    .map((name) => JSON.parse(read(`schemas/${name}`)))
+  return schemaPaths()
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, path]) => {
+      const document = JSON.parse(read(path))
+      if (document.$id !== id) throw new Error(`the \`$id\` of ${path} must be \`${id}\`, found \`${document.$id}\``)
+      return document
+    })
 }
 
 async function schemaTypes() {
+  const paths = new Map(schemaPaths())
+  const byId = { order: 1, canRead: true, read: ({ url }) => read(paths.get(basename(url))) }
   const parts = []
   for (const document of documents()) {
     const text = await compile(forTypes(document), document.title, {
-      cwd: new URL('schemas/', root).pathname,
+      $refOptions: { resolve: { file: byId } },
       declareExternallyReferenced: false,
       bannerComment: '',
       additionalProperties: true,
@@ -120,7 +136,7 @@ function libraryPaths(folder = '') {
     .sort()
 }
 
-/** Git's own id of a file: SHA-1 of "blob <length> NUL <bytes>". */
+/** Git blob id: SHA-1 of "blob <length> NUL <bytes>". */
 function blobSha(bytes) {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }
@@ -139,7 +155,7 @@ function libraryFiles() {
   return `${header}\nexport const libraryFiles = [\n${rows.join('\n')}\n] as const\n`
 }
 
-/** What a local engine starts with: read and checked here, and without the tests, which only authors run. */
+/** The baseline of a local engine: parsed and checked here, without the tests, which only authors run. */
 async function baselineManifest() {
   const { parseManifest } = await import('../engine/dist/index.js')
   const { value, errors } = parseManifest(read('library/baseline.yaml'), 'library/baseline.yaml')
@@ -164,14 +180,14 @@ async function attackTable() {
   return run()
 }
 
-/** Who may do what, from the tables that the platform goes by. */
+/** The access tables that the platform enforces. */
 async function accessTables() {
   const { accessTables: build } = await import('../platform/dist/access/access-tables.js')
   const { routes } = await import('../platform/dist/routes.js')
   return build(routes)
 }
 
-/** The vocabulary of steps, around what is written by hand. */
+/** The vocabulary of steps, in the template written by hand. */
 async function stepsPage() {
   const { propertyWords, stepAliases, stepWords } = await import('../schemas/dist/index.js')
   const table = (head, rows) => [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')

@@ -1,4 +1,4 @@
-// The embedded database that a first start copies: its tables made by the migrations of this build.
+// The embedded database that a first start copies, with the tables of this build's migrations.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const dist = fileURLToPath(new URL('../platform/dist/', import.meta.url))
 const made = `${dist}new-database`
 
-/** Makes it when it is missing, or was made by other migrations or another database engine. */
+/** Makes the database when it is missing, or when the migrations or the database engine have changed. */
 export async function makeNewDatabase() {
   const contents = contentsOf()
   const stamp = `${made}.sha256`

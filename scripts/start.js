@@ -1,5 +1,5 @@
-// `npm start`: builds what is not built, then runs the platform in this process. npm passes a signal to the shell that it
-// starts only, so that shell must become this process: `exec` does that; where it is unknown the second half runs.
+// `npm start`: builds, then runs the platform in this process. npm passes signals only to the shell that it starts, so that
+// shell must become this process: `exec` does that; where the shell does not know it, the second command runs.
 import './build.js'
 
 if (!process.exitCode) {

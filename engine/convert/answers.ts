@@ -1,16 +1,16 @@
-// Which message answers which tool call.
+// Matching tool calls with their answers.
 import type { Message, ToolCall } from './transcript.js'
 
 export interface Answers {
-  /** The answer to a call made by the message at an index, which no later call gets again; null when there is none. */
+  /** The answer to a call of the message at an index, given out once; null without one. */
   readonly take: (call: ToolCall, at: number) => Message | null
   /** True for a message that was taken. */
   readonly taken: (message: Message) => boolean
 }
 
 /**
- * Answers are found by the call's id; where the call or the answer has none, by the tool's name. Calls must be asked
- * for in the order of the transcript. Looking one up costs the same however long the transcript is.
+ * Finds answers by the id of the call, or by the name of the tool when the call or the answer has no id. Calls must be
+ * taken in the order of the transcript. The cost of a lookup does not depend on the length of the transcript.
  */
 export function answersIn(messages: readonly Message[]): Answers {
   const waiting = new Map<string, number[]>()
@@ -21,7 +21,7 @@ export function answersIn(messages: readonly Message[]): Answers {
       else queue.push(index)
     }
   }
-  // Queues are read from their end, where removing costs nothing.
+  // Queues are read from their end, where removal is cheap.
   for (const queue of waiting.values()) queue.reverse()
   const taken = new Set<Message>()
 

@@ -1,4 +1,4 @@
-// Recorded runs become steps (docs/design/engine.md §9). Pure: the same transcript always becomes the same steps.
+// From recorded runs to steps (docs/design/engine.md §9). The same transcript always gives the same steps.
 import type { Behavior, JsonMap } from '@svc/schemas'
 import { type Answers, answersIn } from './answers.js'
 import { readable, shallow } from './exact.js'
@@ -11,15 +11,15 @@ export interface ImportSettings {
   /** ms since 1970 of the first line's first step. */
   readonly start: number
   readonly tools: ToolMap
-  /** Every tool seen in the file: what the agent is taken to have declared. */
+  /** Every tool in the file; the import declares them for the agent. */
   readonly declared_tools: readonly string[]
 }
 
-/** Transcripts carry no times: a line gets an hour, a step a second, both in ms. */
+/** Transcripts have no times: a line gets an hour, a step a second, both in ms. */
 export const lineTime = 3_600_000
 const stepTime = 1000
 
-/** A recorded run, standing on a line (from 0), as steps numbered from 1, with times that are marked as synthetic. */
+/** The recorded run on a line (from 0) as steps numbered from 1, with synthetic times marked as such. */
 export function stepsOf(transcript: Transcript, line: number, settings: ImportSettings): Behavior[] {
   const bodies = [
     startOf(transcript, settings),
@@ -39,7 +39,7 @@ export function stepsOf(transcript: Transcript, line: number, settings: ImportSe
 
 type Body = Pick<Behavior, 'step_type' | 'verb' | 'step_name' | 'input' | 'output' | 'properties' | 'meta'>
 
-/** The start carries the agent, for tools that replay the file alone, its instructions, and what is said of the run. */
+/** The start has the agent, for tools that replay the file alone, the instructions, and the metadata of the run. */
 function startOf({ run_id, messages, extra }: Transcript, { agent_key, declared_tools }: ImportSettings): Body {
   const instructions = messages.filter(isInstruction)
   const asides = instructions.map(asideOf)
@@ -49,7 +49,7 @@ function startOf({ run_id, messages, extra }: Transcript, { agent_key, declared_
     meta: {
       agent: { agent_key, declared_tools },
       run: { run_id, ...eachShallow(extra) },
-      ...(asides.some(saysSomething) && { transcript: { instructions: asides } }),
+      ...(asides.some(hasMembers) && { transcript: { instructions: asides } }),
     },
   }
 }
@@ -80,7 +80,7 @@ function userTurn(message: Message): Body {
   return { step_type: 'step.message', verb: 'GET', output, properties: withUser, ...metaOf(asideOf(message)) }
 }
 
-/** One step for the model's turn, one for text that went to the user, one for each tool call with its answer. */
+/** One step for the model's turn, one for text to the user, and one for each tool call with its answer. */
 function assistantTurn(message: Message, at: number, model: string | null, tools: ToolMap, answers: Answers): Body[] {
   const content = contentOf(message)
   const { tool_calls } = message
@@ -120,32 +120,32 @@ function toolStep(call: ToolCall, answer: Message | null, tools: ToolMap): Body 
   }
 }
 
-/** What the map says of the tool wins; the model's turn has the id as well. */
-function callId(call_id: string, said: unknown): JsonMap {
-  if (said === undefined) return { tool: { call_id } }
-  const isMap = typeof said === 'object' && said !== null && !Array.isArray(said)
-  return isMap ? { tool: { call_id, ...said } } : {}
+/** The `tool` of the map wins over the id, which the model's turn has as well. */
+function callId(call_id: string, tool: unknown): JsonMap {
+  if (tool === undefined) return { tool: { call_id } }
+  const isMap = typeof tool === 'object' && tool !== null && !Array.isArray(tool)
+  return isMap ? { tool: { call_id, ...tool } } : {}
 }
 
-/** Arguments as an object; whatever cannot be read exactly is kept as the text it was. */
+/** Arguments as an object; arguments that cannot be read exactly stay text. */
 function argumentsOf({ arguments: given }: ToolCall): JsonMap {
   const value = readable(given)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonMap
   return value === null || value === '' ? {} : { arguments: value }
 }
 
-/** An answer to no call, or a role nobody knows: kept, and not taken for anything. */
+/** An answer without a call, or an unknown role: kept as an unknown step. */
 function unexpected(message: Message): Body {
   const { role, tool_call_id } = message
-  const said = { role, ...(tool_call_id !== null && { tool_call_id }), ...asideOf(message) }
-  return { step_type: 'step.unknown', input: { content: contentOf(message) }, ...metaOf(said) }
+  const aside = { role, ...(tool_call_id !== null && { tool_call_id }), ...asideOf(message) }
+  return { step_type: 'step.unknown', input: { content: contentOf(message) }, ...metaOf(aside) }
 }
 
 function contentOf({ content }: Message): unknown {
   return shallow(content)
 }
 
-/** What a message says besides its content. */
+/** The members of a message besides its content. */
 function asideOf({ name, extra }: Message): JsonMap {
   return { ...(name !== null && { name }), ...eachShallow(extra) }
 }
@@ -154,10 +154,10 @@ function eachShallow(members: JsonMap): JsonMap {
   return Object.fromEntries(Object.entries(members).map(([key, value]) => [key, shallow(value)]))
 }
 
-function saysSomething(aside: JsonMap): boolean {
+function hasMembers(aside: JsonMap): boolean {
   return Object.keys(aside).length > 0
 }
 
 function metaOf(aside: JsonMap): Pick<Body, 'meta'> {
-  return saysSomething(aside) ? { meta: { transcript: aside } } : {}
+  return hasMembers(aside) ? { meta: { transcript: aside } } : {}
 }

@@ -1,21 +1,21 @@
-// Values from a transcript on their way into a step: nothing in them may change, and every reader must accept them.
+// Values from a transcript in a step: they must not change, and every reader must accept them.
 import { maxRequestDepth, parseStrictJson } from '@svc/proof'
 
-/** What a value may hold inside itself: a batch of steps puts up to 7 levels around it, and depth is limited. */
-export const deepest = maxRequestDepth - 8
+/** Levels of a value: a batch of steps adds up to 7 levels around it. */
+export const maxValueDepth = maxRequestDepth - 8
 
-/** JSON text as its value, when every reader would understand it the same; anything else as it is. */
+/** The value of JSON text that every reader reads alike; any other value as it is. */
 export function readable(given: unknown): unknown {
   if (typeof given !== 'string') return shallow(given)
   if (!/^\s*[[{]/.test(given)) return given
   const reading = parseStrictJson(given)
-  if (reading.problem !== null || !keepsNumbers(given) || depthOf(reading.value) > deepest) return given
+  if (reading.problem !== null || !keepsNumbers(given) || depthOf(reading.value) > maxValueDepth) return given
   return reading.value
 }
 
 /** The value, or its JSON text when it is nested too deeply to be sent inside a step. */
 export function shallow(value: unknown): unknown {
-  return depthOf(value) > deepest ? JSON.stringify(value) : value
+  return depthOf(value) > maxValueDepth ? JSON.stringify(value) : value
 }
 
 /** Levels of arrays and objects, 0 for a scalar. The value has been parsed with a limit on its depth. */
@@ -26,15 +26,15 @@ export function depthOf(value: unknown): number {
   return below + 1
 }
 
-// A literal of fewer than 15 characters without exponent is always kept: a double has 15 digits and more.
-const doubtful = /\d[\d.]{14}|\d[eE]/
+// A literal of fewer than 15 characters without exponent is always exact: a double has at least 15 digits.
+const inexactCandidate = /\d[\d.]{14}|\d[eE]/
 const literalAt = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-/** A longer literal says more than the 17 digits a double can. */
-const longestLiteral = 400
+/** A longer literal has more digits than a double. */
+const maxLiteralLength = 400
 
-/** True when no number of a valid JSON text changes its value by being read as a double and written again. */
+/** True when reading each number of a valid JSON text as a double and writing it again keeps its value. */
 export function keepsNumbers(json: string): boolean {
-  if (!doubtful.test(json)) return true
+  if (!inexactCandidate.test(json)) return true
   const literals = new RegExp(literalAt)
   for (let index = 0; index < json.length; index++) {
     const code = json.charCodeAt(index)
@@ -57,12 +57,12 @@ function endOfString(json: string, start: number): number {
 }
 
 function isKept(literal: string): boolean {
-  if (literal.length > longestLiteral) return false
+  if (literal.length > maxLiteralLength) return false
   const value = Number(literal)
   return Number.isFinite(value) && normal(literal) === normal(String(value))
 }
 
-/** One way to write each number: significant digits and a power of ten. */
+/** The canonical form of a literal: significant digits and a power of ten. */
 function normal(literal: string): string {
   const [, sign = '', whole = '', fraction = '', power = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(literal) ?? []

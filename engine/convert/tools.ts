@@ -1,7 +1,7 @@
-// What kind of step a tool call is: said by a mapping file, else guessed from the tool's name.
+// The kind of step of a tool call: from a mapping file, else guessed from the name of the tool.
 import { type Behavior, type JsonMap, verbProblem, verbsOf } from '@svc/schemas'
 import { lazyCheck, type SchemaProblem } from '../check/schema-check.js'
-import { deepest, depthOf } from './exact.js'
+import { depthOf, maxValueDepth } from './exact.js'
 
 type Verb = NonNullable<Behavior['verb']>
 
@@ -12,7 +12,7 @@ export interface ToolMeaning {
 }
 
 export interface GuessedMeaning extends ToolMeaning {
-  /** False when the name says nothing, and the cautious answer was taken. */
+  /** False when the name gives no hint, and the cautious meaning was taken. */
   readonly certain: boolean
 }
 
@@ -56,25 +56,25 @@ const verbWords: Readonly<Record<string, readonly string[]>> = {
 }
 const runners = new Set(['exec', 'execute', 'run', 'python', 'bash', 'shell', 'sh', 'terminal', 'code', 'eval'])
 const runnerNames = /^(run|exec|execute|eval)_?(code|command|python|bash|shell|script|sql)?$/i
-// Tools that only use what the agent already knows: they read its own working memory and change nothing outside.
+// Tools that read the working memory of the agent and change nothing outside.
 const thinking = new Set(['think', 'calculate', 'plan', 'reflect', 'scratchpad', 'note'])
 
 /** The meaning of a tool: the map's values win over the guess. */
 export function meaningOf(name: string, map: ToolMap): GuessedMeaning {
   const guess = guessOf(name)
-  const said = Object.hasOwn(map, name) ? map[name] : undefined
-  if (said === undefined) return guess
-  const step_type = said.step_type ?? guess.step_type
-  const verb = said.verb ?? verbFor(step_type, guess.verb)
+  const mapped = Object.hasOwn(map, name) ? map[name] : undefined
+  if (mapped === undefined) return guess
+  const step_type = mapped.step_type ?? guess.step_type
+  const verb = mapped.verb ?? verbFor(step_type, guess.verb)
   return {
     step_type,
-    certain: said.verb !== undefined || guess.certain || verb === undefined || verbsOf[step_type].length === 1,
+    certain: mapped.verb !== undefined || guess.certain || verb === undefined || verbsOf[step_type].length === 1,
     ...(verb !== undefined && { verb }),
-    ...(said.properties && { properties: said.properties }),
+    ...(mapped.properties && { properties: mapped.properties }),
   }
 }
 
-/** The guessed verb where the step type takes it, else the only one it takes. */
+/** The guessed verb when the step type takes it, else the only verb of the step type. */
 function verbFor(step_type: Behavior['step_type'], guess: Verb | undefined): Verb | undefined {
   const verbs = verbsOf[step_type]
   if (guess !== undefined && verbs.includes(guess)) return guess
@@ -109,7 +109,7 @@ const checkMap = lazyCheck(
   'yaml',
 )
 
-/** What is wrong with a mapping, by path; an empty list when it can be used. */
+/** The problems of a mapping, by path; empty for a valid one. */
 export function toolMapProblems(value: unknown): readonly SchemaProblem[] {
   const problems = checkMap(value)
   if (problems.length > 0) return problems
@@ -119,7 +119,7 @@ export function toolMapProblems(value: unknown): readonly SchemaProblem[] {
     const found: SchemaProblem[] = []
     const message = verb === undefined ? null : verbProblem({ step_type, verb })
     if (message !== null) found.push({ path: [name, 'verb'], at_key: false, message })
-    if (depthOf(properties) > deepest)
+    if (depthOf(properties) > maxValueDepth)
       found.push({ path: [name, 'properties'], at_key: true, message: 'is nested too deeply' })
     return found
   })

@@ -1,4 +1,4 @@
-// A recorded run in chat-completions form, read leniently: whatever a recorder wrote is evidence and is kept.
+// A recorded run in chat-completions form, read leniently: members of any recorder are evidence and are kept.
 import { parseStrictJson } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import { lazyCheck } from '../check/schema-check.js'
@@ -6,19 +6,19 @@ import { lazyCheck } from '../check/schema-check.js'
 export interface ToolCall {
   readonly id: string | null
   readonly name: string
-  /** JSON text as models write it, or what a recorder made of it; null when there are none. */
+  /** JSON text as models write it, or a recorder's own form; null without arguments. */
   readonly arguments: unknown
 }
 
 export interface Message {
   readonly role: string
   readonly content: unknown
-  /** Calls of an assistant's message; empty for every other. */
+  /** Calls of an assistant's message; empty for other roles. */
   readonly tool_calls: readonly ToolCall[]
-  /** The call that a tool's message answers; null for every other. */
+  /** The call that a tool's message answers; null for other roles. */
   readonly tool_call_id: string | null
   readonly name: string | null
-  /** Members that have no place in a step, such as a refusal. */
+  /** Members without a counterpart in a step, such as a refusal. */
   readonly extra: JsonMap
 }
 
@@ -26,7 +26,7 @@ export interface Transcript {
   readonly run_id: string
   readonly model: string | null
   readonly messages: readonly Message[]
-  /** Members of the line that have no place in a step, such as a reward. */
+  /** Members of the line without a counterpart in a step, such as a reward. */
   readonly extra: JsonMap
 }
 
@@ -34,7 +34,7 @@ export type TranscriptReading =
   | { readonly transcript: Transcript; readonly problem: null }
   | { readonly problem: string }
 
-/** Reads one line by the grammar of every edge (docs/design/log.md §1); never throws. */
+/** Reads one line as strict JSON (docs/design/log.md §1); never throws. */
 export function readTranscript(text: string): TranscriptReading {
   const reading = parseStrictJson(text)
   if (reading.problem !== null) {
@@ -115,7 +115,7 @@ function readMessage({ role, content, name, ...others }: JsonMap): Message {
   return id === null ? message : { ...message, tool_call_id: id, extra }
 }
 
-/** Recorders write many members that say nothing. */
+/** Removes empty members, which recorders write often. */
 function present(members: JsonMap): JsonMap {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined))
 }

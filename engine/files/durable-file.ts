@@ -1,9 +1,9 @@
-// Small files that must not be lost or seen half: keys, caches, and what has been signed.
+// Small files that must be neither lost nor partially visible: keys, caches, and signed states.
 import { randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Null when there is no such file. */
+/** The text of the file; null when it does not exist. */
 export function readIfThere(path: string): string | null {
   try {
     return readFileSync(path, 'utf8')
@@ -14,8 +14,8 @@ export function readIfThere(path: string): string | null {
 }
 
 /**
- * The whole new text or the whole old one, also after a power cut, and when two processes write at once; readable by its
- * owner alone, as are the folders that are made for it.
+ * Replaces the text atomically, also across a power cut and with concurrent writers. The file and new folders are readable
+ * by their owner alone.
  */
 export function replaceFile(path: string, text: string): void {
   const folder = dirname(path)
@@ -34,11 +34,11 @@ export function replaceFile(path: string, text: string): void {
     rmSync(draft, { force: true })
     throw error
   }
-  // Windows has no folders that can be forced to the disk.
-  if (process.platform !== 'win32') forceFolder(folder)
+  // Windows cannot flush a folder.
+  if (process.platform !== 'win32') syncFolder(folder)
 }
 
-function forceFolder(path: string): void {
+function syncFolder(path: string): void {
   const folder = openSync(path, 'r')
   try {
     fsyncSync(folder)

@@ -1,14 +1,16 @@
-// One process per folder, where two would corrupt what is in it or contradict each other.
+// One process per folder, where two would corrupt its files or contradict each other.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Another process has the folder. */
-export class LockTaken extends Error {}
+/** Another process holds the lock of the folder. */
+export class LockTaken extends Error {
+  readonly code = 'LOCK_TAKEN'
+}
 
 /**
- * Takes `lock` in the directory, which is created when missing; returns what gives it back. A lock whose process is
- * gone, or whose id another process has since been given, is taken over. Throws LockTaken while its holder lives, also
- * when that is another start at the same moment; `instead` says what to do besides waiting.
+ * Takes `lock` in the directory, which is created when missing; returns the function that releases it. A lock is taken over
+ * when its process has ended or its process id was reused. Throws LockTaken while its holder lives, also when that is a
+ * concurrent start; `instead` completes the message with another way out.
  */
 export function takeLock(directory: string, instead = 'choose another folder'): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -25,7 +27,7 @@ export function takeLock(directory: string, instead = 'choose another folder'): 
   throw conflict(directory, 'being opened by another process')
 }
 
-/** Appears with its content or not at all: a lock seen empty would be taken for a stale one. */
+/** Creates the file with its content, atomically: an empty lock would be taken for a stale one. */
 function create(path: string, content: string): boolean {
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, content, { mode: 0o600 })
@@ -40,8 +42,8 @@ function create(path: string, content: string): boolean {
   }
 }
 
-// INVARIANT (one-successor): a stale lock is replaced only by whoever holds `lock.next`, and only after reading it again
-// while holding that: of two starts that saw the same stale lock, the later one finds the earlier one's.
+// INVARIANT (one-successor): a stale lock is replaced only by the process that holds `lock.next`, and only after that process
+// has read it again: of two starts that saw the same stale lock, the later one finds the lock of the earlier one.
 function replaceStale(path: string, mine: string): boolean {
   const next = `${path}.next`
   if (!create(next, mine)) {
@@ -57,7 +59,7 @@ function replaceStale(path: string, mine: string): boolean {
   return rename(next, path) && read(path) === mine
 }
 
-/** False when another start has removed the claim, as one left by a crash is. */
+/** False when another start has removed the claim, as it does with a claim that a crash left. */
 function rename(from: string, to: string): boolean {
   try {
     renameSync(from, to)
@@ -84,12 +86,12 @@ function read(path: string): string | null {
   }
 }
 
-/** A process id with the time its process began where the system tells it, so that a reused id is not mistaken. */
+/** A process id with the start time of its process, where the system reports it, so that a reused id is recognized. */
 function identity(pid: number): string {
   return `${pid} ${startTime(pid) ?? (isAlive(pid) ? 'alive' : 'gone')}`
 }
 
-/** Field 22 of /proc/<pid>/stat; the command before it may hold spaces and brackets. */
+/** Field 22 of /proc/<pid>/stat; the command before it may contain spaces and brackets. */
 function startTime(pid: number): string | null {
   const stat = read(`/proc/${pid}/stat`)
   return stat === null ? null : (stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null)

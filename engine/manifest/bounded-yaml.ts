@@ -1,9 +1,11 @@
-// YAML text to its documents, given up as soon as it costs more than any manifest can need.
-import { type Document, Lexer, type LineCounter, Parser } from 'yaml'
+// Parsing YAML text, aborted as soon as it costs more than any manifest can need.
+import type { Document, LineCounter, Parser } from 'yaml'
 import { composeSlices } from './slices.js'
+import { yaml } from './yaml.js'
 
-/** The text is larger, in some respect, than what is read. */
-export class TooMuch extends Error {
+/** The text exceeds a limit. */
+export class LimitExceeded extends Error {
+  readonly code = 'LIMIT_EXCEEDED'
   /** 0-based offset into the text. */
   readonly offset: number
 
@@ -14,19 +16,19 @@ export class TooMuch extends Error {
 }
 
 /**
- * Tokens of one file. Dense manifests have one in three characters, so that a file of 256 KiB stays far below; parsing
- * this many takes half a second of a slow core.
+ * Tokens of one file. A dense manifest has one token in three characters, so a file of 256 KiB stays far below; parsing
+ * this many takes half a second on a slow core.
  */
 const maxTokens = 150_000
-/** Resolving an alias costs a look at every anchor before it; 2,000 of both were measured to add less than 0.1 s. */
+/** Resolving an alias visits every anchor before it; 2,000 of both add less than 0.1 s (measured). */
 export const maxAliases = 2000
-/** Three times what a policy may have (log/depth.ts), so that one that is too deep is rejected alone. */
+/** Three times the levels of a policy (`maxPolicyDepth`), so that a policy that is too deep is rejected alone. */
 const maxBrackets = 10_000
-/** Tags are errors, each with a message of its own. */
+/** Each tag is an error with its own message. */
 const maxTags = 20
 
-// The reader's own search for duplicate keys is quadratic; hazards() has a linear one.
-const strictly = {
+// The duplicate key check of the package is quadratic; hazards() has a linear one.
+const options = {
   version: '1.2',
   schema: 'core',
   merge: false,
@@ -35,28 +37,30 @@ const strictly = {
   prettyErrors: false,
 } as const
 
-/** The documents of a text, each composed when it is asked for. Throws TooMuch. */
+/** The documents of a text, each composed on demand. Throws LimitExceeded. */
 export function documentsOf(text: string, lines: LineCounter): Iterable<Document.Parsed> {
+  const { Parser } = yaml()
   lines.addNewLine(0)
-  return composeSlices(tokens(text, new Parser(lines.addNewLine)), strictly)
+  return composeSlices(tokens(text, new Parser(lines.addNewLine)), options)
 }
 
-/** What the lexer reports beside the text: a document, the end of a flow collection, a scalar. */
+/** Lexemes that are not part of the text: start of a document, end of a flow collection, scalar. */
 const marks = new Set(['\x02', '\x18', '\x1f'])
 
 function* tokens(text: string, parser: Parser) {
+  const { Lexer } = yaml()
   const count = newCount()
   let offset = 0
   for (const lexeme of new Lexer().lex(text)) {
     const excess = count(lexeme)
-    if (excess !== null) throw new TooMuch(excess, offset)
+    if (excess !== null) throw new LimitExceeded(excess, offset)
     if (!marks.has(lexeme)) offset += lexeme.length
     yield* parser.next(lexeme)
   }
   yield* parser.end()
 }
 
-/** Counts what costs; says which bound the next lexeme breaks. */
+/** Counts lexemes; the message of the limit that the next one exceeds, or null. */
 function newCount(): (lexeme: string) => string | null {
   const seen = { tokens: 0, aliases: 0, tags: 0, brackets: 0, dashes: 0 }
   const kinds: Readonly<Record<string, () => unknown>> = {
@@ -67,7 +71,7 @@ function newCount(): (lexeme: string) => string | null {
     '&': () => seen.aliases++,
     '*': () => seen.aliases++,
     '!': () => seen.tags++,
-    // `- - -` in one line is a list in a list in a list.
+    // `- - -` on one line opens three lists.
     '-': () => seen.dashes++,
     '?': () => seen.dashes++,
     '\n': () => {

@@ -1,4 +1,4 @@
-// What a schema cannot say of a manifest: names that are unique or must exist, days that are days, steps that can be.
+// Checks of a manifest that a schema cannot express: unique and existing names, calendar days, valid steps.
 import { type Behavior, canonicalType, type Manifest, parseTimestamp, verbProblem, verbsOf } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { quote } from '../check/quote.js'
@@ -15,14 +15,14 @@ type Policy = Manifest['policies'][number]
 type Waiver = NonNullable<Manifest['waivers']>[number]
 type Test = NonNullable<Manifest['tests']>[number]
 
-/** The items of a manifest that have the right shape, with their places in the file. */
+/** The items of a manifest that have a valid shape, with their indexes in the file. */
 export interface IndexedManifest {
   readonly policies: Indexed<Policy>
   readonly waivers: Indexed<Waiver>
   readonly tests: Indexed<Test>
 }
 
-/** Checks items against each other; `names` are all policies there are, broken ones included. */
+/** Checks items against each other; `names` are the names of all policies, invalid ones included. */
 export function crossCheck({ policies, waivers, tests }: IndexedManifest, names: ReadonlySet<string>): CrossProblem[] {
   return [
     ...duplicates(policies),
@@ -51,14 +51,14 @@ function duplicates(policies: Indexed<Policy>): CrossProblem[] {
 
 function waiverProblems({ policy, expires }: Waiver, path: string[], names: ReadonlySet<string>): CrossProblem[] {
   const day = parseTimestamp(`${expires}T00:00:00Z`)
-  const message = `${quote(expires)} is not a day of the calendar: write it as 2027-01-31`
+  const message = `${quote(expires)} is not a calendar day: write a day such as 2027-01-31`
   return [
     ...unknown(policy, [...path, 'policy'], names),
     ...(day === null ? [{ code: 'SHAPE' as const, path: [...path, 'expires'], message }] : []),
   ]
 }
 
-/** A test that names a policy which is not there, or a step that cannot be, would pass by accident. */
+/** A test that names an unknown policy or an invalid step would pass by accident. */
 function testProblems(test: Test, path: string[], names: ReadonlySet<string>): CrossProblem[] {
   const { agent, history, step, expect } = test
   const problem = (at: string[], message: string): CrossProblem => ({ code: 'SHAPE', path: [...path, ...at], message })
@@ -86,7 +86,7 @@ function unknown(name: string, path: string[], names: ReadonlySet<string>): Cros
   return [{ code: 'UNKNOWN_POLICY', path, message: `no policy has the name ${quote(name)}${didYouMean(name, names)}` }]
 }
 
-/** Step types of other vocabularies take any verb. */
+/** Step types outside the vocabulary take any verb. */
 function wrongVerb(step: NonNullable<Test['step']>): string | null {
   const step_type = canonicalType(step.step_type)
   if (step.verb === undefined || !Object.hasOwn(verbsOf, step_type)) return null

@@ -1,8 +1,9 @@
-// What YAML allows and two readers could understand differently, or what costs more to read than it looks.
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml'
+// YAML that two parsers could read differently, or that is expensive to read.
+import type { Document, Node, Scalar, YAMLMap } from 'yaml'
 import { quote } from '../check/quote.js'
 import { maxAliases } from './bounded-yaml.js'
 import { nodesOf } from './tree.js'
+import { yaml } from './yaml.js'
 
 export interface Hazard {
   readonly message: string
@@ -14,14 +15,15 @@ type Note = (node: unknown, message: string) => void
 
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
 const plainTag = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/
-/** Each unknown key, and each item, can have an error of its own, which must be found in the text again. */
+/** Each key and each item can have an error, which must be located in the text. */
 const maxKeys = 1000
 const maxItems = 10_000
-/** More than this nobody reads, and a hostile file could hold one per character. */
-const mostHazards = 100
+/** A hostile file could have one hazard per character. */
+const maxHazards = 100
 
-/** Everything in a document that is refused although it is YAML, in the order of the text; at most 100. */
+/** The parts of a document that are valid YAML and rejected, in the order of the text; at most 100. */
 export function hazards(document: Document.Parsed): Hazard[] {
+  const { isAlias } = yaml()
   const found: Hazard[] = []
   const note: Note = (node, message) => {
     found.push({ message, offset: (node as Node | null)?.range?.[0] ?? 0 })
@@ -29,7 +31,7 @@ export function hazards(document: Document.Parsed): Hazard[] {
   const anchors = new Set<string>()
   let named = 0
   for (const node of nodesOf(document.contents)) {
-    if (found.length >= mostHazards) break
+    if (found.length >= maxHazards) break
     if (isAlias(node) && !anchors.has(node.source)) note(node, unknownAlias(node.source))
     if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor)
     if (isAlias(node) || node.anchor !== undefined) named++
@@ -39,10 +41,11 @@ export function hazards(document: Document.Parsed): Hazard[] {
     }
     noteNode(node, note)
   }
-  return found.slice(0, mostHazards)
+  return found.slice(0, maxHazards)
 }
 
 function noteNode(node: Node, note: Note): void {
+  const { isMap, isScalar, isSeq } = yaml()
   if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag))
     note(node, `the tag ${quote(node.tag)} is not allowed: remove it`)
   if (isMap(node) && node.items.length > maxKeys) note(node, `more than ${maxKeys} keys in one map: split it`)
@@ -56,11 +59,12 @@ function unknownAlias(name: string): string {
 }
 
 function noteKeys(map: YAMLMap, note: Note): void {
-  const twice = repeatedKeys(map)
-  const [first] = twice
-  // The keys of two items in one map: a dash is missing.
-  if (first !== undefined && twice.length > 1) {
-    const names = twice.map(({ key }) => quote(String((key as Scalar).value))).join(', ')
+  const { isScalar } = yaml()
+  const repeated = repeatedKeys(map)
+  const [first] = repeated
+  // Several repeated keys are the keys of two items: a dash is missing.
+  if (first !== undefined && repeated.length > 1) {
+    const names = repeated.map(({ key }) => quote(String((key as Scalar).value))).join(', ')
     const line = quote(`- ${(first.key as Scalar).value}: …`)
     note(
       first.key,
@@ -76,13 +80,14 @@ function noteKeys(map: YAMLMap, note: Note): void {
     const name = key.value
     if (name === '<<') note(key, 'the merge key `<<` is not allowed: write the keys out')
     else if (forbiddenKeys.has(name)) note(key, `the key ${quote(name)} is not allowed: use another name`)
-    else if (twice.length === 1 && item === first)
+    else if (repeated.length === 1 && item === first)
       note(key, `the key ${quote(name)} is written twice: remove one of them`)
   }
 }
 
-/** The pairs whose key stands in the map before. */
+/** The pairs whose key is in the map before. */
 function repeatedKeys(map: YAMLMap): YAMLMap['items'] {
+  const { isScalar } = yaml()
   const seen = new Set<unknown>()
   return map.items.filter(({ key }) => {
     const name = isScalar(key) ? key.value : key

@@ -1,4 +1,4 @@
-// How the lines of a file are indented, and how they were meant to be.
+// The indentation of the lines of a file, and the intended one.
 
 export function isContent(line: string): boolean {
   return /^\s*[^\s#]/.test(line)
@@ -8,13 +8,13 @@ export function indentOf(line = ''): number {
   return line.length - line.trimStart().length
 }
 
-/** Where the key of a line begins, behind the dashes of its item; null where there is no key. */
+/** The column of a line's key, after the dashes of its item; null for a line without a key. */
 export function keyColumn(line: string): number | null {
   const [head] = /^\s*(?:- +)*(?=["']?[A-Za-z_][^:]*:(\s|$))/.exec(line) ?? []
   return head === undefined ? null : head.length
 }
 
-/** How deep a line is meant to be: as the key above it, or below it where that has no value yet. */
+/** The intended indent of a line: that of the key above, or two more when that key has no value yet. */
 export function wantedIndent(lines: readonly string[], row: number): number {
   for (let above = row - 1; above >= 0; above--) {
     const key = keyColumn(lines[above] ?? '')
@@ -23,7 +23,7 @@ export function wantedIndent(lines: readonly string[], row: number): number {
   return 0
 }
 
-/** For an item of a list, the nearest item above whose dash is one column beside its own; null where there is none. */
+/** For a list item, the nearest item above whose dash is one column away; null without one. */
 export function itemAbove(lines: readonly string[], row: number): number | null {
   const isItem = (line = '') => /^\s*- /.test(line)
   if (!isItem(lines[row])) return null

@@ -1,10 +1,11 @@
-// Finding the place of a value in a YAML document by its path.
-import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair } from 'yaml'
+// Locating a value in a YAML document by its path.
+import type { Document, Node, Pair } from 'yaml'
 import type { Targets } from './tree.js'
+import { yaml } from './yaml.js'
 
 /**
- * 0-based offset of the value at a path, or of its name; the nearest parent's where there is no such value. A name
- * that holds dots may stand as one part or as several.
+ * 0-based offset of the value at a path, or of its name; that of the nearest parent for a missing value. A name that
+ * contains dots may be one part of the path or several.
  */
 export function offsetOf(
   document: Document.Parsed,
@@ -12,6 +13,7 @@ export function offsetOf(
   path: readonly string[],
   at_key: boolean,
 ): number {
+  const { isAlias, isMap, isSeq } = yaml()
   let node: unknown = document.contents
   let offset = startOf(node) ?? 0
   let rest = path
@@ -26,8 +28,9 @@ export function offsetOf(
   return offset
 }
 
-/** How the value at a path is written, when it is a word without quotes; else null. */
+/** The source text of a top-level value that is a plain scalar; else null. */
 export function plainSourceOf(document: Document.Parsed, key: string): string | null {
+  const { isMap, isScalar } = yaml()
   if (!isMap(document.contents)) return null
   const node = memberOf(document.contents.items, [key])?.value
   return isScalar(node) && node.type === 'PLAIN' ? (node.source ?? null) : null
@@ -40,6 +43,7 @@ interface Step {
 }
 
 function memberOf(items: readonly Pair[], path: readonly string[]): Step | null {
+  const { isPair, isScalar } = yaml()
   for (let parts = 1; parts <= path.length; parts++) {
     const name = path.slice(0, parts).join('.')
     const pair = items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === name)

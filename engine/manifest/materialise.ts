@@ -1,4 +1,4 @@
-// From a manifest to the policies that stand on one agent (docs/design/engine.md §4).
+// From a manifest to the policies of one agent (docs/design/engine.md §4).
 import { createHash } from 'node:crypto'
 import { type Agent, type Manifest, type Policy, parseTimestamp } from '@svc/schemas'
 import { levelApplies } from '../agent/risk.js'
@@ -8,7 +8,7 @@ export interface Assignment {
   readonly source: string
   readonly path: string
   readonly sha: string
-  /** Null where policies apply to whoever is judged: a local engine with a file. */
+  /** Null when the policies apply to every agent: a local engine with files. */
   readonly agent: Pick<Agent, 'agent_id' | 'risk_classification'> | null
   readonly assigned_at: string | null
   readonly assigned_by: string | null
@@ -26,7 +26,7 @@ export function manifestIdOf(source: string, path: string): string {
   return `man_${createHash('sha256').update(`${source}\0${path}`).digest('hex').slice(0, 32)}`
 }
 
-/** Policies of the manifest for one agent, with where they came from; those of a level above the agent's are skipped. */
+/** Policies of the manifest for one agent, with their provenance; policies of a level above the agent's are skipped. */
 export function materialise(manifest: Manifest, assignment: Assignment): Materialised {
   const { agent, source, path } = assignment
   const manifest_id = manifestIdOf(source, path)
@@ -60,8 +60,8 @@ export function materialise(manifest: Manifest, assignment: Assignment): Materia
 }
 
 /**
- * Until when each policy is waived for an agent, nobody in particular when null, ms since 1970: 24:00 UTC of the day the waiver names. Of two waivers
- * the longer one counts.
+ * When the waiver of each policy for an agent ends, ms since 1970: at 24:00 UTC of the day that it names. The longer of two
+ * waivers counts. Without an agent no policy is waived.
  */
 export function waivedUntil(manifest: Manifest, agent_key: string | null): ReadonlyMap<string, number> {
   const until = new Map<string, number>()

@@ -1,11 +1,11 @@
-// Finding the bracket that was opened and not closed.
+// Finding an unclosed bracket.
 
-/** Offset of the innermost `[` or `{` of YAML's own that is open at an offset of the text; null when there is none. */
+/** Offset of the innermost flow bracket, `[` or `{`, that is open at an offset of the text; null without one. */
 export function openBracket(text: string, end: number): number | null {
   const open: number[] = []
   for (let at = 0; at < end; at++) {
     const character = text[at] ?? ''
-    // A quote, bracket or comment begins where a value may; elsewhere these are characters of a plain text.
+    // A quote, bracket or comment begins where a value may begin; elsewhere it is a character of a plain scalar.
     const starts = at === 0 || /[\s,:[{\]}-]/.test(text[at - 1] ?? '')
     if (character === '#' && /^\s?$/.test(text[at - 1] ?? '')) at = endOf(text, '\n', at, end)
     else if ((character === '"' || character === "'") && starts) at = closingQuote(text, at, end)

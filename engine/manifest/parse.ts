@@ -1,4 +1,4 @@
-// From the text of a manifest to policies, with everything wrong named by line and column.
+// From the text of a manifest to policies; each error has a line and a column.
 
 import { isDeeperThan, maxPolicyDepth } from '@svc/proof'
 import type { JsonMap, Manifest } from '@svc/schemas'
@@ -8,9 +8,9 @@ import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../check/schema
 import { compileRule } from '../rules/compile-rule.js'
 import { depthWords } from '../rules/compound-depth.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
-import { doubtsAbout } from './doubts.js'
 import { type Position, readYaml, type YamlReading } from './read-yaml.js'
-import { manifestShape, mostItems, testFileShape } from './shape.js'
+import { manifestShape, maxItems, testFileShape } from './shape.js'
+import { unknownWordsIn } from './unknown-words.js'
 
 export interface ManifestError {
   readonly code: 'UNREADABLE' | 'SHAPE' | 'RULE' | 'DUPLICATE_NAME' | 'UNKNOWN_POLICY'
@@ -18,11 +18,11 @@ export interface ManifestError {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** Where it stands in the document, dot-separated; empty for the document as such. */
+  /** Path in the document, dot-separated; empty for the whole document. */
   readonly path: string
 }
 
-/** Something that is accepted, and is hardly what its author meant. */
+/** A part that is accepted but probably not intended. */
 export interface ManifestWarning extends Omit<ManifestError, 'code'> {
   readonly code: 'UNQUOTED_VERSION' | 'UNKNOWN_STEP_TYPE' | 'UNKNOWN_VERB' | 'UNKNOWN_PROPERTY'
 }
@@ -31,12 +31,12 @@ export type ManifestPolicy = Manifest['policies'][number]
 export type ManifestTest = NonNullable<Manifest['tests']>[number]
 
 export interface ManifestReading {
-  /** The manifest with its sound policies only; null when the document as such cannot be used. */
+  /** The manifest with its valid policies only; null when the document cannot be used. */
   readonly value: Manifest | null
   readonly errors: readonly ManifestError[]
-  /** What takes nothing away from the manifest; in the order of the text. */
+  /** In the order of the text; a warning rejects nothing. */
   readonly warnings: readonly ManifestWarning[]
-  /** Line of each sound policy, in the order of `value.policies`. */
+  /** Line of each valid policy, in the order of `value.policies`. */
   readonly lines: readonly number[]
 }
 
@@ -49,12 +49,12 @@ export interface TestFileReading {
 const checkManifest = lazyCheck(manifestShape, 'yaml')
 const checkTestFile = lazyCheck(testFileShape, 'yaml')
 
-/** More than anybody mends at once; a hostile file could hold one per character. */
-const mostErrors = 1000
+/** A hostile file could have one error per character. */
+const maxErrors = 1000
 
 /**
- * Reads a manifest; never throws. Any error makes it invalid as a whole, yet its sound policies are returned, for
- * those who must go on enforcing what they can.
+ * Reads a manifest; never throws. Any error makes the manifest invalid; its valid policies are returned all the same, for
+ * callers that enforce as much as possible.
  */
 export function parseManifest(text: string, file: string): ManifestReading {
   const yaml = withVersionAsText(readYaml(text))
@@ -66,24 +66,24 @@ export function parseManifest(text: string, file: string): ManifestReading {
     return { value: null, errors: notes.errors(), warnings: notes.warnings(), lines: [] }
   }
   const manifest = wellShaped(written as Manifest, broken)
-  const doubtful = crossCheck(manifest, namesOf(written.policies))
-  for (const { code, path, message } of doubtful) notes.add(code, path, placed(path, message))
-  const refused = new Set(doubtful.map(({ path }) => path.slice(0, 2).join('.')))
-  const sound = manifest.policies.filter(
-    ([index, policy]) => isSound(policy, index, notes) && !refused.has(`policies.${index}`),
+  const crossProblems = crossCheck(manifest, namesOf(written.policies))
+  for (const { code, path, message } of crossProblems) notes.add(code, path, withPath(path, message))
+  const rejected = new Set(crossProblems.map(({ path }) => path.slice(0, 2).join('.')))
+  const valid = manifest.policies.filter(
+    ([index, policy]) => isValid(policy, index, notes) && !rejected.has(`policies.${index}`),
   )
-  for (const [index, { params = {} }] of sound)
-    for (const doubt of doubtsAbout(params)) {
-      const path = ['policies', `${index}`, 'params', ...doubt.path]
-      notes.warn(doubt.code, path, `${shownPath(path)} ${doubt.says}`, doubt.at_key)
+  for (const [index, { params = {} }] of valid)
+    for (const word of unknownWordsIn(params)) {
+      const path = ['policies', `${index}`, 'params', ...word.path]
+      notes.warn(word.code, path, `${shownPath(path)} ${word.predicate}`, word.at_key)
     }
-  const lines = sound.map(([index]) => yaml.positionOf(['policies', `${index}`], false).line)
+  const lines = valid.map(([index]) => yaml.positionOf(['policies', `${index}`], false).line)
   const usable = !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
-  const value = usable ? withOnly(written as Manifest, manifest, sound) : null
+  const value = usable ? withOnly(written as Manifest, manifest, valid) : null
   return { value, errors: notes.errors(), warnings: notes.warnings(), lines }
 }
 
-/** A version such as 1.10 is a number to YAML, which forgets its zero: its text is taken as it is written. */
+/** Takes an unquoted version as it is written: YAML reads 1.10 as a number, without its zero. */
 function withVersionAsText(yaml: YamlReading): YamlReading & { readonly version_source: string | null } {
   const { version } = (yaml.value ?? {}) as { version?: unknown }
   const version_source = typeof version === 'number' ? yaml.plainSource('version') : null
@@ -95,7 +95,7 @@ function unquoted(version: string): string {
   return `\`version\` is read as the text ${quote(version)}: write ${quote(`version: "${version}"`)}, because without quotes it is a number`
 }
 
-/** Reads a sibling `<manifest>.test.yaml` about policies of these names; never throws. */
+/** Reads a sibling `<manifest>.test.yaml` for policies of these names; never throws. */
 export function parseTestFile(text: string, file: string, policy_names: Iterable<string>): TestFileReading {
   const yaml = readYaml(text)
   const notes = newNotes(yaml, file)
@@ -104,27 +104,27 @@ export function parseTestFile(text: string, file: string, policy_names: Iterable
   const { tests } = yaml.value as { tests: ManifestTest[] }
   const alone = { policies: [], waivers: [], tests: [...tests.entries()] }
   for (const { code, path, message } of crossCheck(alone, new Set(policy_names)))
-    notes.add(code, path, placed(path, message))
+    notes.add(code, path, withPath(path, message))
   return { value: notes.errors().length > 0 ? null : tests, errors: notes.errors() }
 }
 
-/** Notes what has the wrong shape; returns the members and items of the document that have. */
+/** Notes shape errors; returns the paths of the invalid members and items. */
 function noteShape(yaml: YamlReading, check: SchemaCheck, notes: Notes): ReadonlySet<string> {
   if (yaml.problems.length > 0) return new Set()
-  // Every item of a list far too long would have its own errors: nobody needs them, and they cost seconds.
+  // Checking every item of a list that is too long would take seconds.
   const long = tooLong(yaml.value)
   const problems = long === null ? [...check(yaml.value), ...tooDeep(yaml.value)] : [long]
   for (const problem of problems) notes.add('SHAPE', problem.path, shapeMessage(problem), problem.at_key)
   return new Set(problems.map(({ path }) => path.slice(0, 2).join('.')))
 }
 
-/** The value that is wrong, by its whole path, and why. */
+/** The whole path of the invalid value, and the problem. */
 function shapeMessage({ path, message, sentence }: SchemaProblem): string {
   const { subject, predicate } = sentence ?? { subject: path, predicate: message }
   return subject.length === 0 ? `the file ${predicate}` : `${shownPath(subject)} ${predicate}`
 }
 
-function placed(path: readonly string[], message: string): string {
+function withPath(path: readonly string[], message: string): string {
   return path.length === 0 ? message : `${shownPath(path)}: ${message}`
 }
 
@@ -135,9 +135,9 @@ function shownPath(path: readonly string[]): string {
 function tooLong(value: unknown): SchemaProblem | null {
   const { policies, waivers, tests } = (value ?? {}) as Partial<Record<keyof Manifest, unknown>>
   const lists = Object.entries({ policies, waivers, tests })
-  const name = lists.find(([, list]) => Array.isArray(list) && list.length > mostItems)?.[0]
+  const name = lists.find(([, list]) => Array.isArray(list) && list.length > maxItems)?.[0]
   if (name === undefined) return null
-  return { path: [name], at_key: false, message: `must have at most ${mostItems} items: split the file` }
+  return { path: [name], at_key: false, message: `must have at most ${maxItems} items: split the file` }
 }
 
 /** Members and items with more levels than a policy may have; each is rejected alone. Parameters are compiled later. */
@@ -162,7 +162,7 @@ function withoutParams(item: unknown): unknown {
   return typeof item === 'object' && item !== null && 'params' in item ? { ...item, params: null } : item
 }
 
-/** The items that have the right shape, with their places. */
+/** The items with a valid shape, with their indexes. */
 function wellShaped({ policies, waivers, tests }: Manifest, broken: ReadonlySet<string>): IndexedManifest {
   const items = <T>(name: string, list: readonly T[] = []): Indexed<T> =>
     Array.isArray(list) ? [...list.entries()].filter(([index]) => !broken.has(`${name}.${index}`)) : []
@@ -174,31 +174,31 @@ function namesOf(policies: readonly unknown[]): ReadonlySet<string> {
   return new Set(names.filter((name) => typeof name === 'string'))
 }
 
-function withOnly(written: Manifest, { waivers, tests }: IndexedManifest, sound: Indexed<ManifestPolicy>): Manifest {
+function withOnly(written: Manifest, { waivers, tests }: IndexedManifest, valid: Indexed<ManifestPolicy>): Manifest {
   const values = <T>(list: Indexed<T>) => list.map(([, item]) => item)
   return {
     ...written,
-    policies: values(sound),
+    policies: values(valid),
     ...(written.waivers !== undefined && { waivers: values(waivers) }),
     ...(written.tests !== undefined && { tests: values(tests) }),
   }
 }
 
-/** Compiles the policy's rule to see whether it can be. */
-function isSound(policy: ManifestPolicy, index: number, notes: Notes): boolean {
+/** Compiles the rule of the policy, and notes its error. */
+function isValid(policy: ManifestPolicy, index: number, notes: Notes): boolean {
   const environment = { scope: policy.scope, valid: false, track: () => () => undefined as never }
   try {
     compileRule(policy.rule_type, policy.params ?? {}, environment)
     return true
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error
-    const own = error.path === 'rule_type' || error.path === 'scope'
-    const within = ['policies', `${index}`, ...(own ? [] : ['params'])]
+    const ofPolicy = error.path === 'rule_type' || error.path === 'scope'
+    const within = ['policies', `${index}`, ...(ofPolicy ? [] : ['params'])]
     const path = [...within, ...error.path.split('.').filter(Boolean)]
     const { sentence } = error
     const subject = sentence === null ? [] : [...within, ...sentence.subject.split('.').filter(Boolean)]
-    const message = sentence === null ? placed(path, error.message) : `${shownPath(subject)} ${sentence.predicate}`
-    notes.add('RULE', path, message, error.at_key || /\bunknown (key|parameter) /.test(error.message))
+    const message = sentence === null ? withPath(path, error.message) : `${shownPath(subject)} ${sentence.predicate}`
+    notes.add('RULE', path, message, error.at_key)
     return false
   }
 }
@@ -213,24 +213,24 @@ interface Notes {
 
 function newNotes(yaml: YamlReading, file: string): Notes {
   const noted: ManifestError[] = yaml.problems.map((problem) => ({ code: 'UNREADABLE', file, path: '', ...problem }))
-  const doubts: ManifestWarning[] = []
-  const placeOf = (path: readonly string[], at_key: boolean) => ({
+  const warnings: ManifestWarning[] = []
+  const positionOf = (path: readonly string[], at_key: boolean) => ({
     file,
     path: path.join('.'),
     ...yaml.positionOf(path, at_key),
   })
   return {
-    errors: () => noted.toSorted(byPlace),
+    errors: () => noted.toSorted(byPosition),
     add: (code, path, message, at_key = false) => {
-      if (noted.length < mostErrors) noted.push({ code, message, ...placeOf(path, at_key) })
+      if (noted.length < maxErrors) noted.push({ code, message, ...positionOf(path, at_key) })
     },
-    warnings: () => doubts.toSorted(byPlace),
+    warnings: () => warnings.toSorted(byPosition),
     warn: (code, path, message, at_key = false) => {
-      if (doubts.length < mostErrors) doubts.push({ code, message, ...placeOf(path, at_key) })
+      if (warnings.length < maxErrors) warnings.push({ code, message, ...positionOf(path, at_key) })
     },
   }
 }
 
-function byPlace(a: Position, b: Position): number {
+function byPosition(a: Position, b: Position): number {
   return a.line - b.line || a.column - b.column
 }

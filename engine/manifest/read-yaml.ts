@@ -1,10 +1,11 @@
-// Reading untrusted YAML: one document, plain data, nothing that expands, and a position for everything.
-import { type Document, LineCounter } from 'yaml'
+// Reading untrusted YAML: one document of plain data, with bounded expansion and a position for each value.
+import type { Document } from 'yaml'
 import { tidy } from '../check/quote.js'
-import { documentsOf, TooMuch } from './bounded-yaml.js'
+import { documentsOf, LimitExceeded } from './bounded-yaml.js'
 import { hazards } from './hazards.js'
 import { offsetOf, plainSourceOf } from './locate.js'
 import { plainValue, targetsOf } from './tree.js'
+import { yaml } from './yaml.js'
 import { type Fault, faultOf } from './yaml-faults.js'
 
 export interface Position {
@@ -17,43 +18,43 @@ export interface YamlProblem extends Position {
 }
 
 export interface YamlReading {
-  /** The plain value; null when there is none that can be trusted, which `problems` then explains. */
+  /** The plain value; null when `problems` is not empty. */
   readonly value: unknown
   readonly problems: readonly YamlProblem[]
-  /** Where the value at a path stands, or its name; the nearest parent's place when there is no such value. */
+  /** Position of the value at a path, or of its name; that of the nearest parent for a missing value. */
   readonly positionOf: (path: readonly string[], at_key: boolean) => Position
-  /** How a value of the top map is written, where that is one word without quotes; else null. */
+  /** The source text of a top-level value that is a plain scalar; else null. */
   readonly plainSource: (key: string) => string | null
 }
 
-/** 256 KiB: a thousand policies of ordinary length (docs/design/engine.md §4). */
-const largest = 256 * 1024
-/** One fault often brings many; nobody reads more. */
-const mostFaults = 20
-/** What aliases may make of a file, in characters and nodes: four times the largest file. */
-const largestExpanded = 4 * largest
+/** A thousand policies of ordinary length (docs/design/engine.md §4). */
+const maxFileBytes = 256 * 1024
+const maxFaults = 20
+/** Size after expanding aliases, in characters and nodes. */
+const maxExpandedSize = 4 * maxFileBytes
 
 /** Parses YAML 1.2 text; never throws. */
 export function readYaml(text: string): YamlReading {
+  const { LineCounter } = yaml()
   const lines = new LineCounter()
   const place = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  const refuse = (message: string, at: Position = { line: 1, column: 1 }): YamlReading => ({
+  const reject = (message: string, at: Position = { line: 1, column: 1 }): YamlReading => ({
     value: null,
     problems: [{ message, ...at }],
     positionOf: () => at,
     plainSource: () => null,
   })
   const unreadable = problemOfText(text)
-  if (unreadable !== null) return refuse(unreadable.message, unreadable)
+  if (unreadable !== null) return reject(unreadable.message, unreadable)
   try {
-    // Two are enough to know that there is more than one.
+    // A second document is enough for the error.
     const [document, second] = documentsOf(text, lines)
-    if (document === undefined || document.contents === null) return refuse('the file is empty, or holds comments only')
+    if (document === undefined || document.contents === null) return reject('the file is empty, or holds comments only')
     if (second !== undefined) {
-      return refuse('the file holds more than one document: use one file each', place(second.range[0]))
+      return reject('the file holds more than one document: use one file each', place(second.range[0]))
     }
     const faults = faultsOf(document, text)
     const problems = (faults.length > 0 ? faults : hazards(document)).map(({ message, offset }) => ({
@@ -64,20 +65,20 @@ export function readYaml(text: string): YamlReading {
     const positionOf = (path: readonly string[], at_key: boolean) => place(offsetOf(document, targets, path, at_key))
     const plainSource = (key: string) => plainSourceOf(document, key)
     if (problems.length > 0) return { value: null, problems, positionOf, plainSource }
-    // Aliases become shared values here, so nothing grows before it has been measured.
+    // Aliases become shared values, so the size is measured before anything expands.
     const value = plainValue(document.contents, targets)
-    if (value === null) return refuse('the file is empty, or holds comments only')
-    if (!isSmall(value)) return refuse('aliases expand too far: write the repeated parts out')
+    if (value === null) return reject('the file is empty, or holds comments only')
+    if (!isSmall(value)) return reject('aliases expand too far: write the repeated parts out')
     return { value, problems, positionOf, plainSource }
   } catch (error) {
-    if (error instanceof TooMuch) return refuse(error.message, place(error.offset))
-    if (error instanceof RangeError) return refuse('the file is nested too deeply to be read: split it')
-    return refuse(tidy(`the file cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`))
+    if (error instanceof LimitExceeded) return reject(error.message, place(error.offset))
+    if (error instanceof RangeError) return reject('the file is nested too deeply to be read: split it')
+    return reject(tidy(`the file cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`))
   }
 }
 
 function problemOfText(text: string): YamlProblem | null {
-  if (Buffer.byteLength(text) > largest)
+  if (Buffer.byteLength(text) > maxFileBytes)
     return { message: 'the file is larger than 256 KiB: split it', line: 1, column: 1 }
   const at = text.isWellFormed() ? text.search(/[^\P{Cc}\t\n\r\u0085]/u) : text.search(/\p{Cs}/u)
   if (at < 0) return null
@@ -87,7 +88,7 @@ function problemOfText(text: string): YamlProblem | null {
   return { message: 'a lone surrogate, which is not valid text: remove it', ...position }
 }
 
-/** What the reader itself objects to: the first fault, for the others mostly follow from it, or every tag. */
+/** The errors of the YAML package: the first one, because the others mostly follow from it, or all tags. */
 function faultsOf(document: Document.Parsed, text: string): Fault[] {
   const { version } = document.directives?.yaml ?? {}
   if (version !== '1.2')
@@ -95,15 +96,15 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
   const faults = [...document.errors, ...document.warnings]
   const tags = faults.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')
   const chosen =
-    tags.length === faults.length ? tags.slice(0, mostFaults) : faults.filter((one) => !tags.includes(one)).slice(0, 1)
+    tags.length === faults.length ? tags.slice(0, maxFaults) : faults.filter((one) => !tags.includes(one)).slice(0, 1)
   return chosen.map((fault) => faultOf(fault, text))
 }
 
-/** False when the value, with every alias written out, is larger than any honest manifest. */
+/** False when the value with expanded aliases is larger than any honest manifest. */
 function isSmall(value: unknown): boolean {
   const pending: unknown[] = [value]
   let size = 0
-  for (let item = pending.pop(); item !== undefined && size <= largestExpanded; item = pending.pop()) {
+  for (let item = pending.pop(); item !== undefined && size <= maxExpandedSize; item = pending.pop()) {
     size += typeof item === 'string' ? item.length + 1 : 1
     if (typeof item !== 'object' || item === null) continue
     for (const [key, member] of Object.entries(item)) {
@@ -111,5 +112,5 @@ function isSmall(value: unknown): boolean {
       pending.push(member)
     }
   }
-  return size <= largestExpanded
+  return size <= maxExpandedSize
 }

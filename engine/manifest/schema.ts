@@ -1,10 +1,10 @@
-// The JSON Schema of a manifest, made from the rule registry so that an editor knows every rule and its parameters.
+// The JSON Schema of a manifest, generated from the rule registry so that an editor knows every rule and its parameters.
 
 import type { JsonMap } from '@svc/schemas'
 import { rules } from '../rules/registry.js'
 import { manifestShape } from './shape.js'
 
-/** Schema of a manifest; served as schemas/manifest.json. */
+/** The schema of a manifest; published as schemas/manifest.json. */
 export function manifestSchema(): JsonMap {
   const { policies, ...others } = manifestShape.properties as Record<string, JsonMap>
   const policy = policies?.items as JsonMap

@@ -1,12 +1,12 @@
-// The shape of a manifest, whatever its rules (docs/design/engine.md §4).
+// The shape of a manifest, without the parameters of rules (docs/design/engine.md §4).
 import type { JsonMap } from '@svc/schemas'
 
-/** What authors keep for themselves: nothing reads it, and it changes nothing. */
+/** Members for the author; nothing reads them. */
 const own = { metadata: { type: 'object', description: 'for the author; has no effect' } }
 const ownKeys: JsonMap = { '^x-': { description: 'for the author; has no effect' } }
 
-/** The most policies, waivers or tests in one file (docs/design/engine.md §4). */
-export const mostItems = 1000
+/** Policies, waivers or tests in one file (docs/design/engine.md §4). */
+export const maxItems = 1000
 
 const text = (description: string): JsonMap => ({ type: 'string', minLength: 1, description })
 const map: JsonMap = { type: 'object' }
@@ -20,12 +20,12 @@ const policy: JsonMap = {
   additionalProperties: false,
   patternProperties: ownKeys,
   properties: {
-    name: { ...text('what the policy is called; unique in the manifest'), maxLength: 200 },
+    name: { ...text('name of the policy; unique in the manifest'), maxLength: 200 },
     rule_type: text('name of the rule; see `svc rules`'),
     params: { ...map, description: 'parameters of the rule' },
     scope,
     severity,
-    description: { type: 'string', description: 'what it checks and what it cannot' },
+    description: { type: 'string', description: 'what it checks, and its limits' },
     risk_classification: { ...level, description: 'not put on agents of a lower level' },
     enabled: { type: 'boolean', description: 'default true' },
     mode: { type: 'string', enum: ['enforce', 'observe'], description: 'default enforce; observe never blocks' },
@@ -42,7 +42,7 @@ const waiver: JsonMap = {
     policy: text('name of the policy that is waived'),
     agent_key: text('the agent it is waived for'),
     reason: text('why'),
-    approved_by: text('who decided'),
+    approved_by: text('the approver'),
     expires: {
       type: 'string',
       pattern: '^\\d{4}-\\d{2}-\\d{2}$',
@@ -54,7 +54,7 @@ const waiver: JsonMap = {
 
 const verb = { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] }
 
-/** A step as either entrance takes it: a Behavior or a log entry. */
+/** A step: a Behavior or a log entry. */
 const step: JsonMap = {
   type: 'object',
   required: ['step_type'],
@@ -81,12 +81,12 @@ const test: JsonMap = {
   required: ['name', 'expect'],
   additionalProperties: false,
   properties: {
-    name: text('what is shown'),
+    name: text('name of the test'),
     agent: { ...map, description: 'fields of the agent' },
     context: { ...map, description: 'fields of the context' },
-    now: { type: 'string', format: 'date-time', description: 'when the step is judged' },
+    now: { type: 'string', format: 'date-time', description: 'time of the evaluation' },
     history: { type: 'array', items: step, maxItems: 10_000, description: 'steps before, in order' },
-    step: { ...step, description: 'the step that is judged; without one the registration of `agent` is' },
+    step: { ...step, description: 'the step to evaluate; without one the registration of `agent` is evaluated' },
     expect: {
       type: 'object',
       additionalProperties: false,
@@ -99,7 +99,7 @@ const test: JsonMap = {
   },
 }
 
-const tests: JsonMap = { type: 'array', items: test, maxItems: mostItems }
+const tests: JsonMap = { type: 'array', items: test, maxItems: maxItems }
 
 export const manifestShape: JsonMap = {
   type: 'object',
@@ -107,11 +107,11 @@ export const manifestShape: JsonMap = {
   additionalProperties: false,
   patternProperties: ownKeys,
   properties: {
-    name: { ...text('what the manifest is called'), maxLength: 200 },
+    name: { ...text('name of the manifest'), maxLength: 200 },
     version: text('such as "1.2.0"; in quotes, so that it stays text'),
     description: { type: 'string' },
-    policies: { type: 'array', items: policy, minItems: 1, maxItems: mostItems },
-    waivers: { type: 'array', items: waiver, maxItems: mostItems },
+    policies: { type: 'array', items: policy, minItems: 1, maxItems: maxItems },
+    waivers: { type: 'array', items: waiver, maxItems: maxItems },
     tests,
     ...own,
   },

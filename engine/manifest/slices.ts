@@ -1,6 +1,7 @@
-// Composing YAML of any depth. The library's composer calls itself for each level, and a stack ends at some hundreds of
-// them: deep parts are cut out of the syntax tree, composed one by one, and put back where they were.
-import { Composer, type CST, type Document, isCollection, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml'
+// Composing YAML of any depth. The composer of the package recurses for each level, and the stack ends after some hundreds:
+// deep parts are cut out of the syntax tree, composed one by one, and put back.
+import type { Composer, CST, Document, Node, Scalar } from 'yaml'
+import { yaml } from './yaml.js'
 
 type Collection = CST.BlockMap | CST.BlockSequence | CST.FlowCollection
 type Cuts = Map<number, Collection>
@@ -8,11 +9,12 @@ type Options = ConstructorParameters<typeof Composer>[0]
 
 /** Levels composed at a time: the composer takes 1 KB of stack for one, and manifests of ordinary depth are one slice. */
 const sliceDepth = 64
-/** What stands in the place of a cut part; which part, its offset says. */
+/** The scalar in place of a cut part; its offset identifies the part. */
 const mark = 'svc-cut'
 
-/** Documents of a stream of tokens, each composed when it is asked for. */
+/** Documents of a stream of tokens, each composed on demand. */
 export function* composeSlices(tokens: Iterable<CST.Token>, options: Options): Generator<Document.Parsed> {
+  const { Composer } = yaml()
   const cuts: Cuts = new Map()
   for (const document of new Composer(options).compose(cutAll(tokens, cuts))) {
     if (cuts.size > 0) putBack(document, cuts, options)
@@ -33,7 +35,7 @@ function cut(root: Collection, cuts: Cuts): void {
     const { part, depth } = next
     for (const item of part.items as { key?: CST.Token | null; value?: CST.Token }[]) {
       const { key, value } = item
-      // A key that is a collection is an error wherever it stands; what is in it does not matter.
+      // A key that is a collection is an error at any depth; its content does not matter.
       if (isPart(key) && depth >= sliceDepth) item.key = { ...emptyFlow, offset: key.offset }
       else if (isPart(key)) pending.push({ part: key, depth: depth + 1 })
       if (!isPart(value)) continue
@@ -61,6 +63,7 @@ function isPart(token: CST.Token | null | undefined): token is Collection {
 }
 
 function putBack(document: Document.Parsed, cuts: Cuts, options: Options): void {
+  const { Composer, isCollection, isMap, isScalar, isSeq } = yaml()
   const partOf = (node: unknown): Node | null => {
     const token = isScalar(node) && node.source === mark ? cuts.get(node.range?.[0] ?? -1) : undefined
     if (token === undefined) return null

@@ -1,4 +1,4 @@
-// Running the tests of a manifest through the very evaluation the product uses (docs/design/engine.md §4).
+// Running the tests of a manifest through the evaluation of the engine (docs/design/engine.md §4).
 import { type Evaluation, type Manifest, parseTimestamp } from '@svc/schemas'
 import { factsAsReported } from '../agent/context.js'
 import type { PolicySet } from '../policy/compile.js'
@@ -11,7 +11,7 @@ import { begin, historyOf, timesOf } from './past.js'
 export interface TestResult {
   readonly name: string
   readonly passed: boolean
-  /** What was decided, and which policies were violated, in order of the manifest. */
+  /** The decision, and the violated policies in the order of the manifest. */
   readonly action: Evaluation['action']
   readonly violated: readonly string[]
   /** One sentence for each expectation that was not met. */
@@ -25,18 +25,18 @@ export function runTests(manifest: Manifest, tests: readonly ManifestTest[] = ma
     const key = JSON.stringify([test.agent?.risk_classification, test.agent?.agent_key])
     const set = sets.get(key) ?? onAgent(manifest, test.agent ?? {}).set
     sets.set(key, set)
-    return judge(set, test)
+    return evaluateTest(set, test)
   })
 }
 
-function judge(set: PolicySet, test: ManifestTest): TestResult {
+function evaluateTest(set: PolicySet, test: ManifestTest): TestResult {
   const past = test.history ?? []
   const times = timesOf(test.step === undefined ? past : [...past, test.step])
   const history = historyOf(set, past, times)
   const facts = factsAsReported(test.agent ?? {}, test.context ?? {})
   const now = parseTimestamp(test.now ?? '') ?? times.at(-1) ?? begin
   const context = { step: test.step ?? null, agent: facts, context: facts, history, now }
-  // A test without a step is about the registration of its agent.
+  // A test without a step evaluates the registration of its agent.
   const occasion = test.step === undefined ? 'registration' : occasionOf(test.step)
   const { action, policies } = evaluate(set, occasion, context)
   const violated = policies.filter((policy) => policy.violated).map((policy) => policy.name)

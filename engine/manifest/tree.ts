@@ -1,10 +1,12 @@
-// Walking a YAML document without calling itself, so that its depth cannot exhaust the stack.
-import { type Alias, isAlias, isCollection, isMap, isPair, isScalar, isSeq, type Node } from 'yaml'
+// Walking a YAML document without recursion, so that its depth cannot exhaust the stack.
+import type { Alias, Node } from 'yaml'
+import { yaml } from './yaml.js'
 
 export type Targets = ReadonlyMap<Alias, Node>
 
 /** The nodes of a tree in the order of the text, keys before their values. */
 export function* nodesOf(root: Node | null): Generator<Node> {
+  const { isCollection, isPair } = yaml()
   const pending: unknown[] = [root]
   while (pending.length > 0) {
     const node = pending.pop()
@@ -17,8 +19,9 @@ export function* nodesOf(root: Node | null): Generator<Node> {
   }
 }
 
-/** What each alias stands for: the last node before it that has its anchor. */
+/** The target of each alias: the last node before it that has its anchor. */
 export function targetsOf(root: Node | null): Targets {
+  const { isAlias } = yaml()
   const anchors = new Map<string, Node>()
   const targets = new Map<Alias, Node>()
   for (const node of nodesOf(root)) {
@@ -30,8 +33,9 @@ export function targetsOf(root: Node | null): Targets {
   return targets
 }
 
-/** The plain value of a tree whose keys are text; what an alias repeats is shared, not copied. */
+/** The plain value of a tree whose keys are text; the targets of aliases are shared, not copied. */
 export function plainValue(root: Node | null, targets: Targets): unknown {
+  const { isAlias, isCollection, isMap, isScalar, isSeq } = yaml()
   const values = new Map<unknown, unknown>()
   const pending: Node[] = []
   const plain = (node: unknown): unknown => {

@@ -1,4 +1,4 @@
-// What the YAML reader objects to, in the words of somebody who edits the file: which line, what is wrong, what to write.
+// Errors of the YAML package as messages for the author of the file: the line, the problem, and the remedy.
 import type { YAMLError } from 'yaml'
 import { quote } from '../check/quote.js'
 import { indentOf, isContent, itemAbove, keyColumn, spaces, wantedIndent } from './indents.js'
@@ -10,46 +10,46 @@ export interface Fault {
   readonly offset: number
 }
 
-/** A fault with the text around it. */
-interface Scene {
+/** An error of the YAML package with the text around it. */
+interface FaultContext {
   readonly text: string
   readonly lines: readonly string[]
-  /** 0-based number of the line that the reader names. */
+  /** 0-based number of the line that the package reports. */
   readonly row: number
   readonly code: YAMLError['code']
-  readonly said: string
+  readonly report: string
   readonly offset: number
 }
 
-/** A line, by its 0-based number, and what is wrong there. */
-interface Sight {
+/** A line, by its 0-based number, and its problem. */
+interface Diagnosis {
   readonly row: number
   readonly column?: number
-  readonly says: string
+  readonly predicate: string
 }
 
-/** One fault in other words. */
+/** The message for one error. */
 export function faultOf({ code, message, pos }: YAMLError, text: string): Fault {
   const offset = Math.min(pos[0], text.length)
   const lines = text.split('\n')
   const before = text.slice(0, offset).split('\n').length - 1
-  // An end of the file is reported behind its last line.
+  // The end of the file is reported after its last line.
   const row = lines[before] === '' && before > 0 && before === lines.length - 1 ? before - 1 : before
-  const scene: Scene = { text, lines, row, code, said: message, offset }
-  for (const look of looks) {
-    const sight = look(scene)
-    if (sight === null) continue
-    const start = lines.slice(0, sight.row).reduce((sum, line) => sum + line.length + 1, 0)
+  const context: FaultContext = { text, lines, row, code, report: message, offset }
+  for (const diagnose of diagnoses) {
+    const diagnosis = diagnose(context)
+    if (diagnosis === null) continue
+    const start = lines.slice(0, diagnosis.row).reduce((sum, line) => sum + line.length + 1, 0)
     return {
-      message: `line ${sight.row + 1} ${sight.says}`,
-      offset: start + (sight.column ?? indentOf(lines[sight.row])),
+      message: `line ${diagnosis.row + 1} ${diagnosis.predicate}`,
+      offset: start + (diagnosis.column ?? indentOf(lines[diagnosis.row])),
     }
   }
   return { message: `line ${row + 1} cannot be read: put a value with special characters in quotes`, offset }
 }
 
-/** In this order: what a line shows to the eye comes before what the reader made of it. */
-const looks: readonly ((scene: Scene) => Sight | null)[] = [
+/** In this order: problems visible in the line come before those of the parsed structure. */
+const diagnoses: readonly ((context: FaultContext) => Diagnosis | null)[] = [
   tab,
   tooDeep,
   tag,
@@ -66,7 +66,7 @@ const looks: readonly ((scene: Scene) => Sight | null)[] = [
   indentation,
 ]
 
-function tab({ code, lines, row }: Scene): Sight | null {
+function tab({ code, lines, row }: FaultContext): Diagnosis | null {
   if (code !== 'TAB_AS_INDENT' && !/^ *\t/.test(lines[row] ?? '')) return null
   const at = /^ *\t/.test(lines[row] ?? '')
     ? row
@@ -77,78 +77,84 @@ function tab({ code, lines, row }: Scene): Sight | null {
   return {
     row: at,
     column: lines[at]?.indexOf('\t') ?? 0,
-    says: `is indented with a tab: indent it by ${spaces(wantedIndent(lines, at))} instead`,
+    predicate: `is indented with a tab: indent it by ${spaces(wantedIndent(lines, at))} instead`,
   }
 }
 
-function tooDeep({ code, row }: Scene): Sight | null {
-  return code === 'RESOURCE_EXHAUSTION' ? { row, says: 'is nested too deeply to be read' } : null
+function tooDeep({ code, row }: FaultContext): Diagnosis | null {
+  return code === 'RESOURCE_EXHAUSTION' ? { row, predicate: 'is nested too deeply to be read' } : null
 }
 
-function tag({ code, text, lines, row, offset }: Scene): Sight | null {
+function tag({ code, text, lines, row, offset }: FaultContext): Diagnosis | null {
   if (code !== 'TAG_RESOLVE_FAILED' && code !== 'MULTIPLE_TAGS') return null
   const [name = '!'] = /^\S+/.exec(text.slice(offset)) ?? []
   return {
     row,
     column: columnOf(lines, row, offset),
-    says: `has the tag ${quote(name)}: remove it, tags are not allowed`,
+    predicate: `has the tag ${quote(name)}: remove it, tags are not allowed`,
   }
 }
 
-function spaceAfterDash({ code, lines, row }: Scene): Sight | null {
+function spaceAfterDash({ code, lines, row }: FaultContext): Diagnosis | null {
   const glued = isImplicitKey(code) ? /^\s*-[A-Za-z"'[{]/ : /^\s*-[A-Za-z_]\w*:(\s|$)/
   const at = [row, row - 1].find((index) => glued.test(lines[index] ?? ''))
   if (at === undefined) return null
   const rest = (lines[at] ?? '').trim().slice(1)
-  return { row: at, says: `has no space after the dash: write ${quote(`- ${rest}`)}` }
+  return { row: at, predicate: `has no space after the dash: write ${quote(`- ${rest}`)}` }
 }
 
-function spaceAfterColon({ code, lines, row }: Scene): Sight | null {
+function spaceAfterColon({ code, lines, row }: FaultContext): Diagnosis | null {
   if (code !== 'MULTILINE_IMPLICIT_KEY' && code !== 'MISSING_CHAR') return null
   const [, key, value] = /^\s*(?:- )*([A-Za-z_]\w*):([^\s:/].*)$/.exec(lines[row] ?? '') ?? []
-  return key === undefined ? null : { row, says: `has no space after the colon: write ${quote(`${key}: ${value}`)}` }
+  return key === undefined
+    ? null
+    : { row, predicate: `has no space after the colon: write ${quote(`${key}: ${value}`)}` }
 }
 
-function colonInValue({ code, lines, row }: Scene): Sight | null {
+function colonInValue({ code, lines, row }: FaultContext): Diagnosis | null {
   if (code !== 'BLOCK_AS_IMPLICIT_KEY') return null
   const line = lines[row] ?? ''
   const [, head = '', key, value = ''] = /^(\s*(?:- )*([^\s:"'#][^:]*): +)([^\s"'[{|>#].*)$/.exec(line) ?? []
   if (key === undefined || !/:(\s|$)/.test(value)) return null
-  const says = `has a colon inside the value of ${quote(key)}: put the value in quotes, ${quote(`${key}: ${JSON.stringify(value.trim())}`)}`
-  return { row, column: head.length, says }
+  const predicate = `has a colon inside the value of ${quote(key)}: put the value in quotes, ${quote(`${key}: ${JSON.stringify(value.trim())}`)}`
+  return { row, column: head.length, predicate }
 }
 
-function openQuote({ code, said, lines, row }: Scene): Sight | null {
-  if (code !== 'MISSING_CHAR' || !said.startsWith('Missing closing')) return null
-  const mark = said.includes("'") ? "'" : '"'
+function openQuote({ code, report, lines, row }: FaultContext): Diagnosis | null {
+  if (code !== 'MISSING_CHAR' || !report.startsWith('Missing closing')) return null
+  const mark = report.includes("'") ? "'" : '"'
   const starts = new RegExp(`(^|[\\s:,[{-])${mark}`)
   const isOdd = (line: string) => starts.test(line) && line.replaceAll(`\\${mark}`, '').split(mark).length % 2 === 0
   const at = lines.findIndex((line, index) => index <= row && isOdd(line))
   const found = at < 0 ? row : at
   const column = Math.max(0, lines[found]?.search(starts) ?? 0)
-  return { row: found, column, says: `opens a quote that is never closed: add ${quote(mark)} at the end of the value` }
+  return {
+    row: found,
+    column,
+    predicate: `opens a quote that is never closed: add ${quote(mark)} at the end of the value`,
+  }
 }
 
 const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}' }
 
-function bracket({ code, said, text, lines, row, offset }: Scene): Sight | null {
+function bracket({ code, report, text, lines, row, offset }: FaultContext): Diagnosis | null {
   const column = columnOf(lines, row, offset)
   const here = text[offset] ?? ''
-  if (code === 'UNEXPECTED_TOKEN' && (here === ']' || here === '}') && said.includes('YAML stream'))
-    return { row, column, says: `has a ${quote(here)} that closes nothing: remove it, or put the value in quotes` }
+  if (code === 'UNEXPECTED_TOKEN' && (here === ']' || here === '}') && report.includes('YAML stream'))
+    return { row, column, predicate: `has a ${quote(here)} that closes nothing: remove it, or put the value in quotes` }
   if (code === 'UNEXPECTED_TOKEN' && here === ',')
-    return { row, column, says: 'has two commas without a value between them: remove one' }
+    return { row, column, predicate: 'has two commas without a value between them: remove one' }
   if (code === 'BLOCK_IN_FLOW') {
     const missing = /^[^,]*:\s/.test(text.slice(offset))
     return {
       row,
       column,
-      says: missing
+      predicate: missing
         ? 'has no comma between two values in brackets: write one'
         : 'has a dash inside brackets: separate the items with commas instead',
     }
   }
-  if (!/Flow (map|sequence)/.test(said)) return null
+  if (!/Flow (map|sequence)/.test(report)) return null
   const open = openBracket(text, offset)
   if (open === null) return null
   const at = text.slice(0, open).split('\n').length - 1
@@ -157,24 +163,24 @@ function bracket({ code, said, text, lines, row, offset }: Scene): Sight | null 
   return {
     row: at,
     column: columnOf(lines, at, open),
-    says: `opens a ${quote(mark)} that is never closed: add ${quote(closing[mark] ?? '')}${wrong}`,
+    predicate: `opens a ${quote(mark)} that is never closed: add ${quote(closing[mark] ?? '')}${wrong}`,
   }
 }
 
-/** A value that begins with a character of YAML's own. */
-function specialStart({ code, lines, row, offset }: Scene): Sight | null {
+/** A value that begins with a special character of YAML. */
+function specialStart({ code, lines, row, offset }: FaultContext): Diagnosis | null {
   if (code !== 'BAD_SCALAR_START' && code !== 'UNEXPECTED_TOKEN' && code !== 'BAD_ALIAS') return null
   const here = columnOf(lines, row, offset)
   const [inside = ''] = /^[%@`][^,\]}]*/.exec((lines[row] ?? '').slice(here)) ?? []
   if (inside !== '' && /[[{]/.test((lines[row] ?? '').slice(0, here)))
-    return { row, column: here, says: quoted(inside) }
+    return { row, column: here, predicate: quoted(inside) }
   const [, head = '', first, value = ''] =
     /^(\s*(?:- )*(?:[\w.-]+: +)?)([[\]{}*&!|>%@`])(.*)$/.exec(lines[row] ?? '') ?? []
   if (first === undefined || columnOf(lines, row, offset) < head.length) return null
   return {
     row,
     column: head.length,
-    says: quoted(first + value),
+    predicate: quoted(first + value),
   }
 }
 
@@ -182,12 +188,12 @@ function quoted(value: string): string {
   return `has a value that begins with ${quote(value[0] ?? '')}: put it in quotes, ${quote(single(value))}`
 }
 
-function afterQuotes({ code, said, lines, row, offset }: Scene): Sight | null {
+function afterQuotes({ code, report, lines, row, offset }: FaultContext): Diagnosis | null {
   if (code === 'BAD_DQ_ESCAPE') {
-    const sequence = said.split(' ').at(-1) ?? ''
+    const sequence = report.split(' ').at(-1) ?? ''
     return {
       row,
-      says: `has ${quote(sequence)} in double quotes, which is not an escape: use single quotes, or write ${quote(`\\${sequence}`)}`,
+      predicate: `has ${quote(sequence)} in double quotes, which is not an escape: use single quotes, or write ${quote(`\\${sequence}`)}`,
     }
   }
   const [, head = '', mark] = /^(\s*(?:- )*(?:[\w.-]+: +)?)(['"])/.exec(lines[row] ?? '') ?? []
@@ -196,76 +202,76 @@ function afterQuotes({ code, said, lines, row, offset }: Scene): Sight | null {
   return {
     row,
     column: head.length,
-    says: `has text behind a closing quote: write a quote inside the value as ${escaped}`,
+    predicate: `has text behind a closing quote: write a quote inside the value as ${escaped}`,
   }
 }
 
-/** What is left and has a name of its own. */
-function other({ code, said, lines, row }: Scene): Sight | null {
+/** The other errors that a code or report identifies. */
+function other({ code, report, lines, row }: FaultContext): Diagnosis | null {
   const line = (lines[row] ?? '').trim()
-  if (code === 'BAD_DIRECTIVE') return { row, says: `has the directive ${quote(line)}: remove it` }
-  if (code === 'KEY_OVER_1024_CHARS') return { row, says: 'has a key longer than 1,024 characters' }
-  if (code === 'MULTIPLE_ANCHORS') return { row, says: 'gives one value two anchors (`&name`): write one' }
+  if (code === 'BAD_DIRECTIVE') return { row, predicate: `has the directive ${quote(line)}: remove it` }
+  if (code === 'KEY_OVER_1024_CHARS') return { row, predicate: 'has a key longer than 1,024 characters' }
+  if (code === 'MULTIPLE_ANCHORS') return { row, predicate: 'gives one value two anchors (`&name`): write one' }
   if (code === 'ALIAS_PROPS')
-    return { row, says: 'has an anchor or tag before an alias (`*name`): write the alias alone' }
+    return { row, predicate: 'has an anchor or tag before an alias (`*name`): write the alias alone' }
   if (code === 'BAD_ALIAS')
-    return { row, says: 'has an anchor or alias without a name: put the value in quotes, or name it' }
+    return { row, predicate: 'has an anchor or alias without a name: put the value in quotes, or name it' }
   if (code === 'BAD_PROP_ORDER')
-    return { row, says: 'has an anchor (`&name`) in the wrong place: write it right before its value' }
-  if (/Comments must be separated/.test(said))
-    return { row, says: 'has no space before `#`: write one, or put the value in quotes' }
-  if (/block-seq-ind on same line/.test(said))
-    return { row, says: 'has a dash behind a key: begin the list on a line of its own' }
-  if (/Block scalar header|Not a YAML token/.test(said))
-    return { row, says: 'has text behind `|` or `>`: begin the text on the next line' }
+    return { row, predicate: 'has an anchor (`&name`) in the wrong place: write it right before its value' }
+  if (/Comments must be separated/.test(report))
+    return { row, predicate: 'has no space before `#`: write one, or put the value in quotes' }
+  if (/block-seq-ind on same line/.test(report))
+    return { row, predicate: 'has a dash behind a key: begin the list on a line of its own' }
+  if (/Block scalar header|Not a YAML token/.test(report))
+    return { row, predicate: 'has text behind `|` or `>`: begin the text on the next line' }
   const lone = (code === 'MISSING_CHAR' || code === 'MULTILINE_IMPLICIT_KEY') && /^(?:- )*[\w.-]+$/.test(line)
-  return lone ? { row, says: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
+  return lone ? { row, predicate: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
 }
 
-/** A line of a map in which a key is followed by its value at once. */
-function missingColon({ code, lines, row }: Scene): Sight | null {
+/** A line of a map that has no colon between key and value. */
+function missingColon({ code, lines, row }: FaultContext): Diagnosis | null {
   if (!isImplicitKey(code) && code !== 'MISSING_CHAR') return null
   const at = [row, row - 1].find((index) => withoutColon.test(lines[index] ?? ''))
   if (at === undefined) return null
   const [, key = '', value = ''] = withoutColon.exec(lines[at] ?? '') ?? []
-  return { row: at, says: `has no colon: write ${quote(`${key}: ${value.trim()}`)}` }
+  return { row: at, predicate: `has no colon: write ${quote(`${key}: ${value.trim()}`)}` }
 }
 
 const withoutColon = /^\s*(?:- +)*([a-z_]\w*) +([^\s:#][^:]*)$/
 
-/** The lines after `key: value` are deeper than its key, as if they belonged to the value. */
-function deeperThanKey({ code, lines, row }: Scene): Sight | null {
+/** The lines after `key: value` are deeper than its key, as if they were part of the value. */
+function deeperThanKey({ code, lines, row }: FaultContext): Diagnosis | null {
   if (!isImplicitKey(code)) return null
   const next = lines.findIndex((line, index) => index > row && isContent(line))
   const key = keyColumn(lines[row] ?? '')
   if (next < 0 || key === null || !/:\s+\S/.test(lines[row] ?? '')) return null
   const [indent, deeper] = [indentOf(lines[row]), indentOf(lines[next])]
   if (deeper <= key) return null
-  // The dash of an item is out of line, or the one line after it.
+  // Either the dash of the item is misplaced, or the one line after it.
   if (indent < key && indentOf(lines.slice(next + 1).find(isContent)) === deeper)
-    return { row, says: `is indented by ${spaces(indent)}: indent it by ${indent + deeper - key}` }
-  return { row: next, says: `is indented by ${spaces(deeper)}: indent it by ${key}, as line ${row + 1} is` }
+    return { row, predicate: `is indented by ${spaces(indent)}: indent it by ${indent + deeper - key}` }
+  return { row: next, predicate: `is indented by ${spaces(deeper)}: indent it by ${key}, as line ${row + 1} is` }
 }
 
-function indentation({ lines, row }: Scene): Sight | null {
+function indentation({ lines, row }: FaultContext): Diagnosis | null {
   const indent = indentOf(lines[row])
   if (row === 0) return null
   const item = itemAbove(lines, row)
   if (item !== null)
     return {
       row,
-      says: `is indented by ${spaces(indent)}: indent it by ${indentOf(lines[item])}, as line ${item + 1} is`,
+      predicate: `is indented by ${spaces(indent)}: indent it by ${indentOf(lines[item])}, as line ${item + 1} is`,
     }
   for (let above = row - 1; above >= 0; above--) {
     const line = lines[above] ?? ''
     const key = isContent(line) ? keyColumn(line) : null
     if (key === null || key === indent) continue
-    return { row, says: `is indented by ${spaces(indent)}: indent it by ${key}, as line ${above + 1} is` }
+    return { row, predicate: `is indented by ${spaces(indent)}: indent it by ${key}, as line ${above + 1} is` }
   }
   return null
 }
 
-/** The reader took what is no key for one. */
+/** True when the package took other text for a key. */
 function isImplicitKey(code: YAMLError['code']): boolean {
   return code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'
 }

@@ -85,7 +85,7 @@ function childrenOf(node: Condition, path: string): { node: Condition; path: str
   const params = node.params ?? {}
   const extra = Object.keys(params).find((name) => name !== key)
   if (extra !== undefined)
-    throw new ParameterError(`${within}${extra}`, `unknown parameter \`${extra}\` of \`${node.rule_type}\``)
+    throw new ParameterError(`${within}${extra}`, `unknown parameter \`${extra}\` of \`${node.rule_type}\``, null, true)
   const given = params[key]
   if (node.rule_type === 'not') return [{ node: asCondition(given, here), path: here }]
   if (!Array.isArray(given) || given.length === 0)
@@ -102,6 +102,8 @@ function asCondition(value: unknown, path: string): Condition {
     throw new ParameterError(
       `${path}.${extra}`,
       `unknown key \`${extra}\`; a condition has \`rule_type\` and \`params\``,
+      null,
+      true,
     )
   if (typeof rule_type !== 'string') throw new ParameterError(`${path}.rule_type`, '`rule_type` is missing')
   if (params === undefined) return { rule_type }

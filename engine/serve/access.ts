@@ -1,15 +1,15 @@
-// Who may ask the local engine.
+// Which requests the local engine accepts.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import { ServeError } from './errors.js'
 
-/** Refuses requests of strangers. Throws UNAUTHENTICATED, MISDIRECTED or FOREIGN_ORIGIN. */
+/** Rejects requests that are not from a local or authenticated caller. Throws UNAUTHENTICATED, MISDIRECTED or FOREIGN_ORIGIN. */
 export type Access = (server: Server, request: IncomingMessage) => void
 
 /**
- * With a token only who sends it may ask. A page in a browser can be pointed at this address by its name server, which
- * its Host header gives away; or it can send here without being allowed to read the answer, which its Origin header
- * gives away. Where the engine listens on every address it cannot know its names, and the token alone decides.
+ * With a token, only requests that carry it are accepted. The Host header reveals a browser page whose name server points
+ * at this address (DNS rebinding); the Origin header reveals a page of another origin. An engine that listens on every
+ * address does not know its own names; there the token alone decides.
  */
 export function createAccess(host: string, token: string | null): Access {
   const bearer = token === null ? null : digest(`Bearer ${token}`)
@@ -22,7 +22,7 @@ export function createAccess(host: string, token: string | null): Access {
     const { origin } = headers
     const own = everywhere ? `http://${headers.host}` : null
     if (origin !== undefined && origin !== own && !names.some((name) => origin === `http://${name}`))
-      throw new ServeError('FOREIGN_ORIGIN', 'pages of other origins may not ask here')
+      throw new ServeError('FOREIGN_ORIGIN', 'requests from pages of other origins are not allowed')
     if (bearer === null || url === '/readyz') return
     if (!timingSafeEqual(digest(headers.authorization ?? ''), bearer))
       throw new ServeError('UNAUTHENTICATED', 'send the token as `Authorization: Bearer …`')
@@ -30,11 +30,11 @@ export function createAccess(host: string, token: string | null): Access {
 }
 
 function hostsOf(server: Server, host: string): string[] {
-  const at = server.address()
-  if (at === null || typeof at === 'string') return []
-  const own = at.family === 'IPv6' ? `[${at.address}]` : at.address
+  const bound = server.address()
+  if (bound === null || typeof bound === 'string') return []
+  const own = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
   const names = [own, host.toLowerCase(), 'localhost', '127.0.0.1', '[::1]']
-  return names.flatMap((name) => [`${name}:${at.port}`, ...(at.port === 80 ? [name] : [])])
+  return names.flatMap((name) => [`${name}:${bound.port}`, ...(bound.port === 80 ? [name] : [])])
 }
 
 function digest(text: string): Buffer {

@@ -1,7 +1,7 @@
-// An evaluation as JSON text. Most of it is the same every time, so what passes is serialised once and cut from one text:
-// JSON.stringify of a hundred results costs more than judging them.
+// An evaluation as JSON text. Passed results are the same in every answer, so they are serialised once and cut from one
+// text: JSON.stringify of a hundred results costs more than their evaluation.
 import type { PolicyResult } from '@svc/schemas'
-import type { JudgedEvaluation } from './judged.js'
+import type { LocalEvaluation } from './local-evaluation.js'
 
 /** The results that all decisions share, as the items of a JSON list, each with a comma before it. */
 interface SharedText {
@@ -10,14 +10,14 @@ interface SharedText {
   readonly starts: readonly number[]
 }
 
-/** Both write first what matters most; what else the evaluation has, such as `agent_id`, is before its policies. */
+/** Both write the decision first; other members, such as `agent_id`, come before the policies. */
 export interface EvaluationWriter {
-  readonly whole: (evaluation: JudgedEvaluation) => string
+  readonly whole: (evaluation: LocalEvaluation) => string
   /** Without the policies that passed (`Prefer: return=minimal`). */
-  readonly minimal: (evaluation: JudgedEvaluation) => string
+  readonly minimal: (evaluation: LocalEvaluation) => string
 }
 
-/** What the writer remembers goes away with the policies it belongs to. */
+/** The cached texts are released with the policies they belong to. */
 export function evaluationWriter(): EvaluationWriter {
   const shared = new WeakMap<readonly PolicyResult[], SharedText>()
   const violated = violationWriter()
@@ -32,8 +32,8 @@ export function evaluationWriter(): EvaluationWriter {
     shared.set(passed, made)
     return made
   }
-  /** The results, each with a comma before it; what is violated is also kept in `texts`. */
-  const itemsOf = ({ policies, passed }: JudgedEvaluation, texts: Map<PolicyResult, string>) => {
+  /** The results, each with a comma before it; the violated ones are also kept in `texts`. */
+  const itemsOf = ({ policies, passed }: LocalEvaluation, texts: Map<PolicyResult, string>) => {
     const { text, starts } = sharedOf(passed)
     let items = ''
     let from = 0
@@ -62,22 +62,22 @@ export function evaluationWriter(): EvaluationWriter {
   }
 }
 
-/** All but the policies, without the brace that closes it. */
-function headOf(evaluation: JudgedEvaluation, violations: readonly (string | undefined)[]): string {
+/** The evaluation without its policies and its closing brace. */
+function headOf(evaluation: LocalEvaluation, violations: readonly (string | undefined)[]): string {
   const { action, blocked, outcome, reason, violations: _, policies: _all, passed: _passed, ...others } = evaluation
   const verdict = JSON.stringify({ action, blocked, outcome, reason }).slice(0, -1)
   return `${verdict},"violations":[${violations.join(',')}],${JSON.stringify(others).slice(1, -1)}`
 }
 
-/** What is the policy's own, which is the larger part, is serialised once; `passed` is its result when it passes. */
+/** The constant members of a violation, the larger part, are serialised once per policy; `passed` is its passed result. */
 function violationWriter() {
   const known = new WeakMap<PolicyResult, Map<boolean, readonly [head: string, tail: string]>>()
   const partsOf = (passed: PolicyResult, { violation_details, ...result }: PolicyResult) => {
     const by_waived = known.get(passed) ?? new Map<boolean, readonly [string, string]>()
     known.set(passed, by_waived)
     const { rule_type, params } = violation_details ?? {}
-    const said = JSON.stringify({ rule_type, params }).slice(1)
-    const made = [`${JSON.stringify(result).slice(0, -1)},"violation_details":`, `,${said}}`] as const
+    const tail = JSON.stringify({ rule_type, params }).slice(1)
+    const made = [`${JSON.stringify(result).slice(0, -1)},"violation_details":`, `,${tail}}`] as const
     by_waived.set(result.waived, made)
     return made
   }

@@ -1,20 +1,20 @@
-// A block as one line of text, for the person who watches the engine.
+// A blocked step as one line of text for the operator.
 import type { Step } from '@svc/schemas'
-import type { JudgedEvaluation } from './judged.js'
+import type { LocalEvaluation } from './local-evaluation.js'
 
-/** Characters of a name, and of a reason or a remedy: the line stays readable, whatever is sent. */
+/** Characters of a name, and of a reason or a remedy, so that the line stays readable. */
 const maxName = 100
 const maxSentence = 300
 
 /** Which step is blocked, why, by which policy, and what would allow it. */
-export function blockedLine({ task_id = '', step_type, step_name }: Step, evaluation: JudgedEvaluation): string {
+export function blockedLine({ task_id = '', step_type, step_name }: Step, evaluation: LocalEvaluation): string {
   const [worst] = evaluation.violations
   const { reason = '', remedy = null } = worst?.violation_details ?? {}
   const name = step_name === undefined ? '' : ` "${escaped(step_name, maxName)}"`
   const by = escaped(worst?.name ?? '', maxName)
-  const mend = remedy === null ? 'none is known' : escaped(remedy, maxSentence)
-  const what = `blocked: task ${escaped(task_id, maxName)}, ${step_type}${name}`
-  return `${what}: ${escaped(reason, maxSentence)} [${by}]; remedy: ${mend}`
+  const hint = remedy === null ? 'none' : escaped(remedy, maxSentence)
+  const blocked = `blocked: task ${escaped(task_id, maxName)}, ${step_type}${name}`
+  return `${blocked}: ${escaped(reason, maxSentence)} [${by}]; remedy: ${hint}`
 }
 
 /** Text that stays on its line and inside its quotes, cut to a length. */

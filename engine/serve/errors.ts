@@ -1,4 +1,4 @@
-// Everything that can go wrong for a caller of the local engine, in one table.
+// The errors of the local engine, with their HTTP status.
 import { STATUS_CODES } from 'node:http'
 import type { Problem } from '@svc/schemas'
 

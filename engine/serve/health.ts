@@ -1,5 +1,5 @@
-// What /health says (docs/design/engine.md §7).
-import type { EngineHealth } from '@svc/schemas'
+// The answer of /health (docs/design/engine.md §7).
+import { type EngineHealth, isoTime } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
 
 /** `now` is ms since 1970. */
@@ -15,11 +15,11 @@ export function healthOf(policies: LoadedPolicies, instance_id: string, now: num
     ignored: [...policies.ignored],
     stale: policies.stale,
     source: policies.source,
-    last_fetch_at: last_fetch_at === null ? null : new Date(last_fetch_at).toISOString(),
+    last_fetch_at: last_fetch_at === null ? null : isoTime(last_fetch_at),
     last_fetch_succeeded: policies.last_fetch_succeeded,
     last_fetch_problem: policies.last_fetch_problem,
     instance_id,
-    // Files do not age: what was read stays in effect until they change.
+    // Policies from files do not expire.
     ttl_remaining_seconds: expires_at === null ? 0 : Math.max(0, (expires_at - now) / 1000),
   }
 }

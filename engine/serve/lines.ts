@@ -1,38 +1,42 @@
-// What the local engine writes of a step: the step with its decision, and the incidents it makes.
-import type { Behavior, JsonMap, PolicyResult } from '@svc/schemas'
+// Trace lines of the local engine: a step with its decision, a blocked evaluation, and incidents.
+import { type Behavior, isoTime, type JsonMap, type PolicyResult } from '@svc/schemas'
 import type { ManifestInEffect } from '../source/source.js'
 import type { TraceLine } from '../trace/sink.js'
-import type { JudgedEvaluation } from './judged.js'
+import type { LocalEvaluation } from './local-evaluation.js'
 
-/** The step as recorded: `svc.eval` says how it was decided, `svc.manifests` on task.start what was in force (docs/design/engine.md §7). */
+/** The step as recorded: `svc.eval` is its decision, `svc.manifests` on task.start the manifests in effect (docs/design/engine.md §7). */
 export function stepLine(
   step: Behavior,
-  evaluation: JudgedEvaluation,
+  evaluation: LocalEvaluation,
   manifests: readonly ManifestInEffect[],
   now: number,
 ): TraceLine {
   const { evaluation_id, action, risk_score, policies } = evaluation
   const outcomes = policies.map(({ policy_id, name, severity, violated, manifest_id, violation_details }) => ({
-    ...{ policy_id, name, severity, violated, manifest_id },
+    policy_id,
+    name,
+    severity,
+    violated,
+    manifest_id,
     ...(violation_details !== null && { code: violation_details.code }),
   }))
-  // These two are the engine's own words: what an agent sends under their names is not kept.
+  // Only the engine writes these two members; values that an agent sends are removed.
   const { 'svc.eval': _eval, 'svc.manifests': _manifests, ...sent } = step.meta ?? {}
   const meta = {
     ...sent,
     'svc.eval': { evaluation_id, action, risk_score, policies: outcomes },
     ...(step.step_type === 'task.start' && { 'svc.manifests': manifests }),
   }
-  // The task comes first, where whoever reads the trace back looks for it.
+  // `task_id` comes first: the recall finds it there without parsing the line.
   const { task_id = '' } = step
-  return { kind: 'step', recorded_at: new Date(now).toISOString(), task_id, ...step, meta }
+  return { kind: 'step', recorded_at: isoTime(now), task_id, ...step, meta }
 }
 
-/** A step that is not to be carried out, with the decision; `agent` is what the policies saw of it. */
+/** A blocked step with its decision; `agent` is the agent as the policies saw it. */
 export function evaluationLine(
   intended: Behavior & { readonly task_id: string },
   agent: JsonMap,
-  { evaluation_id, action, outcome, reason, violations }: JudgedEvaluation,
+  { evaluation_id, action, outcome, reason, violations }: LocalEvaluation,
   now: number,
 ): TraceLine {
   const rows = violations.map(({ policy_id, name, violation_details }) => ({
@@ -44,7 +48,7 @@ export function evaluationLine(
   const decision = { action, outcome, reason, violations: rows }
   return {
     kind: 'evaluation',
-    recorded_at: new Date(now).toISOString(),
+    recorded_at: isoTime(now),
     task_id,
     evaluation_id,
     agent,
@@ -54,8 +58,8 @@ export function evaluationLine(
 }
 
 /**
- * A line for each violated policy that is not waived. `blocked` says that the step was not to be carried out;
- * a registration has no task and no step.
+ * A line for each violated policy that is not waived. `blocked` is the decision on the step; a registration has no task
+ * and no step.
  */
 export function incidentLines(
   step: Partial<Behavior>,
@@ -69,7 +73,7 @@ export function incidentLines(
     .map(({ violated: _violated, rule_type: _rule, ...violation }) => ({ ...violation, ...withoutSteps(violation) }))
     .map((violation) => ({
       kind: 'incident' as const,
-      recorded_at: new Date(now).toISOString(),
+      recorded_at: isoTime(now),
       agent_id: step.agent_id ?? null,
       task_id: step.task_id ?? null,
       step: step.step ?? null,
@@ -78,7 +82,7 @@ export function incidentLines(
     }))
 }
 
-/** An incident says what would have allowed the step, not what to send: that may repeat what the step holds. */
+/** An incident leaves out `remedy_steps`, which may repeat payloads of the step. */
 function withoutSteps({ violation_details }: Pick<PolicyResult, 'violation_details'>) {
   const { remedy_steps: _, ...details } = violation_details ?? {}
   return { violation_details: details }

@@ -1,16 +1,16 @@
-// Counters of the local engine as Prometheus reads them (text exposition format 0.0.4).
+// Counters of the local engine for Prometheus (text exposition format 0.0.4).
 import type { Evaluation } from '@svc/schemas'
 import type { LoadedPolicies } from '../source/source.js'
 
 export interface Meter {
   readonly evaluated: (outcome: Evaluation['outcome']) => void
   readonly recorded: (incidents: number, steps?: number) => void
-  /** Seconds a request to /evaluate took, from its last byte to the first of its answer. */
+  /** Seconds from the last byte of a request to /evaluate to the first byte of its answer. */
   readonly took: (seconds: number) => void
   readonly text: (policies: LoadedPolicies, tasks: number) => string
 }
 
-/** Upper bounds in seconds: from well under the target of 300 µs to what a stalled machine takes. */
+/** Upper bounds in seconds, from well below the target of 300 µs to the times of a stalled machine. */
 const bounds = [0.000_05, 0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.1, 1]
 const states = ['enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped'] as const
 
@@ -60,7 +60,7 @@ export function createMeter(): Meter {
         metric(
           'svc_load_state',
           'gauge',
-          'One for the state the policies are in.',
+          '1 for the current load state.',
           states.map((state) => `svc_load_state{state="${state}"} ${state === load_state ? 1 : 0}`),
         ),
       ].join('\n')}\n`

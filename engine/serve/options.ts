@@ -1,4 +1,4 @@
-// What `svc serve` is asked to do.
+// The options of `svc serve`.
 export interface ServeOptions {
   readonly baseline?: true
   readonly policyFile: readonly string[]

@@ -1,5 +1,4 @@
-// Which policies `svc serve` is told to enforce: the baseline, files, or a platform's.
-
+// The policy source of `svc serve`: the baseline, files, or a platform.
 import { join } from 'node:path'
 import { versionOf } from '@svc/schemas'
 import type { PolicySource } from '../source/source.js'
@@ -9,11 +8,11 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Policies {
   readonly source: PolicySource
-  /** Stops asking and telling. */
+  /** Stops fetching and sending heartbeats. */
   readonly close: () => Promise<void>
 }
 
-/** What is flagged counts; where nothing is, the platform that the environment names. */
+/** Options of the command line win over the platform that the environment names. */
 export async function policiesOf(
   options: ServeOptions,
   env: Environment,
@@ -45,7 +44,7 @@ async function policiesOfPlatform(
   report: (line: string) => void,
 ): Promise<Policies> {
   const { apiSource } = await import('../source/api.js')
-  const { keptFor, policyCache } = await import('../source/cache.js')
+  const { cachePath, policyCache } = await import('../source/cache.js')
   const { startHeartbeats } = await import('../source/heartbeat.js')
   const { intervalSpool } = await import('../source/intervals.js')
   const { SVC_API_URL: url = '', SVC_API_KEY: api_key = '', SVC_AGENT_KEY: named = '' } = env
@@ -56,7 +55,7 @@ async function policiesOfPlatform(
   const ttl = seconds > 0 ? seconds * 1000 : null
   const clock = Date.now
   const source = await apiSource({ ...address, cache, ttl, clock, random: Math.random, report })
-  const spool = intervalSpool(keptFor(folder, 'states', url, address.agent_key), report)
+  const spool = intervalSpool(cachePath(folder, 'states', url, address.agent_key), report)
   const heartbeats = startHeartbeats({
     ...address,
     source,
@@ -73,7 +72,7 @@ async function policiesOfPlatform(
   return { source, close }
 }
 
-/** Whether the environment names a platform, and what of it is missing. */
+/** Whether the environment names a platform, and which of its variables are missing. */
 export function platformIn(env: Environment, agentKey: string | undefined) {
   const needed = ['SVC_API_URL', 'SVC_API_KEY', ...(agentKey === undefined ? ['SVC_AGENT_KEY'] : [])]
   return { named: Boolean(env.SVC_API_URL || env.SVC_API_KEY), missing: needed.filter((name) => !env[name]) }

@@ -1,4 +1,4 @@
-// From bytes to a checked body.
+// Reading and checking a request body.
 import type { IncomingMessage } from 'node:http'
 import { lineAndColumn, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName } from '@svc/schemas'
@@ -6,20 +6,20 @@ import { createNullRemoval, type NullRemoval } from '../check/null-members.js'
 import { createChecker, problemSummary, type SchemaCheck } from '../check/schema-check.js'
 import { ServeError } from './errors.js'
 
-/** Largest body, bytes (docs/design/engine.md §7). */
-const largest = 1024 * 1024
-/** How much of a larger one is read before it is refused: who is cut off while sending does not see the answer. */
-const mostDiscarded = 16 * largest
+/** docs/design/engine.md §7. */
+const maxBodyBytes = 1024 * 1024
+/** A larger body is read up to this size before it is rejected: a caller that is cut off does not see the answer. */
+const maxDiscardedBytes = 16 * maxBodyBytes
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export interface BodyReader {
   /** The body as its schema's type. Throws MALFORMED, INVALID, TOO_LARGE or UNSUPPORTED_MEDIA_TYPE. */
   readonly read: <T>(request: IncomingMessage, schema: SchemaName) => Promise<T>
-  /** Compiles the schema now rather than at its first body. */
+  /** Compiles the schema before its first body. */
   readonly prepare: (schema: SchemaName) => void
 }
 
-/** Schemas are compiled when they are first needed, so that starting does not wait for them. */
+/** Schemas are compiled at their first use, so that the start does not wait for them. */
 export function createBodyReader(): BodyReader {
   let checker: ((id: string) => SchemaCheck) | undefined
   let nulls: ((id: string) => NullRemoval) | undefined
@@ -33,10 +33,10 @@ export function createBodyReader(): BodyReader {
   }
   return {
     read: async <T>(request: IncomingMessage, schema: SchemaName) => {
-      refuseOtherTypes(request)
+      assertJson(request)
       const value = parse(await readBytes(request))
       nullsOf(schema)(value)
-      refuseMisfit(checkOf(schema), value)
+      assertValid(checkOf(schema), value)
       return value as T
     },
     prepare: (schema) => {
@@ -46,7 +46,7 @@ export function createBodyReader(): BodyReader {
   }
 }
 
-function refuseOtherTypes({ headers }: IncomingMessage): void {
+function assertJson({ headers }: IncomingMessage): void {
   const type = (headers['content-type'] ?? 'application/json').split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json') throw new ServeError('UNSUPPORTED_MEDIA_TYPE', 'send the body as `application/json`')
   if (headers['content-encoding'] !== undefined)
@@ -57,19 +57,19 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
 function readBytes(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLarge = () => reject(new ServeError('TOO_LARGE', 'the body is larger than 1 MiB'))
-    if (Number(request.headers['content-length'] ?? 0) > mostDiscarded) return tooLarge()
+    if (Number(request.headers['content-length'] ?? 0) > maxDiscardedBytes) return tooLarge()
     const chunks: Buffer[] = []
     let size = 0
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size <= largest) chunks.push(chunk)
-      else if (size > mostDiscarded) {
+      if (size <= maxBodyBytes) chunks.push(chunk)
+      else if (size > maxDiscardedBytes) {
         request.pause()
         tooLarge()
       }
     })
     request.on('end', () => {
-      if (size > largest) return tooLarge()
+      if (size > maxBodyBytes) return tooLarge()
       const [only] = chunks
       resolve(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks))
     })
@@ -96,7 +96,7 @@ function parse(bytes: Buffer): unknown {
   throw new ServeError('MALFORMED', `${message} at line ${line}, column ${column}`)
 }
 
-function refuseMisfit(check: SchemaCheck, value: unknown): void {
+function assertValid(check: SchemaCheck, value: unknown): void {
   const errors = check(value).map(({ path, message }) => ({ path: path.join('.'), message }))
   if (errors.length > 0) throw new ServeError('INVALID', problemSummary(errors), errors)
 }

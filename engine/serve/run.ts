@@ -1,4 +1,4 @@
-// Starting and stopping `svc serve` for a person.
+// Starting and stopping `svc serve`.
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,13 +18,13 @@ import { createLocalServer, type LocalServer } from './server.js'
 
 export type { ServeOptions } from './options.js'
 
-/** Runs until told to stop; returns the exit code. */
+/** Runs until SIGTERM or SIGINT; returns the exit code. */
 export async function runServe(options: ServeOptions, env: Environment, out: Writable, err: Writable): Promise<number> {
   for (const warning of unknownVariables(env)) err.write(`svc serve: warning: ${warning}\n`)
   const settings = settingsOf(options, env)
-  const refusal = refusalOf(options, settings, env)
-  if (refusal !== null) {
-    err.write(`svc serve: ${refusal}\n`)
+  const problem = problemOf(options, settings, env)
+  if (problem !== null) {
+    err.write(`svc serve: ${problem}\n`)
     return 1
   }
   try {
@@ -36,7 +36,7 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     await listen(server, options.port, options.host)
     announce(server, source.current(), sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
-    await untilToldToStop()
+    await untilSignal()
     await close()
     await stop(server, sink)
     return 0
@@ -48,14 +48,14 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
 
 interface Settings {
   readonly host: string
-  /** What callers must show; null on a machine's own addresses, where none is needed. */
+  /** The token that callers must send; null on a loopback address, which needs none. */
   readonly token: string | null
   readonly fail_closed: boolean
 }
 
 function settingsOf({ host, token, failClosed }: ServeOptions, env: Environment): Settings {
-  const said = token ?? env.SVC_LOCAL_TOKEN
-  return { host, token: said ? said : null, fail_closed: failClosed === true || isYes(env.SVC_FAIL_CLOSED) }
+  const given = token ?? env.SVC_LOCAL_TOKEN
+  return { host, token: given ? given : null, fail_closed: failClosed === true || isYes(env.SVC_FAIL_CLOSED) }
 }
 
 const yes = ['1', 'true']
@@ -65,10 +65,11 @@ function isYes(text = ''): boolean {
   return yes.includes(text.toLowerCase())
 }
 
-/** Shorter ones are guessed. */
-const shortestToken = 16
+/** A shorter token can be guessed. */
+const minTokenLength = 16
 
-function refusalOf(
+/** Why these options cannot be used; null when they can. */
+function problemOf(
   { baseline, policyFile, agentKey }: ServeOptions,
   { host, token }: Settings,
   env: Environment,
@@ -83,11 +84,12 @@ function refusalOf(
       return 'no policy source: give --baseline for the bundled baseline, --policy-file PATH for your own manifests, or set SVC_API_URL, SVC_API_KEY and SVC_AGENT_KEY for a platform'
   }
   if (token === null && !/^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host)) {
-    return `--host \`${host}\` can be reached from other machines: give a secret of at least ${shortestToken} characters with --token or SVC_LOCAL_TOKEN, or use 127.0.0.1`
+    return `--host \`${host}\` can be reached from other machines: give a secret of at least ${minTokenLength} characters with --token or SVC_LOCAL_TOKEN, or use 127.0.0.1`
   }
   const { SVC_FAIL_CLOSED: closed = '' } = env
-  if (!isYes(closed) && !no.includes(closed.toLowerCase())) return `SVC_FAIL_CLOSED is \`${closed}\`: it is 1 or 0`
-  if (token !== null && token.length < shortestToken) return `the token is shorter than ${shortestToken} characters`
+  if (!isYes(closed) && !no.includes(closed.toLowerCase())) return `SVC_FAIL_CLOSED must be 1 or 0, found \`${closed}\``
+  if (token !== null && token.length < minTokenLength)
+    return `the token must have at least ${minTokenLength} characters`
   return null
 }
 
@@ -118,39 +120,39 @@ function announce(server: Server, policies: LoadedPolicies, out: Writable, err: 
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const { set, load_state } = policies
   out.write(
-    `svc serve: ${load_state}, ${set.count} of ${policies.offered} policies in effect, at ${url}\n${trial(url)}`,
+    `svc serve: ${load_state}, ${set.count} of ${policies.offered} policies in effect, at ${url}\n${example(url)}`,
   )
   for (const line of changeLines(null, policies)) err.write(`svc serve: ${printable(line)}\n`)
 }
 
-/** A request to copy, for whoever has just started this. */
-function trial(url: string): string {
+/** A request to copy and try. */
+function example(url: string): string {
   const intended = { step_type: 'step.exec', properties: { exec: { command: 'make' } } }
   const context = { agent_id: 'me', task_id: 'try', environment: 'development', risk_classification: 'limited' }
   return `try: curl -s ${url}/evaluate -H 'Content-Type: application/json' -d '${JSON.stringify({ intended, context })}'\n`
 }
 
-function untilToldToStop(): Promise<void> {
+function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
 }
 
-/** How long a request under way may keep the engine from stopping, ms. */
-const grace = 5_000
+/** How long a running request may delay the stop. */
+const stopTimeoutMs = 5_000
 
-/** Stops accepting, answers what has been accepted, and sees the trace to disk. */
+/** Stops accepting requests, answers the running ones, and writes the trace to disk. */
 async function stop(server: Server, sink: Sink): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
-  const enough = setTimeout(() => server.closeAllConnections(), grace)
+  const timer = setTimeout(() => server.closeAllConnections(), stopTimeoutMs)
   await closed
-  clearTimeout(enough)
+  clearTimeout(timer)
   await sink.close()
 }
 
 function explain(error: unknown, { port }: ServeOptions): string {
   const { code, message, path } = error as { code?: string; message?: string; path?: string }
-  if (code === 'EADDRINUSE') return `port ${port} is taken: give another with --port`
+  if (code === 'EADDRINUSE') return `port ${port} is in use: choose another with --port`
   if (code === 'ENOENT') return `\`${path}\` does not exist`
   return message ?? String(error)
 }

@@ -1,4 +1,4 @@
-// The local engine over HTTP. node:http alone: nothing stands between a step and its decision.
+// The local engine over HTTP. It uses node:http alone: a framework would add latency to each decision.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { EvaluateRequest, SchemaName } from '@svc/schemas'
 import type { PolicySource } from '../source/source.js'
@@ -23,7 +23,7 @@ export interface ServerParts {
   readonly report: (error: unknown) => void
 }
 
-/** What is answered, as it goes over the wire. */
+/** An answer as it is sent. */
 interface Answer {
   readonly status: number
   readonly type: string
@@ -35,27 +35,27 @@ type Handler = (request: IncomingMessage) => Answer | Promise<Answer>
 
 type Routes = Readonly<Record<string, readonly [method: string, handler: Handler]>>
 
-/** Slow senders are cut off: 10 s for the head, 30 s for all of a request; looked at every 2 s. */
-const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 2_000 }
+/** Time-outs for slow callers, ms: for the head and for the whole request, checked every 2 s. */
+const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 2_000 }
 
 export interface LocalServer {
   /** Not listening yet. */
   readonly server: Server
-  /** Does what the first request would otherwise wait for. */
+  /** Prepares what the first request needs. */
   readonly warmUp: () => void
 }
 
 export function createLocalServer(parts: ServerParts): LocalServer {
   const bodies = createBodyReader()
   const routes = routesOf(parts, bodies, () => server.listening)
-  const server = createServer(patience, async (request, response) => {
+  const server = createServer(timeouts, async (request, response) => {
     try {
       parts.access(server, request)
       const answer = await handlerFor(routes, request, response)(request)
-      letGo(server, response)
+      closeWhenStopping(server, response)
       send(response, answer)
     } catch (error) {
-      letGo(server, response)
+      closeWhenStopping(server, response)
       sendProblem(parts, response, error)
     }
   })
@@ -102,7 +102,7 @@ function jsonText(text: string, status = 200): Answer {
   return { status, type: 'application/json', text }
 }
 
-/** The path everything waits for: judged, timed, and written from parts that are ready. */
+/** The hot path: evaluated, timed, and written from prepared parts. */
 function evaluation({ engine, meter }: ServerParts, bodies: BodyReader, write: EvaluationWriter): Handler {
   return async (request) => {
     const body = await bodies.read<EvaluateRequest>(request, 'evaluate-request')
@@ -115,7 +115,7 @@ function evaluation({ engine, meter }: ServerParts, bodies: BodyReader, write: E
   }
 }
 
-/** Whether a Prefer header asks for `return=minimal` (RFC 7240 §2); of several values the first counts. */
+/** Whether a Prefer header asks for `return=minimal` (RFC 7240 §2); the first of several values counts. */
 function prefersMinimal(header: string | string[] | undefined): boolean {
   if (header === undefined) return false
   const preferences = String(header).split(',')
@@ -124,7 +124,7 @@ function prefersMinimal(header: string | string[] | undefined): boolean {
   return value?.toLowerCase() === 'minimal'
 }
 
-/** Not ready while stopping, nor while nothing is enforced and so nothing is allowed (docs/design/engine.md §7). */
+/** Not ready while stopping, or while a missing policy blocks every step (docs/design/engine.md §7). */
 function readiness({ source, fail_closed }: ServerParts, listening: boolean): Answer {
   const { load_state } = source.current()
   const ready = listening && !(fail_closed && !isGoverned(load_state))
@@ -135,15 +135,15 @@ function handlerFor(routes: Routes, request: IncomingMessage, response: ServerRe
   const path = (request.url ?? '/').split('?')[0] ?? '/'
   const [method, handle] = Object.hasOwn(routes, path) ? (routes[path] ?? []) : []
   if (method === undefined || handle === undefined) {
-    throw new ServeError('NOT_FOUND', `there is nothing here; there is: ${Object.keys(routes).join(', ')}`)
+    throw new ServeError('NOT_FOUND', `no endpoint at this path: use ${Object.keys(routes).join(', ')}`)
   }
   if (request.method === method) return handle
   response.setHeader('allow', method)
-  throw new ServeError('METHOD_NOT_ALLOWED', `use ${method} here`)
+  throw new ServeError('METHOD_NOT_ALLOWED', `use ${method} for this path`)
 }
 
-/** While the server is stopping, a connection that stays open for more would keep it. */
-function letGo(server: Server, response: ServerResponse): void {
+/** A kept-alive connection would delay the stop. */
+function closeWhenStopping(server: Server, response: ServerResponse): void {
   if (!server.listening) response.shouldKeepAlive = false
 }
 
@@ -155,15 +155,15 @@ function send(response: ServerResponse, { status, type, text, headers }: Answer)
     'cache-control': 'no-store',
     ...headers,
   })
-  // ASCII alone, as nearly every answer is, is the same bytes either way and is copied faster as Latin-1.
+  // ASCII text, as nearly every answer is, has the same bytes as Latin-1, which is copied faster.
   response.end(text, length === text.length ? 'latin1' : 'utf8')
 }
 
 function sendProblem({ newId, report }: ServerParts, response: ServerResponse, thrown: unknown): void {
   if (!(thrown instanceof ServeError)) report(thrown)
-  const error = thrown instanceof ServeError ? thrown : new ServeError('INTERNAL', 'something went wrong here')
+  const error = thrown instanceof ServeError ? thrown : new ServeError('INTERNAL', 'internal error')
   const problem = problemOf(error, newId())
-  // What was not read of a body cannot be told from the next request.
+  // The unread part of a body would be taken for the next request.
   if (error.code === 'TOO_LARGE' || error.code === 'UNAUTHENTICATED') response.setHeader('connection', 'close')
   if (error.code === 'UNAUTHENTICATED') response.setHeader('www-authenticate', 'Bearer')
   send(response, { status: problem.status, type: 'application/problem+json', text: JSON.stringify(problem) })

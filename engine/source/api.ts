@@ -1,28 +1,28 @@
-// Policies from a platform: fetched, kept on disk, and asked for again in the background (docs/design/engine.md §6).
+// Policies from a platform: fetched, cached on disk, and fetched again in the background (docs/design/engine.md §6).
 import type { PolicyCache } from './cache.js'
 import { changeLines } from './changes.js'
 import { fetchPolicies, type PlatformAddress } from './fetch.js'
-import { type Learned, learn, type Memory, nothingYet, usualTtl } from './memory.js'
+import { defaultTtlMs, emptyMemory, type Learned, learn, type Memory } from './memory.js'
 import type { LoadedPolicies, PolicySource } from './source.js'
 
 export interface ApiSourceParts extends PlatformAddress {
   readonly cache: PolicyCache
-  /** How long policies are good, ms; null leaves it to the platform. */
+  /** How long fetched policies are valid, ms; null takes the platform's value. */
   readonly ttl: number | null
   readonly clock: () => number
-  /** From 0 to before 1, so that many engines do not ask at once. */
+  /** From 0 to before 1; spreads the requests of many engines. */
   readonly random: () => number
   readonly report: (line: string) => void
 }
 
-/** Asks once before it resolves, whatever comes of it. */
+/** Resolves after the first fetch, also when that failed. */
 export async function apiSource(parts: ApiSourceParts): Promise<PolicySource> {
   const { clock, random, report } = parts
   const closing = new AbortController()
-  let memory = nothingYet(clock(), parts.ttl)
-  let asking: Promise<LoadedPolicies> | null = null
+  let memory = emptyMemory(clock(), parts.ttl)
+  let fetching: Promise<LoadedPolicies> | null = null
   let timer: NodeJS.Timeout | null = null
-  let told: ReadonlySet<string> = new Set()
+  let reported: ReadonlySet<string> = new Set()
 
   const refresh = async () => {
     const { signal } = closing
@@ -31,52 +31,52 @@ export async function apiSource(parts: ApiSourceParts): Promise<PolicySource> {
     const before = memory
     const learned = learn(before, result, parts)
     memory = learned.next
-    tell(before, learned)
+    reportChanges(before, learned)
     return memory.current
   }
-  /** The same trouble is told once until it is over; what a start led to is told by whoever started. */
-  const tell = (before: Memory, { next, trouble }: Learned) => {
-    if (trouble !== null && !told.has(trouble)) report(trouble)
-    told = trouble === null ? new Set() : new Set([...told, trouble])
+  /** Reports each problem once until a fetch succeeds; `svc serve` reports the result of the start. */
+  const reportChanges = (before: Memory, { next, problem }: Learned) => {
+    if (problem !== null && !reported.has(problem)) report(problem)
+    reported = problem === null ? new Set() : new Set([...reported, problem])
     if (before.started) for (const line of changeLines(before.current, next.current)) report(line)
   }
-  const plan = () => {
+  const schedule = () => {
     if (closing.signal.aborted) return
-    timer = setTimeout(ask, waitBefore(memory, random()))
+    timer = setTimeout(fetchNow, waitBefore(memory, random()))
     timer.unref()
   }
-  const ask = () => {
+  const fetchNow = () => {
     if (timer !== null) clearTimeout(timer)
-    asking ??= refresh().finally(() => {
-      asking = null
-      plan()
+    fetching ??= refresh().finally(() => {
+      fetching = null
+      schedule()
     })
-    return asking
+    return fetching
   }
 
-  await ask()
+  await fetchNow()
   return {
     current: () => memory.current,
-    reload: ask,
+    reload: fetchNow,
     close: async () => {
       closing.abort()
       if (timer !== null) clearTimeout(timer)
-      await asking
+      await fetching
     },
   }
 }
 
-/** The first wait after a failure, ms; it doubles up to the time policies are good. */
-const firstWait = 500
-/** Nobody is asked more often, ms. */
-const shortestWait = 50
+/** The wait after the first failure; it doubles with each failure, up to the TTL. */
+const firstRetryMs = 500
+/** The minimum time between two requests. */
+const minWaitMs = 50
 
 /**
- * ms until the next try, with `random` from 0 to before 1: a little before the time is over; after a failure sooner, and
- * later each time. A platform may ask for more patience, up to five minutes or the time policies are good.
+ * ms until the next request, with `random` from 0 to before 1: shortly before the TTL ends; after a failure sooner, with
+ * exponential backoff. The platform may ask for a longer wait, up to five minutes or the TTL.
  */
 function waitBefore({ failures, ttl, retry_after }: Memory, random: number): number {
-  const usual = failures === 0 ? ttl * 0.9 : Math.min(ttl, firstWait * 2 ** Math.min(failures - 1, 20))
-  const least = Math.min(retry_after ?? 0, Math.max(ttl, usualTtl))
-  return Math.max(usual * (0.8 + 0.2 * random), least * (1 + 0.1 * random), shortestWait)
+  const backoff = failures === 0 ? ttl * 0.9 : Math.min(ttl, firstRetryMs * 2 ** Math.min(failures - 1, 20))
+  const least = Math.min(retry_after ?? 0, Math.max(ttl, defaultTtlMs))
+  return Math.max(backoff * (0.8 + 0.2 * random), least * (1 + 0.1 * random), minWaitMs)
 }

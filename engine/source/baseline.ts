@@ -1,4 +1,4 @@
-// The bundled baseline as a source. It was read and checked when it was bundled, so that a start waits for neither.
+// The bundled baseline as a source. It is parsed and checked at build time, so that the start does not wait for that.
 import { baseline } from '@svc/library'
 import { baselineManifest } from './baseline-manifest.js'
 import { loadVersions } from './load.js'
@@ -8,8 +8,8 @@ import { noRemarks, type Version } from './versions.js'
 export function baselineVersion(): Version {
   const { path, text, blob_sha } = baseline()
   const file = { source: 'baseline', path, text, sha: blob_sha, named: true } as const
-  const refused = { policies: [], others: [], whole: false }
-  return { file, value: baselineManifest, refused, sound: true, errors: [], warnings: [] }
+  const rejected = { policies: [], others: [], whole: false }
+  return { file, value: baselineManifest, rejected, valid: true, errors: [], warnings: [] }
 }
 
 /** Never changes. */

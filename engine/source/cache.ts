@@ -1,12 +1,14 @@
-// The last good policies of a platform on disk, so that a restart during an outage still governs (docs/design/engine.md §6).
+// The last valid policies of a platform on disk, so that an engine restarted during an outage enforces them
+// (docs/design/engine.md §6).
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { isoTime } from '@svc/schemas'
 import { readIfThere, replaceFile } from '../files/durable-file.js'
 import { type FetchedPolicies, policiesIn } from './fetch.js'
 
 export interface PolicyCache {
-  /** Null when there is none, or when what is there cannot be trusted to be one; `report` is told of the latter. */
+  /** Null for a missing or invalid cache; an invalid one is reported. */
   readonly read: () => FetchedPolicies | null
   readonly write: (fetched: FetchedPolicies) => void
   readonly remove: () => void
@@ -14,26 +16,26 @@ export interface PolicyCache {
 
 const format = 'svc.policies/1'
 
-/** A file for one platform and agent; `what` is kept there. */
-export function keptFor(folder: string, what: string, url: string, agent_key: string): string {
+/** The file for one platform and agent; `kind` is the head of its name. */
+export function cachePath(folder: string, kind: string, url: string, agent_key: string): string {
   const name = createHash('sha256').update(`${url}\0${agent_key}`).digest('hex').slice(0, 32)
-  return join(folder, `${what}-${name}.json`)
+  return join(folder, `${kind}-${name}.json`)
 }
 
-/** One file for each platform and agent, readable by its owner alone. The API key is never in it. */
+/** One file for each platform and agent, readable by its owner alone. It never contains the API key. */
 export function policyCache(
   folder: string,
   url: string,
   agent_key: string,
   report: (line: string) => void,
 ): PolicyCache {
-  const path = keptFor(folder, 'policies', url, agent_key)
-  const attempt = <T>(what: string, act: () => T): T | null => {
+  const path = cachePath(folder, 'policies', url, agent_key)
+  const attempt = <T>(verb: string, act: () => T): T | null => {
     try {
       return act()
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      report(`the policy cache \`${path}\` cannot be ${what}: ${reason}`)
+      report(`the policy cache \`${path}\` cannot be ${verb}: ${reason}`)
       return null
     }
   }
@@ -45,20 +47,20 @@ export function policyCache(
       }),
     write: ({ etag, body, fetched_at }) =>
       attempt('written', () => {
-        const at = new Date(fetched_at).toISOString()
+        const at = isoTime(fetched_at)
         replaceFile(path, JSON.stringify({ format, url, agent_key, etag, fetched_at: at, body }))
       }),
     remove: () => attempt('removed', () => rmSync(path, { force: true })),
   }
 }
 
-/** Throws when it is no cache, or that of another platform or agent. */
+/** Throws for an invalid cache, or one of another platform or agent. */
 function cachedIn(text: string, url: string, agent_key: string): FetchedPolicies {
   const cached = parsed(text)
   if (cached.format !== format) throw new Error('it is damaged or from another version')
-  if (cached.url !== url || cached.agent_key !== agent_key) throw new Error('it belongs to something else')
+  if (cached.url !== url || cached.agent_key !== agent_key) throw new Error('it belongs to another platform or agent')
   const fetched_at = Date.parse(String(cached.fetched_at))
-  if (Number.isNaN(fetched_at)) throw new Error('it does not say when it was fetched')
+  if (Number.isNaN(fetched_at)) throw new Error('`fetched_at` is not a time')
   return { etag: typeof cached.etag === 'string' ? cached.etag : null, body: policiesIn(cached.body), fetched_at }
 }
 

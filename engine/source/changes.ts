@@ -1,11 +1,11 @@
-// What a person is told of the policies in force: once, when it becomes so.
+// Log lines about the policies in effect: each change is reported once.
 import type { DroppedPolicy } from '@svc/schemas'
 import type { ManifestWarning } from '../manifest/parse.js'
 import type { LoadedPolicies } from './source.js'
 
 /**
- * What is new since `before`: what was rejected, warnings, and an ungoverned state that was entered; all at a start.
- * Policies that were rejected for one and the same cause share a line.
+ * Lines for rejected policies, warnings and an ungoverned state that are new since `before`, or all of them when it is
+ * null. Policies that were rejected for the same cause share a line.
  */
 export function changeLines(before: LoadedPolicies | null, after: LoadedPolicies): string[] {
   const known = new Set(before === null ? [] : rejectedIn(before).map(rejectedLine))
@@ -17,49 +17,49 @@ export function changeLines(before: LoadedPolicies | null, after: LoadedPolicies
 }
 
 interface Rejected {
-  readonly what: 'dropped' | 'outdated' | 'ignored'
+  readonly effect: 'dropped' | 'outdated' | 'ignored'
   readonly row: DroppedPolicy
 }
 
 function rejectedIn({ dropped, outdated, ignored }: LoadedPolicies): Rejected[] {
   return [
-    ...dropped.map((row): Rejected => ({ what: 'dropped', row })),
-    ...outdated.map((row): Rejected => ({ what: 'outdated', row })),
-    ...ignored.map((row): Rejected => ({ what: 'ignored', row })),
+    ...dropped.map((row): Rejected => ({ effect: 'dropped', row })),
+    ...outdated.map((row): Rejected => ({ effect: 'outdated', row })),
+    ...ignored.map((row): Rejected => ({ effect: 'ignored', row })),
   ]
 }
 
 function byCause(rows: readonly Rejected[]): Rejected[][] {
   const groups = new Map<string, Rejected[]>()
   for (const one of rows) {
-    const key = `${one.what} ${placeOf(one.row)} ${one.row.reason}`
+    const key = `${one.effect} ${positionOf(one.row)} ${one.row.reason}`
     groups.set(key, [...(groups.get(key) ?? []), one])
   }
   return [...groups.values()]
 }
 
-/** How many policies were. */
+/** The subject and auxiliary of a sentence about all offered policies. */
 export function allOf(count: number): string {
   return count === 1 ? 'the only policy was' : `all ${count} policies were`
 }
 
-function rejectedLine({ what, row }: Rejected): string {
-  return `${what} \`${row.name}\` (${placeOf(row)}): ${row.reason}${afterwards(what)}`
+function rejectedLine({ effect, row }: Rejected): string {
+  return `${effect} \`${row.name}\` (${positionOf(row)}): ${row.reason}${consequence(effect)}`
 }
 
 function sharedLine(rows: readonly Rejected[]): string {
   const [first, ...others] = rows
   if (first === undefined) return ''
   if (others.length === 0) return rejectedLine(first)
-  const { what, row } = first
-  return `${what} ${rows.length} policies, \`${row.name}\` first (${placeOf(row)}): ${row.reason}${afterwards(what)}`
+  const { effect, row } = first
+  return `${effect} ${rows.length} policies, \`${row.name}\` first (${positionOf(row)}): ${row.reason}${consequence(effect)}`
 }
 
-function afterwards(what: Rejected['what']): string {
-  return what === 'outdated' ? ' (the last valid version stays in effect)' : ''
+function consequence(effect: Rejected['effect']): string {
+  return effect === 'outdated' ? ' (the last valid version stays in effect)' : ''
 }
 
-function placeOf({ source, line, column }: DroppedPolicy): string {
+function positionOf({ source, line, column }: DroppedPolicy): string {
   return line === null ? (source ?? 'the platform') : `${source}:${line}:${column}`
 }
 
@@ -67,10 +67,10 @@ function warningLine({ file, line, column, message }: ManifestWarning): string {
   return `warning (${file}:${line}:${column}): ${message}`
 }
 
-/** These states allow every step; null while something is enforced. */
+/** A line for a state that allows every step; null for the other states. */
 function ungovernedLine({ load_state, offered }: LoadedPolicies): string | null {
   if (load_state === 'none_configured') return 'none_configured: the source has no policies, every step is allowed'
-  if (load_state === 'all_dropped') return `all_dropped: ${allOf(offered)} refused, every step is allowed; see /health`
+  if (load_state === 'all_dropped') return `all_dropped: ${allOf(offered)} rejected, every step is allowed; see /health`
   if (load_state === 'unavailable')
     return 'unavailable: the source gave no policies, every step is allowed; see `last_fetch_problem` of /health'
   return null

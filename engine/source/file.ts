@@ -1,4 +1,4 @@
-// Policies from files, with the bundled baseline or without, read again when they change.
+// Policies from files, with or without the bundled baseline, reloaded when the files change.
 import { printable } from '@svc/proof'
 import { baselineVersion } from './baseline.js'
 import { changeLines } from './changes.js'
@@ -10,18 +10,18 @@ import { type Settled, settle } from './versions.js'
 export interface FileSources {
   readonly baseline: boolean
   readonly paths: readonly string[]
-  /** Whose waivers apply. */
+  /** The agent whose waivers apply. */
   readonly agent_key: string | null
 }
 
-/** The wait between two looks at the files, ms, or this many times what the last one took: a large folder is costly. */
-const lookEvery = 1000
-const restPerLook = 20
+/** Time between two checks of the files, at least this many times the duration of the last one: a large folder is costly. */
+const checkIntervalMs = 1000
+const minRestFactor = 20
 
 /**
- * Files as a living source: a changed one is read again. One that became invalid, or is gone, keeps its last sound version
- * in force, and `report` and /health say so (docs/design/engine.md §6). Rejects when at first a path cannot be read, or a file is not a
- * manifest: a start without the policies that were asked for would allow what they forbid.
+ * Watches files. The last valid version of a file that becomes invalid or is removed stays in effect, and is reported to
+ * `report` and /health (docs/design/engine.md §6). Rejects when at the start a path cannot be read or a file is not a
+ * manifest: an engine without these policies would allow what they forbid.
  */
 export async function fileSource(
   sources: FileSources,
@@ -30,73 +30,73 @@ export async function fileSource(
 ): Promise<PolicySource> {
   const { paths } = sources
   let seen = await signatureOf(paths)
-  let settled = settle(await readPolicyFiles(paths, refuse), new Map())
+  let settled = settle(await readPolicyFiles(paths, rethrow), new Map())
   assertManifests(settled)
   let current = load(sources, settled, clock())
-  let turn: Promise<unknown> = Promise.resolve()
+  let lastReload: Promise<unknown> = Promise.resolve()
   let timer: NodeJS.Timeout | null = null
   let closed = false
 
   const readAgain = async () => {
     seen = await signatureOf(paths)
-    settled = settle(await readPolicyFiles(paths, leaveOut), settled.versions)
+    settled = settle(await readPolicyFiles(paths, skip), settled.versions)
     const before = current
     current = load(sources, settled, clock())
-    report(`policies read again: ${current.load_state}, ${current.set.count} of ${current.offered} in effect`)
+    report(`policies reloaded: ${current.load_state}, ${current.set.count} of ${current.offered} in effect`)
     for (const line of changeLines(before, current)) report(line)
     return current
   }
-  /** One after the other, so that whoever asks gets what was on disk after asking. */
+  /** Reloads run one after the other, so that each caller gets the files as they are after its call. */
   const reload = () => {
-    const result = turn.then(readAgain)
-    turn = result.catch(() => undefined)
+    const result = lastReload.then(readAgain)
+    lastReload = result.catch(() => undefined)
     return result
   }
-  const tellFailure = (error: unknown) => report(`policies could not be read again: ${String(error)}`)
-  const look = async () => {
+  const reportFailure = (error: unknown) => report(`policies could not be reloaded: ${String(error)}`)
+  const check = async () => {
     const start = performance.now()
-    await turn
-    if ((await signatureOf(paths)) !== seen && !closed) await reload().catch(tellFailure)
-    plan((performance.now() - start) * restPerLook)
+    await lastReload
+    if ((await signatureOf(paths)) !== seen && !closed) await reload().catch(reportFailure)
+    schedule((performance.now() - start) * minRestFactor)
   }
-  const plan = (rest: number) => {
+  const schedule = (rest: number) => {
     if (closed) return
-    timer = setTimeout(look, Math.max(lookEvery, rest))
+    timer = setTimeout(check, Math.max(checkIntervalMs, rest))
     timer.unref()
   }
 
-  plan(0)
+  schedule(0)
   return {
     current: () => current,
     reload,
     close: async () => {
       closed = true
       if (timer !== null) clearTimeout(timer)
-      await turn
+      await lastReload
     },
   }
 }
 
-function refuse(error: unknown): never {
+function rethrow(error: unknown): never {
   throw error
 }
 
-/** How many findings are listed; the others follow when these are gone. */
+/** Findings that are listed at a time. */
 const maxListed = 20
 
-/** Throws with a line for each finding when a file is not a manifest at all. */
+/** Throws with a line for each finding when a file is not a manifest. */
 function assertManifests({ versions }: Settled): void {
-  const findings = [...versions.values()].filter(({ refused }) => refused.whole).flatMap(({ errors }) => errors)
+  const findings = [...versions.values()].filter(({ rejected }) => rejected.whole).flatMap(({ errors }) => errors)
   if (findings.length === 0) return
   const lines = findings.map(({ file, line, column, message }) => printable(`${file}:${line}:${column}: ${message}`))
   const more = lines.length > maxListed ? [`and ${lines.length - maxListed} more`] : []
   throw new Error(
-    ['a policy file cannot be used; nothing is started', ...lines.slice(0, maxListed), ...more].join('\n'),
+    ['a policy file cannot be used, so the engine does not start', ...lines.slice(0, maxListed), ...more].join('\n'),
   )
 }
 
-/** What cannot be read later on counts as gone: its last sound version stays. */
-function leaveOut(): void {}
+/** A file that cannot be read later counts as removed: its last valid version stays in effect. */
+function skip(): void {}
 
 function load({ baseline, agent_key }: FileSources, { versions, remarks }: Settled, now: number): LoadedPolicies {
   const all = [...(baseline ? [baselineVersion()] : []), ...versions.values()]

@@ -1,4 +1,4 @@
-// States that the platform has not been told of yet, on disk, so that they outlive this process.
+// Load states that are not sent to the platform yet, on disk, so that they outlive this process.
 import { readIfThere, replaceFile } from '../files/durable-file.js'
 import type { LoadState } from './state.js'
 
@@ -20,20 +20,20 @@ export interface IntervalSpool {
   readonly remove: (interval: Interval) => void
 }
 
-/** Of more the oldest is given up: a platform that is away so long knows that it was. */
-export const mostIntervals = 1000
+/** Beyond this number the oldest interval is dropped: the platform knows of its own long outage. */
+export const maxIntervals = 1000
 
-/** The spool in a file; one that cannot be read or written is told once, and kept in memory alone. */
+/** The spool in a file; when the file cannot be read or written, that is reported once and the spool is in memory only. */
 export function intervalSpool(path: string, report: (line: string) => void): IntervalSpool {
-  let intervals = kept(path, report)
-  let told = false
+  let intervals = readSpool(path, report)
+  let reported = false
   const change = (next: readonly Interval[]) => {
-    intervals = next.slice(-mostIntervals)
+    intervals = next.slice(-maxIntervals)
     try {
       replaceFile(path, JSON.stringify(intervals))
     } catch (error) {
-      if (!told) report(`states of this engine cannot be kept in \`${path}\`: ${reasonOf(error)}`)
-      told = true
+      if (!reported) report(`states of this engine cannot be kept in \`${path}\`: ${reasonOf(error)}`)
+      reported = true
     }
   }
   return {
@@ -43,7 +43,7 @@ export function intervalSpool(path: string, report: (line: string) => void): Int
   }
 }
 
-function kept(path: string, report: (line: string) => void): readonly Interval[] {
+function readSpool(path: string, report: (line: string) => void): readonly Interval[] {
   try {
     const value: unknown = JSON.parse(readIfThere(path) ?? '[]')
     if (Array.isArray(value)) return value.filter(isInterval)
@@ -53,7 +53,7 @@ function kept(path: string, report: (line: string) => void): readonly Interval[]
   return []
 }
 
-/** What stands there was written by this program, or by nobody it can ask. */
+/** A light check: only this program writes the file. */
 function isInterval(value: unknown): value is Interval {
   const { instance_id, load_state, since } = Object(value) as Partial<Interval>
   return [instance_id, load_state, since].every((text) => typeof text === 'string')

@@ -1,4 +1,4 @@
-// From versions of manifests to policies in force.
+// From versions of manifests to policies in effect.
 import { materialise, waivedUntil } from '../manifest/materialise.js'
 import { compileValid } from '../policy/compile.js'
 import type { PolicyInput } from '../policy/policy-input.js'
@@ -6,7 +6,7 @@ import type { LoadedPolicies, ManifestInEffect } from './source.js'
 import { firstState } from './state.js'
 import type { Remarks, Version } from './versions.js'
 
-/** The valid policies of all of them, waived for the agent where they say so; `remarks` are reported beside what is rejected. */
+/** The valid policies of all manifests, with the waivers of the agent; `remarks` are reported beside the rejected policies. */
 export function loadVersions(
   source: string,
   versions: readonly Version[],
@@ -16,19 +16,31 @@ export function loadVersions(
 ): LoadedPolicies {
   const { policies, manifests } = numbered(versions, agent_key)
   const set = compileValid(policies)
-  const unreadable = versions.flatMap(({ refused }) => refused.policies)
+  const unreadable = versions.flatMap(({ rejected }) => rejected.policies)
   const dropped = [...unreadable, ...remarks.dropped, ...set.dropped]
-  const ignored = [...versions.flatMap(({ refused }) => refused.others), ...remarks.ignored]
+  const ignored = [...versions.flatMap(({ rejected }) => rejected.others), ...remarks.ignored]
   const offered = set.count + dropped.length
   return {
-    ...{ set, offered, dropped, outdated: remarks.outdated, ignored, last_fetch_problem: null },
+    set,
+    offered,
+    dropped,
+    outdated: remarks.outdated,
+    ignored,
     warnings: versions.flatMap(({ warnings }) => warnings),
-    ...{ load_state: firstState(offered, set.count), manifests, agent: null, source },
-    ...{ stale: false, loaded_at: now, last_fetch_at: now, last_fetch_succeeded: true, expires_at: null },
+    load_state: firstState(offered, set.count),
+    manifests,
+    source,
+    agent: null,
+    stale: false,
+    loaded_at: now,
+    last_fetch_at: now,
+    last_fetch_succeeded: true,
+    last_fetch_problem: null,
+    expires_at: null,
   }
 }
 
-/** The sound policies in order, with ids from 1 and the waivers of the agent. */
+/** The valid policies in order, with ids from 1 and the waivers of the agent. */
 function numbered(versions: readonly Version[], agent_key: string | null) {
   const policies: PolicyInput[] = []
   const manifests: ManifestInEffect[] = []

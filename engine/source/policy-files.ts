@@ -1,4 +1,4 @@
-// Manifests on disk: finding, reading, and seeing whether they have changed.
+// Manifests on disk: finding, reading, and detecting changes.
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,31 +7,31 @@ export interface PolicyFile {
   readonly source: 'baseline' | 'file'
   readonly path: string
   readonly text: string
-  /** Git's id of its bytes. */
+  /** The Git blob id of its bytes. */
   readonly sha: string
-  /** Named by a person rather than found in a folder. */
+  /** Named by the caller rather than found in a folder. */
   readonly named: boolean
 }
 
-/** Told of a file or folder that cannot be read; when it returns, that one is left out. */
-type Mishap = (error: unknown) => void
+/** Receives the error of an unreadable file or folder; when it returns, that one is skipped. */
+type OnError = (error: unknown) => void
 
 /** The files, and the manifests of the folders, in order. */
-export async function readPolicyFiles(paths: readonly string[], mishap: Mishap): Promise<PolicyFile[]> {
+export async function readPolicyFiles(paths: readonly string[], onError: OnError): Promise<PolicyFile[]> {
   const files: PolicyFile[] = []
-  for (const path of await findManifests(paths, mishap)) {
+  for (const path of await findManifests(paths, onError)) {
     try {
       const bytes = await readFile(path)
       const sha = createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
       files.push({ source: 'file', path, text: bytes.toString('utf8'), sha, named: paths.includes(path) })
     } catch (error) {
-      mishap(error)
+      onError(error)
     }
   }
   return files
 }
 
-/** A text that changes when a file does, or comes, or goes. */
+/** A text that changes when a file is changed, added or removed. */
 export async function signatureOf(paths: readonly string[]): Promise<string> {
   const marks: string[] = []
   for (const path of await findManifests(paths, () => marks.push('a folder cannot be read'))) {
@@ -44,44 +44,44 @@ export async function signatureOf(paths: readonly string[]): Promise<string> {
   return marks.join('\n')
 }
 
-/** The files, and every .yaml and .yml in the folders: not tests, not in dot-folders. None twice. */
-async function findManifests(paths: readonly string[], mishap: Mishap): Promise<string[]> {
+/** The files, and each .yaml and .yml in the folders except tests and dot-folders; without duplicates. */
+async function findManifests(paths: readonly string[], onError: OnError): Promise<string[]> {
   const found: string[] = []
   for (const path of paths) {
     try {
-      found.push(...((await stat(path)).isDirectory() ? await inFolder(path, mishap) : [path]))
+      found.push(...((await stat(path)).isDirectory() ? await inFolder(path, onError) : [path]))
     } catch (error) {
-      mishap(error)
+      onError(error)
     }
   }
   return [...new Set(found)]
 }
 
-async function inFolder(top: string, mishap: Mishap): Promise<string[]> {
+async function inFolder(top: string, onError: OnError): Promise<string[]> {
   const found: string[] = []
   const entered = new Set<string>()
   const folders = ['']
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     try {
       const { dev, ino } = await stat(join(top, folder))
-      // A link may lead back to where it came from.
+      // A symbolic link may lead to a parent.
       if (entered.has(`${dev} ${ino}`)) continue
       entered.add(`${dev} ${ino}`)
       for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
         const name = join(folder, entry.name)
         if (entry.name.startsWith('.')) continue
-        if (entry.isDirectory() || (entry.isSymbolicLink() && (await leadsToFolder(join(top, name)))))
+        if (entry.isDirectory() || (entry.isSymbolicLink() && (await isLinkToFolder(join(top, name)))))
           folders.push(name)
         else if (/(?<!\.test)\.ya?ml$/.test(name)) found.push(name)
       }
     } catch (error) {
-      mishap(error)
+      onError(error)
     }
   }
   return found.sort().map((name) => join(top, name))
 }
 
-function leadsToFolder(link: string): Promise<boolean> {
+function isLinkToFolder(link: string): Promise<boolean> {
   return stat(link).then(
     (target) => target.isDirectory(),
     () => false,

@@ -1,4 +1,4 @@
-// Where policies come from, and whether anything is governed (docs/design/engine.md §6).
+// Policy sources and the policies that they have in effect (docs/design/engine.md §6).
 import type { Agent, DroppedPolicy } from '@svc/schemas'
 import type { ManifestWarning } from '../manifest/parse.js'
 import type { PolicySet } from '../policy/compile.js'
@@ -11,7 +11,7 @@ export interface ManifestInEffect {
   readonly sha: string
 }
 
-/** Policies in force, with everything /health says of them. */
+/** Policies in effect, with all that /health reports of them. */
 export interface LoadedPolicies {
   readonly set: PolicySet
   readonly offered: number
@@ -19,33 +19,33 @@ export interface LoadedPolicies {
   readonly dropped: readonly DroppedPolicy[]
   /** Offered policies that were rejected while their last valid version is in effect. */
   readonly outdated: readonly DroppedPolicy[]
-  /** Parts of policy files that are no policies and are not in effect, such as a wrong waiver. */
+  /** Invalid parts of policy files other than policies, such as a waiver. */
   readonly ignored: readonly DroppedPolicy[]
-  /** What the files in force say that no step can have; it costs no policy. */
+  /** Warnings of the files in effect; they reject no policy. */
   readonly warnings: readonly ManifestWarning[]
   readonly load_state: LoadState
   readonly manifests: readonly ManifestInEffect[]
   /** Name of the source: `baseline`, `file` or `api`. */
   readonly source: string
-  /** The agent as the platform knows it; null where nobody else does. */
+  /** The agent as the platform knows it; null for the other sources. */
   readonly agent: Agent | null
-  /** True while a cache is in force past its time (docs/design/engine.md §6). */
+  /** True while an expired cache is in effect (docs/design/engine.md §6). */
   readonly stale: boolean
-  /** When the policies in force were compiled, ms since 1970. */
+  /** When the policies in effect were compiled, ms since 1970. */
   readonly loaded_at: number
-  /** When the source was last asked, ms since 1970, and whether it answered. */
+  /** When the source was last read, ms since 1970, and whether that succeeded. */
   readonly last_fetch_at: number | null
   readonly last_fetch_succeeded: boolean
-  /** Why it gave no policies, and what to change; null when it answered. */
+  /** Why it gave no policies, and the remedy; null after a success. */
   readonly last_fetch_problem: string | null
-  /** When the source is to be asked again, ms since 1970; null for files, which do not age. */
+  /** When the source is read again, ms since 1970; null for files, which do not expire. */
   readonly expires_at: number | null
 }
 
-/** A living source: what is in force may change between two steps, and the set that is in force is never changed. */
+/** A source may replace its policies between two steps; a set in effect is never modified. */
 export interface PolicySource {
   readonly current: () => LoadedPolicies
-  /** Asks again now; resolves with what is in force then. */
+  /** Reads the source again; resolves with the policies then in effect. */
   readonly reload: () => Promise<LoadedPolicies>
   readonly close: () => Promise<void>
 }

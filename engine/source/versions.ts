@@ -1,31 +1,31 @@
-// Which version of each policy file is in force: nothing that governs is given up for one that is wrong, or for none.
+// Which version of each policy file is in effect: an invalid or removed file does not replace a valid version.
 import type { DroppedPolicy, Manifest } from '@svc/schemas'
 import { type ManifestError, type ManifestWarning, parseManifest } from '../manifest/parse.js'
 import { readYaml } from '../manifest/read-yaml.js'
 import type { PolicyFile } from './policy-files.js'
-import { type Refused, refusedOf } from './refused.js'
+import { type Rejected, rejectedOf } from './rejected.js'
 
-/** A file as it was read at some time. */
+/** A file as read at one time. */
 export interface Version {
   readonly file: PolicyFile
-  /** Its sound policies; null when it cannot be used at all. */
+  /** Its valid policies; null when the file cannot be used. */
   readonly value: Manifest | null
-  readonly refused: Refused
-  /** Nothing in it is wrong. */
-  readonly sound: boolean
+  readonly rejected: Rejected
+  /** True when the file has no errors. */
+  readonly valid: boolean
   readonly errors: readonly ManifestError[]
   readonly warnings: readonly ManifestWarning[]
 }
 
 export type Versions = ReadonlyMap<string, Version>
 
-/** What files that are on disk, or were, offer and is not in effect because an older version of the file is. */
+/** Parts of files that are not in effect because an older version of the file is. */
 export interface Remarks {
-  /** Policies that the version in effect does not have. */
+  /** Policies that are not in the version in effect. */
   readonly dropped: readonly DroppedPolicy[]
   /** Policies whose last valid version is in effect. */
   readonly outdated: readonly DroppedPolicy[]
-  /** What is no policy, such as a waiver. */
+  /** Other parts, such as a waiver. */
   readonly ignored: readonly DroppedPolicy[]
 }
 
@@ -39,11 +39,11 @@ export interface Settled {
 export function readVersion(file: PolicyFile): Version {
   const reading = parseManifest(file.text, file.path)
   const { value, errors, warnings } = reading
-  const refused = refusedOf(reading, file.text, file.path)
-  return { file, value, refused, sound: errors.length === 0, errors, warnings }
+  const rejected = rejectedOf(reading, file.text, file.path)
+  return { file, value, rejected, valid: errors.length === 0, errors, warnings }
 }
 
-/** What is in force after these files were found, by path, file by file. */
+/** The version in effect of each file, by path. */
 export function settle(files: readonly PolicyFile[], before: Versions): Settled {
   const versions = new Map<string, Version>()
   const remarks: Remarks[] = []
@@ -62,7 +62,7 @@ export function settle(files: readonly PolicyFile[], before: Versions): Settled 
     const moved = files.some(({ sha }) => sha === known.file.sha)
     if (versions.has(path) || moved || !governs(known)) continue
     versions.set(path, known)
-    const cause = placeless(path, path, 'the file is gone or cannot be read')
+    const cause = rowWithoutLine(path, path, 'the file was removed or cannot be read')
     remarks.push({ ...noRemarks, outdated: policiesOf(known).map(({ name }) => ({ ...cause, name })) })
   }
   return {
@@ -75,24 +75,31 @@ export function settle(files: readonly PolicyFile[], before: Versions): Settled 
   }
 }
 
-/** What of the version found is not in effect while the one known is. */
-function remarksOn({ file, value, refused }: Version, known: Version): Remarks {
+/** The parts of the version found that are not in effect while the known version is. */
+function remarksOn({ file, value, rejected }: Version, known: Version): Remarks {
   const in_effect = new Map(policiesOf(known).map((policy) => [policy.name, JSON.stringify(policy)]))
-  const [cause = placeless(file.path, file.path, 'the file is not valid')] = [...refused.policies, ...refused.others]
+  const [cause = rowWithoutLine(file.path, file.path, 'the file is not valid')] = [
+    ...rejected.policies,
+    ...rejected.others,
+  ]
   const reason = `another part of the file is not valid: ${cause.reason}`
-  const held_back = (value?.policies ?? [])
+  const held = (value?.policies ?? [])
     .filter((policy) => in_effect.get(policy.name) !== JSON.stringify(policy))
     .map(
-      ({ name }): DroppedPolicy => ({ ...placeless(name, file.path, reason), line: cause.line, column: cause.column }),
+      ({ name }): DroppedPolicy => ({
+        ...rowWithoutLine(name, file.path, reason),
+        line: cause.line,
+        column: cause.column,
+      }),
     )
-  // A file of which not even the names can be read has one row, in its own name.
-  const unreadable = value === null && refused.policies.every(({ name }) => name === file.path)
-  const own = unreadable ? [...in_effect.keys()].map((name) => ({ ...cause, name })) : refused.policies
-  const rows = [...own, ...held_back]
+  // A file whose policy names cannot be read has one row with the name of the file.
+  const unreadable = value === null && rejected.policies.every(({ name }) => name === file.path)
+  const own = unreadable ? [...in_effect.keys()].map((name) => ({ ...cause, name })) : rejected.policies
+  const rows = [...own, ...held]
   return {
     dropped: rows.filter(({ name }) => !in_effect.has(name)),
     outdated: rows.filter(({ name }) => in_effect.has(name)),
-    ignored: unreadable ? [] : refused.others,
+    ignored: unreadable ? [] : rejected.others,
   }
 }
 
@@ -100,20 +107,20 @@ function policiesOf({ value }: Version): Manifest['policies'] {
   return value?.policies ?? []
 }
 
-function placeless(name: string, source: string, reason: string): DroppedPolicy {
+function rowWithoutLine(name: string, source: string, reason: string): DroppedPolicy {
   return { name, reason, policy_id: null, source, line: null, column: null }
 }
 
-/** A wrong version replaces only one that was wrong already, and only by policies: what has become invalid does not. */
+/** An invalid version replaces only another invalid one, and only when it has policies. */
 function replaces(found: Version, known: Version): boolean {
-  return found.sound || !governs(known) || (!known.sound && governs(found))
+  return found.valid || !governs(known) || (!known.valid && governs(found))
 }
 
 function governs({ value }: Version): boolean {
   return value !== null && value.policies.length > 0
 }
 
-/** A file that cannot be read as YAML is taken for a manifest when it looks like one: it must not vanish silently. */
+/** An unreadable file that looks like a manifest counts as one, so that its errors are reported. */
 function mayHavePolicies(text: string): boolean {
   const { value, problems } = readYaml(text)
   if (problems.length > 0) return /^[\s{]*["']?policies["']?\s*:/m.test(text)

@@ -1,4 +1,4 @@
-// Which sink a location means.
+// The sink at a log location.
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileSink } from './file.js'
@@ -8,8 +8,8 @@ import { stdoutSink } from './stdout.js'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Opens the sink at `file:PATH`, `stdout` or `none`; trouble with it later goes to `report`. Throws for a location that
- * is none, or cannot be opened.
+ * Opens the sink at `file:PATH`, `stdout` or `none`; later write errors go to `report`. Throws when the location is
+ * invalid or cannot be opened.
  */
 export function openSink(
   location: string | undefined,
@@ -19,7 +19,7 @@ export function openSink(
 ): Sink {
   const sink = sinkAt(location ?? (env.SVC_LOG_LOCATION || 'auto'), env, out, report)
   if (env.SVC_LOG_PAYLOADS !== 'metadata_only') return sink
-  // A history read back without its payloads would be another one: better none.
+  // A history without payloads would lead to other decisions, so it is not read back.
   return { ...sink, recall: null, write: (line) => sink.write(withoutPayloads(line)) }
 }
 

@@ -5,77 +5,51 @@ import { requestJson } from '@svc/proof'
 import { createRecall } from './recall.js'
 import type { Sink, TraceLine } from './sink.js'
 
-/** Characters kept for a disk that takes nothing, before lines are given up. */
-const mostWaiting = 16 * 1024 * 1024
+/** Characters buffered while the disk rejects writes; further lines are lost. */
+const maxBuffered = 16 * 1024 * 1024
 
 /**
- * Appends to the file; `flush` makes sure it is on disk, and throws when it is not. Throws when the file cannot be
- * opened. A write that fails is told to `report` once and tried again with the next line: no step fails for it.
+ * Appends to the file; `flush` writes it to disk, and throws when that fails. Throws when the file cannot be opened. A
+ * failed write is reported once and retried with the next line: no step fails because of its trace.
  */
 export function fileSink(path: string, report: (line: string) => void): Sink {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const file = openSync(path, 'a', 0o600)
   const durable = fstatSync(file).isFile()
   if (durable && !endsWithNewline(path)) writeSync(file, '\n')
-  let waiting: string[] = []
-  let size = 0
-  let unwritten = Buffer.alloc(0)
-  /** Resolves after the next writing; null while nothing waits. */
+  const buffer = lineBuffer(path, file, report)
+  /** Resolves after the next write; null while the buffer is empty. */
   let writing: Promise<void> | null = null
-  let failing = false
-  let lost = 0
-  /** Where the next line will stand, if nobody else writes here: never beyond where it does. */
-  let place = durable ? fstatSync(file).size : 0
+  /** Offset of the next line. A lower bound when another process appends to the file as well. */
+  let offset = durable ? fstatSync(file).size : 0
 
-  /** Writes what waits. What is left after a failure starts where the disk stopped, so that no line is torn. */
   const drain = () => {
-    while (unwritten.length > 0 || waiting.length > 0) {
-      if (unwritten.length === 0) {
-        unwritten = Buffer.from(waiting.join(''))
-        waiting = []
-        size = 0
-      }
-      unwritten = unwritten.subarray(writeSync(file, unwritten))
-    }
-    if (failing) report(`the trace is being written to \`${path}\` again; ${lost} lines were lost`)
-    failing = false
-    lost = 0
-  }
-  const drainOrReport = () => {
     writing = null
-    try {
-      drain()
-    } catch (error) {
-      if (!failing) report(`the trace cannot be written: ${error instanceof Error ? error.message : String(error)}`)
-      failing = true
-    }
+    buffer.tryDrain()
   }
-  const recall = durable ? createRecall(path, drainOrReport) : null
-  const keep = (line: TraceLine) => {
+  const recall = durable ? createRecall(path, drain) : null
+  const append = (line: TraceLine) => {
     const text = `${requestJson(line)}\n`
-    if (size + text.length > mostWaiting) {
-      // An end that was answered must be in the file: the caller gets an error, and repeats it.
-      if (line.kind === 'end') throw new Error(`the trace \`${path}\` cannot be written, and too much waits for it`)
-      lost += 1
+    if (!buffer.add(text)) {
+      // The caller of /end_task gets an error and repeats the request: an acknowledged end must be in the file.
+      if (line.kind === 'end') throw new Error(`the trace \`${path}\` cannot be written and its buffer is full`)
       return
     }
-    waiting.push(text)
-    size += text.length
-    if (line.kind === 'step' && line.task_id !== undefined) recall?.noteStep(line.task_id, line.step_type, place)
+    if (line.kind === 'step' && line.task_id !== undefined) recall?.noteStep(line.task_id, line.step_type, offset)
     if (line.kind === 'end') recall?.noteEnd(line.task_id)
-    place += Buffer.byteLength(text)
+    offset += Buffer.byteLength(text)
   }
   const flush = async () => {
-    drain()
+    buffer.drain()
     if (durable) fsyncSync(file)
   }
   return {
     on_stdout: false,
     write: (line) => {
-      keep(line)
+      append(line)
       writing ??= new Promise((resolve) => {
         setImmediate(() => {
-          drainOrReport()
+          drain()
           resolve()
         })
       })
@@ -88,6 +62,58 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
         await flush()
       } finally {
         closeSync(file)
+      }
+    },
+  }
+}
+
+interface LineBuffer {
+  /** False when the buffer is full and the line is lost. */
+  readonly add: (text: string) => boolean
+  /** Writes all lines. Throws when the disk rejects them; the rest stays in the buffer. */
+  readonly drain: () => void
+  /** Writes all lines, or reports the first failure. */
+  readonly tryDrain: () => void
+}
+
+function lineBuffer(path: string, file: number, report: (line: string) => void): LineBuffer {
+  let lines: string[] = []
+  let size = 0
+  /** The rest of a partial write: it continues where the disk stopped, so that no line is torn. */
+  let unwritten = Buffer.alloc(0)
+  let failing = false
+  let lost = 0
+
+  const drain = () => {
+    while (unwritten.length > 0 || lines.length > 0) {
+      if (unwritten.length === 0) {
+        unwritten = Buffer.from(lines.join(''))
+        lines = []
+        size = 0
+      }
+      unwritten = unwritten.subarray(writeSync(file, unwritten))
+    }
+    if (failing) report(`the trace is being written to \`${path}\` again; ${lost} lines were lost`)
+    failing = false
+    lost = 0
+  }
+  return {
+    add: (text) => {
+      if (size + text.length > maxBuffered) {
+        lost += 1
+        return false
+      }
+      lines.push(text)
+      size += text.length
+      return true
+    },
+    drain,
+    tryDrain: () => {
+      try {
+        drain()
+      } catch (error) {
+        if (!failing) report(`the trace cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+        failing = true
       }
     },
   }

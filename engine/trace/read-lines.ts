@@ -1,25 +1,25 @@
-// Lines of a file that is never in memory as a whole.
+// Reading a file line by line, without holding it in memory.
 import { createReadStream } from 'node:fs'
 
-/** A line by its 0-based number and its place in the file, with its text, or with why it has none. */
+/** A line by its 0-based number and its byte offset, with its text or the reason why it cannot be read. */
 export type FileLine = { readonly line: number; readonly offset: number } & (
   | { readonly text: string; readonly problem: null }
   | { readonly problem: string }
 )
 
-/** Which bytes of the file: from `start` to before `end`. */
+/** Bytes of the file, from `start` to before `end`. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
 }
 
-/** Bytes of a line: a run of ten thousand long steps. More would have to be held in memory several times over. */
-const longest = 64 * 1024 * 1024
+/** Enough for a run of ten thousand long steps; a line is in memory several times. */
+const maxLineBytes = 64 * 1024 * 1024
 const newline = 0x0a
 
 /**
- * Splits at line feeds only, because JSON strings may hold the other separators of Unicode as they are. Rejects when
- * the file cannot be read.
+ * Splits at line feeds only, because JSON strings may contain the other line separators of Unicode. Rejects when the file
+ * cannot be read.
  */
 export async function* readLines(file: string, range?: ByteRange): AsyncGenerator<FileLine> {
   if (range !== undefined && range.end <= range.start) return
@@ -28,7 +28,7 @@ export async function* readLines(file: string, range?: ByteRange): AsyncGenerato
   let pending: Buffer[] = []
   let length = 0
   const take = (): FileLine => {
-    const taken = { line, offset, ...(length > longest ? tooLong : decoded(Buffer.concat(pending), line === 0)) }
+    const taken = { line, offset, ...(length > maxLineBytes ? tooLong : decoded(Buffer.concat(pending), line === 0)) }
     line += 1
     offset += length + 1
     pending = []
@@ -37,7 +37,7 @@ export async function* readLines(file: string, range?: ByteRange): AsyncGenerato
   }
   const keep = (bytes: Buffer) => {
     length += bytes.length
-    if (length > longest) pending = []
+    if (length > maxLineBytes) pending = []
     else pending.push(bytes)
   }
   const bytes = range && { start: range.start, end: range.end - 1 }
@@ -53,7 +53,7 @@ export async function* readLines(file: string, range?: ByteRange): AsyncGenerato
   if (length > 0) yield take()
 }
 
-const tooLong = { problem: `longer than ${longest / 1024 / 1024} MiB` }
+const tooLong = { problem: `longer than ${maxLineBytes / 1024 / 1024} MiB` }
 
 function decoded(bytes: Buffer, first: boolean) {
   try {

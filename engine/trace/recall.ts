@@ -1,4 +1,4 @@
-// What the trace file still knows of a task that memory has let go: so that a limit, a taint or a gate outlives it.
+// Reading the history of an evicted task back from the trace file, so that limits, taints and gates outlive a restart.
 import { statSync } from 'node:fs'
 import type { Behavior } from '@svc/schemas'
 import { readLines } from './read-lines.js'
@@ -12,41 +12,40 @@ export interface PastStep {
 
 export interface Recall {
   /**
-   * Whether the trace may hold steps of a run of the task that has not ended; a promise while the part written before
-   * this start is looked through.
+   * Whether the trace may have steps of a running task; a promise while the part from before this start is scanned.
    */
   readonly holds: (task_id: string) => boolean | Promise<boolean>
   /**
-   * The steps of the latest run of the task, in order; none after /end_task. Null when the part of the trace that would
-   * have to be read is too long.
+   * The steps of the latest run of the task, in order; empty after /end_task. Null when the part of the trace to read is
+   * too long.
    */
   readonly steps: (task_id: string) => Promise<readonly PastStep[] | null>
-  /** To be called with the place of each line of a step before it is written. */
+  /** Called with the byte offset of each step's line before it is written. */
   readonly noteStep: (task_id: string, step_type: string, offset: number) => void
-  /** To be called for each line that ends a task. */
+  /** Called for each line that ends a task. */
   readonly noteEnd: (task_id: string) => void
 }
 
-/** How far back the trace is read, bytes: about a second on a slow disk. */
-const furthest = 256 * 1024 * 1024
-/** Runs whose place is remembered, the latest. */
-const mostRuns = 200_000
+/** How far back the trace is read: about a second on a slow disk. */
+const maxReadBytes = 256 * 1024 * 1024
+/** Runs whose offset is remembered; the oldest is forgotten first. */
+const maxRuns = 200_000
 
-/** Each line of a step or an end begins like this, so that most lines need not be parsed. */
+/** The head of each line of a step or an end; most lines need not be parsed further. */
 const head = /^\{"kind":"(step|end)","recorded_at":"[^"]*","task_id":("(?:[^"\\]|\\.)*")/
 
-/** Where the latest run of a task begins. */
+/** The latest run of a task, by the offset of its first line. */
 interface Run {
   readonly offset: number
   state: RunState
 }
 
-/** `flush` brings what waits to be written into the file. */
+/** `flush` writes buffered lines to the file. */
 export function createRecall(path: string, flush: () => void): Recall {
   const size_at_start = statSync(path).size
   const runs = new Map<string, Run>()
-  let earlier: Promise<void> | null = null
-  let looked = size_at_start === 0
+  let scan: Promise<void> | null = null
+  let scanned = size_at_start === 0
 
   const noteStep = (task_id: string, step_type: string, offset: number) => {
     const known = runs.get(task_id)
@@ -55,18 +54,18 @@ export function createRecall(path: string, flush: () => void): Recall {
       known.state = stateAfter(state, step_type)
       return
     }
-    // The run that began first stands first, and is forgotten first.
+    // The run that began first is first in the map, and is forgotten first.
     runs.delete(task_id)
     runs.set(task_id, { offset, state: stateAfter(state, step_type) })
     const [oldest] = runs.keys()
-    if (runs.size > mostRuns && oldest !== undefined) runs.delete(oldest)
+    if (runs.size > maxRuns && oldest !== undefined) runs.delete(oldest)
   }
   const noteEnd = (task_id: string) => {
     runs.delete(task_id)
   }
-  /** The engine opens a task, and so waits for this, before it writes of it: what is noted here is older. */
-  const lookBack = async () => {
-    const range = { start: Math.max(0, size_at_start - furthest), end: size_at_start }
+  /** The engine opens a task, and so waits for this scan, before it writes lines of it. */
+  const scanTrace = async () => {
+    const range = { start: Math.max(0, size_at_start - maxReadBytes), end: size_at_start }
     for await (const line of readLines(path, range)) {
       const [, kind, quoted] = (line.problem === null && head.exec(line.text)) || []
       if (line.problem !== null || quoted === undefined) continue
@@ -74,21 +73,21 @@ export function createRecall(path: string, flush: () => void): Recall {
       if (kind === 'end') noteEnd(task_id)
       else noteStep(task_id, typeOfStep(line.text), line.offset)
     }
-    looked = true
+    scanned = true
   }
   const isRunning = (task_id: string) => runs.get(task_id)?.state === 'running'
   return {
     holds: (task_id) => {
-      if (looked) return isRunning(task_id)
-      earlier ??= lookBack().catch(() => {
-        looked = true
+      if (scanned) return isRunning(task_id)
+      scan ??= scanTrace().catch(() => {
+        scanned = true
       })
-      return earlier.then(() => isRunning(task_id))
+      return scan.then(() => isRunning(task_id))
     },
     steps: async (task_id) => {
       flush()
       const range = { start: runs.get(task_id)?.offset ?? 0, end: statSync(path).size }
-      if (range.end - range.start > furthest) return null
+      if (range.end - range.start > maxReadBytes) return null
       return stepsOfLastRun(path, range, task_id)
     },
     noteStep,
@@ -112,13 +111,13 @@ async function stepsOfLastRun(path: string, range: { start: number; end: number 
   return steps
 }
 
-/** Only what may end a run is parsed: a step that does not name one of these types is of another. */
+/** Parses only lines that may end a run; other lines get a type that ends none. */
 function typeOfStep(line: string): string {
   const past = /"task\.(end|error)"/.test(line) ? pastStep(line) : null
   return past?.step.step_type ?? 'step.unknown'
 }
 
-/** Null for a line that a crash has cut off: that step was never answered. */
+/** Null for a line that a crash has cut off: that step was never acknowledged. */
 function pastStep(line: string): PastStep | null {
   try {
     const { kind: _kind, recorded_at, ...step } = JSON.parse(line) as Behavior & { kind: string; recorded_at: string }

@@ -1,12 +1,12 @@
-// Runs of a task id: an id that is used again after its end names a new task, of which nothing earlier counts.
+// Runs of a task id: an id that is used again after its end is a new task with an empty history.
 import { canonicalType } from '@svc/schemas'
 
 /** The latest run of a task id: `none` before its first step and after /end_task; `ended` after a task.end step. */
 export type RunState = 'none' | 'running' | 'ended'
 
 /**
- * True when a step of that type begins a new run. An ended run still takes a task.error and a task.end: the engine has
- * written both for a blocked step, and a client that also sends them does not begin a task.
+ * True when a step of that type begins a new run. An ended run still takes a task.error and a task.end: the engine writes
+ * both for a blocked step, and a client that sends them as well does not begin a task.
  */
 export function startsRun(state: RunState, step_type: string): boolean {
   if (state === 'none') return true

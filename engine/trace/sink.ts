@@ -1,12 +1,12 @@
-// Where the local engine's trace goes: a line for each step, each incident and each end of a task.
+// The trace of the local engine: a line for each step, blocked evaluation, incident and end of a task.
 import type { Behavior, JsonMap, StepViolation } from '@svc/schemas'
 import type { Recall } from './recall.js'
 
 export type TraceLine =
-  /** A task that /end_task has ended: its id used again is a new task. No step of the agent. */
+  /** The end of a task through /end_task; it is not a step. The same id used again is a new task. */
   | { readonly kind: 'end'; readonly recorded_at: string; readonly task_id: string }
   | ({ readonly kind: 'step'; readonly recorded_at: string } & Behavior)
-  /** A step that was evaluated and blocked: it did not happen, so that no reader takes it for a step of the task. */
+  /** A step that was evaluated and blocked. It did not happen, so it is not a `step` line. */
   | {
       readonly kind: 'evaluation'
       readonly recorded_at: string
@@ -30,24 +30,24 @@ export type TraceLine =
       readonly kind: 'incident'
       readonly recorded_at: string
       readonly agent_id: string | null
-      /** Null at a registration. */
+      /** Null for a registration. */
       readonly task_id: string | null
       readonly step: number | null
       readonly violation: Omit<StepViolation, 'violation_details'> & { readonly violation_details: unknown }
-      /** Why it is one: a policy, or a blocked step that was carried out all the same. */
+      /** A violated policy, or a blocked step that was executed. */
       readonly reason: 'violated' | 'executed_although_blocked'
     }
 
 export interface Sink {
-  /** True when lines go to standard output, where nothing else may then be printed. */
+  /** True when lines go to standard output; nothing else may be printed there. */
   readonly on_stdout: boolean
-  /** Throws only for a line of an end that cannot be kept until it is written. */
+  /** Throws only when the line of an end does not fit into the buffer. */
   readonly write: (line: TraceLine) => void
-  /** Resolves once what has been written has left this process, or has failed to: no step fails for its trace. */
+  /** Resolves once all lines have left this process or failed to: no step fails because of its trace. */
   readonly settled: () => Promise<void>
-  /** What was written earlier, where it can be read back. */
+  /** Reads earlier lines back; null for a sink that cannot. */
   readonly recall: Recall | null
-  /** Resolves once everything written is where it will survive this process. */
+  /** Resolves once all lines are durable. */
   readonly flush: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -60,7 +60,7 @@ export function withoutPayloads(line: TraceLine): TraceLine {
   }
   if (line.kind !== 'step') return line
   const { input: _input, output, ...rest } = line
-  // How it ended is no payload, as long as it is a word: whether a step was blocked must stay readable.
+  // `output.status` is kept: it shows whether a step was blocked.
   const status = output?.status
   return typeof status === 'string' ? { ...rest, output: { status } } : rest
 }

@@ -48,7 +48,7 @@ function summary({ code, stdout, stderr }: Finished): Record<string, unknown> {
 }
 
 describe('sending', () => {
-  it('registers the agent with the tools seen, then sends every run in order', async () => {
+  it('registers the agent with the tools of the file, then sends every run in order', async () => {
     const endpoint = await start()
     const tool_calls = ['pay', 'get_x'].map((name) => ({ function: { name, arguments: '{}' } }))
     const path = write(run('a'), JSON.stringify({ run_id: 'b', messages: [{ role: 'assistant', tool_calls }] }))
@@ -119,7 +119,7 @@ describe('sending', () => {
     expect(endpoint.most_at_once()).toBe(4)
   })
 
-  it('counts violations by policy, whatever the policy is called', async () => {
+  it('counts violations by policy, for any policy name', async () => {
     const endpoint = await start({
       violated: ({ step }) => (step === 1 ? ['critical one'] : step === 2 ? ['__proto__', 'critical one'] : []),
     })

@@ -230,7 +230,11 @@ describe.skipIf(recorded === null)('recorded runs', () => {
     for (const { step_type } of all) types.set(step_type, (types.get(step_type) ?? 0) + 1)
     // Counted in the transcripts themselves: 1,163 turns of the model, 686 of users, 577 calls, 79 of them thinking.
     expect(Object.fromEntries(types)).toMatchObject({
-      ...{ 'task.start': 100, 'task.end': 100, 'step.model': 1163, 'step.self': 79, 'step.resource': 498 },
+      'task.start': 100,
+      'task.end': 100,
+      'step.model': 1163,
+      'step.self': 79,
+      'step.resource': 498,
     })
     const messages = all.filter(({ step_type, verb }) => step_type === 'step.message' && verb === 'GET')
     expect(messages).toHaveLength(686)

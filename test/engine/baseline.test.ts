@@ -15,7 +15,7 @@ it('is a valid manifest of fifteen policies', () => {
   expect(policies).toHaveLength(15)
 })
 
-it('is pinned by the id that Git gives it', () => {
+it('is pinned by its Git blob id', () => {
   const bytes = Buffer.from(file.text)
   expect(file.blob_sha).toBe(createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex'))
 })
@@ -38,7 +38,7 @@ it('has one policy for each of the ten risks, and five for the AI Act', () => {
 })
 
 describe.each(policies)('$name', (policy) => {
-  it('is explained, and is in force for every agent', () => {
+  it('has a description, and is in effect for every agent', () => {
     expect(policy.description?.length).toBeGreaterThan(80)
     expect([policy.enabled ?? true, policy.mode ?? 'enforce', policy.risk_classification ?? null]).toEqual([
       true,
@@ -47,7 +47,7 @@ describe.each(policies)('$name', (policy) => {
     ])
   })
 
-  it('is shown by a test that violates it and by one that does not', () => {
+  it('has a test that violates it and one that does not', () => {
     const violating = results.filter((result) => result.violated.includes(policy.name))
     const about = tests.filter(({ step }) => (step === undefined) === (policy.scope === 'agent_registration'))
     expect(violating.length).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-// Manifests that are nested deeply: what is beyond the limit is rejected alone, and no stack overflows.
+// Deeply nested manifests: a part beyond the limit is rejected alone, and no stack overflows.
 import { execFileSync } from 'node:child_process'
 import { compile, type PolicyInput, parseManifest } from '@svc/engine'
 import { maxCompoundDepth, maxPolicyDepth } from '@svc/proof'
@@ -48,7 +48,7 @@ describe('a manifest', () => {
     })
   })
 
-  it('keeps places, anchors and values in deep parts', () => {
+  it('keeps positions, anchors and values in deep parts', () => {
     const inner = '{ rule_type: field_in_list, params: &p { field: a..b, values: [1, &v [2], *v] } }'
     const levels = 200
     const deep = `{ condition: ${'{ rule_type: not, params: { condition: '.repeat(levels)}${inner}${' } }'.repeat(levels)} }`

@@ -1,4 +1,4 @@
-// Environment variables: all that is read is listed, and a misspelt name is reported.
+// Environment variables: each one that is read is listed, and a misspelt name is reported.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ const sources = ['proof', 'engine', 'cli', 'platform', 'app', 'action'].flatMap(
 )
 
 describe('the list of environment variables', () => {
-  it('is what the code reads, each with its meaning', () => {
+  it('matches the code, with a meaning for each', () => {
     const read = new Set(sources.flatMap((text) => text.match(/\bSVC_[A-Z_]*[A-Z]\b/g) ?? []))
     expect(Object.keys(variables).sort()).toEqual([...read].sort())
     for (const meaning of Object.values(variables)) expect(meaning).toMatch(/^[^A-Z ].{10,}[^.]$/)

@@ -37,7 +37,7 @@ function convert(text: string, tools: ToolMap = {}, line = 0): Behavior[] {
 }
 
 /** What a step says, without what the import adds to each. */
-function told({ agent_id, task_id, step, timestamp, meta, ...body }: Behavior): unknown {
+function summaryOf({ agent_id, task_id, step, timestamp, meta, ...body }: Behavior): unknown {
   const { synthetic_time, ...rest } = meta ?? {}
   return Object.keys(rest).length === 0 ? body : { ...body, meta: rest }
 }
@@ -54,7 +54,7 @@ describe('transcripts', () => {
     expect(others.pop()).toMatchObject({ step_type: 'task.end', meta: { synthetic_time: true } })
     expect(first?.step_type).toBe('task.start')
     if (start !== undefined) expect({ input: first?.input, meta: first?.meta }).toEqual(start)
-    if (steps !== undefined) expect(others.map(told)).toEqual(steps)
+    if (steps !== undefined) expect(others.map(summaryOf)).toEqual(steps)
     if (inputs !== undefined) {
       expect(others.filter(({ step_type }) => step_type === 'step.resource').map(({ input }) => input)).toEqual(inputs)
     }
@@ -68,7 +68,7 @@ describe('tools', () => {
     expect(meaningOf(name, {})).toEqual({ step_type, certain, ...(verb !== null && { verb }) })
   })
 
-  it('that a mapping names without a verb stay a guess when their names say nothing', () => {
+  it('that a mapping names without a verb stay a guess when their names give no hint', () => {
     const map: ToolMap = { frobnicate: { properties: {} }, grep: { verb: 'GET' }, ask: { step_type: 'step.gate' } }
     expect(Object.keys(map).filter((name) => !meaningOf(name, map).certain)).toEqual(['frobnicate'])
   })
@@ -113,7 +113,7 @@ describe('hostile transcripts', () => {
     expect({}).not.toHaveProperty('polluted')
   })
 
-  it('keep as text what is nested too deeply for a batch of steps', () => {
+  it('keep values that are too deep for a batch of steps as text', () => {
     const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
     for (let depth = 1; depth <= 70; depth++) {
       const input = inputOf(`{"a": ${nested(depth)}}`)
@@ -123,7 +123,7 @@ describe('hostile transcripts', () => {
     }
   })
 
-  it('stay within the depth of a batch, wherever the depth is', () => {
+  it('stay within the depth of a batch', () => {
     const deep = JSON.parse(`${'['.repeat(57)}1${']'.repeat(57)}`) as unknown
     const messages = ['system', 'developer', 'user', 'assistant', 'tool', 'critic'].flatMap((role) => [
       { role, content: deep },
@@ -175,7 +175,7 @@ describe('hostile transcripts', () => {
   )
   const transcript = fc.record({ run_id: fc.string({ minLength: 1 }), messages: fc.array(message, { minLength: 1 }) })
 
-  it('become steps that the platform takes, with every text in them', () => {
+  it('become valid steps with all their texts', () => {
     fc.assert(
       fc.property(transcript, (line) => {
         const text = JSON.stringify(line)
@@ -193,18 +193,18 @@ describe('hostile transcripts', () => {
         expect(steps.map(verbProblem).filter((problem) => problem !== null)).toEqual([])
         const kept = JSON.stringify(steps)
         for (const { content, refusal } of line.messages) {
-          for (const said of [content, refusal]) if (typeof said === 'string') expect(isKept(said, kept)).toBe(true)
+          for (const text of [content, refusal]) if (typeof text === 'string') expect(isKept(text, kept)).toBe(true)
         }
       }),
     )
   })
 
-  /** As the text it was or as the value it stands for. */
-  function isKept(said: string, kept: string): boolean {
-    return kept.includes(JSON.stringify(said)) || kept.includes(JSON.stringify(parseStrictJson(said)).slice(9, -16))
+  /** Kept as its text or as its JSON value. */
+  function isKept(text: string, kept: string): boolean {
+    return kept.includes(JSON.stringify(text)) || kept.includes(JSON.stringify(parseStrictJson(text)).slice(9, -16))
   }
 
-  it('are read without throwing, whatever they are', () => {
+  it('never make the reader throw', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
         expect(typeof readTranscript(text).problem).toBe('string')
@@ -214,7 +214,7 @@ describe('hostile transcripts', () => {
 })
 
 describe('numbers', () => {
-  it('are kept when they are what a program writes', () => {
+  it('are kept in the form that a program writes', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         expect(keepsNumbers(JSON.stringify([value, { a: value }]))).toBe(true)
@@ -223,7 +223,7 @@ describe('numbers', () => {
     )
   })
 
-  it('are not kept when their digits are more than a double has', () => {
+  it('are not kept with more digits than a double has', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 900n }), (value) => {
         expect(keepsNumbers(`[${value}]`)).toBe(normal(String(value)) === normal(String(Number(value))))
@@ -249,7 +249,7 @@ describe('numbers', () => {
     expect(keepsNumbers(json)).toBe(kept)
   })
 
-  it('are looked for at the depth of the value', () => {
+  it('are found at any depth of the value', () => {
     expect([1, [], [[1]], { a: [{}] }].map(depthOf)).toEqual([0, 1, 2, 3])
   })
 })

@@ -1,4 +1,4 @@
-// Reading manifests: what is right, and what is wrong and where.
+// Reading manifests: valid ones, and the position of each error.
 import { readFileSync } from 'node:fs'
 import {
   createChecker,
@@ -16,7 +16,7 @@ import {
 import { documents } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { doubtsAbout } from '../../engine/manifest/doubts.js'
+import { unknownWordsIn } from '../../engine/manifest/unknown-words.js'
 
 const folder = new URL('../cases/manifests/', import.meta.url)
 const textOf = (name: string) => readFileSync(new URL(name, folder), 'utf8')
@@ -52,7 +52,7 @@ describe('a manifest with everything', () => {
   const { value, errors, lines } = parseManifest(textOf('refund-desk.yaml'), 'refund-desk.yaml')
   if (value === null) throw new Error('refund-desk.yaml cannot be read')
 
-  it('has no errors and says where each policy stands', () => {
+  it('has no errors and the line of each policy', () => {
     expect(errors).toEqual([])
     expect(lines).toEqual([5, 12, 19, 25, 30])
   })
@@ -67,7 +67,7 @@ describe('a manifest with everything', () => {
     expect(runTests(value)).toHaveLength(12)
   })
 
-  it('is judged by a sibling file too, which says what was expected and what came', () => {
+  it('is tested by a sibling file too, whose failures have the expected and the actual result', () => {
     const names = value.policies.map((policy) => policy.name)
     const file = parseTestFile(textOf('refund-desk.test.yaml'), 'refund-desk.test.yaml', names)
     expect(file.errors).toEqual([])
@@ -78,7 +78,7 @@ describe('a manifest with everything', () => {
     ])
   })
 
-  it('puts on an agent what is not above its level', () => {
+  it('gives an agent the policies that are not above its level', () => {
     const assignment = {
       source: 'https://git.example/policies.git',
       path: 'refund-desk.yaml',
@@ -121,7 +121,7 @@ describe('a manifest with everything', () => {
     expect([policies.length, skipped, policies[0]?.manifest_repo]).toEqual([5, [], null])
   })
 
-  it('waives until the end of the day, of two waivers the longer', () => {
+  it('waives until the end of the day, by the longer of two waivers', () => {
     const [waiver] = value.waivers ?? []
     if (waiver === undefined) throw new Error('refund-desk.yaml has no waiver')
     const longer = { ...value, waivers: [{ ...waiver, expires: '2026-03-01' }, waiver] }
@@ -133,12 +133,9 @@ describe('a manifest with everything', () => {
 })
 
 describe('the examples of the rules', () => {
-  it.each(rules.map(({ name, example }) => ({ name, example })))(
-    'name only what steps can have: $name',
-    ({ example }) => {
-      expect(doubtsAbout(example)).toEqual([])
-    },
-  )
+  it.each(rules.map(({ name, example }) => ({ name, example })))('use only known words: $name', ({ example }) => {
+    expect(unknownWordsIn(example)).toEqual([])
+  })
 })
 
 describe('test files', () => {
@@ -151,7 +148,7 @@ describe('test files', () => {
     { text: 'test: []', code: 'SHAPE', column: 1 },
     { text: 'tests: [{ name: a, expect: { action: block } }]', code: 'SHAPE', column: 9 },
     { text: 'tests: [', code: 'UNREADABLE', column: 8 },
-  ])('are refused with line and column: $text', ({ text, code, column }) => {
+  ])('are rejected with line and column: $text', ({ text, code, column }) => {
     const { value, errors } = parseTestFile(text, 'a.test.yaml', ['P'])
     expect(value).toBeNull()
     expect(errors).toContainEqual(expect.objectContaining({ code, line: 1, column, file: 'a.test.yaml' }))

@@ -42,7 +42,7 @@ const expected = [
 ] as const
 
 describe.skipIf(!hasPython)('an agent in Python', () => {
-  it('is understood in every request, and gets the decisions it should', async () => {
+  it('gets a valid answer to every request, with the expected decisions', async () => {
     const serve = await startServe(['--baseline'])
     try {
       const { code, out, err } = await runAgent(serve.url)

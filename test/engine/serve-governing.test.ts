@@ -1,4 +1,4 @@
-// What the local engine does around a decision: levels, waivers, reservations, reloading, tokens, memory of tasks.
+// The local engine around a decision: levels, waivers, reservations, reloading, tokens, recall of tasks.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation, Readiness, ReleasedReservation } from '@svc/schemas'
@@ -17,7 +17,10 @@ policies:
 `
 const exec = { step_type: 'step.exec' }
 const contextOf = (task_id: string, more: object = {}) => ({
-  ...{ agent_id: 'a', task_id, environment: 'development', risk_classification: 'limited' },
+  agent_id: 'a',
+  task_id,
+  environment: 'development',
+  risk_classification: 'limited',
   ...more,
 })
 
@@ -53,7 +56,7 @@ describe('a reservation', () => {
     expect((await ask('u')).blocked).toBe(false)
   })
 
-  it('is not made by asking alone, and not by a step that is blocked', async () => {
+  it('is neither made without `reserve` nor for a blocked step', async () => {
     serve = await startServe(['--policy-file', 'once.yaml'], { 'once.yaml': once })
     expect([(await ask('t')).blocked, (await ask('t')).blocked]).toEqual([false, false])
     await record({ ...exec, task_id: 't' })
@@ -63,7 +66,7 @@ describe('a reservation', () => {
 })
 
 describe('the trace', () => {
-  it('brings a running task back after the engine was killed', async () => {
+  it('restores a running task after the engine was killed', async () => {
     serve = await startServe(['--policy-file', 'once.yaml'], { 'once.yaml': once })
     await record({ ...exec, task_id: 'odd "task" \\ x', input: { text: 'line\u2028separator' } })
     await record({ ...exec, task_id: 'ended' })
@@ -74,7 +77,8 @@ describe('the trace', () => {
     const trace = readFileSync(join(folder, 'data', 'traces.jsonl'), 'utf8')
     await serve.discard()
     serve = await startServe(['--policy-file', 'once.yaml', '--log-location', 'file:traces.jsonl'], {
-      ...{ 'once.yaml': once, 'traces.jsonl': trace },
+      'once.yaml': once,
+      'traces.jsonl': trace,
     })
     const back = await ask('odd "task" \\ x')
     expect([back.blocked, back.history_lost]).toEqual([true, undefined])
@@ -94,7 +98,7 @@ policies:
 waivers:
   - {policy: waived, agent_key: clerk, reason: being renamed, approved_by: ops, expires: 2999-01-31}
 `
-  it('leave out what is above the agent, and only report what is observed or waived', async () => {
+  it('leave out policies above the level of the agent, and only report observed or waived ones', async () => {
     serve = await startServe(['--policy-file', 'l.yaml', '--agent-key', 'clerk'], { 'l.yaml': policies })
     const limited = await ask('t')
     expect(limited).toMatchObject({ action: 'allow', outcome: 'warn', risk_score: 0 })
@@ -114,7 +118,7 @@ waivers:
 })
 
 describe('reloading', () => {
-  it('takes new policies, keeps what is in force when none can be used, and knows what it cannot know', async () => {
+  it('takes new policies, keeps the old ones when all new ones are invalid, and reports a lost history', async () => {
     serve = await startServe(['--policy-file', 'p.yaml', '--log-location', 'none'], { 'p.yaml': once })
     await record({ ...exec, task_id: 'running' })
     const path = join(serve.folder, 'p.yaml')
@@ -134,7 +138,7 @@ describe('reloading', () => {
     await vi.waitFor(() => expect(serve.printed().err).toContain('the last valid version stays in effect'))
   })
 
-  it('reads the past of a running task back where there is a trace', async () => {
+  it('reads the history of a running task back from the trace', async () => {
     serve = await startServe(['--policy-file', 'p.yaml'], { 'p.yaml': once })
     await record({ step_type: 'step.model', verb: 'POST', task_id: 'running' })
     writeFileSync(join(serve.folder, 'p.yaml'), once.replace('step.exec, max_steps', 'step.model, max_steps'))
@@ -144,10 +148,10 @@ describe('reloading', () => {
   })
 })
 
-describe('while nothing is enforced', () => {
+describe('while no policy is in effect', () => {
   const wrong = once.replace('execution_max_steps', 'execution_max_stepz')
 
-  it('every step is allowed, and readiness and one line say what is the matter', async () => {
+  it('every step is allowed; readiness and one line report it', async () => {
     serve = await startServe(['--policy-file', 'p.yaml'], { 'p.yaml': wrong })
     expect((await ask('t')).blocked).toBe(false)
     expect((await serve.call<Readiness>('GET', '/readyz')).body).toEqual({ ready: true, load_state: 'all_dropped' })
@@ -171,7 +175,7 @@ describe('while nothing is enforced', () => {
 describe('a token', () => {
   const token = 'a-secret-of-many-characters'
 
-  it('is needed for everything but readiness, also beyond loopback', async () => {
+  it('is required for all endpoints except readiness, also beyond loopback', async () => {
     serve = await startServe(['--baseline', '--host', '0.0.0.0'], {}, { SVC_LOCAL_TOKEN: token })
     const headers = (authorization: string | null) => ({ host: 'engine.internal:80', authorization })
     const health = (authorization: string | null) => serve.call('GET', '/health', { headers: headers(authorization) })

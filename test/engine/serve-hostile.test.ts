@@ -1,4 +1,4 @@
-// Everything the local engine must refuse, and how it says so.
+// Requests that the local engine must reject, and its answers.
 import { connect } from 'node:net'
 import type { EngineHealth, Evaluation, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ beforeAll(async () => {
   serve = await startServe(['--baseline'])
 })
 afterAll(async () => {
-  // Whatever was sent, nothing went wrong inside, and it still answers.
+  // After all these requests there is no internal error, and the engine still answers.
   expect(serve.printed().err.replaceAll(/^blocked: .*\n/gm, '')).toBe('')
   expect((await serve.call<EngineHealth>('GET', '/health')).body.load_state).toBe('enforcing')
   await serve.discard()
@@ -33,7 +33,7 @@ describe('a body that does not fit', () => {
       says: /`step_nmae`.*`step_name`/,
     },
     {
-      name: 'a key that is nothing like one',
+      name: 'a key without a similar name',
       body: asking({ zzzzzz: 1 }),
       at: 'intended.zzzzzz',
       says: /allowed: agent_id/,
@@ -48,35 +48,35 @@ describe('a body that does not fit', () => {
     },
     { name: 'no context', body: { intended }, at: '', says: /`context` is missing/ },
     {
-      name: 'a verb there is none of',
+      name: 'an unknown verb',
       body: asking({ verb: 'PUT' }),
       at: 'intended.verb',
       says: /GET, POST, PATCH, DELETE/,
     },
-    { name: 'a step type there is none of', body: asking({ step_type: 'START_NODE' }), at: 'intended.step_type' },
+    { name: 'an unknown step type', body: asking({ step_type: 'START_NODE' }), at: 'intended.step_type' },
     { name: 'no step type', body: { intended: {}, context }, at: 'intended', says: /`step_type` is missing/ },
     {
-      name: 'an input that is no object',
+      name: 'an input that is not an object',
       body: asking({ input: 'text' }),
       at: 'intended.input',
       says: /must be an object/,
     },
-    { name: 'a time that is none', body: asking({ timestamp: '2026-02-30T00:00:00' }), at: 'intended.timestamp' },
+    { name: 'an invalid time', body: asking({ timestamp: '2026-02-30T00:00:00' }), at: 'intended.timestamp' },
     { name: 'a required key that is null', body: asking({}, { environment: null }), at: 'context.environment' },
     {
-      name: 'a task in neither place',
+      name: 'no task id',
       body: asking({}, { task_id: null }),
       at: 'context.task_id',
       says: /is missing, and so is `intended.task_id`/,
     },
     {
-      name: 'another task than the context',
+      name: 'a task other than that of the context',
       body: asking({ task_id: 'other' }),
       at: 'intended.task_id',
       says: /differs/,
     },
     {
-      name: 'another agent than the context',
+      name: 'an agent other than that of the context',
       body: asking({ agent_id: 'other' }),
       at: 'intended.agent_id',
       says: /differs/,
@@ -94,7 +94,7 @@ describe('a body that does not fit', () => {
       at: 'step.step',
     },
     {
-      name: 'a step number that is no integer',
+      name: 'a step number that is not an integer',
       path: '/record',
       body: { step: { task_id: 't', step_type: 'step.gate', step: 1.5 } },
       at: 'step.step',
@@ -107,7 +107,7 @@ describe('a body that does not fit', () => {
       says: /missing/,
     },
     {
-      name: 'a recorded verb that is none of the four',
+      name: 'an unknown recorded verb',
       path: '/record',
       body: { step: { task_id: 't', step_type: 'step.gate', verb: 'get' } },
       at: 'step.verb',
@@ -115,13 +115,13 @@ describe('a body that does not fit', () => {
     { name: 'an end without a task', path: '/end_task', body: {}, at: '' },
     { name: 'an agent without a key', path: '/register_agent', body: { name: 'x' }, at: '' },
     {
-      name: 'tools that are no list',
+      name: 'tools that are not a list',
       path: '/register_agent',
       body: { agent_key: 'x', declared_tools: 'all' },
       at: 'declared_tools',
     },
   ]
-  it.each(cases)('$name: 422 that names it', async ({ path = '/evaluate', body, at, says }) => {
+  it.each(cases)('$name: 422 that names the field', async ({ path = '/evaluate', body, at, says }) => {
     const answer = await serve.post<Problem>(path, body)
     expect(answer.status).toBe(422)
     expect(answer.headers['content-type']).toBe('application/problem+json')
@@ -132,7 +132,7 @@ describe('a body that does not fit', () => {
     if (at !== '') expect(answer.body.detail).toContain(answer.body.errors[0]?.path)
   })
 
-  it('takes prototype keys for unknown keys, and in data for data', async () => {
+  it('prototype keys are unknown keys, and data inside of data', async () => {
     const raw = (step: string) => `{"intended": ${step}, "context": ${JSON.stringify(context)}}`
     for (const key of ['__proto__', 'constructor', 'prototype', 'toString']) {
       const answer = await serve.call('POST', '/evaluate', { raw: raw(`{"step_type": "step.gate", "${key}": {}}`) })
@@ -178,7 +178,7 @@ describe('a request that cannot be read', () => {
       says: /`a` at line 2, column 11/,
     },
     {
-      name: 'a key that is a duplicate once read',
+      name: 'a key that is a duplicate after unescaping',
       call: post('{"a": 1, "\\u0061": 2}'),
       status: 400,
       code: 'MALFORMED',
@@ -208,7 +208,7 @@ describe('a request that cannot be read', () => {
       says: /deeper than 64/,
     },
     {
-      name: 'bytes that are no UTF-8',
+      name: 'bytes that are not UTF-8',
       call: post(Buffer.from([0x22, 0xff, 0x22])),
       status: 400,
       code: 'MALFORMED',
@@ -262,41 +262,44 @@ describe('a large body', () => {
     expect((await serve.call('POST', '/record', { raw: stepOf(1024 * 1024) })).status).toBe(200)
   })
 
-  it.each([{ chunked: false }, { chunked: true }])('beyond that is refused, readably: %o', async ({ chunked }) => {
-    const headers: Record<string, string> = chunked ? { 'transfer-encoding': 'chunked' } : {}
-    for (const bytes of [1024 * 1024 + 1, 8 * 1024 * 1024]) {
-      const answer = await serve.call('POST', '/record', { raw: stepOf(bytes), headers })
-      expect([answer.status, answer.body.code, answer.headers.connection]).toEqual([413, 'TOO_LARGE', 'close'])
-    }
-  })
+  it.each([{ chunked: false }, { chunked: true }])(
+    'beyond that is rejected with a readable answer: %o',
+    async ({ chunked }) => {
+      const headers: Record<string, string> = chunked ? { 'transfer-encoding': 'chunked' } : {}
+      for (const bytes of [1024 * 1024 + 1, 8 * 1024 * 1024]) {
+        const answer = await serve.call('POST', '/record', { raw: stepOf(bytes), headers })
+        expect([answer.status, answer.body.code, answer.headers.connection]).toEqual([413, 'TOO_LARGE', 'close'])
+      }
+    },
+  )
 
-  it('that only says it is enormous is refused at once', async () => {
+  it('is rejected at once when its declared length is enormous', async () => {
     const head = 'POST /record HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nContent-Length: 99999999999\r\n\r\n'
     expect(await raw(head)).toMatch(/^HTTP\/1\.1 413 /)
   })
 })
 
-describe('a stranger', () => {
+describe('a foreign caller', () => {
   const evil = 'evil.example'
   it.each([
     { name: 'a name that was bound to this address', host: `${evil}:PORT` },
     { name: 'another port', host: '127.0.0.1:1' },
     { name: 'no port', host: '127.0.0.1' },
-    { name: 'a name that begins like ours', host: `localhost.${evil}:PORT` },
-  ])('asking for $name gets 421', async ({ host }) => {
+    { name: 'a name that begins like a local one', host: `localhost.${evil}:PORT` },
+  ])('with $name in the Host header gets 421', async ({ host }) => {
     const headers = { host: host.replace('PORT', String(serve.port)) }
     const answer = await serve.call('GET', '/health', { headers })
     expect([answer.status, answer.body.code]).toEqual([421, 'MISDIRECTED'])
   })
 
-  it('is told from a neighbour', async () => {
+  it('is distinguished from a local one', async () => {
     for (const name of ['localhost', 'LOCALHOST', '127.0.0.1', '[::1]']) {
       const answer = await serve.call('GET', '/health', { headers: { host: `${name}:${serve.port}` } })
       expect([name, answer.status]).toEqual([name, 200])
     }
   })
 
-  it('sending from a page of another origin gets 403 and changes nothing', async () => {
+  it('on a page of another origin gets 403 and changes nothing', async () => {
     const body = { step: { task_id: 'page', step_type: 'step.gate' } }
     for (const origin of [
       `http://${evil}`,
@@ -304,7 +307,7 @@ describe('a stranger', () => {
       `http://${evil}:${serve.port}`,
       `https://127.0.0.1:${serve.port}`,
     ]) {
-      // What a page can send without asking first: no content type.
+      // A page can send this without a preflight request: no content type.
       const answer = await serve.call('POST', '/record', { body, headers: { origin, 'content-type': null } })
       expect([origin, answer.status, answer.body.code]).toEqual([origin, 403, 'FOREIGN_ORIGIN'])
     }
@@ -313,10 +316,10 @@ describe('a stranger', () => {
   })
 })
 
-describe('a sender that stops', () => {
+describe('a caller that stops sending', () => {
   const half = 'POST /record HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nContent-Length: 100\r\n\r\n{"step"'
 
-  it('is forgotten when it hangs up', async () => {
+  it('is dropped when it closes the connection', async () => {
     await new Promise<void>((resolve, reject) => {
       const socket = connect(serve.port, '127.0.0.1', () => socket.write(half.replace('PORT', String(serve.port))))
       socket.once('error', reject)
@@ -327,7 +330,7 @@ describe('a sender that stops', () => {
   })
 })
 
-/** Sends bytes as they are and waits until the server hangs up. */
+/** Sends bytes as they are and waits until the server closes the connection. */
 function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''

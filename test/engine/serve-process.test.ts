@@ -29,8 +29,8 @@ const ask = (serve: Serve, intended: object, more: object = {}) =>
     context: { agent_id: 'a', task_id: 't', environment: 'development', risk_classification: 'limited', ...more },
   })
 
-describe('what is in force', () => {
-  it('is the baseline, when it is asked for', async () => {
+describe('the policies in effect', () => {
+  it('are the baseline with --baseline', async () => {
     const serve = await started(['--baseline'])
     expect(await healthOf(serve)).toMatchObject({ load_state: 'enforcing', policy_count: 15, source: 'baseline' })
     const { body } = await ask(serve, { step_type: 'step.exec' })
@@ -38,7 +38,7 @@ describe('what is in force', () => {
     expect(body.policies.find(({ violated }) => violated)?.violation_details?.remedy).toContain('gate')
   })
 
-  it('numbers the policies of all files, in order', async () => {
+  it('are numbered over all files, in order', async () => {
     const files = { 'a.yaml': manifest(policy('one'), policy('two')), 'b.yaml': manifest(policy('three')) }
     const serve = await started(['--policy-file', 'b.yaml', '--policy-file', 'a.yaml'], files)
     const { body } = await ask(serve, { step_type: 'step.gate' })
@@ -50,7 +50,7 @@ describe('what is in force', () => {
     expect(new Set(body.policies.map(({ manifest_id }) => manifest_id)).size).toBe(2)
   })
 
-  it('is every manifest of a folder and nothing else in it', async () => {
+  it('come from every manifest of a folder, and from no other file in it', async () => {
     const folder = folderWith({
       'b.yml': manifest(policy('plain')),
       'c.test.yaml': 'tests: []\npolicies: []\n',
@@ -68,7 +68,7 @@ describe('what is in force', () => {
     expect((await healthOf(serve)).dropped).toEqual([])
   })
 
-  it('is what is sound in a file that is half wrong; the rest is named', async () => {
+  it('are the valid ones of a partly invalid file; the others are reported', async () => {
     const text = manifest(policy('good'), policy('misspelt', ', severty: low'), '  - {rule_type: nothing}\n')
     const serve = await started(['--policy-file', 'm.yaml'], { 'm.yaml': text })
     const health = await healthOf(serve)
@@ -82,7 +82,7 @@ describe('what is in force', () => {
     expect((await ask(serve, { step_type: 'step.gate' })).body.blocked).toBe(true)
   })
 
-  it('keeps its policies when only a waiver is wrong', async () => {
+  it('stay when only a waiver is invalid', async () => {
     const text = `${manifest(policy('good'))}waivers:\n  - {policy: goood}\n`
     const health = await healthOf(await started(['--policy-file', 'm.yaml'], { 'm.yaml': text }))
     expect(health).toMatchObject({ load_state: 'enforcing', policy_count: 1, policies_offered: 1 })
@@ -108,13 +108,13 @@ describe('what is in force', () => {
     expect(body).toMatchObject({ action: 'allow', policies: [] })
   })
 
-  it('is nothing when nothing is offered, and it says so', async () => {
+  it('are none when none are offered, which is reported', async () => {
     const serve = await started(['--policy-file', folderWith({})])
     expect(await healthOf(serve)).toMatchObject({ load_state: 'none_configured', policies_offered: 0, dropped: [] })
     expect(serve.printed().err.match(/none_configured: /g)).toHaveLength(1)
   })
 
-  it('leaves out what is waived for the agent it runs beside', async () => {
+  it('have the waivers of the agent', async () => {
     const waiver = 'waivers:\n  - {policy: one, agent_key: night, reason: r, approved_by: b, expires: 2999-01-01}\n'
     const files = { 'm.yaml': manifest(policy('one')) + waiver }
     const night = await started(['--policy-file', 'm.yaml', '--agent-key', 'night'], files)
@@ -144,7 +144,7 @@ describe('starting', () => {
       says: ['no policy source', 'SVC_AGENT_KEY is missing'],
     },
     {
-      name: 'a file that is not there',
+      name: 'a missing file',
       args: ['--policy-file', 'gone.yaml'],
       env: {},
       says: ['`gone.yaml` does not exist'],
@@ -156,37 +156,37 @@ describe('starting', () => {
       says: ['can be reached from other machines', '--token'],
     },
     {
-      name: 'a token that can be guessed',
+      name: 'a short token',
       args: ['--baseline', '--token', 'short'],
       env: {},
-      says: ['the token is shorter than 16 characters'],
+      says: ['the token must have at least 16 characters'],
     },
     {
-      name: 'a wish that is neither yes nor no',
+      name: 'a switch that is neither 1 nor 0',
       args: ['--baseline'],
       env: { SVC_FAIL_CLOSED: 'closed' },
-      says: ['SVC_FAIL_CLOSED is `closed`: it is 1 or 0'],
+      says: ['SVC_FAIL_CLOSED must be 1 or 0, found `closed`'],
     },
     {
-      name: 'a log location that is none',
+      name: 'an invalid log location',
       args: ['--baseline', '--log-location', 'moon'],
       env: {},
       says: ['`moon`', 'file:PATH'],
     },
-  ])('with $name ends with 1 and says what is missing', async ({ args, env, says }) => {
+  ])('with $name ends with 1 and a message', async ({ args, env, says }) => {
     const { code, out, err } = await runSvc(['serve', ...args], env)
     expect([code, out]).toEqual([1, ''])
     for (const text of says) expect(err).toContain(text)
     expect(err.trim().split('\n')).toHaveLength(1)
   })
 
-  it('on a port that is taken ends with 1 and names it', async () => {
+  it('on a port in use ends with 1 and names it', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', () => resolve()))
     const { port } = other.address() as AddressInfo
     const { code, err } = await runSvc(['serve', '--baseline', '--port', String(port)])
     await new Promise((resolve) => other.close(resolve))
-    expect([code, err]).toEqual([1, `svc serve: port ${port} is taken: give another with --port\n`])
+    expect([code, err]).toEqual([1, `svc serve: port ${port} is in use: choose another with --port\n`])
   })
 
   it('called wrongly ends with 2', async () => {
@@ -211,7 +211,7 @@ describe('starting', () => {
 })
 
 describe('stopping', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('at %s writes what it has and ends with 0', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('at %s writes the trace and ends with 0', async (signal) => {
     const serve = await started(['--baseline'])
     for (let count = 0; count < 50; count++)
       await serve.post('/record', { step: { task_id: 't', step_type: 'step.model', verb: 'POST' } })
@@ -220,13 +220,13 @@ describe('stopping', () => {
     expect(serve.trace().map(({ step }) => step)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
   })
 
-  it('answers the request under way, and takes no other', async () => {
+  it('answers the running request, and accepts no other', async () => {
     const serve = await started(['--baseline'])
     const body = JSON.stringify({ step: { task_id: 't', step_type: 'step.gate' } })
     const head = `POST /record HTTP/1.1\r\nHost: 127.0.0.1:${serve.port}\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`
     const socket = connect(serve.port, '127.0.0.1')
     let answer = ''
-    const said = (text: string) =>
+    const received = (text: string) =>
       new Promise<void>((resolve) => {
         const look = () => answer.includes(text) && resolve()
         socket.on('data', look)
@@ -237,7 +237,7 @@ describe('stopping', () => {
     })
     const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.write(head)
-    await said('100 Continue')
+    await received('100 Continue')
     serve.signal('SIGTERM')
     await refused(serve.port)
     socket.write(body)
@@ -247,7 +247,7 @@ describe('stopping', () => {
     expect(serve.trace()).toHaveLength(1)
   })
 
-  it('does not wait for ever for a request that never ends', async () => {
+  it('does not wait forever for a request that never ends', async () => {
     const serve = await started(['--baseline'])
     const socket = connect(serve.port, '127.0.0.1')
     socket.on('error', () => undefined)
@@ -265,7 +265,7 @@ describe('stopping', () => {
 describe('the trace', () => {
   const step = { task_id: 't', step_type: 'step.exec', input: { secret: 1 }, output: { status: 'blocked', text: 'x' } }
 
-  it('goes where SVC_LOG_LOCATION says, readable by its owner alone', async () => {
+  it('is written to SVC_LOG_LOCATION, readable by its owner alone', async () => {
     const serve = await started(['--baseline'], {}, { SVC_LOG_LOCATION: 'file:deep/er/t.jsonl' })
     await serve.post('/record', { step })
     await serve.post('/end_task', { task_id: 't' })
@@ -274,7 +274,7 @@ describe('the trace', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 
-  it('has standard output to itself', async () => {
+  it('is alone on standard output', async () => {
     const serve = await started(['--baseline'], {}, { SVC_LOG_LOCATION: 'stdout' })
     await serve.post('/record', { step })
     await serve.post('/end_task', { task_id: 't' })
@@ -285,7 +285,7 @@ describe('the trace', () => {
     expect(kinds).toEqual(new Set(['step', 'incident', 'end']))
   })
 
-  it('leaves payloads out when told to, and keeps what else there is', async () => {
+  it('leaves out payloads, and nothing else, with SVC_LOG_PAYLOADS=metadata_only', async () => {
     const serve = await started(['--baseline'], {}, { SVC_LOG_PAYLOADS: 'metadata_only' })
     await serve.post('/record', { step: { ...step, properties: { kept: 1 }, meta: { mine: 2 } } })
     await serve.post('/end_task', { task_id: 't' })
@@ -295,7 +295,7 @@ describe('the trace', () => {
     expect(line?.output).toEqual({ status: 'blocked' })
   })
 
-  it.skipIf(process.platform !== 'linux')('that cannot be written fails no step, and is told once', async () => {
+  it.skipIf(process.platform !== 'linux')('that cannot be written fails no step, and is reported once', async () => {
     const serve = await started(['--baseline', '--log-location', 'file:/dev/full'])
     for (const task_id of ['t', 'u', 'v'])
       expect((await serve.post('/record', { step: { ...step, task_id } })).status).toBe(200)
@@ -316,7 +316,7 @@ it('lists the rules for people and for programs', async () => {
   expect((await runSvc(['rules', '--name', 'step_require_gate'])).err).toContain('`step_requires_gate`')
 })
 
-/** Resolves once the port takes no more connections. */
+/** Resolves once the port accepts no more connections. */
 async function refused(port: number): Promise<void> {
   const open = await new Promise<boolean>((resolve) => {
     const probe = connect(port, '127.0.0.1', () => {

@@ -1,4 +1,4 @@
-// What takes the local engine long: senders that dawdle, and more tasks than it keeps.
+// Slow cases of the local engine: slow callers, and more tasks than the maximum.
 import { connect } from 'node:net'
 import type { Evaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => serve.discard())
 
-describe('a sender that dawdles', () => {
+describe('a slow caller', () => {
   const head = 'POST /record HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n'
   it.each([
     { name: 'its head', sent: head },
@@ -30,7 +30,7 @@ describe('a sender that dawdles', () => {
   })
 })
 
-it('forgets the tasks used least recently beyond 10,000, and says so when one goes on', async () => {
+it('evicts the least recently used tasks beyond 10,000, and reports the lost history when one continues', async () => {
   const evaluate = async (task_id: string) => {
     const context = { agent_id: 'a', task_id, environment: 'test', risk_classification: 'limited' }
     const answer = await serve.post<Evaluation>('/evaluate', { intended: { step_type: 'step.exec' }, context })

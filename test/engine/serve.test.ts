@@ -1,4 +1,4 @@
-// The seed's integration pattern: evaluate, record, end_task; and what the trace says of it.
+// The integration pattern: evaluate, record, end_task; and its trace.
 import type { EndedTask, EngineHealth, Evaluation, LocalRegistration, RecordedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Serve, startServe } from '../support/serve.js'
@@ -41,9 +41,9 @@ policies:
     scope: agent_registration
 waivers:
   - policy: Agents have an owner
-    agent_key: nobody-special
+    agent_key: waived-agent
     reason: for the test
-    approved_by: somebody
+    approved_by: ops
     expires: 2026-01-31
 `
 
@@ -80,7 +80,7 @@ const linesOf = (task_id: string, kind: string) =>
   serve.trace().filter((line) => line.task_id === task_id && line.kind === kind)
 
 describe('evaluate, record, end_task', () => {
-  it('blocks code without a gate, says what would allow it, and lets it pass then', async () => {
+  it('blocks code without a gate, names the remedy, and allows the code after it', async () => {
     const context = contextOf('pattern')
     expect(await record('pattern', { agent_id: 'builder', step_type: 'task.start' })).toBe(1)
 
@@ -134,7 +134,7 @@ describe('evaluate, record, end_task', () => {
     expect(await record('unchanged', gate)).toBe(1)
   })
 
-  it('takes a number that is given and counts on from there', async () => {
+  it('takes a given step number and counts on from it', async () => {
     expect(await record('numbers', { step_type: 'task.start', step: 7 })).toBe(7)
     expect(await record('numbers', { step_type: 'task.idle' })).toBe(8)
   })
@@ -164,7 +164,7 @@ describe('a step and its decision', () => {
     ])
   })
 
-  it('are not joined when what was done is not what was asked about', async () => {
+  it('are not joined when another step was done than evaluated', async () => {
     const harmless = await evaluate({ step_type: 'step.model', verb: 'POST' }, contextOf('swapped'))
     await record('swapped', { ...exec, meta: { evaluation_id: harmless.evaluation_id } })
     await endTask('swapped')
@@ -176,7 +176,7 @@ describe('a step and its decision', () => {
     })
   })
 
-  it('make an incident when the step was blocked and carried out all the same', async () => {
+  it('make an incident when a blocked step was executed', async () => {
     const { evaluation_id } = await evaluate(exec, contextOf('defiant'))
     await record('defiant', { ...exec, properties: { note: 'altered' }, meta: { evaluation_id } })
     await endTask('defiant')
@@ -186,7 +186,7 @@ describe('a step and its decision', () => {
     ])
   })
 
-  it('end the task when it was blocked and is recorded so', async () => {
+  it('end the task when the step is recorded as blocked', async () => {
     await record('stopped', { agent_id: 'starter', step_type: 'task.start' })
     await evaluate(exec, contextOf('stopped'))
     expect(await record('stopped', { ...exec, output: { status: 'blocked' } })).toBe(2)
@@ -230,7 +230,7 @@ describe('task rules', () => {
 describe('the agent', () => {
   const tool = { step_type: 'step.resource', verb: 'GET', step_name: 'search' }
 
-  it('is judged at registration by the fields as sent', async () => {
+  it('is evaluated at registration with the fields as sent', async () => {
     const { body } = await serve.post<LocalRegistration>('/register_agent', { agent_key: 'ownerless' })
     expect(body).toMatchObject({ agent_id: 'ownerless', blocked: true, action_digest: null })
     expect(violated(body)).toEqual(['Agents have an owner'])
@@ -240,7 +240,7 @@ describe('the agent', () => {
     )
   })
 
-  it('is known by what it registered, which the context can narrow', async () => {
+  it('has its registered tools, which the context can narrow', async () => {
     const agent = { agent_key: 'clerk', owner_id: 'me', declared_tools: ['search', { name: 'book' }], team: 'desk' }
     const { body } = await serve.post<LocalRegistration>('/register_agent', agent)
     expect(body.blocked).toBe(false)
@@ -253,7 +253,7 @@ describe('the agent', () => {
   })
 })
 
-it('says how it is', async () => {
+it('reports its health', async () => {
   const { status, body } = await serve.call<EngineHealth>('GET', '/health')
   expect(status).toBe(200)
   expect(body).toMatchObject({

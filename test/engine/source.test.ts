@@ -1,4 +1,4 @@
-// Where policies come from: the table of load states, files that change, and a platform that is there or not.
+// Policy sources: the table of load states, files that change, and a platform that is available or not.
 import { readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -37,25 +37,50 @@ afterEach(async () => {
 })
 
 const policy = (name: string, rule_type: string, params: object) => ({
-  ...{ id: 1, name, rule_type, params, scope: 'step_execution', severity: 'critical', description: null },
-  ...{ risk_classification: null, agent_id: null, enabled: true, mode: 'enforce', controls: [], version: 1 },
-  ...{ manifest_id: null, manifest_name: null, manifest_repo: null, manifest_path: null, manifest_sha: null },
-  ...{ manifest_assigned_at: null, manifest_assigned_by: null },
+  id: 1,
+  name,
+  rule_type,
+  params,
+  scope: 'step_execution',
+  severity: 'critical',
+  description: null,
+  risk_classification: null,
+  agent_id: null,
+  enabled: true,
+  mode: 'enforce',
+  controls: [],
+  version: 1,
+  manifest_id: null,
+  manifest_name: null,
+  manifest_repo: null,
+  manifest_path: null,
+  manifest_sha: null,
+  manifest_assigned_at: null,
+  manifest_assigned_by: null,
 })
 const named = policy('steps have names', 'field_not_empty', { field: 'step_name' })
 const wrong = policy('steps have names', 'field_not_emptied', { field: 'step_name' })
 const agent = {
-  ...{ agent_id: 'ag_1', agent_key: 'desk', name: 'desk', purpose: null, owner_id: null },
-  ...{ risk_classification: 'limited', effective_risk_classification: 'limited', environment: 'production' },
-  ...{ declared_tools: ['search', 'book'], attributes: {}, active: true },
-  ...{ created_at: '2026-01-05T09:00:00.000Z', updated_at: '2026-01-05T09:00:00.000Z' },
+  agent_id: 'ag_1',
+  agent_key: 'desk',
+  name: 'desk',
+  purpose: null,
+  owner_id: null,
+  risk_classification: 'limited',
+  effective_risk_classification: 'limited',
+  environment: 'production',
+  declared_tools: ['search', 'book'],
+  attributes: {},
+  active: true,
+  created_at: '2026-01-05T09:00:00.000Z',
+  updated_at: '2026-01-05T09:00:00.000Z',
 }
 
-/** Keeps to the rules of the endpoint: the key, the agent, the tag. */
+/** Behaves as the endpoint: checks the key, the agent and the entity tag. */
 async function startEndpoint(port = 0) {
-  const said = { policies: [named] as object[], status: 200, etag: '"1"', asked: 0, unchanged: 0 }
+  const state = { policies: [named] as object[], status: 200, etag: '"1"', asked: 0, unchanged: 0 }
   platform = createServer((request, response) => {
-    said.asked += 1
+    state.asked += 1
     const url = new URL(request.url ?? '', 'http://x')
     if (request.headers.authorization !== 'Bearer SvcKey-secret') return response.writeHead(401).end()
     if (url.pathname !== '/api/v1/policies/effective') return response.writeHead(404).end('<html>')
@@ -63,20 +88,23 @@ async function startEndpoint(port = 0) {
       return response
         .writeHead(404, { 'content-type': 'application/problem+json; charset=utf-8' })
         .end(JSON.stringify({ code: 'NOT_FOUND', detail: 'no such agent for this key: register it first' }))
-    if (said.status !== 200) return response.writeHead(said.status, { location: 'http://elsewhere.example/' }).end()
-    if (request.headers['if-none-match'] === said.etag) {
-      said.unchanged += 1
+    if (state.status !== 200) return response.writeHead(state.status, { location: 'http://elsewhere.example/' }).end()
+    if (request.headers['if-none-match'] === state.etag) {
+      state.unchanged += 1
       return response.writeHead(304).end()
     }
-    const { policies } = said
+    const { policies } = state
     const body = { agent, policies, policies_offered: policies.length, manifests: [], ttl_seconds: 300 }
-    return response.writeHead(200, { etag: said.etag }).end(JSON.stringify(body))
+    return response.writeHead(200, { etag: state.etag }).end(JSON.stringify(body))
   })
   await new Promise<void>((resolve) => platform?.listen(port, '127.0.0.1', () => resolve()))
-  return { said, url: `http://127.0.0.1:${(platform.address() as AddressInfo).port}` }
+  return { state, url: `http://127.0.0.1:${(platform.address() as AddressInfo).port}` }
 }
 const envFor = (url: string, more: object = {}) => ({
-  ...{ SVC_API_URL: url, SVC_API_KEY: 'SvcKey-secret', SVC_AGENT_KEY: 'desk', SVC_POLICY_TTL_SECONDS: '0.2' },
+  SVC_API_URL: url,
+  SVC_API_KEY: 'SvcKey-secret',
+  SVC_AGENT_KEY: 'desk',
+  SVC_POLICY_TTL_SECONDS: '0.2',
   ...more,
 })
 const health = async () => (await serve?.call<EngineHealth>('GET', '/health'))?.body
@@ -84,30 +112,30 @@ const eventually = (expected: object) => vi.waitFor(async () => expect(await hea
 const context = { agent_id: 'ag_1', task_id: 't', environment: 'test', risk_classification: 'minimal' as const }
 
 describe('a platform', () => {
-  it('is asked again in the background, and only for what has changed', async () => {
-    const { said, url } = await startEndpoint()
+  it('is asked again in the background, and only for changes', async () => {
+    const { state, url } = await startEndpoint()
     serve = await startServe([], {}, envFor(url))
     expect(await health()).toMatchObject({ load_state: 'enforcing', policy_count: 1, source: 'api', stale: false })
-    await vi.waitFor(() => expect(said.unchanged).toBeGreaterThan(1), 10_000)
-    Object.assign(said, { policies: [named, { ...named, id: 2, name: 'again' }], etag: '"2"' })
+    await vi.waitFor(() => expect(state.unchanged).toBeGreaterThan(1), 10_000)
+    Object.assign(state, { policies: [named, { ...named, id: 2, name: 'again' }], etag: '"2"' })
     await eventually({ policy_count: 2 })
-    Object.assign(said, { policies: [wrong], etag: '"3"' })
+    Object.assign(state, { policies: [wrong], etag: '"3"' })
     await eventually({
       load_state: 'enforcing',
       policy_count: 2,
       dropped: [],
       outdated: [{ name: 'steps have names' }],
     })
-    Object.assign(said, { policies: [], etag: '"4"' })
+    Object.assign(state, { policies: [], etag: '"4"' })
     await eventually({ load_state: 'none_configured', policy_count: 0, loaded: false })
     expect(serve.printed().err.match(/none_configured/g)).toHaveLength(1)
   })
 
-  it('knows the agent: a context tightens what is registered and never loosens it', async () => {
-    const { said, url } = await startEndpoint()
+  it('knows the agent: a context tightens its registration and never loosens it', async () => {
+    const { state, url } = await startEndpoint()
     const tools = policy('tools', 'step_name_in_allowlist', {})
     const level = policy('level', 'field_in_list', { field: 'context.risk_classification', values: ['limited'] })
-    said.policies = [tools, { ...level, id: 2 }]
+    state.policies = [tools, { ...level, id: 2 }]
     serve = await startServe([], {}, envFor(url))
     const ask = async (step_name: string, more: object) => {
       const intended = { step_type: 'step.exec', step_name }
@@ -123,21 +151,23 @@ describe('a platform', () => {
   it.each([
     { what: 'a wrong key', env: { SVC_API_KEY: 'SvcKey-wrong' }, status: 200, says: 'SVC_API_KEY is wrong' },
     { what: 'a key that may not read', env: {}, status: 403, says: 'set it to a key with the scope `read`' },
-    { what: 'an unknown agent', env: { SVC_AGENT_KEY: 'nobody' }, status: 200, says: 'SVC_AGENT_KEY is wrong' },
+    { what: 'an unknown agent', env: { SVC_AGENT_KEY: 'unregistered' }, status: 200, says: 'SVC_AGENT_KEY is wrong' },
     { what: 'a path that does not exist', env: {}, path: '/api', status: 200, says: 'SVC_API_URL is wrong' },
     { what: 'a redirect', env: {}, status: 302, says: 'SVC_API_URL is wrong' },
     { what: 'a failure', env: {}, status: 500, says: 'answered 500' },
   ])(
-    'that answers with $what leaves the engine ungoverned and says why, once',
+    'that answers with $what leaves the engine without policies, which is reported once',
     async ({ env, path = '', status, says }) => {
-      const { said, url } = await startEndpoint()
-      said.status = status
+      const { state, url } = await startEndpoint()
+      state.status = status
       serve = await startServe([], {}, envFor(url + path, env))
       expect(await health()).toMatchObject({
-        ...{ load_state: 'unavailable', last_fetch_succeeded: false, loaded: false },
+        load_state: 'unavailable',
+        last_fetch_succeeded: false,
+        loaded: false,
         last_fetch_problem: expect.stringContaining(says),
       })
-      await vi.waitFor(() => expect(said.asked).toBeGreaterThan(2), 10_000)
+      await vi.waitFor(() => expect(state.asked).toBeGreaterThan(2), 10_000)
       const { err } = serve.printed()
       expect(err.split(says)).toHaveLength(2)
       expect(err.match(/unavailable/g)).toHaveLength(1)
@@ -145,8 +175,8 @@ describe('a platform', () => {
     },
   )
 
-  it('may be away at the start of another process: the cache governs, and holds no key', async () => {
-    const { said, url } = await startEndpoint()
+  it('may be unavailable at the start of another process: the cache is in effect, and contains no key', async () => {
+    const { state, url } = await startEndpoint()
     const first = await startServe([], {}, envFor(url))
     serve = first
     const folder = join(first.folder, 'data', 'cache')
@@ -154,7 +184,7 @@ describe('a platform', () => {
     const text = readFileSync(join(folder, name), 'utf8')
     expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
     expect(text).not.toContain('SvcKey-')
-    said.status = 503
+    state.status = 503
     await eventually({ load_state: 'stale_cache', stale: true, policy_count: 1 })
     const again = async (cache: string) => {
       writeFileSync(join(folder, name), cache)
@@ -167,10 +197,10 @@ describe('a platform', () => {
     expect(await again(text)).toMatchObject({ load_state: 'stale_cache', stale: true, policy_count: 1 })
     expect(await again(text.replace('"agent_key":"desk"', '"agent_key":"other"'))).toMatchObject({
       load_state: 'unavailable',
-      err: expect.stringContaining('it belongs to something else'),
+      err: expect.stringContaining('it belongs to another platform or agent'),
     })
     expect(await again('{"format":')).toMatchObject({ load_state: 'unavailable' })
-    said.status = 200
+    state.status = 200
     await eventually({ load_state: 'enforcing', stale: false })
   })
 })
@@ -179,7 +209,7 @@ describe('files', () => {
   const manifest = (name: string, rule_type = 'field_not_empty') =>
     `name: ${name}\nversion: "1"\npolicies:\n  - {name: ${name}, rule_type: ${rule_type}, params: {field: step_name}, severity: low, scope: step_execution}\n`
 
-  it('are read again when they change, come or go; what is wrong or gone keeps its last valid version', async () => {
+  it('are reloaded when they change, come or go; the last valid version of an invalid or removed file stays', async () => {
     serve = await startServe(['--policy-file', '.'], { 'a.yaml': manifest('a'), 'b.yaml': manifest('b') })
     const path = (name: string) => join(serve?.folder ?? '', name)
     writeFileSync(path('c.yaml'), manifest('c'))
@@ -188,7 +218,7 @@ describe('files', () => {
     await eventually({ policy_count: 3, dropped: [], outdated: [{ name: 'b', line: 4, source: 'b.yaml' }] })
     unlinkSync(path('a.yaml'))
     await eventually({ policy_count: 3, load_state: 'enforcing', outdated: [{ name: 'b' }, { name: 'a' }] })
-    await vi.waitFor(() => expect(serve?.printed().err).toContain('the file is gone'), 10_000)
+    await vi.waitFor(() => expect(serve?.printed().err).toContain('the file was removed'), 10_000)
     writeFileSync(path('a.yaml'), manifest('a2'))
     writeFileSync(path('b.yaml'), manifest('b'))
     await eventually({ policy_count: 3, dropped: [], outdated: [] })
@@ -203,28 +233,34 @@ describe('files', () => {
     {
       name: 'a new policy is invalid',
       text: file(one('a'), one('b'), one('c', wrongRule)),
-      ...{ dropped: ['c'], outdated: [] },
+      dropped: ['c'],
+      outdated: [],
     },
     {
       name: 'a new policy and a changed one are beside an invalid one',
       text: file(one('a', wrongRule), one('b', 'field_not_empty', ', mode: observe'), one('c')),
-      ...{ dropped: ['c'], outdated: ['a', 'b'] },
+      dropped: ['c'],
+      outdated: ['a', 'b'],
     },
     {
       name: 'a policy is missing and another is invalid',
       text: file(one('a', wrongRule)),
-      ...{ dropped: [], outdated: ['a'] },
+      dropped: [],
+      outdated: ['a'],
     },
     { name: 'the file is not YAML', text: 'policies: [', dropped: [], outdated: ['a', 'b'] },
     {
       name: 'the file has no name',
       text: file(one('a'), one('c')).replace('name: M', ''),
-      ...{ dropped: ['c'], outdated: ['a'] },
+      dropped: ['c'],
+      outdated: ['a'],
     },
     {
-      name: 'a waiver is wrong',
+      name: 'a waiver is invalid',
       text: `${file(one('a'), one('b'))}waivers:\n  - {policy: x}\n`,
-      ...{ dropped: [], outdated: [], ignored: ['waivers.0'] },
+      dropped: [],
+      outdated: [],
+      ignored: ['waivers.0'],
     },
   ])('count what is not in effect when $name', async ({ text, dropped, outdated, ...others }) => {
     const { ignored } = { ignored: [] as string[], ...others }
@@ -236,23 +272,25 @@ describe('files', () => {
     expect(body).toMatchObject({ policy_count: 2, policies_offered: 2 + dropped.length, load_state: 'enforcing' })
   })
 
-  it('that are half wrong enforce what is sound, and name the rest with its place', async () => {
+  it('that are partly invalid have their valid policies in effect, and the others reported with a position', async () => {
     const half = `${manifest('a')}  - {name: bad, rule_type: field_not_emptied, severity: low, scope: step_execution}\n`
     serve = await startServe(['--policy-file', 'a.yaml'], { 'a.yaml': half })
     expect(await health()).toMatchObject({
-      ...{ load_state: 'enforcing', policy_count: 1, policies_offered: 2 },
+      load_state: 'enforcing',
+      policy_count: 1,
+      policies_offered: 2,
       dropped: [{ name: 'bad', source: 'a.yaml', line: 5, reason: expect.stringContaining('field_not_empty') }],
     })
   })
 
-  it('that say what no step can have are in force, with a warning for each when they are loaded', async () => {
+  it('with unknown words are in effect, with a warning for each when they are loaded', async () => {
     const odd = manifest('a')
       .replace('severity: low', 'severity: low, x-note: odd')
       .replace('{field: step_name}', '{field: step_name, target_step_types: [step.mesage]}')
     serve = await startServe(['--policy-file', 'a.yaml'], { 'a.yaml': odd })
     expect(await health()).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [] })
     const warning =
-      'svc serve: warning (a.yaml:4:90): `policies[0].params.target_step_types[0]` names the step type `step.mesage`, which no step of the engine has; did you mean `step.message`?\n'
+      'svc serve: warning (a.yaml:4:90): `policies[0].params.target_step_types[0]` names the unknown step type `step.mesage`; did you mean `step.message`?\n'
     expect(serve.printed().err).toBe(warning)
     writeFileSync(join(serve.folder, 'a.yaml'), odd.replace('version: "1"', 'version: 2'))
     await vi.waitFor(() => expect(serve?.printed().err).toContain('warning (a.yaml:2:10): `version`'), 10_000)
@@ -287,16 +325,16 @@ describe('files', () => {
       says: ['b.yaml:1:1: line 1 is indented with a tab'],
     },
   ])('end the start with 1 and their findings: $what', async ({ files, says }) => {
-    // A folder may hold other YAML files, which are passed over unless they look like manifests.
-    const looks = Object.values(files).some((text) => /^\s*policies:/m.test(text))
-    for (const named of looks ? [true, false] : [true]) {
+    // Other YAML files of a folder are skipped unless they look like manifests.
+    const looksLikeManifest = Object.values(files).some((text) => /^\s*policies:/m.test(text))
+    for (const named of looksLikeManifest ? [true, false] : [true]) {
       const folder = folderWith(files)
       const paths = named ? Object.keys(files).map((name) => join(folder, name)) : [folder]
       const { code, out, err } = await runSvc(['serve', ...paths.flatMap((path) => ['--policy-file', path])])
       rmSync(folder, { recursive: true })
       expect([code, out]).toEqual([1, ''])
       const [first, ...findings] = err.trimEnd().split('\n')
-      expect(first).toBe('svc serve: a policy file cannot be used; nothing is started')
+      expect(first).toBe('svc serve: a policy file cannot be used, so the engine does not start')
       expect(findings.map((line) => line.slice(folder.length + 1))).toEqual(
         says.map((text) => expect.stringContaining(text)),
       )

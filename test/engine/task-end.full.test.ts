@@ -1,4 +1,4 @@
-// Every end of a task, and everything that may happen before its id is used again: it is a new task each time.
+// Each kind of end of a task, with each event before its id is used again: it is always a new task.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -48,7 +48,7 @@ const files = { 'more.yaml': more }
 const cases = Object.keys(ends).flatMap((end) => Object.keys(between).map((then) => ({ end, then })))
 
 describe('a task id that is used again', () => {
-  it.each(cases)('is a new task after $end and $then, and the other task goes on', async ({ end, then }) => {
+  it.each(cases)('is a new task after $end and $then, and the other task continues', async ({ end, then }) => {
     serve = await startServe(['--baseline', '--policy-file', 'more.yaml'], files)
     await record('t1', gate)
     await record('other', gate)
@@ -64,7 +64,7 @@ describe('a task id that is used again', () => {
     expect(await record('t1', { step_type: 'task.start' })).toBe(1)
     expect(await record('other', { step_type: 'step.model' })).toBe(3)
 
-    // The new task is recalled, and nothing of the old one.
+    // Only the new task is read back.
     await between[then]?.()
     expect((await evaluate('t1')).blocked).toBe(true)
     expect(await record('t1', gate)).toBe(2)

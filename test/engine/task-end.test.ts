@@ -1,4 +1,4 @@
-// The end of a task is final: what was recorded before it counts for nothing when the id is used again.
+// The end of a task is final: earlier steps do not count when the id is used again.
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,10 +24,10 @@ describe('a task id that is used again', () => {
     expect(serve.trace().map(({ kind }) => kind)).toContain('end')
   })
 
-  it('is the running task while its end was not answered, and a new one once it was', async () => {
+  it('is the running task until its end is acknowledged, and a new one afterwards', async () => {
     serve = await startServe(['--baseline'])
     await record('t1', gate)
-    // A crash cuts the line of the end off in the middle.
+    // A crash cuts off the line of the end.
     appendFileSync(join(serve.folder, 'data', 'traces.jsonl'), '{"kind":"end","recorded_at":"2026-01-05T09:00')
     serve = await serve.restart()
     expect((await evaluate('t1')).blocked).toBe(false)
@@ -59,13 +59,13 @@ describe('/end_task', () => {
   })
 })
 
-describe('a task that memory has let go', () => {
-  it('is brought back while it runs, and is a new one after its end', async () => {
+describe('an evicted task', () => {
+  it('is restored while it runs, and is a new one after its end', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-end-'))
     try {
       const sink = fileSink(join(folder, 'traces.jsonl'), () => undefined)
       const set = compile([])
-      const tasks = createTasks({ set: () => set, recall: sink.recall, most: 1, oldest: 1e9 })
+      const tasks = createTasks({ set: () => set, recall: sink.recall, maxTasks: 1, maxIdleMs: 1e9 })
       const recordIn = async (task_id: string, step_type: 'step.gate' | 'task.end') => {
         const task = await tasks.open(task_id, step_type, 0)
         task.ended = step_type === 'task.end'

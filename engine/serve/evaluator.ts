@@ -1,0 +1,110 @@
+// The decision on a step with the policies in effect.
+
+import { actionDigest } from '@svc/proof'
+import type { JsonMap, PolicyResult, Step } from '@svc/schemas'
+import { factsAsReported, factsTightened, type ReportedContext } from '../agent/context.js'
+import { type RiskLevel, riskLevelOf } from '../agent/risk.js'
+import { atLevel, type PolicySet } from '../policy/compile.js'
+import { type Decision, evaluate } from '../policy/evaluate.js'
+import { newHistory } from '../policy/history.js'
+import type { Occasion } from '../policy/plan.js'
+import type { LoadedPolicies, PolicySource } from '../source/source.js'
+import { isGoverned } from '../source/state.js'
+import type { LocalEvaluation } from './local-evaluation.js'
+import { historyWithReserved, type Task } from './task.js'
+
+export interface Evaluator {
+  readonly step: (task: Task, step: Step, occasion: Occasion) => LocalEvaluation
+  readonly registration: (agent: JsonMap) => LocalEvaluation
+  /** The agent as rules see it: the registration and the context that the caller sends. */
+  readonly facts: (registered: JsonMap | undefined, sent: ReportedContext) => JsonMap
+}
+
+export interface EvaluatorParts {
+  readonly source: PolicySource
+  /** Blocks every step while no policy is in effect. */
+  readonly fail_closed: boolean
+  readonly clock: () => number
+  readonly newId: () => string
+}
+
+export function createEvaluator({ source, fail_closed, clock, newId }: EvaluatorParts): Evaluator {
+  const setFor = setsByLevel()
+  const decide = (task: Task, step: Step, occasion: Occasion): Decision => {
+    const policies = source.current()
+    if (fail_closed && !isGoverned(policies.load_state)) return ungoverned(policies)
+    const now = clock()
+    const context = { step, agent: task.facts, context: task.facts, history: historyWithReserved(task, now), now }
+    return evaluate(setFor(policies, task.facts.risk_classification), occasion, context)
+  }
+  return {
+    step: (task, step, occasion) => ({
+      evaluation_id: newId(),
+      ...decide(task, step, occasion),
+      action_digest: actionDigest(step),
+      ...(task.history_lost && { history_lost: true }),
+    }),
+    registration: (agent) => {
+      const set = setFor(source.current(), agent.risk_classification)
+      const context = { step: null, agent, context: agent, history: newHistory(set), now: clock() }
+      return { evaluation_id: newId(), ...evaluate(set, 'registration', context), action_digest: null }
+    },
+    facts: (registered = {}, sent) => {
+      const { agent } = source.current()
+      if (agent !== null) return factsTightened({ ...agent }, sent)
+      return { risk_classification: 'unclassified', ...factsAsReported(registered, sent) }
+    },
+  }
+}
+
+/**
+ * Leaves out policies of a level above the agent's, as an assignment does (docs/design/engine.md §4). Policies from a
+ * platform are filtered already.
+ */
+function setsByLevel() {
+  const known = new WeakMap<PolicySet, Map<RiskLevel, PolicySet>>()
+  return ({ set, agent }: LoadedPolicies, risk_classification: unknown): PolicySet => {
+    if (agent !== null) return set
+    const level = riskLevelOf(risk_classification)
+    const sets = known.get(set) ?? new Map<RiskLevel, PolicySet>()
+    known.set(set, sets)
+    const filtered = sets.get(level) ?? atLevel(set, level)
+    sets.set(level, filtered)
+    return filtered
+  }
+}
+
+/** The decision on every step while no policy is in effect and the engine fails closed (docs/design/engine.md §6). */
+function ungoverned({ load_state }: LoadedPolicies): Decision {
+  const violation_details = {
+    code: 'UNGOVERNED',
+    reason: `no policy is in effect: ${load_state}`,
+    rule_type: 'ungoverned',
+    params: {},
+    evidence: [],
+    remedy: 'give the engine valid policies; /health reports the errors',
+  }
+  const policy: PolicyResult = {
+    policy_id: 0,
+    name: 'ungoverned',
+    severity: 'critical',
+    violated: true,
+    violation_details,
+    rule_type: 'ungoverned',
+    mode: 'enforce',
+    manifest_id: null,
+    waived: false,
+  }
+  const reason = `\`ungoverned\` blocks: ${violation_details.reason}`
+  const policies = [policy]
+  return {
+    action: 'block',
+    blocked: true,
+    outcome: 'block',
+    reason,
+    violations: policies,
+    risk_score: 1,
+    policies,
+    passed: [],
+  }
+}

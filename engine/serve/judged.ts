@@ -1,7 +1,0 @@
-// An evaluation as the local engine keeps it until its step is recorded.
-import type { Evaluation } from '@svc/schemas'
-import type { Decision } from '../policy/evaluate.js'
-
-/** An evaluation with the decision behind it, whose results may be those that all decisions share. */
-export type JudgedEvaluation = Omit<Evaluation, 'policies' | 'violations'> &
-  Pick<Decision, 'policies' | 'passed' | 'violations'>
