@@ -160,7 +160,7 @@ describe('a witness', () => {
   })
 
   it.each([
-    [['--name', 'a b', '--log', formatVerifier(log.verifier)], 1, /no spaces/],
+    [['--name', 'a b', '--log', formatVerifier(log.verifier)], 1, /neither spaces/],
     [['--name', 'w'], 1, /`--log` is missing/],
     [['--name', 'w', '--log', 'nothing'], 1, /is not the key of a log/],
     [[], 2, /required option/],

@@ -117,7 +117,9 @@ describe(`steps that are odd (SVC_HONEST_SEED=${seed})`, () => {
       ]
       const { code, out, err } = await runSvc([...args, '--json'])
       expect([step, code, err]).toEqual([step, 0, ''])
-      expect(payloadText((JSON.parse(out) as { judged: Record<string, unknown> }).judged)).toBe(recorded[step - 1])
+      expect(payloadText((JSON.parse(out) as { evaluated: Record<string, unknown> }).evaluated)).toBe(
+        recorded[step - 1],
+      )
       expect((await runSvc(args)).code).toBe(0)
     }
   })
@@ -131,7 +133,7 @@ describe(`steps that are odd (SVC_HONEST_SEED=${seed})`, () => {
       writeFileSync(file, `{"task_id":"t","step_type":"step.resource","input":${deepObject(levels)}}\n`)
       const ran = await runSvc(['explain', join(serve.folder, 'deep.yaml'), '--trace', file, '--step', '1'])
       expect([levels, ran.code]).toEqual([levels, code])
-      expect(ran.err).toBe(code === 0 ? '' : `svc explain: ${file}:1: a step is nested deeper than 64 levels\n`)
+      expect(ran.err).toBe(code === 0 ? '' : `svc explain: ${file}:1: the step is nested deeper than 64 levels\n`)
     }
   })
 })
