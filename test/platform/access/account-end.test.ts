@@ -2,10 +2,10 @@
 import { readConfig } from '@svc/platform'
 import type { EventList, MadeApiKey, MemberList, Offer, OfferList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { join, type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import type { AgentRegistration, Hold, LoggedStep, MadeApiKey, Offer, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { fast } from '../support/log.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { join, type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { fast } from '../../support/log.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 interface Row {
   readonly at: string
@@ -15,7 +15,7 @@ interface Row {
   /** What is answered to those who may, where that is a refusal of what they sent. */
   readonly refuses?: number
 }
-const rows = parse(readFileSync(new URL('../cases/access.yaml', import.meta.url), 'utf8')) as readonly Row[]
+const rows = parse(readFileSync(new URL('../../cases/access.yaml', import.meta.url), 'utf8')) as readonly Row[]
 const readers = ['owner', 'admin', 'member', 'auditor']
 const callers = [...readers, 'suspended', 'stranger', 'key', 'operator', 'nobody'] as const
 type Caller = (typeof callers)[number]

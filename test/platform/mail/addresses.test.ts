@@ -6,18 +6,18 @@ import { readConfig } from '@svc/platform'
 import type { Offer, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { openDatabase } from '../../platform/db/db.js'
-import { normaliseAddresses } from '../../platform/db/migrations/0015-accounts.js'
-import { parseAddress } from '../../platform/mail/address.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { openDatabase } from '../../../platform/db/db.js'
+import { normaliseAddresses } from '../../../platform/db/migrations/0015-accounts.js'
+import { parseAddress } from '../../../platform/mail/address.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 interface Cases {
   readonly same: readonly { readonly what: string; readonly spellings: readonly string[]; readonly is: string }[]
   readonly rejected: readonly { readonly what: string; readonly text: string }[]
 }
-const cases = parse(readFileSync(new URL('../cases/addresses.yaml', import.meta.url), 'utf8')) as Cases
+const cases = parse(readFileSync(new URL('../../cases/addresses.yaml', import.meta.url), 'utf8')) as Cases
 
 let mails: MailServer
 let platform: TestPlatform

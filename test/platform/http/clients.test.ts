@@ -1,8 +1,8 @@
 // Where requests come from: limits, cookies and forms go by the network and the public address, not by what anybody claims.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../../platform/config.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { readConfig } from '../../../platform/config.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let mails: MailServer
 beforeAll(async () => {

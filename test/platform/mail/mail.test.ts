@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createMailer } from '../../platform/mail/mail.js'
+import { createMailer } from '../../../platform/mail/mail.js'
 
 const beyond = Object.values(networkInterfaces())
   .flat()

@@ -2,8 +2,8 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createOutgoing } from '../../platform/outgoing/outgoing.js'
-import { createTargets } from '../../platform/outgoing/targets.js'
+import { createOutgoing } from '../../../platform/outgoing/outgoing.js'
+import { createTargets } from '../../../platform/outgoing/targets.js'
 
 let server: Server
 let port: number

@@ -3,8 +3,8 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import type { Account, Problem, SessionTokens } from '@svc/schemas'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 const minute = 60_000

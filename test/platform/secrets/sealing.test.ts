@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import type { ErasureResult } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { createSealer } from '../../platform/secrets/seal.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
+import { createSealer } from '../../../platform/secrets/seal.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { runPlatform } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
 
