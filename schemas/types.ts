@@ -2013,31 +2013,31 @@ export interface OfferList {
 }
 
 /**
- * What is offered to whom: an invitation to an address, anything else to a member.
+ * An offer to make: an invitation goes to any address, the other kinds to a member.
  */
 export interface OfferRequest {
-  kind: 'invitation' | 'admin' | 'handover' | 'successor'
+  kind: 'invitation' | 'admin' | 'transfer' | 'successor'
   /**
    * Address
    */
   email: string
   /**
-   * Of an invitation
+   * Role of an invitation
    */
   role?: 'member' | 'auditor'
 }
 
 /**
- * Something that somebody may accept: to join, to administer, to own.
+ * An invitation, a role offer, an ownership transfer or a successor.
  */
 export interface Offer {
   id: string
   org_id: string
   /**
-   * Its name
+   * Name of the workspace
    */
   workspace: string
-  kind: 'invitation' | 'admin' | 'handover' | 'successor'
+  kind: 'invitation' | 'admin' | 'transfer' | 'successor'
   email: string
   role: 'owner' | 'admin' | 'member' | 'auditor'
   state: 'pending' | 'accepted' | 'declined' | 'revoked' | 'expired'

@@ -60,8 +60,8 @@ const acts: readonly Act[] = [
   },
   {
     call: 'offer <what> <email>',
-    does: 'offer a member to be admin, to take over (handover), or to follow when you leave (successor)',
-    choices: { what: ['admin', 'handover', 'successor'] },
+    does: 'offer a member the role admin, the ownership (transfer), or the ownership when you leave (successor)',
+    choices: { what: ['admin', 'transfer', 'successor'] },
     run: (desk, [kind, email]) => offered(desk, { kind, email }),
   },
   {

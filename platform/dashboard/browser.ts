@@ -1,4 +1,4 @@
-// Who sits at a browser, for the plain pages.
+// The signed-in person of a browser, and the fields of its forms.
 
 import type { Request } from 'express'
 import { readPersonUnscoped } from '../access/store/people.js'
@@ -14,7 +14,7 @@ export interface Visitor {
   readonly email: string
 }
 
-/** Null for a visitor who is not signed in and, with a form's `csrf`, for a form that is not of their own page. */
+/** The signed-in person; null without one. With `csrf`, the token of a form, also null for a form of another page. */
 export async function visitorOf(
   { db, authenticate }: PageParts,
   request: Request,
@@ -29,7 +29,7 @@ export async function visitorOf(
   return known === null ? null : { person, email: known.email }
 }
 
-/** The page of a visitor who is not signed in says how to. */
+/** Without a valid credential the pages explain how to sign in. */
 function notSignedIn(error: unknown): null {
   if (error instanceof PlatformError && ['UNAUTHENTICATED', 'FORBIDDEN'].includes(error.code)) return null
   throw error
