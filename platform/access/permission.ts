@@ -21,7 +21,7 @@ export function assertAllowed(principal: Principal, { kinds, key_scope, roles }:
 
 /** The message for a waitlisted account in its personal workspace. */
 export const waitlisted =
-  'this account is on the waiting list: its personal workspace opens when the operator releases the account; workspaces that it joins by invitation are open'
+  'this account is waitlisted: its personal workspace opens when the operator releases the account; workspaces that it joins by invitation are open'
 
 function assertRole({ is_waitlisted, is_suspended, role }: PersonPrincipal, roles: readonly Role[]): void {
   if (is_waitlisted) throw new PlatformError('FORBIDDEN', waitlisted)

@@ -20,7 +20,7 @@ export interface AdminOperation {
 export const adminOperations: readonly AdminOperation[] = [
   {
     name: 'release',
-    summary: 'release an account from the waiting list (SVC_REGISTRATION_CAP)',
+    summary: 'release a waitlisted account (SVC_REGISTRATION_CAP)',
     run: async ({ db, clock }, email) => {
       const { releaseAccount } = await import('../access/commands/release-account.js')
       await releaseAccount(db, email, clock())

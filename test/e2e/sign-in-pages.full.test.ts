@@ -46,7 +46,7 @@ describe.skipIf(browser === null)('in a browser', () => {
   }
   const heading = () => page.textContent('h1')
 
-  it('a link leads in by its button, once', async () => {
+  it('a link signs in by its button, once', async () => {
     await platform.call('POST', '/auth/magic-link', { as: null, body: { email: 'mia@example.org' } })
     const link = `${platform.url}/auth/magic-link?token=${await mails.tokenFor('mia@example.org')}`
     await page.goto(link)
@@ -60,22 +60,22 @@ describe.skipIf(browser === null)('in a browser', () => {
       ['svc_csrf', false, 'Lax'],
     ])
     await page.goto(link)
-    expect(await page.textContent('main')).toContain('used already')
+    expect(await page.textContent('main')).toContain('has expired or was already used')
     await picture('used-link')
   })
 
-  it('a terminal is let in', async () => {
+  it('a terminal is approved', async () => {
     const login = await startLogin(['--url', platform.url], { SVC_CONFIG_DIR: config })
     await page.goto(String(login.address))
     await picture('device')
     await page.click('button[value=approve]')
-    expect(await page.textContent('main')).toContain('The program is in')
+    expect(await page.textContent('main')).toContain('The program has access')
     await picture('device-done')
     const { code, stdout } = await login.finished
     expect([code, stdout]).toEqual([0, expect.stringContaining('logged in as mia@example.org')])
   })
 
-  it('an invitation is accepted without a terminal, and another workspace worked in', async () => {
+  it('an invitation is accepted without a terminal, and the browser switches workspaces', async () => {
     const owner = await signedIn(platform, mails, 'owner@example.org')
     const at = `/auth/workspaces/${owner.org_id}`
     await owner.call('POST', `${at}/promote`, { name: 'Acme <b>Compliance</b>' })
@@ -84,15 +84,15 @@ describe.skipIf(browser === null)('in a browser', () => {
     await picture('account')
     expect(await page.textContent('main')).toContain('Acme <b>Compliance</b> invites you to be its auditor.')
     await page.click('button[value=accept]')
-    expect(await page.textContent('main')).toContain('Nothing is offered to you.')
+    expect(await page.textContent('main')).toContain('You have no pending invitations or offers.')
     await page.click('button[value=use]')
     await picture('account-there')
-    expect(await page.textContent('form.row:has(p:text("you work here"))')).toContain('Acme')
+    expect(await page.textContent('form.row:has(p:text("current workspace"))')).toContain('Acme')
     const { members } = (await owner.call<MemberList>('GET', `${at}/members`)).body
     expect(members.map(({ email, role }) => [email, role])).toContainEqual(['mia@example.org', 'auditor'])
   })
 
-  it('the link of an invitation is for its own address, and leads in by its button', async () => {
+  it('the link of an invitation signs in its own address only, by its button', async () => {
     const owner = await signedIn(platform, mails, 'other-owner@example.org')
     const at = `/auth/workspaces/${owner.org_id}`
     await owner.call('POST', `${at}/promote`, { name: 'Beta' })
@@ -107,17 +107,17 @@ describe.skipIf(browser === null)('in a browser', () => {
     await page.goto(link)
     await picture('invitation')
     await page.click('button')
-    expect(await heading()).toBe('You are in')
+    expect(await heading()).toBe('Invitation accepted')
     await picture('invitation-accepted')
     await page.goto(link)
     expect(await page.textContent('main')).toContain('was already accepted')
     await picture('invitation-used')
     await page.goto(`${platform.url}/account`)
-    expect(await page.textContent('form.row:has(p:text("you work here"))')).toContain('Beta')
+    expect(await page.textContent('form.row:has(p:text("current workspace"))')).toContain('Beta')
     await picture('account-end')
   })
 
-  it('whoever signs out is out', async () => {
+  it('signing out ends the session', async () => {
     await page.click('button[value=logout]')
     await page.waitForURL(`${platform.url}/sign-in`)
     expect(await context.cookies()).toEqual([])
@@ -125,13 +125,13 @@ describe.skipIf(browser === null)('in a browser', () => {
     expect(new URL(page.url()).pathname).toBe('/sign-in')
   })
 
-  it('whoever is not signed in is sent a link first', async () => {
+  it('an anonymous visitor signs in by a link first', async () => {
     await context.clearCookies()
     await page.goto(`${platform.url}/device`)
     await picture('device-sign-in')
     await page.fill('input[name=email]', 'noah@example.org')
     await page.click('button')
-    expect(await page.textContent('main')).toContain('A link comes by mail, if the address is right')
+    expect(await page.textContent('main')).toContain('If the address is correct, a link is sent by mail.')
     await page.goto(`${platform.url}/auth/magic-link?token=${await mails.tokenFor('noah@example.org')}`)
     await page.click('button')
     expect(await heading()).toBe('You are signed in')

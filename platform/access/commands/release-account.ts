@@ -19,6 +19,5 @@ export async function releaseAccount(db: Database, email: string, now: number): 
     await placeSessionsUnscoped(tx, person.person_id, org_id)
     return true
   })
-  if (!released)
-    throw new PlatformError('NOT_FOUND', `no account with the address \`${addressOf(email)}\` is on the waiting list`)
+  if (!released) throw new PlatformError('NOT_FOUND', `no waitlisted account has the address \`${addressOf(email)}\``)
 }

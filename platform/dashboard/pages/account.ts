@@ -124,6 +124,6 @@ function workspaceView(
 ) {
   const isClosed = isWaitlisted(is_capped, kind)
   const state = is_suspended ? ', suspended' : isClosed ? ', opens when the operator releases your account' : ''
-  const note = org_id === current && !isClosed ? 'current workspace' : isClosed ? 'on the waiting list' : ''
+  const note = org_id === current && !isClosed ? 'current workspace' : isClosed ? 'waitlisted' : ''
   return { org_id, name, role: `${role}${state}`, note }
 }

@@ -94,7 +94,7 @@ function formOnly(request: Request, _response: Response, next: (way?: 'route') =
 }
 
 function deliveryOf({ sends_mail }: PageParts): string {
-  return sends_mail ? 'comes by mail' : 'is printed in the terminal of the platform'
+  return sends_mail ? 'is sent by mail' : 'is printed in the terminal of the platform'
 }
 
 /** Pages accept the same addresses as the API. */
