@@ -1,4 +1,4 @@
-// Signing in as people do: a link, a button, and a terminal that waits to be let in, in a real browser.
+// The pages in a real browser: sign-in, invitations, devices and the account.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { startLogin } from '../support/svc.js'
 
 const browser = await startBrowser()
 afterAll(() => browser?.close())
-/** Where pictures of the pages go, to be looked at; nowhere unless asked for. */
+/** The folder for screenshots of the pages; none unless it is set. */
 const pictures = process.env.SVC_PICTURES
 
 describe.skipIf(browser === null)('in a browser', () => {
@@ -30,9 +30,9 @@ describe.skipIf(browser === null)('in a browser', () => {
     page = await context.newPage()
     page.on('console', (message) => void wrong.push(message.text()))
     page.on('requestfailed', (request) => {
-      const said = request.failure()?.errorText ?? ''
-      // Whoever goes on before a page is whole gives up what was under way.
-      if (said !== 'net::ERR_ABORTED') wrong.push(`${request.url()} ${said}`)
+      const error = request.failure()?.errorText ?? ''
+      // A browser that leaves a page aborts its open requests.
+      if (error !== 'net::ERR_ABORTED') wrong.push(`${request.url()} ${error}`)
     })
   })
   afterAll(async () => {
@@ -82,7 +82,7 @@ describe.skipIf(browser === null)('in a browser', () => {
     await owner.call('POST', `${at}/offers`, { kind: 'invitation', email: 'mia@example.org', role: 'auditor' })
     await page.goto(`${platform.url}/account`)
     await picture('account')
-    expect(await page.textContent('main')).toContain('Acme <b>Compliance</b> invites you to be its auditor.')
+    expect(await page.textContent('main')).toContain('Acme <b>Compliance</b> invites you to join as auditor.')
     await page.click('button[value=accept]')
     expect(await page.textContent('main')).toContain('You have no pending invitations or offers.')
     await page.click('button[value=use]')
@@ -137,7 +137,7 @@ describe.skipIf(browser === null)('in a browser', () => {
     expect(await heading()).toBe('You are signed in')
   })
 
-  it('an account is ended by its address and a button', async () => {
+  it('an account ends with its address and a button', async () => {
     await page.goto(`${platform.url}/account`)
     await page.fill('input[name=email]', 'noah@example.org')
     await page.click('button[value=end]')
@@ -146,8 +146,8 @@ describe.skipIf(browser === null)('in a browser', () => {
     expect(await context.cookies()).toEqual([])
   })
 
-  it('nothing is refused by the policy of the pages, and nothing is missing', () => {
-    // A browser notes the status of a link that was used or is for another address.
+  it('no request violates the policy of the pages or fails', () => {
+    // The console shows the status of a link that was used or is for another address.
     expect(wrong.filter((text) => !/ (401|409|410) /.test(text))).toEqual([])
   })
 })

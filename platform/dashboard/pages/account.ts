@@ -11,6 +11,7 @@ import { setSessionOrgUnscoped } from '../../access/store/sessions.js'
 import { withUnscopedTransaction } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
 import { rejectOtherOrigins } from '../../http/client.js'
+import type { Role } from '../../http/principal.js'
 import { formOf, type Visitor, visitorOf } from '../browser.js'
 import { clearCookies } from '../cookies.js'
 import type { PageParts } from '../parts.js'
@@ -23,7 +24,7 @@ const page = pageOf(
 {{#if message}}<p class="message" role="status">{{message}}</p>{{/if}}
 {{#each offers}}<form method="post" action="/account" class="offer">
 <input type="hidden" name="csrf" value="{{../csrf}}"><input type="hidden" name="id" value="{{id}}">
-<p class="message"><strong>{{workspace}}</strong> invites you to be {{role}}{{#if later}} when its owner leaves{{/if}}.</p>
+<p class="message"><strong>{{workspace}}</strong> {{proposal}}.</p>
 <button name="act" value="accept">Accept</button>
 <button name="act" value="decline" class="quiet">Decline</button>
 </form>
@@ -91,7 +92,8 @@ export function accountPage(parts: PageParts): Router {
       response.redirect(303, '/account')
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error
-      await answer(response, visitor, 409, sentenceOf(error.message))
+      const message = error.code === 'INVALID' ? 'this is not the address of your account' : error.message
+      await answer(response, visitor, 409, sentenceOf(message))
     }
   })
   return router
@@ -114,8 +116,15 @@ function decide(parts: PageParts, { person, email }: Visitor, id: string, move: 
   return decideOffer(parts, { person_id: person.person_id, email }, id, move)
 }
 
+const proposals: Readonly<Record<Offer['kind'], (role: Role) => string>> = {
+  invitation: (role) => `invites you to join as ${role}`,
+  admin: (role) => `offers you the role ${role}`,
+  transfer: () => 'offers you its ownership',
+  successor: () => 'offers you its ownership when the owner leaves',
+}
+
 function offerView({ id, workspace, role, kind }: Offer) {
-  return { id, workspace, role: role === 'owner' ? 'its owner' : `its ${role}`, later: kind === 'successor' }
+  return { id, workspace, proposal: proposals[kind](role) }
 }
 
 function workspaceView(

@@ -28,7 +28,7 @@ ${body}
 }
 
 const problemView = pageOf(
-  'This did not work',
+  'The request failed',
   `<p class="message">{{message}}</p>
 {{#if id}}<p><code>{{id}}</code></p>
 {{/if}}<p><a href="{{back}}">Go back</a></p>`,

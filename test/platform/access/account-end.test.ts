@@ -181,7 +181,7 @@ describe('the account page', () => {
     const wrong = await press({ csrf, email: 'other@example.org' })
     expect([wrong.status, await wrong.text()]).toEqual([
       409,
-      expect.stringContaining('must be the address of this account'),
+      expect.stringContaining('This is not the address of your account.'),
     ])
     const ended = await press({ csrf, email })
     expect([ended.status, await ended.text()]).toEqual([200, expect.stringContaining('Your account has ended')])
