@@ -2013,7 +2013,7 @@ export interface OfferList {
 }
 
 /**
- * An offer to make: an invitation goes to any address, the other kinds to a member.
+ * An invitation to an address, or a role offer or ownership transfer to a member.
  */
 export interface OfferRequest {
   kind: 'invitation' | 'admin' | 'transfer' | 'successor'
@@ -2022,19 +2022,19 @@ export interface OfferRequest {
    */
   email: string
   /**
-   * Role of an invitation
+   * Of an invitation
    */
   role?: 'member' | 'auditor'
 }
 
 /**
- * An invitation, a role offer, an ownership transfer or a successor.
+ * An invitation, a role offer or an ownership transfer that its recipient can accept.
  */
 export interface Offer {
   id: string
   org_id: string
   /**
-   * Name of the workspace
+   * Its name
    */
   workspace: string
   kind: 'invitation' | 'admin' | 'transfer' | 'successor'

@@ -1,6 +1,6 @@
 // The signed-in person of a browser, and the fields of its forms.
 
-import type { Request } from 'express'
+import express, { type Request } from 'express'
 import { readPersonUnscoped } from '../access/store/people.js'
 import { withUnscopedTransaction } from '../db/db.js'
 import { PlatformError } from '../errors.js'
@@ -35,8 +35,15 @@ function notSignedIn(error: unknown): null {
   throw error
 }
 
+export const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
+
 /** The text fields of a form. */
 export function formOf({ body }: Request): Readonly<Record<string, string>> {
   const fields = Object.entries((body ?? {}) as Record<string, unknown>)
   return Object.fromEntries(fields.filter((field): field is [string, string] => typeof field[1] === 'string'))
+}
+
+/** The secret of a link; null for a missing or incomplete one. */
+export function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
+  return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null
 }

@@ -12,11 +12,10 @@ import { withUnscopedTransaction } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
 import { rejectOtherOrigins } from '../../http/client.js'
 import type { Role } from '../../http/principal.js'
-import { formOf, type Visitor, visitorOf } from '../browser.js'
+import { formOf, readForm, type Visitor, visitorOf } from '../browser.js'
 import { clearCookies } from '../cookies.js'
 import type { PageParts } from '../parts.js'
 import { pageOf, sentenceOf, show } from '../views/page.js'
-import { readForm } from './sign-in.js'
 
 const page = pageOf(
   'Your account',

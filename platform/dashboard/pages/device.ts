@@ -4,10 +4,10 @@ import { type Request, type Response, Router } from 'express'
 import { decideDevice } from '../../access/commands/authorize-device.js'
 import { PlatformError } from '../../errors.js'
 import { rejectOtherOrigins } from '../../http/client.js'
-import { formOf, visitorOf } from '../browser.js'
+import { formOf, readForm, visitorOf } from '../browser.js'
 import type { PageParts } from '../parts.js'
 import { pageOf, show } from '../views/page.js'
-import { linkForm, readForm } from './sign-in.js'
+import { linkForm } from './sign-in.js'
 
 const heading = 'Approve a program'
 const ask = pageOf(

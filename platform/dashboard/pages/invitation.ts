@@ -6,11 +6,10 @@ import { type Request, type Response, Router } from 'express'
 import { acceptInvitation, readInvitation } from '../../access/commands/accept-invitation.js'
 import { PlatformError } from '../../errors.js'
 import { networkOf, rejectOtherOrigins } from '../../http/client.js'
-import { visitorOf } from '../browser.js'
+import { formOf, readForm, tokenIn, visitorOf } from '../browser.js'
 import { setCookies } from '../cookies.js'
 import type { PageParts } from '../parts.js'
 import { pageOf, sentenceOf, show } from '../views/page.js'
-import { holderOf, readForm, tokenIn } from './sign-in.js'
 
 const heading = 'Your invitation'
 const button = pageOf(
@@ -71,12 +70,12 @@ export function invitationPage(parts: PageParts): Router {
   router.post('/auth/invitation', readForm, async (request: Request, response: Response) => {
     rejectOtherOrigins(parts.public_url, request)
     await parts.limits.by_address.take(networkOf(request))
-    const token = tokenIn((request.body ?? {}) as Record<string, unknown>) ?? ''
+    const token = tokenIn(formOf(request)) ?? ''
     const offer = await openFor(request, response, token)
     if (offer === null) return
     try {
       const tokens = await acceptInvitation(parts, token)
-      await setCookies(parts, response, await holderOf(parts, tokens))
+      await setCookies(parts, response, tokens)
       show(response, 200, accepted({ ...viewOf(offer), url: parts.url() }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error

@@ -1,8 +1,7 @@
 // Sign-in with a browser. Mail scanners follow links but press no buttons, so the page of a link only shows a button, which
 // uses the link up and sets cookies that scripts cannot read.
 
-import type { SessionTokens } from '@svc/schemas'
-import express, { type Request, type Response, Router } from 'express'
+import { type Request, type Response, Router } from 'express'
 import { sendLink } from '../../access/commands/send-link.js'
 import { signIn } from '../../access/commands/sign-in.js'
 import { readPersonUnscoped } from '../../access/store/people.js'
@@ -13,7 +12,7 @@ import { networkOf, rejectOtherOrigins } from '../../http/client.js'
 import { isValid } from '../../http/validate.js'
 import { mailboxOf, parseAddress } from '../../mail/address.js'
 import type { Holder } from '../../secrets/access-tokens.js'
-import { formOf } from '../browser.js'
+import { formOf, readForm, tokenIn } from '../browser.js'
 import { setCookies } from '../cookies.js'
 import type { PageParts } from '../parts.js'
 import { pageOf, show } from '../views/page.js'
@@ -48,7 +47,6 @@ const signedIn = pageOf(
 <p>In a terminal, continue with <code>svc login --url {{url}}</code>, and approve it on the page that it opens.</p>`,
 )
 const linkEnded = 'This link has expired or was already used.'
-export const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
 
 /** GET and POST /sign-in, which request a link, and GET and POST /auth/magic-link, the target of the link. */
 export function signInPage(parts: PageParts): Router {
@@ -76,9 +74,8 @@ export function signInPage(parts: PageParts): Router {
     rejectOtherOrigins(parts.public_url, request)
     await parts.limits.by_address.take(networkOf(request))
     try {
-      const tokens = await signIn(parts, tokenIn((request.body ?? {}) as Record<string, unknown>) ?? '')
-      const holder = await holderOf(parts, tokens)
-      await setCookies(parts, response, holder)
+      const tokens = await signIn(parts, tokenIn(formOf(request)) ?? '')
+      const holder = await setCookies(parts, response, tokens)
       show(response, 200, signedIn({ url: parts.url(), email: await emailOf(parts, holder) }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'UNAUTHENTICATED') throw error
@@ -100,17 +97,6 @@ function deliveryOf({ sends_mail }: PageParts): string {
 /** Pages accept the same addresses as the API. */
 function isAddress(email: string): boolean {
   return isValid('magic-link-request', { email }) && parseAddress(email) !== null
-}
-
-/** The secret of a link; null where it is missing or incomplete. */
-export function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
-  return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null
-}
-
-export async function holderOf({ access_tokens }: PageParts, { access_token }: SessionTokens): Promise<Holder> {
-  const holder = await access_tokens.read(access_token)
-  if (holder === null) throw new Error('a token that was just issued cannot be read')
-  return holder
 }
 
 async function emailOf({ db }: PageParts, { person_id }: Holder): Promise<string> {
