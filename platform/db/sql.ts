@@ -6,11 +6,6 @@ export function utc(column: string, alias = column.replace(/^.*\./, '')): string
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${alias}`
 }
 
-/** The same form for a time in ms since 1970: the text of a `timestamptz` parameter. */
-export function isoTime(time: number): string {
-  return new Date(time).toISOString()
-}
-
 /** Columns of rows as one array each, for an insert through `unnest`. */
 export function columnsOf<Row>(rows: readonly Row[], columns: readonly (keyof Row & string)[]): unknown[][] {
   return columns.map((column) => rows.map((row) => row[column]))
@@ -66,4 +61,9 @@ export function namesFrom(text: string): { readonly first: string; readonly end:
  */
 export async function readByIndex(tx: Transaction): Promise<void> {
   await tx.query('set local enable_seqscan = off')
+}
+
+/** A time in ms since 1970 as a `timestamptz` parameter, in the format of `utc`. */
+export function isoTime(time: number): string {
+  return new Date(time).toISOString()
 }

@@ -169,7 +169,7 @@ describe('an invitation', () => {
   })
 })
 
-describe('a role', () => {
+describe('the role', () => {
   it('admin needs an accepted offer and can be given up', async () => {
     const { owner, path, org_id } = await shared()
     const [admin, member] = [await newPerson(), await newPerson()]
