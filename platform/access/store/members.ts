@@ -29,7 +29,7 @@ export async function lockOwner(scope: Scope, tx: Transaction): Promise<string |
   return row?.person_id ?? null
 }
 
-/** How many members the workspace has, suspended ones included. */
+/** The number of members, including suspended ones. */
 export async function countMembers(scope: Scope, tx: Transaction): Promise<number> {
   const [row] = await tx.query<{ count: number }>('select count(*)::int as count from memberships where org_id = $1', [
     scope.org_id,
@@ -71,7 +71,7 @@ export const offerColumns = `f.id, f.org_id, o.name as workspace, f.kind, f.emai
   ${utc('f.made_at')}, ${utc('f.expires_at')}, ${utc('f.decided_at')}`
 export const fromOffers = 'from offers f join organizations o on o.org_id = f.org_id'
 
-/** Sets the state of offers whose time has passed. */
+/** Marks overdue offers as `expired`. */
 export async function expireOffersUnscoped(tx: Transaction, now: number): Promise<void> {
   await tx.query(`update offers set state = 'expired' where state = 'pending' and expires_at <= $1`, [isoTime(now)])
 }

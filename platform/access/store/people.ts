@@ -60,7 +60,7 @@ export async function insertPersonUnscoped(tx: Transaction, now: number, person:
   ])
 }
 
-/** Takes the account off the waiting list; false when no waitlisted account has the address. */
+/** Releases the waitlisted account with this address; false without one. */
 export async function releasePersonUnscoped(tx: Transaction, email: string): Promise<boolean> {
   const rows = await tx.query('update people set is_capped = false where email = $1 and is_capped returning 1', [email])
   return rows.length > 0

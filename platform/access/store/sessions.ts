@@ -6,7 +6,7 @@ import type { Role } from '../../http/principal.js'
 import { secretHash } from '../../secrets/secret-hash.js'
 
 const dayMs = 86_400_000
-/** The longest time that a session can be renewed. */
+/** A session ends after this time, even when it is refreshed. */
 const maxSessionMs = 90 * dayMs
 
 /** Stores a sign-in link that is valid until `until` (ms since 1970), and deletes old ones. */
