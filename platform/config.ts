@@ -1,12 +1,12 @@
-// What a platform can be told from outside. The only reader of the environment.
+// The configuration of a platform. The only module that reads the environment.
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { parseAddress } from './mail/address.js'
 
 export interface Config {
-  /** Where the embedded database, its lock and the local credentials live. */
+  /** The folder of the embedded database, its lock and the local credentials. */
   readonly data_dir: string
-  /** A PostgreSQL server; null means the embedded database. */
+  /** The URL of a PostgreSQL server; null means the embedded database. */
   readonly database_url: string | null
   readonly host: string
   readonly port: number
@@ -15,52 +15,52 @@ export interface Config {
   readonly task_timeout_seconds: number
   readonly policy_ttl_seconds: number
   readonly log_level: string
-  /** 32 bytes in base64 or hex; null makes one for an install with its own database. */
+  /** Keys of 32 bytes in base64 or hex; with null an install with an embedded database creates one. */
   readonly encryption_key: string | null
-  /** Where people reach the platform, for links in mails; null is where it listens. */
+  /** The address at which people reach the platform, for links in mails; null means the address it listens on. */
   readonly public_url: string | null
-  /** Addresses and networks of proxies whose word is taken for where a request comes from. */
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trusted_proxies: readonly string[]
-  /** Networks beyond the open one that may be called from here. */
+  /** Private networks that outgoing calls may reach. */
   readonly private_targets: 'all' | readonly string[]
   readonly smtp_url: string | null
   readonly mail_from: string
-  /** Who owns the first workspace. */
+  /** The address of the owner of the first workspace. */
   readonly owner_email: string
   readonly rate_limits: RateLimits
-  /** Accounts beyond this many wait; null admits everybody. */
+  /** Accounts beyond this many are waitlisted; null sets no limit. */
   readonly registration_cap: number | null
-  /** What checkpoints call this installation; null leaves it to the first start. */
+  /** The host name of this installation in checkpoints; null lets the first start choose it. */
   readonly log_host: string | null
-  /** Where the key that signs checkpoints lives, and what it has signed: outside the database. */
+  /** The folder of the signing key for checkpoints and of its signed state, outside the database. */
   readonly log_key_dir: string
-  /** Where bundles of what was pruned are kept. */
+  /** The folder of the bundles of pruned entries. */
   readonly archive_dir: string
-  /** Entries of one archive at most. */
+  /** The maximum number of entries of one archive. */
   readonly archive_entries: number
-  /** What programs that are started may know of the environment: nothing of this program's own. */
+  /** The environment of programs that the platform starts: none of its own variables. */
   readonly inherited: Readonly<Record<string, string>>
-  /** Seconds between checkpoints of a growing log; 0 publishes none. */
+  /** Seconds between checkpoints of a growing log; 0 publishes no checkpoints. */
   readonly checkpoint_seconds: number
-  /** Who else signs checkpoints: `URL#KEY` each. */
+  /** The witnesses that cosign checkpoints: `URL#KEY` each. */
   readonly witnesses: readonly string[]
-  /** Where checkpoints are kept besides: `file:FOLDER`, `git:FOLDER` or an address each. */
+  /** Further copies of checkpoints: `file:FOLDER`, `git:FOLDER` or a URL each. */
   readonly anchors: readonly string[]
 }
 
-/** How often something may be asked for; 0 sets no limit. */
+/** 0 sets no limit. */
 export interface RateLimits {
-  /** Requests of one API key in a minute. */
+  /** Requests with one API key in a minute. */
   readonly key: number
-  /** Attempts to sign in from one network address in a quarter of an hour. */
+  /** Attempts to sign in from one network address in 15 minutes. */
   readonly address: number
-  /** Sign-in links to one mailbox in a quarter of an hour. */
+  /** Sign-in links to one mailbox in 15 minutes. */
   readonly mailbox: number
 }
 
 export interface ConfigReading {
   readonly value: Config
-  /** One sentence for each variable that is wrong; the value then holds its default. */
+  /** A message for each invalid variable, whose value is then its default. */
   readonly errors: readonly string[]
 }
 
@@ -74,9 +74,10 @@ const mailAddress = { test: (text: string) => parseAddress(text) !== null }
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigReading {
   const { textOf, checked, whole, words, networks, errors } = variablesOf(env)
   const log_level = textOf('SVC_LOG_LEVEL') ?? 'info'
-  if (!logLevels.includes(log_level)) errors.push(`SVC_LOG_LEVEL is not one of ${logLevels.join(', ')}`)
+  if (!logLevels.includes(log_level))
+    errors.push(`SVC_LOG_LEVEL must be one of ${logLevels.join(', ')}, found \`${log_level}\``)
   const data_dir = resolve(textOf('SVC_DATA_DIR') ?? 'data')
-  const public_url = checked('SVC_PUBLIC_URL', publicAddress, 'an address without a path')
+  const public_url = checked('SVC_PUBLIC_URL', publicAddress, 'an http:// or https:// URL without a path')
   const value: Config = {
     data_dir,
     database_url: checked('SVC_DATABASE_URL', /^postgres(ql)?:\/\//, 'a postgres:// URL'),
@@ -91,13 +92,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
     policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),
     encryption_key: textOf('SVC_ENCRYPTION_KEY'),
-    // As browsers write it: in lower case, without the port that goes without saying.
+    // In the form of the Origin header: lower case, without a default port.
     public_url: public_url === null ? null : new URL(public_url).origin,
     trusted_proxies: networks('SVC_TRUSTED_PROXIES'),
     private_targets: textOf('SVC_ALLOW_PRIVATE_TARGETS') === '1' ? 'all' : networks('SVC_ALLOW_PRIVATE_TARGETS'),
     smtp_url: checked('SVC_SMTP_URL', /^smtps?:\/\/\S+$/, 'an smtp:// or smtps:// URL'),
     mail_from: textOf('SVC_MAIL_FROM') ?? 'svc <svc@localhost>',
-    owner_email: parseAddress(checked('SVC_OWNER_EMAIL', mailAddress, 'an address') ?? '') ?? 'owner@localhost',
+    owner_email: parseAddress(checked('SVC_OWNER_EMAIL', mailAddress, 'a mail address') ?? '') ?? 'owner@localhost',
     rate_limits: {
       key: whole('SVC_RATE_LIMIT_KEY', 0, 1_000_000),
       address: whole('SVC_RATE_LIMIT_ADDRESS', 60, 1_000_000),
@@ -117,14 +118,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return { value, errors }
 }
 
-/** Readers of variables by kind; each adds to `errors` what is wrong. */
+/** Readers of variables by kind; each adds a message to `errors` for an invalid value. */
 function variablesOf(env: Readonly<Record<string, string | undefined>>) {
   const errors: string[] = []
   const textOf = (name: string) => (env[name] === undefined || env[name] === '' ? null : env[name])
   const checked = (name: string, pattern: Pick<RegExp, 'test'>, wanted: string) => {
     const value = textOf(name)
     if (value === null || pattern.test(value)) return value
-    errors.push(`${name} is not ${wanted}`)
+    errors.push(`${name} must be ${wanted}`)
     return null
   }
   const whole = (name: string, fallback: number, max: number) => {
@@ -132,20 +133,20 @@ function variablesOf(env: Readonly<Record<string, string | undefined>>) {
     if (value === null) return fallback
     const number = Number(value)
     if (Number.isInteger(number) && number >= 0 && number <= max) return number
-    errors.push(`${name} is not a whole number from 0 to ${max}`)
+    errors.push(`${name} must be a whole number from 0 to ${max}, found \`${value}\``)
     return fallback
   }
   const words = (name: string) => (textOf(name) ?? '').split(/\s+/).filter((text) => text !== '')
   const networks = (name: string) =>
     words(name).filter((text) => {
-      const isOne = isNetwork(text)
-      if (!isOne) errors.push(`${name} holds \`${text}\`, which is no address or network such as 10.0.0.0/8`)
-      return isOne
+      const isValid = isNetwork(text)
+      if (!isValid) errors.push(`${name} must list addresses and networks such as 10.0.0.0/8, found \`${text}\``)
+      return isValid
     })
   return { textOf, checked, whole, words, networks, errors }
 }
 
-/** The variables that programs which are started here inherit. */
+/** The variables that started programs inherit. */
 function inheritedFrom(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const names = ['PATH', 'HOME', 'SSH_AUTH_SOCK', 'HTTPS_PROXY', 'SystemRoot']
   const found = names.map((name) => [name, env[name]])
@@ -158,7 +159,7 @@ function isNetwork(text: string): boolean {
   return rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= bits
 }
 
-/** Whether only this machine can reach the platform. */
+/** Whether only its own machine can reach the platform. */
 export function isLoopback({ host }: Config): boolean {
   return ['127.0.0.1', '::1', 'localhost'].includes(host)
 }

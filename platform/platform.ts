@@ -7,8 +7,8 @@ import { makeLink } from './access/commands/send-link.js'
 import type { Credentials } from './access/credentials.js'
 import { createLimits } from './access/limits.js'
 import type { AccessParts } from './access/parts.js'
-import { isOver } from './access/secret-authentication.js'
-import { findKeyUnscoped, keyHash } from './access/store/organizations.js'
+import { isKeyEnded } from './access/secret-authentication.js'
+import { findKeyUnscoped } from './access/store/organizations.js'
 import { isMemberUnscoped } from './access/store/people.js'
 import { openAdminSocket } from './admin/socket.js'
 import { typedCommand } from './admin/typed-command.js'
@@ -36,6 +36,7 @@ import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
 import { checkEncryptionKey } from './secrets/key-check.js'
 import { createSealer, type Sealer } from './secrets/seal.js'
+import { secretHash } from './secrets/secret-hash.js'
 import { sealingKeysUnscoped } from './secrets/store.js'
 
 export interface RunningPlatform {
@@ -205,8 +206,8 @@ function firstAccess({ owner_email }: Config, access: AccessParts, org_id: strin
     },
     isFirstKeyGood: async () => {
       if (api_key === null) return false
-      const found = await withUnscopedTransaction(db, (tx) => findKeyUnscoped(tx, keyHash(api_key)))
-      return found !== null && !isOver(found, clock())
+      const found = await withUnscopedTransaction(db, (tx) => findKeyUnscoped(tx, secretHash(api_key)))
+      return found !== null && !isKeyEnded(found, clock())
     },
   }
 }

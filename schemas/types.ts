@@ -2016,7 +2016,7 @@ export interface OfferList {
  * An invitation to an address, or a role offer or ownership transfer to a member.
  */
 export interface OfferRequest {
-  kind: 'invitation' | 'admin' | 'handover' | 'successor'
+  kind: 'invitation' | 'admin' | 'transfer' | 'successor'
   /**
    * Address
    */
@@ -2037,7 +2037,7 @@ export interface Offer {
    * Its name
    */
   workspace: string
-  kind: 'invitation' | 'admin' | 'handover' | 'successor'
+  kind: 'invitation' | 'admin' | 'transfer' | 'successor'
   email: string
   role: 'owner' | 'admin' | 'member' | 'auditor'
   state: 'pending' | 'accepted' | 'declined' | 'revoked' | 'expired'

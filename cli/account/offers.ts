@@ -7,8 +7,8 @@ import { table } from './table.js'
 export const offerSubcommands: readonly Subcommand[] = [
   {
     call: 'offer <what> <email>',
-    description: 'offer a member the role admin, the ownership (handover), or to own it after you leave (successor)',
-    choices: { what: ['admin', 'handover', 'successor'] },
+    description: 'offer a member the role admin, the ownership (transfer), or to own it after you leave (successor)',
+    choices: { what: ['admin', 'transfer', 'successor'] },
     run: (client, [kind, email]) => sendOffer(client, { kind, email }),
   },
   {

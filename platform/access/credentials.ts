@@ -1,5 +1,5 @@
-// What opens a local install: made at the first start, kept beside the data for its owner's eyes only, so that the
-// commands printed at a later start work as well.
+// The credentials of a local install. The first start creates them and stores them in the data directory, so that the commands
+// printed at later starts work as well.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
@@ -7,7 +7,7 @@ import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
 
 export interface Credentials {
-  /** The first key of the database; null where another process made it. */
+  /** The first key of the database; null where another process created it. */
   readonly api_key: string | null
   readonly operator_token: string
 }
@@ -16,8 +16,8 @@ export function credentialsPath(config: Config): string {
   return join(config.data_dir, 'credentials.json')
 }
 
-/** Keeps the credentials of this install, readable by its owner only. */
-export function keepCredentials(config: Config, credentials: Credentials): void {
+/** Stores the credentials of this install, readable by its user only. */
+export function storeCredentials(config: Config, credentials: Credentials): void {
   replaceFile(credentialsPath(config), `${JSON.stringify(credentials, null, 2)}\n`)
 }
 
@@ -30,7 +30,7 @@ export function newApiKey(): string {
   return `SvcKey-${randomBytes(32).toString('base64url')}`
 }
 
-/** The credentials of this install, null before its first start. Throws CONFLICT for a file that is damaged. */
+/** The credentials of this install, null before its first start. Throws CONFLICT for a damaged file. */
 export function readCredentials(config: Config): Credentials | null {
   const path = credentialsPath(config)
   const text = readIfThere(path)
@@ -40,10 +40,7 @@ export function readCredentials(config: Config): Credentials | null {
     if ((api_key === null || typeof api_key === 'string') && typeof operator_token === 'string')
       return { api_key, operator_token }
   } catch {
-    // Answered below, like a file of another shape.
+    // Reported below, like a file of another shape.
   }
-  throw new PlatformError(
-    'CONFLICT',
-    `\`${path}\` is damaged: move it away and start again to have new credentials made`,
-  )
+  throw new PlatformError('CONFLICT', `\`${path}\` is damaged: move it away and start again to create new credentials`)
 }

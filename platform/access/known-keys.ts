@@ -1,4 +1,4 @@
-// API keys that were looked up are believed for some seconds: a busy agent sends thousands of requests with one key.
+// A cache of API keys for a few seconds: a busy agent sends thousands of requests with one key.
 
 import { withUnscopedTransaction } from '../db/db.js'
 import type { AccessParts } from './parts.js'
@@ -6,15 +6,15 @@ import { findKeyUnscoped, type KeyRow, touchKeyUnscoped } from './store/organiza
 
 export type FindKey = (hash: Buffer) => Promise<KeyRow | null>
 
-/** How long a key that was found is believed while changes of keys are heard of, ms. */
-const believed = 5000
-/** The same while the connection that listens for changes is lost, ms. */
-const believedAlone = 1000
+/** How long a key is cached while this process receives notices of changed keys. */
+const cacheTimeoutMs = 5000
+/** The same while the connection for notices is lost. */
+const disconnectedCacheTimeoutMs = 1000
 const maxKeys = 10_000
-/** A key's last use is written down once in so long, ms. */
-const touchedEvery = 60_000
+/** How often the last use of a key is stored. */
+const touchIntervalMs = 60_000
 
-/** Finds a key by its SHA-256: in memory, or in the database. */
+/** Finds a key by its SHA-256, in the cache or in the database. */
 export function createKnownKeys({ db, clock, notices }: Pick<AccessParts, 'db' | 'clock' | 'notices'>): FindKey {
   const keys = new Map<string, { row: KeyRow; until: number }>()
   let changes = 0
@@ -30,13 +30,13 @@ export function createKnownKeys({ db, clock, notices }: Pick<AccessParts, 'db' |
     const row = await withUnscopedTransaction(db, async (tx) => {
       const found = await findKeyUnscoped(tx, hash)
       const touched = Date.parse(found?.last_used_at ?? '')
-      if (found !== null && !(touched > clock() - touchedEvery)) await touchKeyUnscoped(tx, found, clock())
+      if (found !== null && !(touched > clock() - touchIntervalMs)) await touchKeyUnscoped(tx, found, clock())
       return found
     })
     keys.delete(id)
     if (keys.size >= maxKeys) keys.clear()
-    // A row that was read while keys changed may be the old one: it answers this request only.
-    const until = clock() + (notices.isConnected() ? believed : believedAlone)
+    // A row that was read while keys changed may be outdated: it is used for this request only.
+    const until = clock() + (notices.isConnected() ? cacheTimeoutMs : disconnectedCacheTimeoutMs)
     if (row !== null && before === changes) keys.set(id, { row, until })
     return row
   }

@@ -1,25 +1,28 @@
-// How often callers may try what guards secrets or sends mail.
+// The rate limits of sign-in, offers and credentials.
 import type { RateLimits } from '../config.js'
 import type { Database } from '../db/db.js'
 import { createLimit, type Limit } from '../http/limits.js'
 import { createSharedLimits, type SharedLimit } from '../http/shared-limits.js'
 
-/** How often something may be asked for; those that guard secrets are shared by all processes of the database. */
+/** Limits that guard secrets are shared by all processes of the database. */
 export interface Limits {
+  /** Sign-in links to one mailbox. */
   readonly by_mailbox: SharedLimit
+  /** Attempts to sign in from one network address. */
   readonly by_address: SharedLimit
-  /** Codes of devices that a person tries. */
+  /** Device codes and confirmations that one person enters. */
   readonly by_person: SharedLimit
   /** Offers of one workspace to one mailbox. */
   readonly by_offered: Limit
-  /** Mails about offers to one mailbox, which do not stop its sign-in links. */
+  /** Mails about offers to one mailbox, counted apart from its sign-in links. */
   readonly by_mailbox_offers: Limit
-  /** Offers that a person makes, each with a mail. */
+  /** Offers that one person makes, each with a mail. */
   readonly by_inviter: Limit
-  /** Programs at one address that ask whether they are let in. */
+  /** Polls and refreshes of programs at one network address. */
   readonly by_poller: SharedLimit
-  /** API keys and operator tokens from one address that are not valid. */
+  /** Invalid API keys and operator tokens from one network address. */
   readonly by_wrong_credential: SharedLimit
+  /** Requests of one API key. */
   readonly by_key: Limit
 }
 

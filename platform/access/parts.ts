@@ -1,4 +1,4 @@
-// What the commands of this room use beside the database.
+// The parts that the routes and commands of this room use.
 import type { Logger } from 'pino'
 import type { Resources } from '../db/db.js'
 import type { Notices } from '../db/notices.js'
@@ -12,7 +12,7 @@ export interface AccessParts extends Resources {
   readonly mailer: Mailer
   readonly access_tokens: AccessTokens
   readonly limits: Limits
-  /** Where people reach the platform. */
+  /** The address at which people reach the platform. */
   readonly url: () => string
   /** Accounts beyond this many are waitlisted; null sets no limit. */
   readonly registration_cap: number | null

@@ -1,4 +1,4 @@
-// People: by the access token of a session, or by the cookie of a browser.
+// Authentication of people, by the access token of a session or the cookie of a browser.
 import { withUnscopedTransaction } from '../db/db.js'
 import { scopeOf } from '../db/scope.js'
 import { PlatformError } from '../errors.js'
@@ -8,12 +8,12 @@ import type { AccessParts } from './parts.js'
 import { isWaitlisted } from './store/people.js'
 import { liveSessionUnscoped } from './store/sessions.js'
 
-/** Sees no row of any organization. */
+/** The scope of a caller without a workspace: row-level security shows it no rows. */
 export const noScope = scopeOf('org_0', { kind: 'system', id: 'anonymous' })
 
 /**
- * Names of a browser's cookies. Where they travel over HTTPS, the prefix makes browsers reject a cookie of this name that
- * another host of the domain has set (RFC 6265bis §4.1.3.2).
+ * The cookie names. Over HTTPS they have the prefix `__Host-`, with which browsers reject a cookie of this name that another
+ * host of the domain has set (RFC 6265bis §4.1.3.2).
  */
 export function cookieNames({ url }: Pick<AccessParts, 'url'>): { readonly access: string; readonly csrf: string } {
   const prefix = isSecure(url()) ? '__Host-' : ''
@@ -33,12 +33,12 @@ export async function personOfToken(
   if (live === null) return null
   const { org_id, kind: workspace_kind, ...state } = live
   const is_waitlisted = isWaitlisted(live.is_capped, workspace_kind)
-  const works = org_id !== null && live.role !== null && !live.is_suspended && !is_waitlisted
-  const scope = works ? scopeOf(org_id, { kind: 'person', id: person_id }) : noScope
+  const isActive = org_id !== null && live.role !== null && !live.is_suspended && !is_waitlisted
+  const scope = isActive ? scopeOf(org_id, { kind: 'person', id: person_id }) : noScope
   return { kind: 'person', scope, person_id, session_id, org_id, is_waitlisted, ...state }
 }
 
-/** The person of a cookie. Rejects with FORBIDDEN for a change without the CSRF token of the session. */
+/** The person of a cookie. Rejects with FORBIDDEN for a request that changes something without the CSRF token of the session. */
 export async function personOfCookie(
   parts: AccessParts,
   { cookie, csrf, changes }: Sender,
@@ -48,7 +48,10 @@ export async function personOfCookie(
   const principal = token === null ? null : await personOfToken(parts, token)
   if (principal === null || !changes) return principal
   if (csrf !== undefined && parts.access_tokens.isCsrf(principal.session_id, csrf)) return principal
-  throw new PlatformError('FORBIDDEN', `a browser must send the value of the cookie ${names.csrf} as X-CSRF-Token`)
+  throw new PlatformError(
+    'FORBIDDEN',
+    `a browser must send the value of the cookie \`${names.csrf}\` in the header \`X-CSRF-Token\``,
+  )
 }
 
 function cookieIn(header: string | undefined, name: string): string | null {

@@ -1,23 +1,24 @@
-// Programs: by an API key, or the operator by the token of this install.
+// Authentication of programs by an API key, and of the operator by the token of this install.
 import { timingSafeEqual } from 'node:crypto'
 import { scopeOf } from '../db/scope.js'
 import type { Principal } from '../http/principal.js'
+import { secretHash } from '../secrets/secret-hash.js'
 import { createKnownKeys } from './known-keys.js'
 import type { AccessParts } from './parts.js'
-import { type KeyRow, keyHash } from './store/organizations.js'
+import type { KeyRow } from './store/organizations.js'
 
-/** The local operator token, and the organization that it opens. */
+/** The operator token of a local install and its organization. */
 export interface Operator {
   readonly operator_org: string
   readonly operator_token: string
 }
 
-/** Credentials that are remembered as valid from an address; a forgotten one is looked up like a new one. */
+/** Pairs of network and credential that are remembered as valid; a forgotten pair is looked up like a new one. */
 const maxProven = 50_000
 
 /**
- * The principal of a secret; null for an invalid one. Invalid ones are counted by network. Where a network has sent too
- * many, only secrets that were valid from there before are looked up: guessing ends, and the agents of that network go on.
+ * The principal of a secret; null for an invalid one. Invalid secrets are counted by network. A network over the limit can only
+ * use secrets that were valid from there before: guessing ends, and the agents of that network continue.
  */
 export function createSecretAuthentication(
   parts: AccessParts,
@@ -26,17 +27,17 @@ export function createSecretAuthentication(
   const { clock, limits } = parts
   const operator: Principal = { kind: 'operator', scope: scopeOf(operator_org, { kind: 'operator', id: 'local' }) }
   const findKey = createKnownKeys(parts)
-  const operatorHash = keyHash(operator_token)
+  const operatorHash = secretHash(operator_token)
   const proven = new Set<string>()
 
   const byKey = async (hash: Buffer): Promise<Principal | null> => {
     const row = await findKey(hash)
-    if (row === null || isOver(row, clock())) return null
+    if (row === null || isKeyEnded(row, clock())) return null
     limits.by_key.take(`${row.org_id} ${row.key_id}`)
     return { kind: 'key', scope: scopeOf(row.org_id, { kind: 'api_key', id: row.key_id }), key: row }
   }
   return async (token, network) => {
-    const hash = keyHash(token)
+    const hash = secretHash(token)
     const attempt = async () => {
       if (timingSafeEqual(hash, operatorHash)) return operator
       return token.startsWith('SvcKey-') ? byKey(hash) : null
@@ -55,6 +56,6 @@ export function createSecretAuthentication(
 }
 
 /** Whether a key has expired or was revoked; `now` is ms since 1970. */
-export function isOver({ revoked_at, expires_at }: KeyRow, now: number): boolean {
+export function isKeyEnded({ revoked_at, expires_at }: KeyRow, now: number): boolean {
   return revoked_at !== null || (expires_at !== null && Date.parse(expires_at) <= now)
 }

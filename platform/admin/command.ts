@@ -1,4 +1,4 @@
-// `svc-platform admin …`: through the admin socket of a platform that runs on the embedded database, else in the database.
+// `svc-platform admin …`: uses the admin socket of a platform that runs on an embedded database, else the database.
 import type { Writable } from 'node:stream'
 import { type Config, readConfig } from '../config.js'
 import { PlatformError } from '../errors.js'
@@ -37,17 +37,17 @@ function printed(lines: readonly string[], out: Writable): 0 {
   return 0
 }
 
-/** What is locked is in use by a process whose admin socket did not answer. */
+/** Explains the CONFLICT of a data directory whose process did not answer at the admin socket. */
 function unreachable(error: unknown): unknown {
   if (!(error instanceof PlatformError) || error.code !== 'CONFLICT') return error
   const why =
     process.platform === 'win32'
       ? 'on Windows the platform must be stopped for this command'
-      : 'it does not answer at its admin socket, so stop it, or wait until its command has finished, and run this again'
+      : 'the process does not answer at its admin socket: stop it, or wait until its command has finished, and run this command again'
   return new PlatformError('CONFLICT', `${error.message}; ${why}`, { cause: error })
 }
 
-/** Where a platform of this configuration is reached while it runs. */
+/** The address of a platform with this configuration while it runs. */
 function addressOf({ public_url, host, port }: Config): string {
   const reached = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   return public_url ?? `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`

@@ -1,26 +1,26 @@
-// What the operator of an installation may do to accounts. One list: the command line, the socket and the help follow it.
-// The work is loaded when it is asked for, because every start of the command reads the list.
+// The operations of the operator on accounts. The command line, the socket and the help follow this list. An operation imports its
+// command when it runs, because every start of the command line reads the list.
 import type { Database } from '../db/db.js'
 
 export interface AdminParts {
   readonly db: Database
   /** Milliseconds since 1970. */
   readonly clock: () => number
-  /** Where people reach the platform. */
+  /** The address at which people reach the platform. */
   readonly url: () => string
 }
 
 export interface AdminOperation {
   readonly name: string
   readonly summary: string
-  /** Does it; the lines to print. Rejects with a PlatformError where it is not possible. */
+  /** Returns the lines to print. Rejects with a PlatformError. */
   readonly run: (parts: AdminParts, email: string) => Promise<readonly string[]>
 }
 
 export const adminOperations: readonly AdminOperation[] = [
   {
     name: 'release',
-    summary: 'release an account from the waiting list (SVC_REGISTRATION_CAP)',
+    summary: 'release a waitlisted account (SVC_REGISTRATION_CAP)',
     run: async ({ db, clock }, email) => {
       const { releaseAccount } = await import('../access/commands/release-account.js')
       await releaseAccount(db, email, clock())

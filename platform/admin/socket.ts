@@ -1,5 +1,5 @@
-// The admin socket: how operator commands reach a platform that is running on its embedded database, which no second process
-// may open. Only the user that runs the platform can connect to it.
+// The admin socket: operator commands use it to reach a platform that runs on an embedded database, which a second process cannot
+// open. Only the user that runs the platform can connect.
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,13 +14,13 @@ export interface AdminRequest {
 export type AdminAnswer = { readonly lines: readonly string[] } | { readonly message: string }
 
 export interface AdminSocket {
-  /** Stops accepting, and waits for what is under way. */
+  /** Stops accepting connections, and waits for running operations. */
   readonly close: () => Promise<void>
 }
 
-/** In bytes: a longer path is not possible for a unix socket everywhere (`sun_path` has 104 to 108). */
-const maxPath = 100
-const maxRequest = 10_000
+/** Unix sockets do not allow longer paths on every system (`sun_path` has 104 to 108 bytes). */
+const maxPathBytes = 100
+const maxMessage = 10_000
 const timeoutMs = 30_000
 
 /** Serves the operations in the data directory; null on Windows, which has no such sockets. */
@@ -28,10 +28,10 @@ export async function openAdminSocket(data_dir: string, parts: AdminParts): Prom
   if (process.platform === 'win32') return null
   const folder = join(data_dir, 'admin')
   rmSync(folder, { recursive: true, force: true })
-  // The folder is private before the socket is in it, so that no other user can connect in between.
+  // The folder is made private before the socket exists, so that no other user can connect in between.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   chmodSync(folder, 0o700)
-  const own = Buffer.byteLength(socketIn(folder)) > maxPath ? mkdtempSync(join(tmpdir(), 'svc-admin-')) : null
+  const own = Buffer.byteLength(socketIn(folder)) > maxPathBytes ? mkdtempSync(join(tmpdir(), 'svc-admin-')) : null
   const path = socketIn(own ?? folder)
   if (own !== null) symlinkSync(path, socketIn(folder))
   const pending = new Map<Promise<void>, Socket>()
@@ -43,7 +43,7 @@ export async function openAdminSocket(data_dir: string, parts: AdminParts): Prom
   chmodSync(path, 0o600)
   const close = async () => {
     const closed = new Promise((resolve) => server.close(resolve))
-    // A client that has not sent its request yet is not waited for.
+    // Clients that have not sent their request yet are disconnected.
     for (const socket of pending.values()) if (!socket.readableEnded) socket.destroy()
     await Promise.all(pending.keys())
     await closed
@@ -52,7 +52,7 @@ export async function openAdminSocket(data_dir: string, parts: AdminParts): Prom
   return { close }
 }
 
-/** What a platform that runs on this data directory answers; null where none answers. */
+/** The answer of the platform that runs on this data directory; null where none answers. */
 export async function askAdminSocket(data_dir: string, request: AdminRequest): Promise<AdminAnswer | null> {
   const path = knownPath(join(data_dir, 'admin'))
   if (path === null) return null
@@ -61,7 +61,7 @@ export async function askAdminSocket(data_dir: string, request: AdminRequest): P
     socket.end(JSON.stringify(request))
     return JSON.parse(await readAll(socket)) as AdminAnswer
   } catch {
-    // Left behind by a platform that was killed, or by one that ended before it answered.
+    // The platform was killed, or ended before it answered.
     return null
   } finally {
     socket.destroy()
@@ -76,7 +76,7 @@ function socketIn(folder: string): string {
 function knownPath(folder: string): string | null {
   try {
     const link = socketIn(folder)
-    return Buffer.byteLength(link) > maxPath ? realpathSync(link) : link
+    return Buffer.byteLength(link) > maxPathBytes ? realpathSync(link) : link
   } catch {
     return null
   }
@@ -87,7 +87,7 @@ async function serve(socket: Socket, parts: AdminParts): Promise<void> {
     const answer = await answerTo(JSON.parse(await readAll(socket)) as Partial<AdminRequest>, parts)
     await new Promise<void>((resolve) => socket.end(JSON.stringify(answer), () => resolve()))
   } catch {
-    // A client that went away or sent something else is not answered.
+    // The client disconnected or sent an invalid request.
     socket.destroy()
   }
 }
@@ -95,7 +95,7 @@ async function serve(socket: Socket, parts: AdminParts): Promise<void> {
 async function answerTo({ operation, email }: Partial<AdminRequest>, parts: AdminParts): Promise<AdminAnswer> {
   const found = adminOperations.find(({ name }) => name === operation)
   if (found === undefined || typeof email !== 'string')
-    return { message: `the platform that is running has no operation \`${operation}\`` }
+    return { message: `the running platform has no operation \`${operation}\`` }
   try {
     return { lines: await found.run(parts, email) }
   } catch (error) {
@@ -109,11 +109,11 @@ function readAll(socket: Socket): Promise<string> {
     socket.setTimeout(timeoutMs, () => reject(new Error('no answer in time')))
     socket.setEncoding('utf8').on('data', (part: string) => {
       text += part
-      if (text.length > maxRequest) reject(new Error('too long'))
+      if (text.length > maxMessage) reject(new Error('the message is too long'))
     })
     socket
       .once('end', () => resolve(text))
       .once('error', reject)
-      .once('close', () => reject(new Error('closed')))
+      .once('close', () => reject(new Error('the connection was closed')))
   })
 }

@@ -1,6 +1,6 @@
-// Who sits at a browser, for the plain pages.
+// The signed-in person of a browser, and the fields of its forms.
 
-import type { Request } from 'express'
+import express, { type Request } from 'express'
 import { readPersonUnscoped } from '../access/store/people.js'
 import { withUnscopedTransaction } from '../db/db.js'
 import { PlatformError } from '../errors.js'
@@ -14,7 +14,7 @@ export interface Visitor {
   readonly email: string
 }
 
-/** Null for a visitor who is not signed in and, with a form's `csrf`, for a form that is not of their own page. */
+/** The signed-in person; null without one. With `csrf`, the token of a form, also null for a form of another page. */
 export async function visitorOf(
   { db, authenticate }: PageParts,
   request: Request,
@@ -29,14 +29,21 @@ export async function visitorOf(
   return known === null ? null : { person, email: known.email }
 }
 
-/** The page of a visitor who is not signed in says how to. */
+/** Without a valid credential the pages explain how to sign in. */
 function notSignedIn(error: unknown): null {
   if (error instanceof PlatformError && ['UNAUTHENTICATED', 'FORBIDDEN'].includes(error.code)) return null
   throw error
 }
 
+export const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
+
 /** The text fields of a form. */
 export function formOf({ body }: Request): Readonly<Record<string, string>> {
   const fields = Object.entries((body ?? {}) as Record<string, unknown>)
   return Object.fromEntries(fields.filter((field): field is [string, string] => typeof field[1] === 'string'))
+}
+
+/** The secret of a link; null for a missing or incomplete one. */
+export function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
+  return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null
 }

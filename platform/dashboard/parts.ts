@@ -1,11 +1,11 @@
-// What the pages of people use.
+// The parts that the pages use.
 import type { AccessParts } from '../access/parts.js'
 import type { Authentication } from '../http/principal.js'
 
 export interface PageParts extends AccessParts {
   readonly authenticate: Authentication['authenticate']
-  /** Where people reach the platform, when the operator has configured it. */
+  /** The address at which people reach the platform, where the operator has configured it. */
   readonly public_url: string | null
-  /** False where mails are printed instead. */
+  /** False where mails are printed. */
   readonly sends_mail: boolean
 }

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import type { Sealer } from '../secrets/seal.js'
-import { subjectKeyPlace } from '../secrets/store.js'
+import { subjectKeyContext } from '../secrets/store.js'
 
 export interface NamedSubject {
   readonly subject: string
@@ -54,7 +54,7 @@ async function subjectKey({ org_id }: Scope, tx: Transaction, { seal, open }: Se
     'select subject_key, sealed_subject_key as sealed from org_log where org_id = $1',
     [org_id],
   )
-  const place = subjectKeyPlace(org_id)
+  const place = subjectKeyContext(org_id)
   if (typeof row?.sealed === 'string') return open(place, row.sealed)
   const key = row?.subject_key
   if (key === undefined || key === null) throw new Error(`organization \`${org_id}\` has no log`)

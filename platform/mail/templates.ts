@@ -1,4 +1,4 @@
-// What mails say, as text and as HTML.
+// The text and HTML of the mails.
 
 export type MailName = 'sign_in' | 'invitation' | 'offer'
 
@@ -10,42 +10,42 @@ interface Template {
 
 const signIn: Template = {
   subject: 'Sign in to svc',
-  text: `Sign in to svc with this link. It works once, within 15 minutes:
+  text: `Sign in to svc with this link. It works once, for 15 minutes:
 
 {{link}}
 
-If you did not ask for it, nothing happens unless you open it.`,
-  html: `<p>Sign in to svc with this link. It works once, within 15 minutes:</p>
+If you did not request it, ignore this mail.`,
+  html: `<p>Sign in to svc with this link. It works once, for 15 minutes:</p>
 <p><a href="{{link}}">{{link}}</a></p>
-<p>If you did not ask for it, nothing happens unless you open it.</p>`,
+<p>If you did not request it, ignore this mail.</p>`,
 }
 
 const invitation: Template = {
-  subject: 'svc: you are invited to {{what}}',
-  text: `{{made_by}} invites you to {{what}}: "{{workspace}}".
+  subject: 'svc: you are invited to {{purpose}}',
+  text: `{{made_by}} invites you to {{purpose}}: "{{workspace}}".
 
-Open this link, and press its button to sign in and accept. It works once, within seven days, for this address:
+Open this link and press the button to sign in and accept. The link works once, for this address, for seven days:
 
 {{link}}
 
-If you do not expect this, do nothing.`,
-  html: `<p>{{made_by}} invites you to {{what}}: “{{workspace}}”.</p>
-<p>Open this link, and press its button to sign in and accept. It works once, within seven days, for this address:</p>
+If you did not expect this invitation, ignore this mail.`,
+  html: `<p>{{made_by}} invites you to {{purpose}}: “{{workspace}}”.</p>
+<p>Open this link and press the button to sign in and accept. The link works once, for this address, for seven days:</p>
 <p><a href="{{link}}">{{link}}</a></p>
-<p>If you do not expect this, do nothing.</p>`,
+<p>If you did not expect this invitation, ignore this mail.</p>`,
 }
 
 const offer: Template = {
-  subject: 'svc: you are invited to {{what}}',
-  text: `{{made_by}} invites you to {{what}}: "{{workspace}}".
+  subject: 'svc: you are invited to {{purpose}}',
+  text: `{{made_by}} invites you to {{purpose}}: "{{workspace}}".
 
-Sign in with this address to accept or decline:
+Sign in with this address to accept or decline the offer:
 
 {{link}}/sign-in
 
 In a terminal: svc login --url {{link}}, then svc workspace accept.`,
-  html: `<p>{{made_by}} invites you to {{what}}: “{{workspace}}”.</p>
-<p>Sign in with this address to accept or decline: <a href="{{link}}/sign-in">{{link}}/sign-in</a></p>
+  html: `<p>{{made_by}} invites you to {{purpose}}: “{{workspace}}”.</p>
+<p>Sign in with this address to accept or decline the offer: <a href="{{link}}/sign-in">{{link}}/sign-in</a></p>
 <p>In a terminal: <code>svc login --url {{link}}</code>, then <code>svc workspace accept</code>.</p>`,
 }
 

@@ -1,24 +1,24 @@
-// The one door for calls to others: checked when the address is saved and again when it is connected to, because a name may
-// lead elsewhere by then. Redirects are not followed, and neither time nor bytes are without end.
+// The only module that makes outgoing calls. An address is checked when it is saved and again at each connection, because a name
+// may resolve to another address by then. Redirects are not followed; time and size are limited.
 import { Agent, buildConnector, request } from 'undici'
 import { TargetError, type Targets } from './targets.js'
 
-export interface Answered {
+export interface Reply {
   readonly status: number
   readonly text: string
 }
 
 export interface Outgoing {
   readonly targets: Targets
-  /** Posts, and reads what is answered. Rejects, with words for an operator, when that is not possible. */
-  readonly post: (url: string, body: string, headers?: Readonly<Record<string, string>>) => Promise<Answered>
+  /** Posts the body and returns the response. Rejects with a message for the operator. */
+  readonly post: (url: string, body: string, headers?: Readonly<Record<string, string>>) => Promise<Reply>
   readonly close: () => Promise<void>
 }
 
-const largestAnswer = 1024 * 1024
+const maxResponseBytes = 1024 * 1024
 
-/** `patience`: ms for a whole call. */
-export function createOutgoing(targets: Targets, patience = 10_000): Outgoing {
+/** `timeoutMs` limits a whole call. */
+export function createOutgoing(targets: Targets, timeoutMs = 10_000): Outgoing {
   const connect = buildConnector({ timeout: 5_000, lookup: targets.lookup })
   const agent = new Agent({
     connect: (options, done) => {
@@ -34,31 +34,31 @@ export function createOutgoing(targets: Targets, patience = 10_000): Outgoing {
       const problem = targets.problemOf(url)
       if (problem !== null) throw new TargetError(problem)
       try {
-        const signal = AbortSignal.timeout(patience)
-        const answer = await request(url, { method: 'POST', body, headers, dispatcher: agent, signal })
-        return { status: answer.statusCode, text: await limited(answer.body) }
+        const signal = AbortSignal.timeout(timeoutMs)
+        const response = await request(url, { method: 'POST', body, headers, dispatcher: agent, signal })
+        return { status: response.statusCode, text: await readBody(response.body) }
       } catch (error) {
-        throw readable(error, patience)
+        throw describe(error, timeoutMs)
       }
     },
     close: () => agent.close(),
   }
 }
 
-async function limited(body: AsyncIterable<Buffer>): Promise<string> {
+async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of body) {
     length += chunk.length
-    if (length > largestAnswer) throw new Error('it answers with more than 1 MiB')
+    if (length > maxResponseBytes) throw new Error('the response has more than 1 MiB')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function readable(error: unknown, patience: number): Error {
+function describe(error: unknown, timeoutMs: number): Error {
   if (error instanceof TargetError) return error
   const { code, name, message } = error as { code?: string; name?: string; message?: string }
-  if (name === 'TimeoutError') return new Error(`it does not answer within ${patience / 1000} s`)
-  return code === undefined ? new Error(message ?? 'no reason given') : new Error(`it does not answer: ${code}`)
+  if (name === 'TimeoutError') return new Error(`no response within ${timeoutMs / 1000} s`)
+  return code === undefined ? new Error(message ?? 'no reason given') : new Error(`no response: ${code}`)
 }

@@ -66,7 +66,7 @@ describe('svc workspace', () => {
       /^2 error: option '--role <role>' argument 'emperor' is invalid\. Allowed choices are member, auditor\./,
     )
     expect(await anna('workspace', 'offer', 'boss', 'ben@example.org')).toMatch(
-      /^2 error: .*admin, handover, successor/,
+      /^2 error: .*admin, transfer, successor/,
     )
     expect(await anna('workspace', 'invite', 'ben')).toMatch(/^1 svc: `?email/)
   })
@@ -147,12 +147,12 @@ describe('svc workspace', () => {
   })
 
   it('transfers the ownership, and lets the previous owner leave', async () => {
-    expect(await anna('workspace', 'leave')).toMatch(/^1 svc: hand the workspace over first/)
-    expect(await ben('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(
+    expect(await anna('workspace', 'leave')).toMatch(/^1 svc: transfer the ownership first/)
+    expect(await ben('workspace', 'offer', 'transfer', 'ben@example.org')).toMatch(
       /^1 svc: this is for owner only: you are admin here/,
     )
-    expect(await anna('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(/^handover in Acme offered/)
-    expect(await ben('workspace', 'accept')).toBe('accepted: handover in Acme\n')
+    expect(await anna('workspace', 'offer', 'transfer', 'ben@example.org')).toMatch(/^transfer in Acme offered/)
+    expect(await ben('workspace', 'accept')).toBe('accepted: transfer in Acme\n')
     expect(await anna('workspace', 'leave')).toBe('you have left Acme\n')
     expect(await ben('workspace', 'remove', 'cleo@example.org')).toBe('cleo@example.org is removed\n')
     expect(await ben('workspace', 'members')).toBe('Acme:\nben@example.org  owner\n')

@@ -1,4 +1,4 @@
-// Signing in as people do: a link, a button, and a terminal that waits to be let in, in a real browser.
+// The pages in a real browser: sign-in, invitations, devices and the account.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { startLogin } from '../support/svc.js'
 
 const browser = await startBrowser()
 afterAll(() => browser?.close())
-/** Where pictures of the pages go, to be looked at; nowhere unless asked for. */
+/** The folder for screenshots of the pages; none unless it is set. */
 const pictures = process.env.SVC_PICTURES
 
 describe.skipIf(browser === null)('in a browser', () => {
@@ -30,9 +30,9 @@ describe.skipIf(browser === null)('in a browser', () => {
     page = await context.newPage()
     page.on('console', (message) => void wrong.push(message.text()))
     page.on('requestfailed', (request) => {
-      const said = request.failure()?.errorText ?? ''
-      // Whoever goes on before a page is whole gives up what was under way.
-      if (said !== 'net::ERR_ABORTED') wrong.push(`${request.url()} ${said}`)
+      const error = request.failure()?.errorText ?? ''
+      // A browser that leaves a page aborts its open requests.
+      if (error !== 'net::ERR_ABORTED') wrong.push(`${request.url()} ${error}`)
     })
   })
   afterAll(async () => {
@@ -46,7 +46,7 @@ describe.skipIf(browser === null)('in a browser', () => {
   }
   const heading = () => page.textContent('h1')
 
-  it('a link leads in by its button, once', async () => {
+  it('a link signs in by its button, once', async () => {
     await platform.call('POST', '/auth/magic-link', { as: null, body: { email: 'mia@example.org' } })
     const link = `${platform.url}/auth/magic-link?token=${await mails.tokenFor('mia@example.org')}`
     await page.goto(link)
@@ -60,39 +60,39 @@ describe.skipIf(browser === null)('in a browser', () => {
       ['svc_csrf', false, 'Lax'],
     ])
     await page.goto(link)
-    expect(await page.textContent('main')).toContain('used already')
+    expect(await page.textContent('main')).toContain('has expired or was already used')
     await picture('used-link')
   })
 
-  it('a terminal is let in', async () => {
+  it('a terminal is approved', async () => {
     const login = await startLogin(['--url', platform.url], { SVC_CONFIG_DIR: config })
     await page.goto(String(login.address))
     await picture('device')
     await page.click('button[value=approve]')
-    expect(await page.textContent('main')).toContain('The program is in')
+    expect(await page.textContent('main')).toContain('The program has access')
     await picture('device-done')
     const { code, stdout } = await login.finished
     expect([code, stdout]).toEqual([0, expect.stringContaining('logged in as mia@example.org')])
   })
 
-  it('an invitation is accepted without a terminal, and another workspace worked in', async () => {
+  it('an invitation is accepted without a terminal, and the browser switches workspaces', async () => {
     const owner = await signedIn(platform, mails, 'owner@example.org')
     const at = `/auth/workspaces/${owner.org_id}`
     await owner.call('POST', `${at}/promote`, { name: 'Acme <b>Compliance</b>' })
     await owner.call('POST', `${at}/offers`, { kind: 'invitation', email: 'mia@example.org', role: 'auditor' })
     await page.goto(`${platform.url}/account`)
     await picture('account')
-    expect(await page.textContent('main')).toContain('Acme <b>Compliance</b> invites you to be its auditor.')
+    expect(await page.textContent('main')).toContain('Acme <b>Compliance</b> invites you to join as auditor.')
     await page.click('button[value=accept]')
-    expect(await page.textContent('main')).toContain('Nothing is offered to you.')
+    expect(await page.textContent('main')).toContain('You have no pending invitations or offers.')
     await page.click('button[value=use]')
     await picture('account-there')
-    expect(await page.textContent('form.row:has(p:text("you work here"))')).toContain('Acme')
+    expect(await page.textContent('form.row:has(p:text("current workspace"))')).toContain('Acme')
     const { members } = (await owner.call<MemberList>('GET', `${at}/members`)).body
     expect(members.map(({ email, role }) => [email, role])).toContainEqual(['mia@example.org', 'auditor'])
   })
 
-  it('the link of an invitation is for its own address, and leads in by its button', async () => {
+  it('the link of an invitation signs in its own address only, by its button', async () => {
     const owner = await signedIn(platform, mails, 'other-owner@example.org')
     const at = `/auth/workspaces/${owner.org_id}`
     await owner.call('POST', `${at}/promote`, { name: 'Beta' })
@@ -107,17 +107,17 @@ describe.skipIf(browser === null)('in a browser', () => {
     await page.goto(link)
     await picture('invitation')
     await page.click('button')
-    expect(await heading()).toBe('You are in')
+    expect(await heading()).toBe('Invitation accepted')
     await picture('invitation-accepted')
     await page.goto(link)
     expect(await page.textContent('main')).toContain('was already accepted')
     await picture('invitation-used')
     await page.goto(`${platform.url}/account`)
-    expect(await page.textContent('form.row:has(p:text("you work here"))')).toContain('Beta')
+    expect(await page.textContent('form.row:has(p:text("current workspace"))')).toContain('Beta')
     await picture('account-end')
   })
 
-  it('whoever signs out is out', async () => {
+  it('signing out ends the session', async () => {
     await page.click('button[value=logout]')
     await page.waitForURL(`${platform.url}/sign-in`)
     expect(await context.cookies()).toEqual([])
@@ -125,19 +125,19 @@ describe.skipIf(browser === null)('in a browser', () => {
     expect(new URL(page.url()).pathname).toBe('/sign-in')
   })
 
-  it('whoever is not signed in is sent a link first', async () => {
+  it('an anonymous visitor signs in by a link first', async () => {
     await context.clearCookies()
     await page.goto(`${platform.url}/device`)
     await picture('device-sign-in')
     await page.fill('input[name=email]', 'noah@example.org')
     await page.click('button')
-    expect(await page.textContent('main')).toContain('A link comes by mail, if the address is right')
+    expect(await page.textContent('main')).toContain('If the address is correct, a link is sent by mail.')
     await page.goto(`${platform.url}/auth/magic-link?token=${await mails.tokenFor('noah@example.org')}`)
     await page.click('button')
     expect(await heading()).toBe('You are signed in')
   })
 
-  it('an account is ended by its address and a button', async () => {
+  it('an account ends with its address and a button', async () => {
     await page.goto(`${platform.url}/account`)
     await page.fill('input[name=email]', 'noah@example.org')
     await page.click('button[value=end]')
@@ -146,8 +146,8 @@ describe.skipIf(browser === null)('in a browser', () => {
     expect(await context.cookies()).toEqual([])
   })
 
-  it('nothing is refused by the policy of the pages, and nothing is missing', () => {
-    // A browser notes the status of a link that was used or is for another address.
+  it('no request violates the policy of the pages or fails', () => {
+    // The console shows the status of a link that was used or is for another address.
     expect(wrong.filter((text) => !/ (401|409|410) /.test(text))).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// A mailbox for every address but those of `refused`: a real SMTP server on this machine that keeps what it is handed.
+// A real SMTP server on this machine with a mailbox for every address except `rejected@…`.
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { vi } from 'vitest'
@@ -6,9 +6,9 @@ import { soon } from './log.js'
 
 export interface MailServer {
   readonly url: string
-  /** The secret of the newest link that was sent to the address and not asked for here before. */
+  /** The secret of the newest link to the address, which must be one that was not returned before. */
   readonly tokenFor: (address: string) => Promise<string>
-  /** All that was sent to the address, as it came. */
+  /** The raw mails to the address. */
   readonly mailsTo: (address: string) => readonly string[]
   readonly close: () => Promise<void>
 }
@@ -17,9 +17,11 @@ export async function startMailServer(): Promise<MailServer> {
   const mails: { to: string; text: string }[] = []
   const seen = new Set<string>()
   const server = new SMTPServer({
-    ...{ authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'], logger: false },
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    logger: false,
     onRcptTo: ({ address }, _session, done) =>
-      done(address.startsWith('refused@') ? Object.assign(new Error('no such mailbox'), { responseCode: 550 }) : null),
+      done(address.startsWith('rejected@') ? Object.assign(new Error('no such mailbox'), { responseCode: 550 }) : null),
     onData: (stream, session, done) => {
       let text = ''
       stream.on('data', (chunk: Buffer) => {

@@ -1,5 +1,5 @@
-// People who have signed in, as they do: by a link from their mailbox.
-import type { Account, Offer, SessionTokens } from '@svc/schemas'
+// Signed-in people, by links from their mailboxes, and the cookies of their browsers.
+import type { Account, MemberList, Offer, SessionTokens } from '@svc/schemas'
 import { expect } from 'vitest'
 import type { MailServer } from './mail.js'
 import type { Answer, TestPlatform } from './platform.js'
@@ -31,7 +31,7 @@ export async function signedIn(platform: TestPlatform, mails: MailServer, email:
   return { id, email, token: access_token, refresh_token, org_id: current_workspace ?? '', call, me }
 }
 
-/** Puts somebody into the workspace in that role, by the offers that lead there, and lets them work in it. */
+/** Makes the guest a member with this role, by the necessary offers, and switches their session to the workspace. */
 export async function join(
   owner: SignedIn,
   guest: SignedIn,
@@ -46,4 +46,32 @@ export async function join(
   await offered({ kind: 'invitation', email: guest.email, role: role === 'auditor' ? 'auditor' : 'member' })
   if (role === 'admin') await offered({ kind: 'admin', email: guest.email })
   expect((await guest.call('POST', `/auth/workspaces/${org_id}/switch`)).status).toBe(204)
+}
+
+/** The members of a workspace as pairs of address and role. */
+export async function rolesIn(person: SignedIn, org_id: string): Promise<(readonly [string, string])[]> {
+  const { body } = await person.call<MemberList>('GET', `/auth/workspaces/${org_id}/members`)
+  return body.members.map(({ email, role }) => [email, role] as const)
+}
+
+/** The header `Cookie` of a browser that received this response. */
+export function cookieOf(response: Response): string {
+  return cookiesOf(response).join('; ')
+}
+
+/** The cookies of a response as `name=value`. */
+export function cookiesOf(response: Response): string[] {
+  return response.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '')
+}
+
+/** The CSRF token in the forms of a page. */
+export function csrfIn(page: string): string {
+  return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+}
+
+/** Signs a browser in with a link; the header `Cookie` of that browser. */
+export async function browserOf(platform: TestPlatform, mails: MailServer, email: string): Promise<string> {
+  await platform.call('POST', '/auth/magic-link', { as: null, body: { email } })
+  const body = new URLSearchParams({ token: await mails.tokenFor(email) })
+  return cookieOf(await fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body }))
 }

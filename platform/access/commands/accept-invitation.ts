@@ -1,10 +1,10 @@
-// Accepting an invitation by the link in its mail: the mail proves the address, so the link signs in as well.
+// Accepts an invitation by the link in its mail. The mail proves the address, so the link signs in as well.
 
 import type { Offer, SessionTokens } from '@svc/schemas'
 import { withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
 import { scopeOf } from '../../db/scope.js'
-import { PlatformError } from '../../errors.js'
 import type { AccessParts } from '../parts.js'
+import { unauthenticated } from '../permission.js'
 import { findInvitationUnscoped } from '../store/invitations.js'
 import { expireOffersUnscoped } from '../store/members.js'
 import { findPersonUnscoped, lockPersonUnscoped } from '../store/people.js'
@@ -12,7 +12,7 @@ import { decideLocked } from './decide-offer.js'
 import { beginSession, tokensOf } from './sign-in.js'
 import { signUp } from './sign-up.js'
 
-/** The invitation that a link leads to, as it stands now; null for a link that leads to none. */
+/** The invitation of a link in its current state; null for an unknown link. */
 export function readInvitation({ db, clock }: AccessParts, secret: string): Promise<Offer | null> {
   return withUnscopedTransaction(db, async (tx) => {
     await expireOffersUnscoped(tx, clock())
@@ -21,20 +21,17 @@ export function readInvitation({ db, clock }: AccessParts, secret: string): Prom
 }
 
 /**
- * Accepts the invitation and signs its address in, with a session in the workspace; an address without an account gets one.
- * Rejects with UNAUTHENTICATED for an unknown link, and with INVALID_TRANSITION for one that was used or has ended.
+ * Accepts the invitation and signs in its address, with a session in the workspace; an address without an account gets one.
+ * Rejects with UNAUTHENTICATED for an unknown link, and with INVALID_TRANSITION for an invitation that is not pending.
  */
 export async function acceptInvitation(parts: AccessParts, secret: string): Promise<SessionTokens> {
   parts.access_tokens.require()
   const now = parts.clock()
   const invitation = await readInvitation(parts, secret)
-  if (invitation === null)
-    throw new PlatformError('UNAUTHENTICATED', 'the link is not valid: ask for another invitation', {
-      headers: { 'www-authenticate': 'Bearer realm="svc"' },
-    })
+  if (invitation === null) throw unauthenticated('the link is invalid: ask for another invitation')
   const { org_id, id, email } = invitation
-  const waiting = scopeOf(org_id, { kind: 'system', id: 'invitation' })
-  const session = await withUnscopedTransactionOf(parts.db, waiting, async (tx) => {
+  const recipient = scopeOf(org_id, { kind: 'system', id: 'invitation' })
+  const session = await withUnscopedTransactionOf(parts.db, recipient, async (tx) => {
     const known = await findPersonUnscoped(tx, email)
     const locked = known === null ? null : await lockPersonUnscoped(tx, known.person_id)
     const person = locked ?? (await signUp(parts, tx, now, email))

@@ -1,48 +1,57 @@
-// API keys (docs/design/platform.md §5): they belong to the workspace, not to whoever made them, and their secret is shown once.
+// API keys (docs/design/platform.md §5). They belong to the workspace, not to the person who created them. Their secret is shown once.
 
 import { type ApiKey, type ApiKeyRequest, type MadeApiKey, parseTimestamp } from '@svc/schemas'
 import { type Transaction, withTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 import { invalid, PlatformError } from '../../errors.js'
 import { admins } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
+import { secretHash } from '../../secrets/secret-hash.js'
 import { newApiKey } from '../credentials.js'
 import type { AccessParts } from '../parts.js'
 import { insertKey, readKey, revokeKey, rollKey } from '../store/api-keys.js'
-import { keyHash } from '../store/organizations.js'
-import { stillMay } from './members.js'
+import { assertMayStill } from './members.js'
 
-/** Makes a key. Rejects with INVALID for one that would be over already. */
-export async function makeKey({ db, clock }: AccessParts, scope: Scope, request: ApiKeyRequest): Promise<MadeApiKey> {
+/** Creates a key. Rejects with INVALID for an expiry in the past. */
+export async function createApiKey(
+  { db, clock }: AccessParts,
+  scope: Scope,
+  request: ApiKeyRequest,
+): Promise<MadeApiKey> {
   const now = clock()
   const { name, scopes = ['ingest', 'read'], expires_at = null } = request
   const until = expires_at === null ? null : parseTimestamp(expires_at)
-  if (until !== null && until <= now) throw invalid([{ path: 'expires_at', message: 'this is in the past' }])
+  if (until !== null && until <= now) throw invalid([{ path: 'expires_at', message: 'must be in the future' }])
   const key = newApiKey()
   const api_key: ApiKey = {
-    ...{ id: newId('key', now), name, scopes, created_at: new Date(now).toISOString() },
-    ...{ expires_at: until === null ? null : new Date(until).toISOString() },
-    ...{ revoked_at: null, last_used_at: null },
+    id: newId('key', now),
+    name,
+    scopes,
+    created_at: isoTime(now),
+    expires_at: until === null ? null : isoTime(until),
+    revoked_at: null,
+    last_used_at: null,
   }
   await withTransaction(db, scope, async (tx) => {
-    await stillMay(scope, tx, admins)
-    await insertKey(scope, tx, api_key, keyHash(key))
+    await assertMayStill(scope, tx, admins)
+    await insertKey(scope, tx, api_key, secretHash(key))
     await note(scope, tx, now, 'api_key.created', api_key.id, { name, scopes, expires_at: api_key.expires_at })
   })
   return { api_key, key }
 }
 
-/** Ends a key: here at once, in other processes within a second. Rejects with NOT_FOUND, or CONFLICT when it is revoked already. */
-export async function endKey({ db, clock, notices }: AccessParts, scope: Scope, id: string): Promise<ApiKey> {
+/** Revokes a key: in this process at once, in others within a second. Rejects with NOT_FOUND, or CONFLICT for a revoked key. */
+export async function revokeApiKey({ db, clock, notices }: AccessParts, scope: Scope, id: string): Promise<ApiKey> {
   const now = clock()
   const changed = { kind: 'api_key_changed', key_id: id } as const
   const ended = await withTransaction(db, scope, async (tx) => {
-    await stillMay(scope, tx, admins)
+    await assertMayStill(scope, tx, admins)
     const known = await readKey(scope, tx, id)
     if (known === null) throw new PlatformError('NOT_FOUND', 'no such key')
-    if (!(await revokeKey(scope, tx, id, new Date(now).toISOString())))
-      throw new PlatformError('CONFLICT', 'the key is revoked already')
+    if (!(await revokeKey(scope, tx, id, isoTime(now))))
+      throw new PlatformError('CONFLICT', 'the key is already revoked')
     await note(scope, tx, now, 'api_key.revoked', id, {})
     await notices.announce(tx, changed)
     return (await readKey(scope, tx, id)) ?? known
@@ -51,18 +60,18 @@ export async function endKey({ db, clock, notices }: AccessParts, scope: Scope, 
   return ended
 }
 
-/** Gives a key another secret; the old one is good for nothing any more, and agents keep their ids. */
-export async function renewKey({ db, clock, notices }: AccessParts, scope: Scope, id: string): Promise<MadeApiKey> {
+/** Replaces the secret of a key; the old secret is no longer accepted, and agents keep their ids. */
+export async function rollApiKey({ db, clock, notices }: AccessParts, scope: Scope, id: string): Promise<MadeApiKey> {
   const now = clock()
   const key = newApiKey()
   const changed = { kind: 'api_key_changed', key_id: id } as const
   const made = await withTransaction(db, scope, async (tx) => {
-    await stillMay(scope, tx, admins)
+    await assertMayStill(scope, tx, admins)
     const api_key = await readKey(scope, tx, id)
     if (api_key === null) throw new PlatformError('NOT_FOUND', 'no such key')
     if (api_key.expires_at !== null && Date.parse(api_key.expires_at) <= now)
-      throw new PlatformError('CONFLICT', 'the key has expired: create another')
-    if (!(await rollKey(scope, tx, id, keyHash(key)))) throw new PlatformError('CONFLICT', 'the key is revoked')
+      throw new PlatformError('CONFLICT', 'the key has expired: create another one')
+    if (!(await rollKey(scope, tx, id, secretHash(key)))) throw new PlatformError('CONFLICT', 'the key is revoked')
     await note(scope, tx, now, 'api_key.rolled', id, {})
     await notices.announce(tx, changed)
     return { api_key, key }

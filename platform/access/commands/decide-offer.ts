@@ -1,7 +1,8 @@
-// Accepting or declining an offer, and what accepting does.
+// Accepts or declines an offer.
 import type { Offer } from '@svc/schemas'
 import { type Resources, type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
 import { type Scope, scopeOf } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
@@ -10,23 +11,22 @@ import {
   findOfferUnscoped,
   insertMember,
   lockMembership,
-  lockOffer,
   lockOwner,
+  lockWorkspace,
   type Membership,
   revokeOffersTo,
   setRole,
-  workspaceKind,
 } from '../store/members.js'
 import { lockPersonUnscoped, type Person } from '../store/people.js'
 import { placeWaitlistedUnscoped } from '../store/sessions.js'
-import { endOffersOf, moveOffer, offerKinds } from './offer-moves.js'
+import { endOffersOf, moveOffer, offerKinds, readOffer } from './offer-moves.js'
 
-export type Addressee = Pick<Person, 'person_id' | 'email'>
+export type Recipient = Pick<Person, 'person_id' | 'email'>
 
-/** Decides an offer that was made to this address. Rejects with NOT_FOUND for one that was made to another. */
+/** Accepts or declines an offer to this person. Rejects with NOT_FOUND for an offer to another address. */
 export async function decideOffer(
   { db, clock }: Resources,
-  person: Addressee,
+  person: Recipient,
   id: string,
   move: 'accept' | 'decline',
 ): Promise<Offer> {
@@ -37,7 +37,7 @@ export async function decideOffer(
   })
   if (known === null || known.email !== person.email) throw new PlatformError('NOT_FOUND', 'no such offer')
   const scope = scopeOf(known.org_id, { kind: 'person', id: person.person_id })
-  // An account and its sessions belong to no organization.
+  // Accounts and sessions belong to no organization.
   return withUnscopedTransactionOf(db, scope, async (tx) => {
     if ((await lockPersonUnscoped(tx, person.person_id)) === null)
       throw new PlatformError('NOT_FOUND', 'no such account')
@@ -45,31 +45,31 @@ export async function decideOffer(
   })
 }
 
-/** The same for an account that is locked, in its transaction: accounts are locked before workspaces. */
+/** The same in the transaction that has locked the account: accounts are locked before workspaces. */
 export async function decideLocked(
   scope: Scope,
   tx: Transaction,
   now: number,
-  person: Addressee,
+  person: Recipient,
   id: string,
   move: 'accept' | 'decline',
 ): Promise<Offer> {
-  await workspaceKind(scope, tx)
+  await lockWorkspace(scope, tx)
   const member = await lockMembership(scope, tx, person.person_id)
   if (member?.is_suspended) throw new PlatformError('FORBIDDEN', 'this account is suspended in this workspace')
   const offer = await moveOffer(scope, tx, now, id, move)
   if (move === 'accept') {
-    await refuseStale(scope, tx, offer)
+    await assertSenderMayOffer(scope, tx, offer)
     await fulfil(scope, tx, now, offer, person, member)
   }
-  return (await lockOffer(scope, tx, id)) as Offer
+  return readOffer(scope, tx, id)
 }
 
-/** INVARIANT (an offer is worth what its maker may): who has lost the right to make it cannot give anything by it any more. */
-async function refuseStale(scope: Scope, tx: Transaction, { kind, made_by }: Offer): Promise<void> {
-  const maker = await lockMembership(scope, tx, made_by)
-  if (maker === null || maker.is_suspended || !offerKinds[kind].by.includes(maker.role))
-    throw new PlatformError('CONFLICT', 'whoever offered this may not offer it any more')
+/** INVARIANT (sender's rights): an offer has no effect once its sender has lost the right to make it. */
+async function assertSenderMayOffer(scope: Scope, tx: Transaction, { kind, made_by }: Offer): Promise<void> {
+  const sender = await lockMembership(scope, tx, made_by)
+  if (sender === null || sender.is_suspended || !offerKinds[kind].by.includes(sender.role))
+    throw new PlatformError('CONFLICT', 'the sender can no longer make this offer')
 }
 
 async function fulfil(
@@ -77,31 +77,32 @@ async function fulfil(
   tx: Transaction,
   now: number,
   { kind, role }: Offer,
-  { person_id, email }: Addressee,
+  { person_id, email }: Recipient,
   member: Membership | null,
 ): Promise<void> {
   if (kind === 'invitation') {
-    if (member !== null) throw new PlatformError('CONFLICT', 'you are a member already')
+    if (member !== null) throw new PlatformError('CONFLICT', 'you are already a member')
     await insertMember(scope, tx, now, person_id, role)
     await placeWaitlistedUnscoped(tx, person_id, scope.org_id)
     return joined(scope, tx, now, person_id, role)
   }
-  if (member === null) throw new PlatformError('CONFLICT', 'whoever accepts this must be a member')
-  if (member.role === 'owner') throw new PlatformError('CONFLICT', 'the owner stays the owner until somebody else is')
+  if (member === null) throw new PlatformError('CONFLICT', 'you are not a member of the workspace')
+  if (member.role === 'owner')
+    throw new PlatformError('CONFLICT', 'the owner cannot take another role: transfer the ownership first')
   if (kind === 'successor') return
-  if (kind === 'handover') await handOver(scope, tx, now, { person_id, email })
+  if (kind === 'transfer') await transferOwnership(scope, tx, now, { person_id, email })
   else await setRole(scope, tx, person_id, role)
   await joined(scope, tx, now, person_id, role)
 }
 
-/** INVARIANT (one owner): the owner becomes an admin before somebody else becomes the owner. */
-export async function handOver(
+/** INVARIANT (one owner): the owner becomes an admin before another member becomes the owner. */
+export async function transferOwnership(
   scope: Scope,
   tx: Transaction,
   now: number,
-  { person_id, email }: Addressee,
+  { person_id, email }: Recipient,
 ): Promise<void> {
-  await revokeOffersTo(scope, tx, email, new Date(now).toISOString())
+  await revokeOffersTo(scope, tx, email, isoTime(now))
   const owner = await lockOwner(scope, tx)
   if (owner !== null) {
     await setRole(scope, tx, owner, 'admin')

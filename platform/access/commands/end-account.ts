@@ -1,34 +1,35 @@
-// Ending an account: its person leaves every workspace, what only they could open is closed, and their address is erased.
+// Ends an account: the person leaves every workspace, workspaces without other members are closed, and the address is erased.
 
 import { type Resources, type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
 import { type Scope, scopeOf } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { addressOf } from '../../mail/address.js'
 import { endPersonUnscoped, eraseAddressUnscoped } from '../store/account-ends.js'
 import { readKeys, revokeKey } from '../store/api-keys.js'
-import { countMembers, lockMembership, readOffersToUnscoped, renameWorkspace, workspaceKind } from '../store/members.js'
+import { countMembers, lockMembership, lockWorkspace, readOffersToUnscoped, renameWorkspace } from '../store/members.js'
 import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
-import { type Addressee, handOver } from './decide-offer.js'
+import { type Recipient, transferOwnership } from './decide-offer.js'
 import { removeFrom, successorOf } from './leave.js'
 import { noteMember } from './members.js'
 import { moveOffer } from './offer-moves.js'
 
-/** What becomes of a workspace of the account. */
+/** The effect on one workspace of the account. */
 interface Ending {
   readonly scope: Scope
   readonly name: string
   readonly kind: 'personal' | 'shared' | null
   readonly role: Role
-  /** No other member is in it. */
+  /** It has no other member. */
   readonly closes: boolean
-  /** The successor who takes over. */
-  readonly next: Addressee | null
+  /** The successor who becomes the owner. */
+  readonly next: Recipient | null
 }
 
 /**
- * Ends the account of `person_id`. `confirmed` is the address as its person typed it. Rejects with INVALID for another address,
+ * Ends the account of `person_id`. `confirmed` is the address as the person typed it. Rejects with INVALID for another address,
  * and with CONFLICT, naming the workspaces, while the account owns one with other members and without a successor.
  */
 export async function endAccount({ db, clock }: Resources, person_id: string, confirmed: string): Promise<void> {
@@ -44,11 +45,11 @@ export async function endAccount({ db, clock }: Resources, person_id: string, co
     const own = await workspacesOfUnscoped(tx, person_id)
     const pending = (await readOffersToUnscoped(tx, person.email)).filter(({ state }) => state === 'pending')
     const org_ids = [...new Set([...own, ...pending].map(({ org_id }) => org_id))].sort()
-    for (const org_id of org_ids) await workspaceKind(scopeOf(org_id, actor), tx)
+    for (const org_id of org_ids) await lockWorkspace(scopeOf(org_id, actor), tx)
     for (const { org_id, id } of pending) await moveOffer(scopeOf(org_id, actor), tx, now, id, 'decline')
     const endings: Ending[] = []
     for (const { org_id, name } of own) endings.push(...(await endingOf(scopeOf(org_id, actor), tx, person_id, name)))
-    refuseOrphans(endings)
+    rejectOrphans(endings)
     for (const ending of endings) await endIn(ending, tx, now, person)
     await eraseAddressUnscoped(tx, now, person)
   })
@@ -57,13 +58,13 @@ export async function endAccount({ db, clock }: Resources, person_id: string, co
 /** Throws INVALID for another address. */
 function confirms(email: string, confirmed: string): true {
   if (addressOf(confirmed) === email) return true
-  const errors = [{ path: 'email', message: 'must be the address of this account, to confirm that it is to be ended' }]
+  const errors = [{ path: 'email', message: 'must be the address of this account, to confirm the end of the account' }]
   throw new PlatformError('INVALID', '`email`: must be the address of this account', { errors })
 }
 
 /** Empty where the membership ended before the workspace was locked. */
 async function endingOf(scope: Scope, tx: Transaction, person_id: string, name: string): Promise<Ending[]> {
-  const kind = await workspaceKind(scope, tx)
+  const kind = await lockWorkspace(scope, tx)
   const member = await lockMembership(scope, tx, person_id)
   if (member === null) return []
   const { role } = member
@@ -73,22 +74,22 @@ async function endingOf(scope: Scope, tx: Transaction, person_id: string, name: 
 }
 
 /** INVARIANT (one owner): no workspace with members is left without an owner. */
-function refuseOrphans(endings: readonly Ending[]): void {
+function rejectOrphans(endings: readonly Ending[]): void {
   const orphans = endings.filter(({ role, closes, next }) => role === 'owner' && !closes && next === null)
   if (orphans.length === 0) return
   const names = orphans.map(({ name }) => `\`${name}\``).join(', ')
   throw new PlatformError(
     'CONFLICT',
-    `you own ${names}, where others are members: hand it over first (svc workspace offer handover EMAIL), name a successor who accepts (svc workspace offer successor EMAIL), or remove the other members`,
+    `you own ${names}, which has other members: transfer it (svc workspace offer transfer EMAIL), name a successor who accepts (svc workspace offer successor EMAIL), or remove the other members`,
   )
 }
 
-async function endIn({ scope, kind, closes, next }: Ending, tx: Transaction, now: number, person: Addressee) {
+async function endIn({ scope, kind, closes, next }: Ending, tx: Transaction, now: number, person: Recipient) {
   if (closes) await revokeAllKeys(scope, tx, now)
-  // Its name was made of the address.
+  // The name of a personal workspace contains a part of the address.
   if (closes && kind === 'personal') await renameWorkspace(scope, tx, { name: 'closed workspace', kind })
   if (next !== null) {
-    await handOver(scope, tx, now, next)
+    await transferOwnership(scope, tx, now, next)
     await noteMember(scope, tx, now, 'member.became', next.person_id, { role: 'owner' })
   }
   await removeFrom(scope, tx, now, person)
@@ -98,7 +99,7 @@ async function endIn({ scope, kind, closes, next }: Ending, tx: Transaction, now
 async function revokeAllKeys(scope: Scope, tx: Transaction, now: number): Promise<void> {
   for (const { id, revoked_at } of await readKeys(scope, tx)) {
     if (revoked_at !== null) continue
-    await revokeKey(scope, tx, id, new Date(now).toISOString())
+    await revokeKey(scope, tx, id, isoTime(now))
     await recordEvents(scope, tx, now, [{ kind: 'api_key.revoked', subject_kind: 'api_key', subject_id: id, data: {} }])
   }
 }

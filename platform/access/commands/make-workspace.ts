@@ -1,4 +1,4 @@
-// A workspace with its empty log, which begins by saying that it was made.
+// Creates a workspace and its log, which begins with the event of the creation.
 import { randomBytes } from 'node:crypto'
 import type { Transaction } from '../../db/db.js'
 import { scopeOf } from '../../db/scope.js'
@@ -6,7 +6,7 @@ import { recordEvents } from '../../ledger/events.js'
 import { insertOrganizationUnscoped } from '../store/organizations.js'
 import { insertMembershipUnscoped } from '../store/people.js'
 
-/** Makes a personal workspace and, where somebody is named, its owner; its id. */
+/** Creates a personal workspace, owned by the person `owner` unless that is null; returns its id. */
 export async function makeWorkspace(tx: Transaction, now: number, name: string, owner: string | null): Promise<string> {
   const org_id = `org_${randomBytes(16).toString('hex')}`
   await insertOrganizationUnscoped(tx, now, org_id, name)

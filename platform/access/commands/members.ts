@@ -1,17 +1,18 @@
-// What happens to members of a workspace besides offers: another role, and suspension.
+// Changes the role of a member and suspends members.
 
 import { type Resources, type Transaction, withTransaction, withUnscopedTransactionOf } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 import { onlyFor, PlatformError } from '../../errors.js'
 import { admins, type Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import {
   lockMembership,
+  lockWorkspace,
   type Membership,
   revokeOffersTo,
   setRole,
   setSuspended,
-  workspaceKind,
 } from '../store/members.js'
 import { readPersonUnscoped } from '../store/people.js'
 import { endOffersOf } from './offer-moves.js'
@@ -23,65 +24,68 @@ export interface Acting {
 }
 
 /**
- * INVARIANT (rights are read where they are used): locks the workspace, so that nothing about its members changes until the
- * transaction ends, and only then looks what whoever acts may do. Rejects with FORBIDDEN.
+ * INVARIANT (rights are read where they are used): locks the workspace, so that its members do not change until the transaction
+ * ends, and then checks the role of the caller. Rejects with FORBIDDEN.
  */
 export async function actAs(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<Acting> {
-  const kind = await workspaceKind(scope, tx)
+  const kind = await lockWorkspace(scope, tx)
   const member = await lockMembership(scope, tx, scope.actor.id)
   if (member !== null && !member.is_suspended && roles.includes(member.role)) return { role: member.role, kind }
   throw onlyFor(roles, member?.role ?? null)
 }
 
-/** The same for what others than people may do as well: only somebody who has lost the right meanwhile is refused. */
-export async function stillMay(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<void> {
+/** Checks again that a person has one of these roles; API keys and the operator were checked before. Rejects with FORBIDDEN. */
+export async function assertMayStill(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<void> {
   if (scope.actor.kind === 'person') await actAs(scope, tx, roles)
 }
 
-/** Somebody whom others may act upon. Rejects with NOT_FOUND; CONFLICT for the owner, whom nobody but they themselves can change. */
-export async function other(scope: Scope, tx: Transaction, person_id: string): Promise<Membership> {
+/** A member whom others may change. Rejects with NOT_FOUND, and with CONFLICT for the owner. */
+export async function lockOther(scope: Scope, tx: Transaction, person_id: string): Promise<Membership> {
   const member = await lockMembership(scope, tx, person_id)
   if (member === null) throw new PlatformError('NOT_FOUND', 'no such member')
   if (member.role === 'owner')
-    throw new PlatformError('CONFLICT', 'nobody can do this to the owner: ownership is handed over by the owner')
+    throw new PlatformError(
+      'CONFLICT',
+      'the owner cannot be changed by other members: only the owner can transfer the ownership',
+    )
   return member
 }
 
-/** Gives a lesser role; admin is offered. An admin may step down themselves. */
+/** Sets the role `member` or `auditor`, also of an admin; the role `admin` needs an offer. */
 export async function changeRole(
   { db, clock }: Resources,
   scope: Scope,
   person_id: string,
   role: 'member' | 'auditor',
 ): Promise<void> {
-  // People are known by address across workspaces, and their offers are theirs by it.
+  // The address of a person, to which offers are made, belongs to no workspace.
   await withUnscopedTransactionOf(db, scope, async (tx) => {
     await actAs(scope, tx, admins)
-    const before = await other(scope, tx, person_id)
+    const before = await lockOther(scope, tx, person_id)
     if (before.role === role) return
     await setRole(scope, tx, person_id, role)
     await endOffersOf(scope, tx, clock(), person_id, role)
     const person = await readPersonUnscoped(tx, person_id)
-    await revokeOffersTo(scope, tx, person?.email ?? '', new Date(clock()).toISOString())
+    await revokeOffersTo(scope, tx, person?.email ?? '', isoTime(clock()))
     await noteMember(scope, tx, clock(), 'member.role_changed', person_id, { from: before.role, to: role })
   })
 }
 
-/** Suspends or lets back in; effective on the member's next request. */
+/** Suspends a member or ends the suspension; it takes effect on the member's next request. */
 export async function suspend({ db, clock }: Resources, scope: Scope, person_id: string, on: boolean): Promise<void> {
   const now = clock()
   await withTransaction(db, scope, async (tx) => {
     await actAs(scope, tx, admins)
-    const member = await other(scope, tx, person_id)
-    if (person_id === scope.actor.id) throw new PlatformError('CONFLICT', 'nobody can suspend themselves')
+    const member = await lockOther(scope, tx, person_id)
+    if (person_id === scope.actor.id) throw new PlatformError('CONFLICT', 'you cannot suspend yourself')
     if (member.is_suspended === on) return
-    await setSuspended(scope, tx, person_id, on ? new Date(now).toISOString() : null)
+    await setSuspended(scope, tx, person_id, on ? isoTime(now) : null)
     if (on) await endOffersOf(scope, tx, now, person_id, null)
     await noteMember(scope, tx, now, on ? 'member.suspended' : 'member.unsuspended', person_id, {})
   })
 }
 
-/** Says in the audit trail what happened to a member. */
+/** Records an event about a member. */
 export async function noteMember(
   scope: Scope,
   tx: Transaction,

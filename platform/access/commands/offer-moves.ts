@@ -1,38 +1,46 @@
-// What can become of an offer (docs/design/platform.md §4): one table says who may offer what, to whom, and which moves there are; the
-// code and its documents follow it.
+// The kinds of offers and their transitions (docs/design/platform.md §4). The code and docs/access.md follow these two tables.
 import type { Offer } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockOffer, revokeOffersOf, setOfferState } from '../store/members.js'
 
 interface OfferKind {
-  /** Who may make it. */
+  /** The roles that may make it. */
   readonly by: readonly Role[]
-  /** An invitation goes to whoever has the address, anything else to a member. */
+  /** An invitation goes to any address, the other kinds to a member. */
   readonly to: 'address' | 'member'
-  /** What whoever accepts becomes. */
+  /** The role of the recipient after acceptance; null where the sender chooses it. */
   readonly role: Role | null
-  readonly words: string
+  /** Completes the sentence "you are invited to …" of the mail. */
+  readonly purpose: string
 }
 
 export const offerKinds: Readonly<Record<Offer['kind'], OfferKind>> = {
-  invitation: { by: ['owner', 'admin'], to: 'address', role: null, words: 'join a workspace' },
-  admin: { by: ['owner', 'admin'], to: 'member', role: 'admin', words: 'administer a workspace' },
-  handover: { by: ['owner'], to: 'member', role: 'owner', words: 'own a workspace' },
-  successor: { by: ['owner'], to: 'member', role: 'owner', words: 'own a workspace when its owner leaves' },
+  invitation: { by: ['owner', 'admin'], to: 'address', role: null, purpose: 'join a workspace' },
+  admin: { by: ['owner', 'admin'], to: 'member', role: 'admin', purpose: 'administer a workspace' },
+  transfer: { by: ['owner'], to: 'member', role: 'owner', purpose: 'own a workspace' },
+  successor: { by: ['owner'], to: 'member', role: 'owner', purpose: 'own a workspace when its owner leaves' },
 }
 
-/** From which states each move leads where. */
+/** The states from which a move is possible, and the state it leads to. */
 export const offerMoves = {
   accept: { from: ['pending'], to: 'accepted' },
   decline: { from: ['pending'], to: 'declined' },
   revoke: { from: ['pending', 'accepted'], to: 'revoked' },
 } as const satisfies Record<string, { from: readonly Offer['state'][]; to: Offer['state'] }>
 
-/** Moves the offer. Rejects with NOT_FOUND, or INVALID_TRANSITION naming the state it is in. */
+/** The offer, locked until the transaction ends. Rejects with NOT_FOUND. */
+export async function readOffer(scope: Scope, tx: Transaction, id: string): Promise<Offer> {
+  const offer = await lockOffer(scope, tx, id)
+  if (offer === null) throw new PlatformError('NOT_FOUND', 'no such offer')
+  return offer
+}
+
+/** Moves the offer to another state. Rejects with NOT_FOUND, or INVALID_TRANSITION naming its state. */
 export async function moveOffer(
   scope: Scope,
   tx: Transaction,
@@ -40,29 +48,28 @@ export async function moveOffer(
   id: string,
   move: keyof typeof offerMoves,
 ): Promise<Offer> {
-  const offer = await lockOffer(scope, tx, id)
-  if (offer === null) throw new PlatformError('NOT_FOUND', 'no such offer')
+  const offer = await readOffer(scope, tx, id)
   const { from, to } = offerMoves[move]
-  if (!from.some((state) => state === offer.state)) throw notNow(offer, move)
-  await setOfferState(scope, tx, id, to, new Date(now).toISOString())
+  if (!from.some((state) => state === offer.state)) throw tooLate(offer, move)
+  await setOfferState(scope, tx, id, to, isoTime(now))
   await noteOffer(scope, tx, now, `offer.${to}`, offer)
   return offer
 }
 
-/** INVARIANT (an offer is worth what its maker may): ends what somebody has offered and, in this role or none, may not. */
+/** INVARIANT (sender's rights): revokes the offers of a member that the new role, or null for no role, does not allow. */
 export async function endOffersOf(scope: Scope, tx: Transaction, now: number, made_by: string, role: Role | null) {
   const kinds = (Object.keys(offerKinds) as Offer['kind'][]).filter(
     (kind) => role === null || !offerKinds[kind].by.includes(role),
   )
-  await revokeOffersOf(scope, tx, made_by, kinds, new Date(now).toISOString())
+  await revokeOffersOf(scope, tx, made_by, kinds, isoTime(now))
 }
 
-/** What a move that is not possible answers. */
-export function notNow({ state }: Offer, move: string): PlatformError {
+/** INVALID_TRANSITION for a move that the state of the offer does not allow. */
+export function tooLate({ state }: Offer, move: string): PlatformError {
   return new PlatformError('INVALID_TRANSITION', `the offer is \`${state}\`: it is too late to ${move} it`)
 }
 
-/** Says in the audit trail what became of it. */
+/** Records an event about an offer. */
 export async function noteOffer(
   scope: Scope,
   tx: Transaction,

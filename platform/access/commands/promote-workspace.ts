@@ -1,4 +1,4 @@
-// A personal workspace becomes one that can be shared (docs/design/platform.md §4).
+// Turns a personal workspace into a shared one (docs/design/platform.md §4).
 
 import { type Resources, withUnscopedTransactionOf } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
@@ -9,22 +9,21 @@ import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 import { makeWorkspace } from './make-workspace.js'
 import { actAs } from './members.js'
 
-/** Shared workspaces of one person: each has a log of its own, which is signed for hourly. */
-const mostOwned = 20
+/** Shared workspaces that one person can own: each has a log of its own, whose checkpoints are signed. */
+const maxOwned = 20
 
-/** Everything in it stays, and its owner gets a fresh personal one. Rejects with INVALID_TRANSITION for one that is shared. */
+/** Keeps the content of the workspace, and creates a new personal one. Rejects with INVALID_TRANSITION for a shared workspace. */
 export async function promote({ db, clock }: Resources, scope: Scope, person_id: string, name: string): Promise<void> {
   const now = clock()
-  // Two workspaces in one transaction, so that nobody is ever without one of their own.
+  // One transaction changes both workspaces, so that the person always has a personal one.
   await withUnscopedTransactionOf(db, scope, async (tx) => {
     const { kind } = await actAs(scope, tx, ['owner'])
-    if (kind !== 'personal')
-      throw new PlatformError('INVALID_TRANSITION', 'the workspace is `shared`, and cannot be promoted again')
+    if (kind !== 'personal') throw new PlatformError('INVALID_TRANSITION', 'the workspace is already `shared`')
     const own = (await workspacesOfUnscoped(tx, person_id)).filter(({ role }) => role === 'owner')
-    if (own.length > mostOwned)
+    if (own.length > maxOwned)
       throw new PlatformError(
         'CONFLICT',
-        `nobody owns more than ${mostOwned} shared workspaces: hand one over, or leave one`,
+        `you own ${maxOwned} shared workspaces, which is the limit: transfer or leave one first`,
       )
     await renameWorkspace(scope, tx, { name, kind: 'shared' })
     const event = { kind: 'workspace.promoted', subject_kind: 'workspace', subject_id: scope.org_id, data: { name } }

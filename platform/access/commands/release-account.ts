@@ -1,4 +1,4 @@
-// Releasing an account that is waitlisted because of SVC_REGISTRATION_CAP.
+// Releases an account that is waitlisted because of SVC_REGISTRATION_CAP.
 
 import { type Database, withUnscopedTransaction } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
@@ -14,11 +14,10 @@ export async function releaseAccount(db: Database, email: string, now: number): 
     const person = await findPersonUnscoped(tx, addressOf(email))
     const own = person === null ? [] : await workspacesOfUnscoped(tx, person.person_id)
     if (person === null || own.some(({ kind }) => kind === 'personal')) return true
-    // An account that an earlier version waitlisted has no workspace yet.
+    // Accounts that earlier versions waitlisted have no workspace.
     const org_id = await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
     await placeSessionsUnscoped(tx, person.person_id, org_id)
     return true
   })
-  if (!released)
-    throw new PlatformError('NOT_FOUND', `no account with the address \`${addressOf(email)}\` is on the waiting list`)
+  if (!released) throw new PlatformError('NOT_FOUND', `no waitlisted account has the address \`${addressOf(email)}\``)
 }

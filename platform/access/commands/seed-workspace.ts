@@ -1,15 +1,15 @@
-// The first start: one workspace, one key, and what opens them on this machine.
+// The first start: creates one workspace, one API key and the credentials of this install.
 import type { Config } from '../../config.js'
 import { type Database, type Transaction, withUnscopedTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import { scopeOf } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
-import { type Credentials, keepCredentials, newApiKey, newOperatorToken, readCredentials } from '../credentials.js'
+import { secretHash } from '../../secrets/secret-hash.js'
+import { type Credentials, newApiKey, newOperatorToken, readCredentials, storeCredentials } from '../credentials.js'
 import {
   firstOrganizationUnscoped,
   insertKeyUnscoped,
   isSpentUnscoped,
-  keyHash,
   lockOrganizationsUnscoped,
 } from '../store/organizations.js'
 import {
@@ -26,8 +26,8 @@ export interface Seeded {
 }
 
 /**
- * Makes the first workspace, its first key and the credentials of this install, and admits the seed key when it is configured.
- * Starting again changes nothing. Of processes that start on one server, the one that makes the workspace makes the key.
+ * Creates the first workspace, its first key and the credentials of this install, and adds the seed key where one is configured.
+ * Later starts change nothing. Of the processes on one server, the one that creates the workspace creates the key.
  */
 export async function seedWorkspace(db: Database, config: Config, now: number): Promise<Seeded> {
   const known = readCredentials(config)
@@ -35,21 +35,21 @@ export async function seedWorkspace(db: Database, config: Config, now: number): 
     await lockOrganizationsUnscoped(tx)
     const first = await firstOrganizationUnscoped(tx)
     const org_id = first ?? (await makeWorkspace(tx, now, 'My workspace', null))
-    await giveOwner(tx, now, org_id, config.owner_email)
-    // An embedded database is this install's alone: where its credentials are lost, a start makes others.
+    await setOwner(tx, now, org_id, config.owner_email)
+    // Only this install uses an embedded database: a start without its credentials creates new ones.
     const makesKey = first === null || db.kind === 'pglite'
     const api_key = known?.api_key ?? (makesKey ? newApiKey() : null)
-    if (makesKey && api_key !== null) await admitKey(tx, now, org_id, 'first key', api_key)
-    if (config.seed_api_key !== null) await admitKey(tx, now, org_id, 'seed key', config.seed_api_key)
+    if (makesKey && api_key !== null) await addKey(tx, now, org_id, 'first key', api_key)
+    if (config.seed_api_key !== null) await addKey(tx, now, org_id, 'seed key', config.seed_api_key)
     const credentials = { api_key, operator_token: known?.operator_token ?? newOperatorToken() }
-    // Before the commit: nobody would know a key that was stored and not written down.
-    if (known === null || known.api_key !== api_key) keepCredentials(config, credentials)
+    // The file is written before the commit: a key in the database alone would be lost.
+    if (known === null || known.api_key !== api_key) storeCredentials(config, credentials)
     return { org_id, credentials: { api_key, operator_token: config.operator_token ?? credentials.operator_token } }
   })
 }
 
-/** The first workspace is somebody's: whoever opens the link that the start prints. */
-async function giveOwner(tx: Transaction, now: number, org_id: string, email: string): Promise<void> {
+/** Makes the account of SVC_OWNER_EMAIL, whose sign-in link the start prints, the owner of the first workspace. */
+async function setOwner(tx: Transaction, now: number, org_id: string, email: string): Promise<void> {
   if (await hasOwnerUnscoped(tx, org_id)) return
   const known = await findPersonUnscoped(tx, email)
   const person_id = known?.person_id ?? newId('usr', now)
@@ -58,8 +58,8 @@ async function giveOwner(tx: Transaction, now: number, org_id: string, email: st
   await insertMembershipUnscoped(tx, now, { org_id, person_id, role: 'owner' })
 }
 
-async function admitKey(tx: Transaction, now: number, org_id: string, name: string, key: string): Promise<void> {
-  const hash = keyHash(key)
+async function addKey(tx: Transaction, now: number, org_id: string, name: string, key: string): Promise<void> {
+  const hash = secretHash(key)
   if (await isSpentUnscoped(tx, hash)) return
   const key_id = newId('key', now)
   await insertKeyUnscoped(tx, now, { org_id, key_id, hash, name })

@@ -1,4 +1,4 @@
-// A sign-in link by mail: the same for every address, whether or not it has an account.
+// Sends a sign-in link. The mail is the same for addresses with and without an account.
 
 import { randomBytes } from 'node:crypto'
 import { type Database, withUnscopedTransaction } from '../../db/db.js'
@@ -6,19 +6,18 @@ import { addressOf } from '../../mail/address.js'
 import type { AccessParts } from '../parts.js'
 import { insertLinkUnscoped } from '../store/sessions.js'
 
-/** A link is good for so long, ms. */
-const lifetime = 15 * 60_000
+const linkTimeoutMs = 15 * 60_000
 
-/** Makes a link that works once, on the platform at `url`; `now` is ms since 1970. */
+/** Creates a link that works once, on the platform at `url`; `now` is ms since 1970. */
 export async function makeLink(db: Database, now: number, url: string, email: string): Promise<string> {
   const secret = randomBytes(32).toString('base64url')
   await withUnscopedTransaction(db, (tx) =>
-    insertLinkUnscoped(tx, now, { secret, email: addressOf(email), until: now + lifetime }),
+    insertLinkUnscoped(tx, now, { secret, email: addressOf(email), until: now + linkTimeoutMs }),
   )
   return `${url}/auth/magic-link?token=${secret}`
 }
 
-/** Sends a link. */
+/** Sends a new link to the address. */
 export async function sendLink({ db, clock, url, mailer }: AccessParts, email: string): Promise<void> {
   const link = await makeLink(db, clock(), url(), email)
   await mailer.send({ to: addressOf(email), name: 'sign_in', values: { link } })

@@ -1,37 +1,37 @@
-// Signing in (docs/design/platform.md §5): a link by mail that works once, sessions, and refresh tokens that give a thief away.
+// Sessions (docs/design/platform.md §5): sign-in by a one-time link, and refresh tokens whose second use reveals a theft.
 
 import { randomBytes } from 'node:crypto'
 import type { SessionTokens } from '@svc/schemas'
 import { type Transaction, withUnscopedTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
-import { PlatformError } from '../../errors.js'
-import { accessLifetime } from '../../secrets/access-tokens.js'
+import { accessTokenSeconds } from '../../secrets/access-tokens.js'
 import type { AccessParts } from '../parts.js'
+import { unauthenticated } from '../permission.js'
 import { findPersonUnscoped, isWaitlisted, type Person, workspacesOfUnscoped } from '../store/people.js'
 import {
   insertRefreshUnscoped,
   insertSessionUnscoped,
   lastWorkspaceUnscoped,
+  redeemLinkUnscoped,
   revokeSessionUnscoped,
-  spendLinkUnscoped,
   useRefreshUnscoped,
 } from '../store/sessions.js'
 import { signUp } from './sign-up.js'
 
-/** A session that is not used for so long is over, ms. */
-const refreshLifetime = 30 * 86_400_000
+/** A session that is not refreshed for this time ends. */
+const refreshTimeoutMs = 30 * 86_400_000
 
-/** Spends a link: signs its holder in, and up if need be. Rejects with UNAUTHENTICATED. */
+/** Signs in with a link; an address without an account gets one. Rejects with UNAUTHENTICATED. */
 export async function signIn(parts: AccessParts, secret: string): Promise<SessionTokens> {
   parts.access_tokens.require()
   const now = parts.clock()
   const session = await withUnscopedTransaction(parts.db, async (tx) => {
-    const email = await spendLinkUnscoped(tx, now, secret)
+    const email = await redeemLinkUnscoped(tx, now, secret)
     if (email === null) return null
     const person = (await findPersonUnscoped(tx, email)) ?? (await signUp(parts, tx, now, email))
     return beginSession(tx, now, person)
   })
-  if (session === null) throw refused('the link was used already, or is over: ask for a new one')
+  if (session === null) throw unauthenticated('the link has expired or was already used: ask for a new one')
   return tokensOf(parts, session)
 }
 
@@ -41,7 +41,7 @@ export interface Session {
   readonly refresh_token: string
 }
 
-/** Begins a session in `wanted`, else where the person worked last, else in the first workspace that is open to them. */
+/** Begins a session in the workspace `wanted`, else in the last one of the person, else in the first open one. */
 export async function beginSession(
   tx: Transaction,
   now: number,
@@ -60,20 +60,20 @@ export async function beginSession(
 
 async function newRefresh(tx: Transaction, now: number, session_id: string): Promise<string> {
   const secret = `SvcRefresh-${randomBytes(32).toString('base64url')}`
-  await insertRefreshUnscoped(tx, now, { secret, session_id, until: now + refreshLifetime })
+  await insertRefreshUnscoped(tx, now, { secret, session_id, until: now + refreshTimeoutMs })
   return secret
 }
 
-/** What the holder of a session is handed. */
+/** The tokens of a session. */
 export async function tokensOf(
   { access_tokens }: AccessParts,
   { refresh_token, ...holder }: Session,
 ): Promise<SessionTokens> {
   const access_token = await access_tokens.issue(holder)
-  return { access_token, token_type: 'Bearer', expires_in: accessLifetime, refresh_token }
+  return { access_token, token_type: 'Bearer', expires_in: accessTokenSeconds, refresh_token }
 }
 
-/** Continues a session. Rejects with UNAUTHENTICATED; a token that was used before ends the session for everybody. */
+/** Continues a session. Rejects with UNAUTHENTICATED; the second use of a token ends the session. */
 export async function refresh(parts: AccessParts, secret: string): Promise<SessionTokens> {
   const now = parts.clock()
   const continued = await withUnscopedTransaction(parts.db, async (tx) => {
@@ -82,10 +82,10 @@ export async function refresh(parts: AccessParts, secret: string): Promise<Sessi
     return { ...used, refresh_token: await newRefresh(tx, now, used.session_id) }
   })
   if (continued.kind === 'reused') {
-    parts.logger.warn({ session_id: continued.session_id }, 'a refresh token was used twice: the session is over')
-    throw refused('the token was used before: the session is over, sign in again')
+    parts.logger.warn({ session_id: continued.session_id }, 'a refresh token was used twice: the session has ended')
+    throw unauthenticated('the refresh token was already used, so the session has ended: sign in again')
   }
-  if (continued.kind === 'unknown') throw refused('the token is not valid here: sign in again')
+  if (continued.kind === 'unknown') throw unauthenticated('the refresh token is invalid: sign in again')
   const { person_id, session_id, refresh_token } = continued
   return tokensOf(parts, { person_id, session_id, refresh_token })
 }
@@ -93,8 +93,4 @@ export async function refresh(parts: AccessParts, secret: string): Promise<Sessi
 /** Ends a session. */
 export async function signOut({ db, clock }: AccessParts, session_id: string): Promise<void> {
   await withUnscopedTransaction(db, (tx) => revokeSessionUnscoped(tx, clock(), session_id))
-}
-
-function refused(detail: string): PlatformError {
-  return new PlatformError('UNAUTHENTICATED', detail, { headers: { 'www-authenticate': 'Bearer realm="svc"' } })
 }

@@ -1,4 +1,4 @@
-// A new account, made where an address first signs in or accepts an invitation.
+// Creates the account of an address that signs in or accepts an invitation for the first time.
 
 import type { Transaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
@@ -6,7 +6,7 @@ import type { AccessParts } from '../parts.js'
 import { countPeopleUnscoped, findPersonUnscoped, insertPersonUnscoped, type Person } from '../store/people.js'
 import { makeWorkspace } from './make-workspace.js'
 
-/** A new account with a personal workspace. Beyond the registration cap it is waitlisted, and that workspace is closed. */
+/** Creates an account with a personal workspace. Beyond the registration cap the account is waitlisted, and its workspace closed. */
 export async function signUp(
   { registration_cap }: Pick<AccessParts, 'registration_cap'>,
   tx: Transaction,
@@ -14,7 +14,7 @@ export async function signUp(
   email: string,
 ): Promise<Person> {
   const count = await countPeopleUnscoped(tx)
-  // Another link of the same address may have made the account while this one waited for the lock.
+  // Another link of the address may have created the account while this transaction waited for the lock.
   const known = await findPersonUnscoped(tx, email)
   if (known !== null) return known
   const is_capped = registration_cap !== null && count >= registration_cap

@@ -1,6 +1,6 @@
 import { withSnapshot } from '../../db/db.js'
 import { byAdmin, route } from '../../http/route.js'
-import { endKey, makeKey, renewKey } from '../commands/api-keys.js'
+import { createApiKey, revokeApiKey, rollApiKey } from '../commands/api-keys.js'
 import type { AccessParts } from '../parts.js'
 import { readKeys } from '../store/api-keys.js'
 
@@ -10,7 +10,7 @@ export const apiKeyRoutes = [
   route({
     method: 'get',
     path: '/auth/api-keys',
-    summary: 'The API keys of the workspace, without their secrets',
+    summary: 'List the API keys of the workspace, without their secrets',
     tag,
     access: byAdmin,
     responses: { 200: 'api-key-list' },
@@ -22,38 +22,38 @@ export const apiKeyRoutes = [
   route({
     method: 'post',
     path: '/auth/api-keys',
-    summary: 'Make an API key; its secret is shown this once',
+    summary: 'Create an API key; the response is the only one with its secret',
     tag,
     access: byAdmin,
     body: 'api-key-request',
     responses: { 201: 'made-api-key' },
     handle: async ({ scope, body }, parts: AccessParts) => ({
       status: 201,
-      body: await makeKey(parts, scope, body),
+      body: await createApiKey(parts, scope, body),
     }),
   }),
   route({
     method: 'post',
     path: '/auth/api-keys/{key_id}/revoke',
-    summary: 'Revoke an API key; it is refused at once, by other processes within a second',
+    summary: 'Revoke an API key; all processes reject it within a second',
     tag,
     access: byAdmin,
     responses: { 200: 'api-key' },
     handle: async ({ scope, params }, parts: AccessParts) => ({
       status: 200,
-      body: await endKey(parts, scope, params.key_id),
+      body: await revokeApiKey(parts, scope, params.key_id),
     }),
   }),
   route({
     method: 'post',
     path: '/auth/api-keys/{key_id}/roll',
-    summary: 'Give an API key another secret; agents keep their ids',
+    summary: 'Replace the secret of an API key; agents keep their ids',
     tag,
     access: byAdmin,
     responses: { 200: 'made-api-key' },
     handle: async ({ scope, params }, parts: AccessParts) => ({
       status: 200,
-      body: await renewKey(parts, scope, params.key_id),
+      body: await rollApiKey(parts, scope, params.key_id),
     }),
   }),
 ]

@@ -17,7 +17,7 @@ export const authRoutes = [
   route({
     method: 'post',
     path: '/auth/magic-link',
-    summary: 'Send a sign-in link to an address; the answer is the same whether or not it has an account',
+    summary: 'Send a sign-in link to an address; the response is the same with and without an account',
     tag,
     access: byAnonymous,
     body: 'magic-link-request',
@@ -32,40 +32,34 @@ export const authRoutes = [
   route({
     method: 'post',
     path: '/auth/magic-link/verify',
-    summary: 'Spend a sign-in link',
+    summary: 'Sign in with a link; it works once',
     tag,
     access: byAnonymous,
     body: 'magic-link',
     responses: { 200: 'session-tokens' },
-    handle: async ({ body }, parts: AccessParts) => {
-      return { status: 200, body: await signIn(parts, body.token) }
-    },
+    handle: async ({ body }, parts: AccessParts) => ({ status: 200, body: await signIn(parts, body.token) }),
   }),
   route({
     method: 'post',
     path: '/auth/invitation/accept',
-    summary: 'Accept an invitation by its link, and sign in; an address without an account gets one',
+    summary: 'Accept an invitation by its link and sign in; an address without an account gets one',
     tag,
     access: byAnonymous,
     body: 'magic-link',
     responses: { 200: 'session-tokens' },
-    handle: async ({ body }, parts: AccessParts) => {
-      return { status: 200, body: await acceptInvitation(parts, body.token) }
-    },
+    handle: async ({ body }, parts: AccessParts) => ({ status: 200, body: await acceptInvitation(parts, body.token) }),
   }),
   route({
     method: 'post',
     path: '/auth/refresh',
-    summary: 'Continue a session; the refresh token is used up',
+    summary: 'Continue a session; a refresh token works once',
     tag,
     access: byAnonymous,
     body: 'refresh-request',
     responses: { 200: 'session-tokens' },
-    // Many programs behind one address stay signed in: whoever asks for links must not use up what they need.
+    // Many programs behind one network address refresh their sessions: requests for links must not use up their limit.
     limit: 'by_poller',
-    handle: async ({ body }, parts: AccessParts) => {
-      return { status: 200, body: await refresh(parts, body.refresh_token) }
-    },
+    handle: async ({ body }, parts: AccessParts) => ({ status: 200, body: await refresh(parts, body.refresh_token) }),
   }),
   route({
     method: 'post',
@@ -82,7 +76,7 @@ export const authRoutes = [
   route({
     method: 'get',
     path: '/auth/me',
-    summary: 'Who is signed in; a field that is missing is unknown, not false',
+    summary: 'Get the signed-in account; a missing field means unknown, not false',
     tag,
     access: byPerson,
     responses: { 200: 'account' },
@@ -94,7 +88,7 @@ export const authRoutes = [
   route({
     method: 'delete',
     path: '/auth/me',
-    summary: 'End the account: its sessions and its own keys end, and its address is erased',
+    summary: 'End the account: its sessions and the API keys of its personal workspace end, and its address is erased',
     tag,
     access: byPerson,
     body: 'account-end',

@@ -3,7 +3,7 @@ import { invalid, PlatformError } from '../../errors.js'
 import { isForm } from '../../http/oauth.js'
 import { personOf } from '../../http/principal.js'
 import { byAnonymous, byPerson, route } from '../../http/route.js'
-import { askDevice, beginDevice, decideDevice } from '../commands/device.js'
+import { beginDevice, decideDevice, pollDevice } from '../commands/authorize-device.js'
 import type { AccessParts } from '../parts.js'
 
 const tag = 'Sign-in'
@@ -15,7 +15,7 @@ export const deviceRoutes = [
   route({
     method: 'post',
     path: '/auth/device/code',
-    summary: 'Start a device authorization: a code for a person to type (RFC 8628)',
+    summary: 'Start a device authorization (RFC 8628)',
     tag,
     access: byAnonymous,
     oauth: true,
@@ -26,7 +26,7 @@ export const deviceRoutes = [
   route({
     method: 'post',
     path: '/auth/device/token',
-    summary: 'Ask for the tokens of a device authorization (RFC 8628)',
+    summary: 'Poll for the tokens of a device authorization (RFC 8628)',
     tag,
     access: byAnonymous,
     oauth: true,
@@ -35,13 +35,13 @@ export const deviceRoutes = [
     limit: 'by_poller',
     handle: async ({ body, header }, parts: AccessParts) => {
       const device_code = deviceCodeOf(body, isForm(header('content-type')))
-      return { status: 200, body: await askDevice(parts, device_code) }
+      return { status: 200, body: await pollDevice(parts, device_code) }
     },
   }),
   route({
     method: 'post',
     path: '/auth/device/decision',
-    summary: 'Approve or deny the program that shows this code',
+    summary: 'Approve or deny the program that shows a code',
     tag,
     access: byPerson,
     body: 'device-decision',
@@ -56,7 +56,7 @@ export const deviceRoutes = [
   }),
 ]
 
-/** The code of a complete request. Throws UNSUPPORTED_GRANT_TYPE or INVALID. */
+/** The device code of a valid request. Throws UNSUPPORTED_GRANT_TYPE or INVALID. */
 function deviceCodeOf({ grant_type, device_code }: DeviceTokenRequest, is_form: boolean): string {
   if (grant_type !== undefined && grant_type !== deviceGrant)
     throw new PlatformError('UNSUPPORTED_GRANT_TYPE', `\`grant_type\` must be \`${deviceGrant}\``)

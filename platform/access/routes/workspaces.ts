@@ -4,7 +4,7 @@ import { type Scope, scopeOf } from '../../db/scope.js'
 import { onlyFor, PlatformError } from '../../errors.js'
 import { admins, allRoles, type Principal, personOf, type Role } from '../../http/principal.js'
 import { type BodyOf, byPerson, type Call, type Endpoint, type Reply, type Route, route } from '../../http/route.js'
-import { decideOffer } from '../commands/decide-offer.js'
+import { decideOffer, type Recipient } from '../commands/decide-offer.js'
 import { leave, removeMember } from '../commands/leave.js'
 import { changeRole, suspend } from '../commands/members.js'
 import { makeOffer, revokeOffer } from '../commands/offers.js'
@@ -21,7 +21,7 @@ export const workspaceRoutes = [
   route({
     method: 'get',
     path: '/auth/workspaces',
-    summary: 'The workspaces you are a member of',
+    summary: 'List the workspaces you are a member of',
     tag,
     access: byPerson,
     responses: { 200: 'workspace-list' },
@@ -33,7 +33,7 @@ export const workspaceRoutes = [
   inWorkspace(allRoles, {
     method: 'post',
     path: '/switch',
-    summary: 'Work in another workspace',
+    summary: 'Switch the session to another workspace',
     responses: { 204: null },
     handle: async ({ principal }, scope, { db }) => {
       const { session_id } = personOf(principal)
@@ -44,7 +44,7 @@ export const workspaceRoutes = [
   inWorkspace(['owner'], {
     method: 'post',
     path: '/promote',
-    summary: 'Share a personal workspace; you get a fresh one',
+    summary: 'Turn a personal workspace into a shared one; you get a new personal one',
     body: 'workspace-name',
     responses: { 204: null },
     handle: async ({ principal, body }, scope, parts) => {
@@ -67,7 +67,7 @@ export const workspaceRoutes = [
   inWorkspace(allRoles, {
     method: 'get',
     path: '/members',
-    summary: 'The members of the workspace',
+    summary: 'List the members of the workspace',
     responses: { 200: 'member-list' },
     handle: async (_call, scope, { db }) => {
       const members = await withUnscopedTransaction(db, (tx) => readMembersUnscoped(tx, scope))
@@ -90,7 +90,7 @@ export const workspaceRoutes = [
   inWorkspace(admins, {
     method: 'post',
     path: '/members/{person_id}/role',
-    summary: 'Give a member another role; admin is offered',
+    summary: 'Change the role of a member; the role admin needs an offer',
     body: 'role-change',
     responses: { 204: null },
     handle: async ({ params, body }, scope, parts) => {
@@ -101,7 +101,7 @@ export const workspaceRoutes = [
   inWorkspace(admins, {
     method: 'get',
     path: '/offers',
-    summary: 'The offers of the workspace, in every state',
+    summary: 'List the offers of the workspace, in every state',
     responses: { 200: 'offer-list' },
     handle: async (_call, scope, parts) => {
       await expire(parts)
@@ -112,7 +112,7 @@ export const workspaceRoutes = [
   inWorkspace(admins, {
     method: 'post',
     path: '/offers',
-    summary: 'Invite an address, or offer a member to administer or own',
+    summary: 'Make an offer: an invitation, a role offer, an ownership transfer or a successor',
     body: 'offer-request',
     responses: { 201: 'offer' },
     handle: async ({ body }, scope, parts) => {
@@ -123,7 +123,7 @@ export const workspaceRoutes = [
   inWorkspace(admins, {
     method: 'post',
     path: '/offers/{offer_id}/revoke',
-    summary: 'Take an offer back',
+    summary: 'Revoke an offer',
     responses: { 200: 'offer' },
     handle: async ({ params }, scope, parts) => ({
       status: 200,
@@ -133,13 +133,13 @@ export const workspaceRoutes = [
   route({
     method: 'get',
     path: '/auth/offers',
-    summary: 'The offers that are made to you',
+    summary: 'List the offers to you',
     tag,
     access: byPerson,
     responses: { 200: 'offer-list' },
     handle: async ({ principal }, parts: AccessParts) => {
       await expire(parts)
-      const { email } = await addressee(principal, parts)
+      const { email } = await recipientOf(principal, parts)
       const offers = await withUnscopedTransaction(parts.db, (tx) => readOffersToUnscoped(tx, email))
       return { status: 200, body: { offers } }
     },
@@ -148,19 +148,19 @@ export const workspaceRoutes = [
     route({
       method: 'post',
       path: `/auth/offers/{offer_id}/${move}`,
-      summary: move === 'accept' ? 'Accept an offer that is made to you' : 'Decline an offer that is made to you',
+      summary: move === 'accept' ? 'Accept an offer' : 'Decline an offer',
       tag,
       access: byPerson,
       responses: { 200: 'offer' },
       handle: async ({ principal, params }, parts: AccessParts) => ({
         status: 200,
-        body: await decideOffer(parts, await addressee(principal, parts), params.offer_id, move),
+        body: await decideOffer(parts, await recipientOf(principal, parts), params.offer_id, move),
       }),
     }),
   ),
 ]
 
-/** A route below `/auth/workspaces/{org_id}`, for members who have one of these roles there. */
+/** A route below `/auth/workspaces/{org_id}`, for members with one of these roles in that workspace. */
 function inWorkspace<const Path extends string, const Name extends SchemaName | undefined = undefined>(
   roles: readonly Role[],
   {
@@ -211,11 +211,8 @@ function expire({ db, clock }: AccessParts): Promise<void> {
   return withUnscopedTransaction(db, (tx) => expireOffersUnscoped(tx, clock()))
 }
 
-/** The person that offers are made to; a waitlisted account can accept invitations. */
-async function addressee(
-  principal: Principal,
-  { db }: AccessParts,
-): Promise<{ readonly person_id: string; readonly email: string }> {
+/** The recipient of the caller's offers, also for a waitlisted account. */
+async function recipientOf(principal: Principal, { db }: AccessParts): Promise<Recipient> {
   const { person_id } = personOf(principal)
   const person = await withUnscopedTransaction(db, (tx) => readPersonUnscoped(tx, person_id))
   if (person === null) throw new PlatformError('NOT_FOUND', 'no such account')

@@ -1,18 +1,19 @@
-// What becomes of an account's rows when it is ended. Events and records keep its opaque id.
+// The rows of an account that ends. Events and records keep its opaque id.
 import type { Transaction } from '../../db/db.js'
+import { isoTime } from '../../db/sql.js'
 import type { Person } from './people.js'
 
-/** Erases the address and the name from the account's row; false where it was ended already. */
+/** Erases the address and the name of the account; false for an account that has ended already. */
 export async function endPersonUnscoped(tx: Transaction, now: number, person_id: string): Promise<boolean> {
   const rows = await tx.query(
     `update people set email = person_id, name = 'ended account', ended_at = $2
      where person_id = $1 and ended_at is null returning 1`,
-    [person_id, new Date(now).toISOString()],
+    [person_id, isoTime(now)],
   )
   return rows.length > 0
 }
 
-/** Erases the address wherever else it is kept, and ends what the account could be reached or used by. */
+/** Erases the address in all other tables, and ends the links, device codes and sessions of the account. */
 export async function eraseAddressUnscoped(
   tx: Transaction,
   now: number,
@@ -22,6 +23,7 @@ export async function eraseAddressUnscoped(
   await tx.query('delete from magic_links where email = $1', [email])
   await tx.query('delete from device_codes where person_id = $1', [person_id])
   await tx.query('update sessions set revoked_at = $2 where person_id = $1 and revoked_at is null', [
-    ...[person_id, new Date(now).toISOString()],
+    person_id,
+    isoTime(now),
   ])
 }

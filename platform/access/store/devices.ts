@@ -1,56 +1,60 @@
-// Programs that wait for a person to let them in.
+// Device authorizations (RFC 8628).
 import type { Transaction } from '../../db/db.js'
-import { secretHash } from './sessions.js'
+import { isoTime } from '../../db/sql.js'
+import { secretHash } from '../../secrets/secret-hash.js'
 
 export type DeviceState = 'pending' | 'approved' | 'denied' | 'used'
 
-const iso = (time: number) => new Date(time).toISOString()
-const day = 86_400_000
+/** How long an expired authorization is kept, so that polls can report EXPIRED_TOKEN. */
+const keptMs = 86_400_000
 
 export async function insertDeviceUnscoped(
   tx: Transaction,
   now: number,
   device: { readonly secret: string; readonly user_code: string; readonly until: number },
 ): Promise<void> {
-  await tx.query('delete from device_codes where expires_at < $1', [iso(now - day)])
+  await tx.query('delete from device_codes where expires_at < $1', [isoTime(now - keptMs)])
   await tx.query(
     `insert into device_codes (device_hash, user_code, state, made_at, expires_at) values ($1, $2, 'pending', $3, $4)`,
-    [secretHash(device.secret), device.user_code, iso(now), iso(device.until)],
+    [secretHash(device.secret), device.user_code, isoTime(now), isoTime(device.until)],
   )
 }
 
 export interface Polled {
   readonly state: DeviceState
   readonly person_id: string | null
-  readonly is_over: boolean
-  /** Asked again before the interval was over. */
+  readonly is_expired: boolean
+  /** The program polled before the interval had passed. */
   readonly too_soon: boolean
 }
 
-/** What each `slow_down` adds to the interval, seconds (RFC 8628 §3.5). */
-const slower = 5
+/** Each `slow_down` adds this to the interval (RFC 8628 §3.5). */
+const slowDownSeconds = 5
 
 /**
- * What has become of the request; an approved one is used up, and one that is asked for too soon waits longer from then on.
- * Null when there is none.
+ * The state of the authorization; null for an unknown secret. An approved authorization is used up. Polling too soon makes the
+ * interval longer.
  */
 export async function pollDeviceUnscoped(tx: Transaction, now: number, secret: string): Promise<Polled | null> {
   const [row] = await tx.query<Polled>(
-    `select state, person_id, expires_at <= $2 as is_over,
+    `select state, person_id, expires_at <= $2 as is_expired,
        coalesce(polled_at > $2::timestamptz - make_interval(secs => interval_seconds), false) as too_soon
      from device_codes where device_hash = $1 for update`,
-    [secretHash(secret), iso(now)],
+    [secretHash(secret), isoTime(now)],
   )
   if (row === undefined) return null
-  const isHandedOut = row.state === 'approved' && !row.is_over && !row.too_soon
+  const isUsed = row.state === 'approved' && !row.is_expired && !row.too_soon
   await tx.query(
     `update device_codes set polled_at = $2, state = $3, interval_seconds = interval_seconds + $4 where device_hash = $1`,
-    [secretHash(secret), iso(now), isHandedOut ? 'used' : row.state, row.too_soon ? slower : 0],
+    [secretHash(secret), isoTime(now), isUsed ? 'used' : row.state, row.too_soon ? slowDownSeconds : 0],
   )
   return row
 }
 
-/** Decides about the program that shows this code, once; false when there is none. Until it has its tokens, whoever let it in may think again. */
+/**
+ * Approves or denies the program that shows this code; false when no program waits with it. The person who approved a program
+ * can still deny it before it fetches its tokens.
+ */
 export async function decideDeviceUnscoped(
   tx: Transaction,
   now: number,
@@ -64,7 +68,7 @@ export async function decideDeviceUnscoped(
     `update device_codes set state = $3, person_id = $4
      where user_code = $1 and expires_at > $2
        and (state = 'pending' or state = 'approved' and person_id = $4 and $3 = 'denied') returning 1`,
-    [user_code, iso(now), state, person_id],
+    [user_code, isoTime(now), state, person_id],
   )
   return rows.length > 0
 }

@@ -1,8 +1,8 @@
-// Members of a workspace and what is offered to whom, for whoever works in it.
+// The members of a workspace and its offers.
 import type { Offer } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { utc } from '../../db/sql.js'
+import { isoTime, utc } from '../../db/sql.js'
 import type { Role } from '../../http/principal.js'
 
 export interface Membership {
@@ -11,7 +11,7 @@ export interface Membership {
   readonly is_suspended: boolean
 }
 
-/** Locked until the transaction ends; null when the person is no member. */
+/** The membership, locked until the transaction ends; null when the person is not a member. */
 export async function lockMembership(scope: Scope, tx: Transaction, person_id: string): Promise<Membership | null> {
   const [row] = await tx.query<Membership>(
     `select person_id, role, suspended_at is not null as is_suspended from memberships
@@ -29,7 +29,7 @@ export async function lockOwner(scope: Scope, tx: Transaction): Promise<string |
   return row?.person_id ?? null
 }
 
-/** How many members the workspace has, suspended ones included. */
+/** The number of members, including suspended ones. */
 export async function countMembers(scope: Scope, tx: Transaction): Promise<number> {
   const [row] = await tx.query<{ count: number }>('select count(*)::int as count from memberships where org_id = $1', [
     scope.org_id,
@@ -39,7 +39,10 @@ export async function countMembers(scope: Scope, tx: Transaction): Promise<numbe
 
 export async function insertMember(scope: Scope, tx: Transaction, now: number, person_id: string, role: Role) {
   await tx.query('insert into memberships (org_id, person_id, role, joined_at) values ($1, $2, $3, $4)', [
-    ...[scope.org_id, person_id, role, new Date(now).toISOString()],
+    scope.org_id,
+    person_id,
+    role,
+    isoTime(now),
   ])
 }
 
@@ -51,10 +54,12 @@ export async function setRole(scope: Scope, tx: Transaction, person_id: string, 
   ])
 }
 
-/** Suspends from `at` (RFC 3339), or no more when that is null. */
+/** Suspends the member since `at` (RFC 3339); null ends the suspension. */
 export async function setSuspended(scope: Scope, tx: Transaction, person_id: string, at: string | null): Promise<void> {
   await tx.query('update memberships set suspended_at = $3 where org_id = $1 and person_id = $2', [
-    ...[scope.org_id, person_id, at],
+    scope.org_id,
+    person_id,
+    at,
   ])
 }
 
@@ -66,26 +71,25 @@ export const offerColumns = `f.id, f.org_id, o.name as workspace, f.kind, f.emai
   ${utc('f.made_at')}, ${utc('f.expires_at')}, ${utc('f.decided_at')}`
 export const fromOffers = 'from offers f join organizations o on o.org_id = f.org_id'
 
-/** Marks what is past its time, so that nobody is offered it any more. */
+/** Marks overdue offers as `expired`. */
 export async function expireOffersUnscoped(tx: Transaction, now: number): Promise<void> {
-  await tx.query(`update offers set state = 'expired' where state = 'pending' and expires_at <= $1`, [
-    new Date(now).toISOString(),
-  ])
+  await tx.query(`update offers set state = 'expired' where state = 'pending' and expires_at <= $1`, [isoTime(now)])
 }
 
-/** What has been decided already, however much of it, must not hide what has not. */
-const openFirst = `f.state = 'pending' desc, f.id desc`
+/** Any number of decided offers must not hide a pending one. */
+const pendingFirst = `f.state = 'pending' desc, f.id desc`
 
-/** Offers of the workspace, open ones first, then the latest. */
+/** The offers of the workspace, pending ones first, then the latest. */
 export async function readOffers(scope: Scope, tx: Transaction): Promise<Offer[]> {
-  return tx.query<Offer>(`select ${offerColumns} ${fromOffers} where f.org_id = $1 order by ${openFirst} limit 500`, [
-    scope.org_id,
-  ])
+  return tx.query<Offer>(
+    `select ${offerColumns} ${fromOffers} where f.org_id = $1 order by ${pendingFirst} limit 500`,
+    [scope.org_id],
+  )
 }
 
-/** What is offered to an address, wherever. */
+/** The offers to an address, of all workspaces. */
 export async function readOffersToUnscoped(tx: Transaction, email: string): Promise<Offer[]> {
-  return tx.query<Offer>(`select ${offerColumns} ${fromOffers} where f.email = $1 order by ${openFirst} limit 500`, [
+  return tx.query<Offer>(`select ${offerColumns} ${fromOffers} where f.email = $1 order by ${pendingFirst} limit 500`, [
     email,
   ])
 }
@@ -95,7 +99,7 @@ export async function findOfferUnscoped(tx: Transaction, id: string): Promise<Of
   return offer ?? null
 }
 
-/** Locked until the transaction ends. */
+/** The offer, locked until the transaction ends. */
 export async function lockOffer(scope: Scope, tx: Transaction, id: string): Promise<Offer | null> {
   const [offer] = await tx.query<Offer>(
     `select ${offerColumns} ${fromOffers} where f.org_id = $1 and f.id = $2 for update of f`,
@@ -104,7 +108,7 @@ export async function lockOffer(scope: Scope, tx: Transaction, id: string): Prom
   return offer ?? null
 }
 
-/** False when the same is offered to that address already. */
+/** False when the same offer to that address is pending already. */
 export async function insertOffer(
   scope: Scope,
   tx: Transaction,
@@ -128,7 +132,7 @@ export async function setOfferState(scope: Scope, tx: Transaction, id: string, s
   ])
 }
 
-/** Addresses of those who have agreed to follow this owner, the latest first. */
+/** The addresses of the successors who have accepted an offer of this owner, the latest first. */
 export async function acceptedSuccessors(scope: Scope, tx: Transaction, owner: string): Promise<string[]> {
   const rows = await tx.query<{ email: string }>(
     `select email from offers where org_id = $1 and kind = 'successor' and state = 'accepted' and made_by = $2
@@ -138,7 +142,7 @@ export async function acceptedSuccessors(scope: Scope, tx: Transaction, owner: s
   return rows.map(({ email }) => email)
 }
 
-/** Ends the offers to an address that its leaving makes void. */
+/** Revokes the pending offers to an address, and its acceptance as a successor. */
 export async function revokeOffersTo(scope: Scope, tx: Transaction, email: string, at: string): Promise<void> {
   await tx.query(
     `update offers set state = 'revoked', decided_at = $3 where org_id = $1 and email = $2
@@ -147,7 +151,7 @@ export async function revokeOffersTo(scope: Scope, tx: Transaction, email: strin
   )
 }
 
-/** Ends the open offers of these kinds that somebody has made. */
+/** Revokes the pending offers of these kinds that a member has made, and the successors that accepted them. */
 export async function revokeOffersOf(
   scope: Scope,
   tx: Transaction,
@@ -171,10 +175,10 @@ export async function renameWorkspace(
 }
 
 /**
- * Locks the workspace until the transaction ends. Not against whoever only refers to it: they hold its log, which whoever locks
- * the workspace takes next.
+ * Locks the workspace until the transaction ends, and returns its kind. The lock allows foreign keys to the workspace: the
+ * transactions that insert such rows hold the lock of its log, which the caller takes next.
  */
-export async function workspaceKind(scope: Scope, tx: Transaction): Promise<'personal' | 'shared' | null> {
+export async function lockWorkspace(scope: Scope, tx: Transaction): Promise<'personal' | 'shared' | null> {
   const [row] = await tx.query<{ kind: 'personal' | 'shared' }>(
     'select kind from organizations where org_id = $1 for no key update',
     [scope.org_id],

@@ -1,13 +1,7 @@
-// Organizations and the keys that open them. A key is stored as its SHA-256 only.
-import { createHash } from 'node:crypto'
+// Organizations, and the API keys of all of them. A key is stored only as its SHA-256.
 import type { Transaction } from '../../db/db.js'
-import { utc } from '../../db/sql.js'
+import { isoTime, utc } from '../../db/sql.js'
 import type { KeyIdentity } from '../../http/principal.js'
-
-/** SHA-256 of a whole key string, prefix included. */
-export function keyHash(key: string): Buffer {
-  return createHash('sha256').update(key).digest()
-}
 
 export interface KeyRow extends KeyIdentity {
   readonly org_id: string
@@ -16,37 +10,37 @@ export interface KeyRow extends KeyIdentity {
   readonly last_used_at: string | null
 }
 
-/** The key with this hash, whichever organization it opens: who asks has no organization yet. */
+/** The key with this hash, of any organization: the caller is not authenticated yet. */
 export async function findKeyUnscoped(tx: Transaction, hash: Uint8Array): Promise<KeyRow | null> {
-  // One row is answered in any case, so that a key that is none takes as long.
+  // An unknown key returns a row as well, so that both lookups take the same time.
   const [row] = await tx.query<KeyRow | { readonly key_id: null }>(
     `select k.org_id, k.key_id, k.first_key_hash, k.scopes, ${utc('k.expires_at')}, ${utc('k.revoked_at')}, ${utc('k.last_used_at')}
-     from (values ($1::bytea)) as asked (hash) left join api_keys k on k.key_hash = asked.hash`,
+     from (values ($1::bytea)) as sent (hash) left join api_keys k on k.key_hash = sent.hash`,
     [hash],
   )
   return row === undefined || row.key_id === null ? null : row
 }
 
-/** Whether a key is or once was opened by this secret: one that was rolled or revoked does not come back. */
+/** Whether a key has or had this secret: a secret that was rolled or revoked is not accepted again. */
 export async function isSpentUnscoped(tx: Transaction, hash: Uint8Array): Promise<boolean> {
   return (await tx.query('select 1 from api_keys where key_hash = $1 or first_key_hash = $1', [hash])).length > 0
 }
 
-/** Writes down that the key was used. */
+/** Stores the last use of the key. */
 export async function touchKeyUnscoped(tx: Transaction, { org_id, key_id }: KeyRow, now: number): Promise<void> {
-  const at = new Date(now).toISOString()
+  const at = isoTime(now)
   await tx.query(
     'update api_keys set last_used_at = $3 where org_id = $1 and key_id = $2 and (last_used_at is null or last_used_at < $3)',
     [org_id, key_id, at],
   )
 }
 
-/** Waits until no other transaction makes an organization, and makes others wait. */
+/** Locks the table until the transaction ends: other transactions cannot create an organization. */
 export async function lockOrganizationsUnscoped(tx: Transaction): Promise<void> {
   await tx.query('lock table organizations in exclusive mode')
 }
 
-/** The organization that was made first, null on a fresh database. */
+/** The first organization, null on a fresh database. */
 export async function firstOrganizationUnscoped(tx: Transaction): Promise<string | null> {
   const [row] = await tx.query<{ org_id: string }>(
     'select org_id from organizations order by created_at, org_id limit 1',
@@ -59,7 +53,7 @@ export async function organizationsUnscoped(tx: Transaction): Promise<string[]> 
   return rows.map(({ org_id }) => org_id)
 }
 
-/** Makes an organization with its empty log. */
+/** Creates an organization with its empty log. */
 export async function insertOrganizationUnscoped(
   tx: Transaction,
   now: number,
@@ -69,7 +63,7 @@ export async function insertOrganizationUnscoped(
   await tx.query(`insert into organizations (org_id, name, kind, created_at) values ($1, $2, 'personal', $3)`, [
     org_id,
     name,
-    new Date(now).toISOString(),
+    isoTime(now),
   ])
   await tx.query('insert into org_log (org_id) values ($1)', [org_id])
 }
@@ -81,11 +75,11 @@ export interface NewKey {
   readonly name: string
 }
 
-/** Stores a key that may both ingest and read. */
+/** Stores a key with the scopes `ingest` and `read`. */
 export async function insertKeyUnscoped(tx: Transaction, now: number, key: NewKey): Promise<void> {
   await tx.query(
     `insert into api_keys (org_id, key_id, key_hash, first_key_hash, name, scopes, created_at)
      values ($1, $2, $3, $3, $4, '{ingest,read}', $5)`,
-    [key.org_id, key.key_id, key.hash, key.name, new Date(now).toISOString()],
+    [key.org_id, key.key_id, key.hash, key.name, isoTime(now)],
   )
 }

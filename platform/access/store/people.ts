@@ -1,8 +1,8 @@
-// People, and what they are in which workspace. Whoever asks here is signing in, or has: these reads know no organization yet.
+// People and their memberships. These functions serve callers who are signing in or have no current workspace.
 import type { Member, Workspace } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { utc } from '../../db/sql.js'
+import { isoTime, utc } from '../../db/sql.js'
 import type { Role } from '../../http/principal.js'
 
 export interface Person {
@@ -12,7 +12,7 @@ export interface Person {
   readonly is_capped: boolean
 }
 
-/** A waitlisted account's own workspace is closed until the account is released; those it was invited to are open. */
+/** The personal workspace of a waitlisted account is closed until the account is released; shared workspaces are open. */
 export function isWaitlisted(is_capped: boolean, kind: Workspace['kind'] | null): boolean {
   return is_capped && kind !== 'shared'
 }
@@ -24,14 +24,14 @@ export async function findPersonUnscoped(tx: Transaction, email: string): Promis
   return person ?? null
 }
 
-/** Null for an account that was ended. */
+/** Null for an account that has ended. */
 export async function readPersonUnscoped(tx: Transaction, person_id: string): Promise<Person | null> {
   const live = `select ${columns} from people where person_id = $1 and ended_at is null`
   const [person] = await tx.query<Person>(live, [person_id])
   return person ?? null
 }
 
-/** The account, which is not ended before the transaction is; null when there is none, or it was ended. */
+/** The account, which cannot end before the transaction does; null for an unknown or ended account. */
 export async function lockPersonUnscoped(tx: Transaction, person_id: string): Promise<Person | null> {
   const [person] = await tx.query<Person>(
     `select ${columns} from people where person_id = $1 and ended_at is null for share`,
@@ -40,7 +40,7 @@ export async function lockPersonUnscoped(tx: Transaction, person_id: string): Pr
   return person ?? null
 }
 
-/** How many accounts there are that are not on the waiting list. The table is locked against new ones until the end. */
+/** The number of accounts that are not waitlisted. Locks the table against new accounts until the transaction ends. */
 export async function countPeopleUnscoped(tx: Transaction): Promise<number> {
   await tx.query('lock table people in share row exclusive mode')
   const [row] = await tx.query<{ count: number }>(
@@ -52,11 +52,15 @@ export async function countPeopleUnscoped(tx: Transaction): Promise<number> {
 export async function insertPersonUnscoped(tx: Transaction, now: number, person: Person): Promise<void> {
   const { person_id, email, name, is_capped } = person
   await tx.query('insert into people (person_id, email, name, is_capped, created_at) values ($1, $2, $3, $4, $5)', [
-    ...[person_id, email, name, is_capped, new Date(now).toISOString()],
+    person_id,
+    email,
+    name,
+    is_capped,
+    isoTime(now),
   ])
 }
 
-/** Takes the person off the waiting list; false when there is nobody of that address on it. */
+/** Releases the waitlisted account with this address; false without one. */
 export async function releasePersonUnscoped(tx: Transaction, email: string): Promise<boolean> {
   const rows = await tx.query('update people set is_capped = false where email = $1 and is_capped returning 1', [email])
   return rows.length > 0
@@ -79,17 +83,17 @@ export async function insertMembershipUnscoped(
 ): Promise<void> {
   await tx.query(
     'insert into memberships (org_id, person_id, role, joined_at) values ($1, $2, $3, $4) on conflict do nothing',
-    [org_id, person_id, role, new Date(now).toISOString()],
+    [org_id, person_id, role, isoTime(now)],
   )
 }
 
-/** Whether somebody owns the organization. */
+/** Whether the organization has an owner. */
 export async function hasOwnerUnscoped(tx: Transaction, org_id: string): Promise<boolean> {
   const rows = await tx.query(`select 1 from memberships where org_id = $1 and role = 'owner'`, [org_id])
   return rows.length > 0
 }
 
-/** Whether whoever has the address is a member of the organization. */
+/** Whether the account with this address is a member of the organization. */
 export async function isMemberUnscoped(tx: Transaction, org_id: string, email: string): Promise<boolean> {
   const rows = await tx.query(
     'select 1 from memberships m join people p on p.person_id = m.person_id where m.org_id = $1 and p.email = $2',
@@ -98,7 +102,7 @@ export async function isMemberUnscoped(tx: Transaction, org_id: string, email: s
   return rows.length > 0
 }
 
-/** Members of the workspace; the owner first, then as they joined. */
+/** The members of the workspace, the owner first, then in the order they joined. */
 export async function readMembersUnscoped(tx: Transaction, { org_id }: Scope): Promise<Member[]> {
   return tx.query<Member>(
     `select m.person_id, p.email, p.name, m.role, ${utc('m.joined_at')}, ${utc('m.suspended_at')}

@@ -1,46 +1,43 @@
-// How people get in and stay in: links that work once, sessions, and refresh tokens that are each good for one use. Secrets
-// are stored as their SHA-256 only.
-import { createHash } from 'node:crypto'
+// Sign-in links, sessions and refresh tokens. Their secrets are stored only as SHA-256.
 import type { Workspace } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
+import { isoTime } from '../../db/sql.js'
 import type { Role } from '../../http/principal.js'
+import { secretHash } from '../../secrets/secret-hash.js'
 
-export function secretHash(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest()
-}
+const dayMs = 86_400_000
+/** A session ends after this time, even when it is refreshed. */
+const maxSessionMs = 90 * dayMs
 
-const iso = (time: number) => new Date(time).toISOString()
-
-/** Keeps a sign-in link until then (ms since 1970), and forgets old ones. */
+/** Stores a sign-in link that is valid until `until` (ms since 1970), and deletes old ones. */
 export async function insertLinkUnscoped(
   tx: Transaction,
   now: number,
   link: { readonly secret: string; readonly email: string; readonly until: number },
 ): Promise<void> {
-  await tx.query('delete from magic_links where expires_at < $1', [iso(now - day)])
+  await tx.query('delete from magic_links where expires_at < $1', [isoTime(now - dayMs)])
   await tx.query('insert into magic_links (token_hash, email, made_at, expires_at) values ($1, $2, $3, $4)', [
-    ...[secretHash(link.secret), link.email, iso(now), iso(link.until)],
+    secretHash(link.secret),
+    link.email,
+    isoTime(now),
+    isoTime(link.until),
   ])
 }
 
-const day = 86_400_000
-/** However often it is renewed, a session ends, ms. */
-const longestSession = 90 * day
-
-/** Spends the link; the address it was made for, or null when it is none, used or over. */
-export async function spendLinkUnscoped(tx: Transaction, now: number, secret: string): Promise<string | null> {
+/** Uses up the link, and returns its address; null for an unknown, used or expired link. */
+export async function redeemLinkUnscoped(tx: Transaction, now: number, secret: string): Promise<string | null> {
   const [row] = await tx.query<{ email: string }>(
     `update magic_links set used_at = $2 where token_hash = $1 and used_at is null and expires_at > $2 returning email`,
-    [secretHash(secret), iso(now)],
+    [secretHash(secret), isoTime(now)],
   )
   return row?.email ?? null
 }
 
-/** The address a link was made for, while it can be spent; null otherwise. */
+/** The address of a link that can still be used; null for any other link. */
 export async function addressOfLinkUnscoped(tx: Transaction, now: number, secret: string): Promise<string | null> {
   const [row] = await tx.query<{ email: string }>(
     'select email from magic_links where token_hash = $1 and used_at is null and expires_at > $2',
-    [secretHash(secret), iso(now)],
+    [secretHash(secret), isoTime(now)],
   )
   return row?.email ?? null
 }
@@ -51,11 +48,14 @@ export async function insertSessionUnscoped(
   session: { readonly session_id: string; readonly person_id: string; readonly org_id: string | null },
 ): Promise<void> {
   await tx.query('insert into sessions (session_id, person_id, current_org, made_at) values ($1, $2, $3, $4)', [
-    ...[session.session_id, session.person_id, session.org_id, iso(now)],
+    session.session_id,
+    session.person_id,
+    session.org_id,
+    isoTime(now),
   ])
 }
 
-/** Where the person worked last, as far as they still may. */
+/** The workspace of the person's last session, where they are still an active member. */
 export async function lastWorkspaceUnscoped(tx: Transaction, person_id: string): Promise<string | null> {
   const [row] = await tx.query<{ org_id: string }>(
     `select s.current_org as org_id from sessions s
@@ -72,7 +72,10 @@ export async function insertRefreshUnscoped(
   token: { readonly secret: string; readonly session_id: string; readonly until: number },
 ): Promise<void> {
   await tx.query('insert into refresh_tokens (token_hash, session_id, made_at, expires_at) values ($1, $2, $3, $4)', [
-    ...[secretHash(token.secret), token.session_id, iso(now), iso(token.until)],
+    secretHash(token.secret),
+    token.session_id,
+    isoTime(now),
+    isoTime(token.until),
   ])
 }
 
@@ -81,36 +84,36 @@ export type Refreshed =
   | { readonly kind: 'reused'; readonly session_id: string }
   | { readonly kind: 'unknown' }
 
-/** Uses up a refresh token. One that was used before has been stolen, from its holder or by them: the session is over. */
+/** Uses up a refresh token. A second use means that the token was stolen, so the session ends. */
 export async function useRefreshUnscoped(tx: Transaction, now: number, secret: string): Promise<Refreshed> {
-  const [row] = await tx.query<{ session_id: string; person_id: string; used: boolean; over: boolean }>(
-    `select r.session_id, s.person_id, r.used_at is not null as used, (r.expires_at <= $2 or s.revoked_at is not null or s.made_at <= $3) as over
+  const [row] = await tx.query<{ session_id: string; person_id: string; is_used: boolean; is_ended: boolean }>(
+    `select r.session_id, s.person_id, r.used_at is not null as is_used, (r.expires_at <= $2 or s.revoked_at is not null or s.made_at <= $3) as is_ended
      from refresh_tokens r join sessions s on s.session_id = r.session_id where r.token_hash = $1 for update of r, s`,
-    [secretHash(secret), iso(now), iso(now - longestSession)],
+    [secretHash(secret), isoTime(now), isoTime(now - maxSessionMs)],
   )
-  if (row === undefined || row.over) return { kind: 'unknown' }
+  if (row === undefined || row.is_ended) return { kind: 'unknown' }
   const { session_id, person_id } = row
-  if (row.used) {
+  if (row.is_used) {
     await revokeSessionUnscoped(tx, now, session_id)
     return { kind: 'reused', session_id }
   }
-  await tx.query('update refresh_tokens set used_at = $2 where token_hash = $1', [secretHash(secret), iso(now)])
+  await tx.query('update refresh_tokens set used_at = $2 where token_hash = $1', [secretHash(secret), isoTime(now)])
   return { kind: 'continued', session_id, person_id }
 }
 
 export async function revokeSessionUnscoped(tx: Transaction, now: number, session_id: string): Promise<void> {
   await tx.query('update sessions set revoked_at = $2 where session_id = $1 and revoked_at is null', [
     session_id,
-    iso(now),
+    isoTime(now),
   ])
 }
 
-/** Works in another workspace from now on. */
+/** Switches the session to another workspace. */
 export async function setSessionOrgUnscoped(tx: Transaction, session_id: string, org_id: string | null): Promise<void> {
   await tx.query('update sessions set current_org = $2 where session_id = $1', [session_id, org_id])
 }
 
-/** Sessions that work nowhere work here from now on. */
+/** Switches the person's sessions without a workspace to this one. */
 export async function placeSessionsUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
   await tx.query('update sessions set current_org = $2 where person_id = $1 and current_org is null', [
     person_id,
@@ -118,7 +121,7 @@ export async function placeSessionsUnscoped(tx: Transaction, person_id: string, 
   ])
 }
 
-/** Sessions of a waitlisted account that are in no open workspace continue in this one. */
+/** Switches the sessions of a waitlisted account to this workspace where their current one is closed. */
 export async function placeWaitlistedUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
   await tx.query(
     `update sessions s set current_org = $2 from people p
@@ -130,15 +133,15 @@ export async function placeWaitlistedUnscoped(tx: Transaction, person_id: string
 
 export interface LiveSession {
   readonly org_id: string | null
-  /** Of that workspace; null where there is none. */
+  /** The kind of that workspace; null without one. */
   readonly kind: Workspace['kind'] | null
   readonly is_capped: boolean
-  /** Null where the person is no member of that workspace. */
+  /** Null where the person is not a member of that workspace. */
   readonly role: Role | null
   readonly is_suspended: boolean
 }
 
-/** What a session may do at this moment; null when it is over. */
+/** The current rights of a session; null when it has ended. */
 export async function liveSessionUnscoped(
   tx: Transaction,
   session_id: string,

@@ -1,6 +1,6 @@
 // What operators do with an agent: set its fields, deactivate and reactivate it, confirm a lower risk level.
 import type { Agent, AgentChange, AgentConfirmation } from '@svc/schemas'
-import { stillMay } from '../../access/commands/members.js'
+import { assertMayStill } from '../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
@@ -19,7 +19,7 @@ async function changing(
   change: (tx: Transaction, agent: AgentRow, now: number) => Promise<void>,
 ): Promise<Agent> {
   return withTransaction(db, scope, async (tx) => {
-    await stillMay(scope, tx, operators)
+    await assertMayStill(scope, tx, operators)
     await lockLog(scope, tx)
     await change(tx, await agentOf(scope, tx, agent_id), clock())
     return agentView(await agentOf(scope, tx, agent_id))

@@ -1,4 +1,4 @@
-// Who one is, where one works and what one is offered, for whoever has a browser and no terminal.
+// The account page: the offers to a person, their workspaces, sign-out and the end of the account.
 
 import type { Offer, Workspace } from '@svc/schemas'
 import { type Request, type Response, Router } from 'express'
@@ -11,35 +11,35 @@ import { setSessionOrgUnscoped } from '../../access/store/sessions.js'
 import { withUnscopedTransaction } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
 import { rejectOtherOrigins } from '../../http/client.js'
-import { formOf, type Visitor, visitorOf } from '../browser.js'
+import type { Role } from '../../http/principal.js'
+import { formOf, readForm, type Visitor, visitorOf } from '../browser.js'
 import { clearCookies } from '../cookies.js'
 import type { PageParts } from '../parts.js'
-import { pageOf, show } from '../views/page.js'
-import { readForm } from './sign-in.js'
+import { pageOf, sentenceOf, show } from '../views/page.js'
 
 const page = pageOf(
   'Your account',
   `<p>Signed in as <strong>{{email}}</strong>.</p>
-{{#if said}}<p class="said" role="status">{{said}}</p>{{/if}}
+{{#if message}}<p class="message" role="status">{{message}}</p>{{/if}}
 {{#each offers}}<form method="post" action="/account" class="offer">
 <input type="hidden" name="csrf" value="{{../csrf}}"><input type="hidden" name="id" value="{{id}}">
-<p class="said"><strong>{{workspace}}</strong> invites you to be {{role}}{{#if later}}, once its owner leaves{{/if}}.</p>
+<p class="message"><strong>{{workspace}}</strong> {{proposal}}.</p>
 <button name="act" value="accept">Accept</button>
 <button name="act" value="decline" class="quiet">Decline</button>
 </form>
-{{else}}<p>Nothing is offered to you.</p>
+{{else}}<p>You have no pending invitations or offers.</p>
 {{/each}}<h2>Workspaces</h2>
 {{#each workspaces}}<form method="post" action="/account" class="row">
 <input type="hidden" name="csrf" value="{{../csrf}}"><input type="hidden" name="id" value="{{org_id}}">
 <p><strong>{{name}}</strong> {{role}}</p>
-{{#if note}}<p>{{note}}</p>{{else}}<button name="act" value="use" class="quiet">Work here</button>{{/if}}
+{{#if note}}<p>{{note}}</p>{{else}}<button name="act" value="use" class="quiet">Switch</button>{{/if}}
 </form>
 {{/each}}<form method="post" action="/account">
 <input type="hidden" name="csrf" value="{{csrf}}"><button name="act" value="logout" class="quiet">Sign out</button>
 </form>
 <h2>End your account</h2>
-<p>You leave every workspace. Your personal workspace is closed and its API keys are revoked; the logs stay until their retention
-ends. Your address is erased. This cannot be undone.</p>
+<p>You leave every workspace. Your personal workspace is closed and its API keys are revoked. Its logs are kept until their
+retention ends. Your address is erased. This cannot be undone.</p>
 <form method="post" action="/account">
 <input type="hidden" name="csrf" value="{{csrf}}">
 <label>Your address, to confirm <input name="email" type="email" autocomplete="off" required></label>
@@ -49,22 +49,25 @@ ends. Your address is erased. This cannot be undone.</p>
 
 const ended = pageOf(
   'Your account has ended',
-  '<p class="said">You are signed out everywhere, and your address is erased.</p>\n<p><a href="/sign-in">Sign in with a new account</a></p>',
+  '<p class="message">You are signed out in every browser and program, and your address is erased.</p>\n<p><a href="/sign-in">Sign in with a new account</a></p>',
 )
 
 /** GET and POST /account. */
 export function accountPage(parts: PageParts): Router {
   const router = Router()
-  const answer = async (response: Response, visitor: Visitor, status = 200, said = '') => {
+  const answer = async (response: Response, visitor: Visitor, status = 200, message = '') => {
     const { person, email } = visitor
     const { offers, workspaces } = await withUnscopedTransaction(parts.db, async (tx) => {
       await expireOffersUnscoped(tx, parts.clock())
       const offered = await readOffersToUnscoped(tx, email)
-      return { offers: offered.filter(isOpen), workspaces: await workspacesOfUnscoped(tx, person.person_id) }
+      return {
+        offers: offered.filter(({ state }) => state === 'pending'),
+        workspaces: await workspacesOfUnscoped(tx, person.person_id),
+      }
     })
     const rows = workspaces.map((one) => workspaceView(one, person))
     const csrf = parts.access_tokens.csrfOf(person.session_id)
-    show(response, status, page({ email, said, csrf, offers: offers.map(offerView), workspaces: rows }))
+    show(response, status, page({ email, message, csrf, offers: offers.map(offerView), workspaces: rows }))
   }
   router.get('/account', async (request: Request, response: Response) => {
     const visitor = await visitorOf(parts, request, null)
@@ -83,40 +86,44 @@ export function accountPage(parts: PageParts): Router {
         clearCookies(parts, response)
         return show(response, 200, ended({}))
       }
-      if (Object.hasOwn(acts, act)) await acts[act]?.(parts, visitor, id)
+      if (Object.hasOwn(actions, act)) await actions[act]?.(parts, visitor, id)
       if (act === 'logout') clearCookies(parts, response)
       response.redirect(303, '/account')
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error
-      await answer(response, visitor, 409, `${error.message}.`)
+      const message = error.code === 'INVALID' ? 'this is not the address of your account' : error.message
+      await answer(response, visitor, 409, sentenceOf(message))
     }
   })
   return router
 }
 
-const acts: Readonly<Record<string, (parts: PageParts, visitor: Visitor, id: string) => Promise<unknown>>> = {
-  accept: (parts, visitor, id) => decided(parts, visitor, id, 'accept'),
-  decline: (parts, visitor, id) => decided(parts, visitor, id, 'decline'),
+const actions: Readonly<Record<string, (parts: PageParts, visitor: Visitor, id: string) => Promise<unknown>>> = {
+  accept: (parts, visitor, id) => decide(parts, visitor, id, 'accept'),
+  decline: (parts, visitor, id) => decide(parts, visitor, id, 'decline'),
   logout: (parts, { person }) => signOut(parts, person.session_id),
   use: ({ db }, { person }, id) =>
     withUnscopedTransaction(db, async (tx) => {
       const found = (await workspacesOfUnscoped(tx, person.person_id)).find(({ org_id }) => org_id === id)
       const isOpen = found !== undefined && !found.is_suspended && !isWaitlisted(person.is_capped, found.kind)
-      if (!isOpen) throw new PlatformError('NOT_FOUND', 'you cannot work there')
+      if (!isOpen) throw new PlatformError('NOT_FOUND', 'you cannot work in this workspace')
       await setSessionOrgUnscoped(tx, person.session_id, id)
     }),
 }
 
-function decided(parts: PageParts, { person, email }: Visitor, id: string, move: 'accept' | 'decline') {
+function decide(parts: PageParts, { person, email }: Visitor, id: string, move: 'accept' | 'decline') {
   return decideOffer(parts, { person_id: person.person_id, email }, id, move)
 }
 
-function isOpen({ state }: Offer): boolean {
-  return state === 'pending'
+const proposals: Readonly<Record<Offer['kind'], (role: Role) => string>> = {
+  invitation: (role) => `invites you to join as ${role}`,
+  admin: (role) => `offers you the role ${role}`,
+  transfer: () => 'offers you its ownership',
+  successor: () => 'offers you its ownership when the owner leaves',
 }
 
 function offerView({ id, workspace, role, kind }: Offer) {
-  return { id, workspace, role: role === 'owner' ? 'its owner' : `its ${role}`, later: kind === 'successor' }
+  return { id, workspace, proposal: proposals[kind](role) }
 }
 
 function workspaceView(
@@ -124,7 +131,7 @@ function workspaceView(
   { org_id: current, is_capped }: Visitor['person'],
 ) {
   const isClosed = isWaitlisted(is_capped, kind)
-  const state = is_suspended ? ', suspended' : isClosed ? ', opens when your account is released' : ''
-  const note = org_id === current && !isClosed ? 'you work here' : isClosed ? 'on the waiting list' : ''
+  const state = is_suspended ? ', suspended' : isClosed ? ', opens when the operator releases your account' : ''
+  const note = org_id === current && !isClosed ? 'current workspace' : isClosed ? 'waitlisted' : ''
   return { org_id, name, role: `${role}${state}`, note }
 }

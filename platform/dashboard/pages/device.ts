@@ -1,34 +1,34 @@
-// The page where a person lets a program in, such as the command `svc login`.
+// The page where a person approves a program, such as the command `svc login`.
 
 import { type Request, type Response, Router } from 'express'
-import { decideDevice } from '../../access/commands/device.js'
+import { decideDevice } from '../../access/commands/authorize-device.js'
 import { PlatformError } from '../../errors.js'
 import { rejectOtherOrigins } from '../../http/client.js'
-import { formOf, visitorOf } from '../browser.js'
+import { formOf, readForm, visitorOf } from '../browser.js'
 import type { PageParts } from '../parts.js'
 import { pageOf, show } from '../views/page.js'
-import { askForLink, readForm } from './sign-in.js'
+import { linkForm } from './sign-in.js'
 
-const heading = 'Let a program in'
+const heading = 'Approve a program'
 const ask = pageOf(
   heading,
-  `<p>A program asks to work with your account, <strong>{{email}}</strong>. Let it in only if it shows this very code, and you
-started it.</p>
+  `<p>A program asks for access to your account, <strong>{{email}}</strong>. Approve it only if you started it and it shows this
+code.</p>
 <form method="post" action="/device">
 <input type="hidden" name="csrf" value="{{csrf}}">
-<label>The code your terminal shows <input name="user_code" value="{{user_code}}" autocomplete="off" required></label>
-<button name="decision" value="approve">Let it in</button>
-<button name="decision" value="deny" class="quiet">Refuse</button>
+<label>Code in your terminal <input name="user_code" value="{{user_code}}" autocomplete="off" required></label>
+<button name="decision" value="approve">Approve</button>
+<button name="decision" value="deny" class="quiet">Deny</button>
 </form>
-<p>Not you? <a href="/account">Sign out first</a></p>`,
+<p>Not your account? <a href="/account">Sign out first</a></p>`,
 )
 const signInFirst = pageOf(
   heading,
-  `<p>Sign in first: a link comes by mail. Then open this page again.</p>
-${askForLink}`,
+  `<p>Sign in first with a link. Then open this page again.</p>
+${linkForm}`,
 )
-const words = pageOf(heading, '<p class="said">{{words}}</p>')
-const again = pageOf(heading, '<p class="said">{{words}}</p>\n<p><a href="/device">Try again</a></p>')
+const done = pageOf(heading, '<p class="message">{{message}}</p>')
+const retry = pageOf(heading, '<p class="message">{{message}}</p>\n<p><a href="/device">Try again</a></p>')
 
 /** GET and POST /device. */
 export function devicePage(parts: PageParts): Router {
@@ -45,19 +45,25 @@ export function devicePage(parts: PageParts): Router {
     rejectOtherOrigins(parts.public_url, request)
     const { user_code = '', decision, csrf = '' } = formOf(request)
     const visitor = await visitorOf(parts, request, csrf)
-    if (visitor === null) return show(response, 403, again({ words: 'Open the page again, and decide there.' }))
+    if (visitor === null) return show(response, 403, retry({ message: 'This form has expired. Open the page again.' }))
     const { person_id } = visitor.person
     await parts.limits.by_person.take(person_id)
     try {
       const approve = decision === 'approve'
       await decideDevice(parts, person_id, user_code, approve)
-      show(response, 200, words({ words: approve ? 'The program is in: go back to it.' : 'The program was refused.' }))
+      show(
+        response,
+        200,
+        done({ message: approve ? 'The program has access. Return to it.' : 'The program was denied.' }),
+      )
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'NOT_FOUND') throw error
       show(
         response,
         404,
-        again({ words: 'This code is wrong, used or over: look at it again, or start the program anew.' }),
+        retry({
+          message: 'This code is wrong, was already used or has expired. Check it, or start the program again.',
+        }),
       )
     }
   })

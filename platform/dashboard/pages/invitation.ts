@@ -1,62 +1,61 @@
-// The page behind the link of an invitation. Programs that scan mails follow links and press no buttons: opening it changes
-// nothing, pressing its button signs in and accepts.
+// The page of an invitation link. Mail scanners follow links but press no buttons, so opening the page changes nothing, and its
+// button signs in and accepts.
 
 import type { Offer } from '@svc/schemas'
 import { type Request, type Response, Router } from 'express'
 import { acceptInvitation, readInvitation } from '../../access/commands/accept-invitation.js'
 import { PlatformError } from '../../errors.js'
 import { networkOf, rejectOtherOrigins } from '../../http/client.js'
-import { visitorOf } from '../browser.js'
+import { formOf, readForm, tokenIn, visitorOf } from '../browser.js'
 import { setCookies } from '../cookies.js'
 import type { PageParts } from '../parts.js'
-import { pageOf, show } from '../views/page.js'
-import { holderOf, readForm, tokenIn } from './sign-in.js'
+import { pageOf, sentenceOf, show } from '../views/page.js'
 
 const heading = 'Your invitation'
 const button = pageOf(
   heading,
-  `<p class="said"><strong>{{workspace}}</strong> invites <strong>{{email}}</strong> to be its {{role}}.</p>
+  `<p class="message"><strong>{{workspace}}</strong> invites <strong>{{email}}</strong> to join as {{role}}.</p>
 <form method="post" action="/auth/invitation">
 <input type="hidden" name="token" value="{{token}}">
 <button type="submit">Sign in and accept</button>
 </form>
-<p>The link works once, and for this address alone. To decline it, <a href="/sign-in">sign in</a> and open your account.</p>`,
+<p>The link works once, for this address only. To decline, <a href="/sign-in">sign in</a> and open your account page.</p>`,
 )
-const over = pageOf(heading, '<p class="said">{{words}}</p>\n<p><a href="{{link}}">{{next}}</a></p>')
+const notice = pageOf(heading, '<p class="message">{{message}}</p>\n<p><a href="{{link}}">{{next}}</a></p>')
 const otherPerson = pageOf(
   heading,
-  `<p class="said">You are signed in as <strong>{{own}}</strong>, and this invitation is for <strong>{{email}}</strong>.</p>
-<p>Sign out, then open the link again; or open it in another browser.</p>
+  `<p class="message">You are signed in as <strong>{{own}}</strong>, but this invitation is for <strong>{{email}}</strong>.</p>
+<p>Sign out and open the link again, or open it in another browser.</p>
 <form method="post" action="/account">
 <input type="hidden" name="csrf" value="{{csrf}}"><button name="act" value="logout">Sign out</button>
 </form>`,
 )
 const accepted = pageOf(
-  'You are in',
-  `<p class="said">You are signed in as <strong>{{email}}</strong>, and work in <strong>{{workspace}}</strong> as its {{role}}.</p>
-<p><a href="/account">Your workspaces and what is offered to you</a></p>
+  'Invitation accepted',
+  `<p class="message">You are signed in as <strong>{{email}}</strong> and work in <strong>{{workspace}}</strong> as {{role}}.</p>
+<p><a href="/account">Your workspaces and offers</a></p>
 <p>In a terminal, continue with <code>svc login --url {{url}}</code>.</p>`,
 )
 
-/** Why an invitation can no longer be accepted. */
+/** The reason why an invitation cannot be accepted. */
 const ended: Readonly<Record<Exclude<Offer['state'], 'pending'>, string>> = {
   accepted: 'This invitation was already accepted.',
   declined: 'This invitation was declined.',
-  revoked: 'This invitation was withdrawn.',
+  revoked: 'This invitation was revoked.',
   expired: 'This invitation has expired: it was valid for seven days.',
 }
 
 /** GET and POST /auth/invitation. */
 export function invitationPage(parts: PageParts): Router {
   const router = Router()
-  /** The invitation while this browser can accept it; otherwise null, with the page that says why not. */
+  /** The invitation if this browser can accept it; otherwise shows the reason and returns null. */
   const openFor = async (request: Request, response: Response, token: string | null): Promise<Offer | null> => {
     const offer = token === null ? null : await readInvitation(parts, token)
     const visitor = await visitorOf(parts, request, null)
     if (offer === null) {
-      const words = 'This link is not valid. Open it as it is in the mail, or ask for another invitation.'
-      show(response, 404, over({ words, link: '/sign-in', next: 'Sign in' }))
-    } else if (offer.state !== 'pending') show(response, 410, over(endOf(offer, visitor !== null)))
+      const message = 'This link is invalid. Open the complete link of the mail, or ask for another invitation.'
+      show(response, 404, notice({ message, link: '/sign-in', next: 'Sign in' }))
+    } else if (offer.state !== 'pending') show(response, 410, notice(endOf(offer, visitor !== null)))
     else if (visitor !== null && visitor.email !== offer.email) {
       const csrf = parts.access_tokens.csrfOf(visitor.person.session_id)
       show(response, 409, otherPerson({ own: visitor.email, email: offer.email, csrf }))
@@ -71,19 +70,19 @@ export function invitationPage(parts: PageParts): Router {
   router.post('/auth/invitation', readForm, async (request: Request, response: Response) => {
     rejectOtherOrigins(parts.public_url, request)
     await parts.limits.by_address.take(networkOf(request))
-    const token = tokenIn((request.body ?? {}) as Record<string, unknown>) ?? ''
+    const token = tokenIn(formOf(request)) ?? ''
     const offer = await openFor(request, response, token)
     if (offer === null) return
     try {
       const tokens = await acceptInvitation(parts, token)
-      await setCookies(parts, response, await holderOf(parts, tokens))
+      await setCookies(parts, response, tokens)
       show(response, 200, accepted({ ...viewOf(offer), url: parts.url() }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code === 'UNAVAILABLE') throw error
-      // It may have ended while the button was pressed.
+      // The invitation may have ended since the page was opened.
       if ((await openFor(request, response, token)) === null) return
-      const words = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`
-      show(response, 409, over({ words, link: '/account', next: 'Your account' }))
+      const message = sentenceOf(error.message)
+      show(response, 409, notice({ message, link: '/account', next: 'Your account' }))
     }
   })
   return router
@@ -94,8 +93,8 @@ function viewOf({ workspace, email, role }: Offer) {
 }
 
 function endOf({ state, workspace }: Offer, is_signed_in: boolean) {
-  const words = ended[state as keyof typeof ended]
+  const message = ended[state as keyof typeof ended]
   const account = is_signed_in ? { link: '/account', next: 'Your account' } : { link: '/sign-in', next: 'Sign in' }
-  if (state === 'accepted') return { words, ...account }
-  return { words: `${words} Ask an administrator of ${workspace} for another one.`, ...account }
+  if (state === 'accepted') return { message, ...account }
+  return { message: `${message} Ask an administrator of ${workspace} for another one.`, ...account }
 }

@@ -1,8 +1,7 @@
-// Signing in with a browser. The page behind a link shows a button, because programs that scan mails follow links and press
-// none; pressing it spends the link and leaves cookies that scripts cannot read.
+// Sign-in with a browser. Mail scanners follow links but press no buttons, so the page of a link only shows a button, which
+// uses the link up and sets cookies that scripts cannot read.
 
-import type { SessionTokens } from '@svc/schemas'
-import express, { type Request, type Response, Router } from 'express'
+import { type Request, type Response, Router } from 'express'
 import { sendLink } from '../../access/commands/send-link.js'
 import { signIn } from '../../access/commands/sign-in.js'
 import { readPersonUnscoped } from '../../access/store/people.js'
@@ -13,7 +12,7 @@ import { networkOf, rejectOtherOrigins } from '../../http/client.js'
 import { isValid } from '../../http/validate.js'
 import { mailboxOf, parseAddress } from '../../mail/address.js'
 import type { Holder } from '../../secrets/access-tokens.js'
-import { formOf } from '../browser.js'
+import { formOf, readForm, tokenIn } from '../browser.js'
 import { setCookies } from '../cookies.js'
 import type { PageParts } from '../parts.js'
 import { pageOf, show } from '../views/page.js'
@@ -21,91 +20,83 @@ import { pageOf, show } from '../views/page.js'
 const heading = 'Sign in to svc'
 const button = pageOf(
   heading,
-  `<p>As <strong>{{email}}</strong>.</p>
+  `<p>Sign in as <strong>{{email}}</strong>.</p>
 <form method="post" action="/auth/magic-link">
 <input type="hidden" name="token" value="{{token}}">
 <button type="submit">Sign in</button>
 </form>
-<p>The link works once, within 15 minutes of being asked for.</p>`,
+<p>The link works once, for 15 minutes.</p>`,
 )
-const words = pageOf(heading, '<p class="said">{{words}}</p>')
-const refused = pageOf(heading, '<p class="said">{{words}}</p>\n<p><a href="/sign-in">Ask for a new link</a></p>')
-/** A form that has a link sent to the address somebody types. */
-export const askForLink = `<form method="post" action="/sign-in">
+const notice = pageOf(heading, '<p class="message">{{message}}</p>')
+const rejection = pageOf(
+  heading,
+  '<p class="message">{{message}}</p>\n<p><a href="/sign-in">Request a new link</a></p>',
+)
+/** The form that requests a sign-in link. */
+export const linkForm = `<form method="post" action="/sign-in">
 <label>Address <input name="email" type="email" autocomplete="email" required></label>
-<button>Send the link</button>
+<button>Send a link</button>
 </form>`
-const ask = pageOf(heading, `<p>A link {{way}}: there are no passwords.</p>\n${askForLink}`)
+const requestLink = pageOf(
+  heading,
+  `<p>You sign in with a link, without a password. The link {{delivery}}.</p>\n${linkForm}`,
+)
 const signedIn = pageOf(
   'You are signed in',
-  `<p>As <strong>{{email}}</strong>. <a href="/account">Your workspaces and what is offered to you</a></p>
-<p>In a terminal, go on with <code>svc login --url {{url}}</code>, and let it in on the page it names.</p>`,
+  `<p>Signed in as <strong>{{email}}</strong>. <a href="/account">Your workspaces and offers</a></p>
+<p>In a terminal, continue with <code>svc login --url {{url}}</code>, and approve it on the page that it opens.</p>`,
 )
-const isOver = 'This link was used already, or is over.'
-export const readForm = express.urlencoded({ extended: false, limit: 10_000, parameterLimit: 10 })
+const linkEnded = 'This link has expired or was already used.'
 
-/** GET and POST /sign-in, where a link is asked for, and GET and, from a form, POST /auth/magic-link, where it leads. */
+/** GET and POST /sign-in, which request a link, and GET and POST /auth/magic-link, the target of the link. */
 export function signInPage(parts: PageParts): Router {
   const router = Router()
-  router.get('/sign-in', (_request, response) => show(response, 200, ask({ way: wayOf(parts) })))
+  router.get('/sign-in', (_request, response) => show(response, 200, requestLink({ delivery: deliveryOf(parts) })))
   router.post('/sign-in', readForm, async (request: Request, response: Response) => {
     rejectOtherOrigins(parts.public_url, request)
     const { email = '' } = formOf(request)
-    if (!isAddress(email))
-      return show(response, 422, refused({ words: 'This is no address that a link can be sent to.' }))
+    if (!isAddress(email)) return show(response, 422, rejection({ message: 'This is not a valid mail address.' }))
     await parts.limits.by_address.take(networkOf(request))
     await parts.limits.by_mailbox.take(mailboxOf(email))
     await sendLink(parts, email)
-    const said = `A link ${wayOf(parts)}, if the address is right. Open it in this browser.`
-    show(response, 200, words({ words: said }))
+    const message = `If the address is correct, a link ${deliveryOf(parts)}. Open it in this browser.`
+    show(response, 200, notice({ message }))
   })
   router.get('/auth/magic-link', async (request: Request, response: Response) => {
     const token = tokenIn(request.query)
     if (token === null)
-      return show(response, 400, words({ words: 'This link is incomplete: open it as it stands in the mail.' }))
+      return show(response, 400, notice({ message: 'This link is incomplete. Open the complete link of the mail.' }))
     const email = await withUnscopedTransaction(parts.db, (tx) => addressOfLinkUnscoped(tx, parts.clock(), token))
-    if (email === null) show(response, 401, refused({ words: isOver }))
+    if (email === null) show(response, 401, rejection({ message: linkEnded }))
     else show(response, 200, button({ token, email }))
   })
   router.post('/auth/magic-link', formOnly, readForm, async (request: Request, response: Response) => {
     rejectOtherOrigins(parts.public_url, request)
     await parts.limits.by_address.take(networkOf(request))
     try {
-      const tokens = await signIn(parts, tokenIn((request.body ?? {}) as Record<string, unknown>) ?? '')
-      const holder = await holderOf(parts, tokens)
-      await setCookies(parts, response, holder)
+      const tokens = await signIn(parts, tokenIn(formOf(request)) ?? '')
+      const holder = await setCookies(parts, response, tokens)
       show(response, 200, signedIn({ url: parts.url(), email: await emailOf(parts, holder) }))
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'UNAUTHENTICATED') throw error
-      show(response, 401, refused({ words: isOver }))
+      show(response, 401, rejection({ message: linkEnded }))
     }
   })
   return router
 }
 
-/** Programs send JSON to the same address, to have a link sent. */
+/** Leaves requests with JSON at the same path to the API. */
 function formOnly(request: Request, _response: Response, next: (way?: 'route') => void): void {
   next(request.is('application/x-www-form-urlencoded') === false ? 'route' : undefined)
 }
 
-function wayOf({ sends_mail }: PageParts): string {
-  return sends_mail ? 'comes by mail' : 'is printed where the platform was started'
+function deliveryOf({ sends_mail }: PageParts): string {
+  return sends_mail ? 'is sent by mail' : 'is printed in the terminal of the platform'
 }
 
-/** What a program may send, a person may type. */
+/** Pages accept the same addresses as the API. */
 function isAddress(email: string): boolean {
   return isValid('magic-link-request', { email }) && parseAddress(email) !== null
-}
-
-/** The secret of a link; null where it is missing or incomplete. */
-export function tokenIn({ token }: Readonly<Record<string, unknown>>): string | null {
-  return typeof token === 'string' && /^[A-Za-z0-9_-]{20,200}$/.test(token) ? token : null
-}
-
-export async function holderOf({ access_tokens }: PageParts, { access_token }: SessionTokens): Promise<Holder> {
-  const holder = await access_tokens.read(access_token)
-  if (holder === null) throw new Error('a token that was just issued cannot be read')
-  return holder
 }
 
 async function emailOf({ db }: PageParts, { person_id }: Holder): Promise<string> {

@@ -1,4 +1,4 @@
-// Pages that need no dashboard: plain HTML without scripts, every value escaped.
+// The frame of all pages: plain HTML without scripts, with every value escaped.
 import type { Problem } from '@svc/schemas'
 import type { Request, Response } from 'express'
 import Handlebars from 'handlebars'
@@ -27,23 +27,28 @@ ${body}
   )
 }
 
-const refusal = pageOf(
-  'This did not work',
-  `<p class="said">{{words}}</p>
+const problemView = pageOf(
+  'The request failed',
+  `<p class="message">{{message}}</p>
 {{#if id}}<p><code>{{id}}</code></p>
-{{/if}}<p><a href="{{again}}">Go back</a></p>`,
+{{/if}}<p><a href="{{back}}">Go back</a></p>`,
 )
 
-/** Whether a person waits for the answer at a browser, and not a program. */
-export function isAtBrowser(request: Request): boolean {
+/** Whether the caller is a browser, and not a program. */
+export function isBrowser(request: Request): boolean {
   return /\btext\/html\b/.test(request.get('accept') ?? '') && !request.path.startsWith('/api/')
 }
 
-/** What a program is told by a problem. */
-export function refusalPage({ detail, status, request_id }: Problem, { method, path }: Request): string {
-  const words = `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
-  // A form is on the page of its own address; where nothing is there is nothing to go back to.
-  return refusal({ words, id: status >= 500 ? request_id : '', again: method === 'POST' ? path : '/' })
+/** The page of a problem. */
+export function problemPage({ detail, status, request_id }: Problem, { method, path }: Request): string {
+  // A form is posted to the address of its own page.
+  const back = method === 'POST' ? path : '/'
+  return problemView({ message: sentenceOf(detail), id: status >= 500 ? request_id : '', back })
+}
+
+/** An error message as a sentence for people. */
+export function sentenceOf(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
 }
 
 export function show(response: Response, status: number, html: string): void {

@@ -1,4 +1,4 @@
-// How the plain pages look: one small sheet, in the colours of whoever looks at them, served from here.
+// The style sheet of the pages, in the light or dark colours that the visitor prefers.
 import { Router } from 'express'
 
 export const styleAddress = '/assets/page.css'
@@ -20,7 +20,7 @@ form.row > button { flex: 0 0 auto; padding: .35rem .8rem }
 form.offer { padding: 1rem; border: 1px solid var(--line); border-radius: .6rem }
 form.offer > p { flex: 1 0 100%; margin: 0 }
 p { margin: 0 0 1rem; color: var(--soft) }
-p.said { color: var(--ink) }
+p.message { color: var(--ink) }
 main > :last-child { margin-bottom: 0 }
 a { color: var(--accent) }
 form { margin: 1.25rem 0 0; display: flex; flex-wrap: wrap; gap: .75rem }

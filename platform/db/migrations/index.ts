@@ -17,6 +17,7 @@ import * as lists from './0014-lists.js'
 import * as accounts from './0015-accounts.js'
 import * as sharedGuards from './0016-shared-guards.js'
 import * as functionRights from './0017-function-rights.js'
+import * as transfers from './0018-transfers.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -34,6 +35,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0015-accounts', migration: accounts },
   { name: '0016-shared-guards', migration: sharedGuards },
   { name: '0017-function-rights', migration: functionRights },
+  { name: '0018-transfers', migration: transfers },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

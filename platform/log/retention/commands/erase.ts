@@ -1,7 +1,7 @@
 // Erasing what entries carry (docs/design/log.md §7): chain and proofs stay whole, and the log says who erased it and why.
 import type { IndexSpan } from '@svc/proof'
 import type { Erasure, ErasureRequest, ErasureResult } from '@svc/schemas'
-import { stillMay } from '../../../access/commands/members.js'
+import { assertMayStill } from '../../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
 import type { Scope } from '../../../db/scope.js'
@@ -43,7 +43,7 @@ export async function erase(
 ): Promise<ErasureResult> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
-    await stillMay(scope, tx, admins)
+    await assertMayStill(scope, tx, admins)
     await lockLog(scope, tx)
     const steps = await chosen(scope, tx, sealer, request)
     const task_ids = [...new Set(steps.map(({ task_id }) => task_id))]

@@ -1,6 +1,6 @@
 // Legal holds (docs/design/log.md §7): while one is on, nothing it names is erased or pruned.
 import type { Hold, HoldRequest } from '@svc/schemas'
-import { stillMay } from '../../../access/commands/members.js'
+import { assertMayStill } from '../../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
 import type { Scope } from '../../../db/scope.js'
@@ -19,7 +19,7 @@ export async function placeHold({ db, clock }: Resources, scope: Scope, request:
     ...{ released_by: null, released_at: null },
   }
   return withTransaction(db, scope, async (tx) => {
-    await stillMay(scope, tx, admins)
+    await assertMayStill(scope, tx, admins)
     // Whoever erases or prunes holds the log: from here on they see the hold.
     await lockLog(scope, tx)
     await insertHold(scope, tx, hold)
@@ -33,7 +33,7 @@ export async function placeHold({ db, clock }: Resources, scope: Scope, request:
 export async function releaseHold({ db, clock }: Resources, scope: Scope, id: string): Promise<Hold> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
-    await stillMay(scope, tx, admins)
+    await assertMayStill(scope, tx, admins)
     await lockLog(scope, tx)
     const hold = await release(scope, tx, id, actorOf(scope), new Date(now).toISOString())
     if (hold === null) throw new PlatformError('NOT_FOUND', 'no such hold that is on')

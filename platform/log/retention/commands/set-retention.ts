@@ -1,6 +1,6 @@
 // How long entries are kept (docs/design/log.md §7).
 
-import { stillMay } from '../../../access/commands/members.js'
+import { assertMayStill } from '../../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { admins } from '../../../http/principal.js'
@@ -12,7 +12,7 @@ import { retentionDays, setRetentionDays } from '../store/retention.js'
 export async function setRetention({ db, clock }: Resources, scope: Scope, days: number): Promise<void> {
   const now = clock()
   await withTransaction(db, scope, async (tx) => {
-    await stillMay(scope, tx, admins)
+    await assertMayStill(scope, tx, admins)
     await lockLog(scope, tx)
     const before = await retentionDays(scope, tx)
     if (before === days) return

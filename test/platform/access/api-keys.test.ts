@@ -1,14 +1,14 @@
-// API keys: shown once, for what they are for, as long as they are meant to last, and nobody's but the workspace's.
+// API keys: shown once, limited by scope and time, and owned by the workspace.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { ApiKeyList, MadeApiKey, Problem, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { join, type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { runPlatform, startProcess } from '../support/process.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { runPlatform, startProcess } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
 let now = Date.parse('2026-03-01T09:00:00Z')
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 describe('an API key', () => {
-  it('is shown once, and works', async () => {
+  it('works, and its secret is returned once', async () => {
     const { key, api_key } = await make({ name: 'first' })
     expect(key).toMatch(/^SvcKey-[A-Za-z0-9_-]{43}$/)
     expect((await register(key)).status).toBe(201)
@@ -43,7 +43,7 @@ describe('an API key', () => {
     expect((await listed(api_key.id))?.last_used_at).not.toBeNull()
   })
 
-  it('does what its scopes say and no more', async () => {
+  it('is limited to its scopes', async () => {
     const [ingest, read] = [await make({ name: 'i', scopes: ['ingest'] }), await make({ name: 'r', scopes: ['read'] })]
     expect((await register(ingest.key)).status).toBe(201)
     expect((await register(read.key)).status).toBe(403)
@@ -61,18 +61,18 @@ describe('an API key', () => {
     { name: 'x', expires_at: 'tomorrow' },
     { name: 'x', expires_at: '2026-02-01T00:00:00Z' },
     { name: 'x', key: 'SvcKey-mine' },
-  ])('is not made of %j', async (body) => {
+  ])('is not created from %j', async (body) => {
     expect((await owner.call('POST', '/auth/api-keys', body)).status).toBe(422)
   })
 
-  it('ends when it is said to', async () => {
+  it('expires', async () => {
     const { key } = await make({ name: 'short', expires_at: new Date(now + 60_000).toISOString() })
     expect((await register(key)).status).toBe(201)
     now += 60_000
     expect((await register(key)).status).toBe(401)
   })
 
-  it('is refused at once when it is revoked, and cannot come back', async () => {
+  it('is rejected at once after it is revoked, and cannot be restored', async () => {
     const { key, api_key } = await make({ name: 'lost' })
     expect((await register(key)).status).toBe(201)
     expect((await owner.call('POST', `/auth/api-keys/${api_key.id}/revoke`)).status).toBe(200)
@@ -81,7 +81,7 @@ describe('an API key', () => {
     expect((await owner.call('POST', `/auth/api-keys/${api_key.id}/roll`)).status).toBe(409)
   })
 
-  it('that is rolled does not come back with the next start', async () => {
+  it('is not restored by the next start after it is rolled or revoked', async () => {
     const SVC_SEED_API_KEY = `SvcKey-${'s'.repeat(43)}`
     const first = await startPlatform({ env: { SVC_SEED_API_KEY } })
     const status = async (platform: TestPlatform, as: string) =>
@@ -96,7 +96,7 @@ describe('an API key', () => {
     await discard(again)
   })
 
-  it('that is rolled has another secret, and its agents keep their ids', async () => {
+  it('gets another secret when it is rolled, and its agents keep their ids', async () => {
     const { key, api_key } = await make({ name: 'rolled' })
     const before = await register(key)
     const rolled = (await owner.call<MadeApiKey>('POST', `/auth/api-keys/${api_key.id}/roll`)).body
@@ -106,18 +106,22 @@ describe('an API key', () => {
     expect(after.body.registration_status).toBe('updated')
   })
 
-  it('may be used so often in a minute, where that is set', async () => {
+  it('is limited to SVC_RATE_LIMIT_KEY requests in a minute', async () => {
     const limited = await startPlatform({ env: { SVC_RATE_LIMIT_KEY: '3' }, clock: () => now })
     const ask = () => limited.call<Problem>('GET', '/api/v1/log/checkpoint', { as: 'key' })
     for (let count = 0; count < 3; count++) expect((await ask()).status).toBe(404)
-    const refused = await ask()
-    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'RATE_LIMITED', '20'])
+    const rejected = await ask()
+    expect([rejected.status, rejected.body.code, rejected.headers.get('retry-after')]).toEqual([
+      429,
+      'RATE_LIMITED',
+      '20',
+    ])
     now += 20_000
     expect((await ask()).status).toBe(404)
     await discard(limited)
   })
 
-  it('outlives whoever made it', async () => {
+  it('stays valid when its creator leaves', async () => {
     const admin = await signedIn(platform, mails, 'admin@example.org')
     await join(owner, admin, owner.org_id, 'admin')
     const { key } = await make({ name: 'of an admin' }, admin)
@@ -129,7 +133,7 @@ describe('an API key', () => {
 })
 
 describe.skipIf(postgres === null)('the first key', () => {
-  it('is not used in printed commands any more once it opens nothing', async () => {
+  it('is not printed once it is revoked', async () => {
     const url = postgres?.freshDatabase() ?? ''
     const data_dir = mkdtempSync(path.join(tmpdir(), 'svc-first-key-'))
     const env = { SVC_DATABASE_URL: url, SVC_DATA_DIR: data_dir, SVC_PORT: '0' }
@@ -145,29 +149,29 @@ describe.skipIf(postgres === null)('the first key', () => {
   })
 })
 
-describe.skipIf(postgres === null)('the waiting list', () => {
+describe.skipIf(postgres === null)('the registration cap', () => {
   if (postgres === null) return
-  it('takes accounts beyond the cap, until they are released', async () => {
+  it('waitlists later accounts until they are released', async () => {
     const database_url = postgres.freshDatabase()
-    // The owner of the first workspace has an account already.
+    // The owner of the first workspace is the first account.
     const env = {
       SVC_SMTP_URL: mails.url,
       SVC_REGISTRATION_CAP: '2',
       SVC_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('hex'),
     }
-    const capped = await startPlatform({ database_url, env, clock: () => now })
-    const first = await signedIn(capped, mails, 'first@example.org')
-    const late = await signedIn(capped, mails, 'late@example.org')
+    const full = await startPlatform({ database_url, env, clock: () => now })
+    const first = await signedIn(full, mails, 'first@example.org')
+    const late = await signedIn(full, mails, 'late@example.org')
     expect([(await first.me()).is_capped, (await late.me()).is_capped]).toEqual([false, true])
     expect((await first.call('GET', '/api/v1/agents')).status).toBe(200)
-    const refused = await late.call<Problem>('GET', '/api/v1/agents')
-    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('waiting list')])
+    const rejected = await late.call<Problem>('GET', '/api/v1/agents')
+    expect([rejected.status, rejected.body.detail]).toEqual([403, expect.stringContaining('waitlisted')])
     expect((await late.call('POST', '/auth/api-keys', { name: 'x' })).status).toBe(403)
-    const given = { SVC_DATABASE_URL: database_url, SVC_DATA_DIR: capped.data_dir }
+    const given = { SVC_DATABASE_URL: database_url, SVC_DATA_DIR: full.data_dir }
     const done = await runPlatform(['admin', 'release', 'Late@example.org'], given)
     expect([done.code, done.stdout]).toEqual([0, 'Late@example.org: released\n'])
     expect((await runPlatform(['admin', 'release', 'late@example.org'], given)).code).toBe(1)
     expect((await late.call('GET', '/api/v1/agents')).status).toBe(200)
-    await discard(capped)
+    await discard(full)
   })
 })

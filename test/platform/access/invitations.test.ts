@@ -1,4 +1,4 @@
-// The link of an invitation: its button signs in and accepts, once and for one address; opening it changes nothing.
+// The link of an invitation: its button signs in and accepts, once, for one address. Opening it changes nothing.
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,9 +6,9 @@ import { join as joined } from 'node:path'
 import { createPlatform, readConfig } from '@svc/platform'
 import type { Account, MemberList, Offer, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { cookieOf, csrfIn, rolesIn, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer
@@ -22,25 +22,20 @@ const invite = async (email = `guest${count++}@example.org`) => {
   const offer = (await owner.call<Offer>('POST', `${path}/offers`, body)).body
   return { email, offer, token: await mails.tokenFor(email) }
 }
-const page = async (token: string, cookie = '') => {
+const open = async (token: string, cookie = '') => {
   const response = await fetch(`${platform.url}/auth/invitation?token=${token}`, { headers: { cookie } })
   return { status: response.status, text: await response.text(), cookies: response.headers.getSetCookie() }
 }
 const press = async (token: string, headers: Record<string, string> = {}) => {
   const body = new URLSearchParams({ token })
   const response = await fetch(`${platform.url}/auth/invitation`, { method: 'POST', body, headers })
-  const cookies = response.headers.getSetCookie()
-  const cookie = cookies.map((one) => one.split(';')[0]).join('; ')
-  return { status: response.status, text: await response.text(), cookie }
+  return { status: response.status, text: await response.text(), cookie: cookieOf(response) }
 }
 const accept = (token: string) =>
   platform.call<SessionTokens & Problem>('POST', '/auth/invitation/accept', { as: null, body: { token } })
-const whoHas = async (cookie: string) =>
+const accountOf = async (cookie: string) =>
   (await platform.call<Account>('GET', '/auth/me', { as: null, headers: { cookie } })).body
-const roles = async () =>
-  Object.fromEntries(
-    (await owner.call<MemberList>('GET', `${path}/members`)).body.members.map(({ email, role }) => [email, role]),
-  )
+const roles = async () => Object.fromEntries(await rolesIn(owner, owner.org_id))
 
 beforeAll(async () => {
   mails = await startMailServer()
@@ -57,22 +52,19 @@ afterAll(async () => {
 })
 
 describe('the link of an invitation', () => {
-  it('signs in and accepts by its button, past the registration cap, and changes nothing before', async () => {
+  it('signs in and accepts by its button, also beyond the registration cap, and changes nothing before', async () => {
     const { email, token } = await invite()
     for (let visits = 0; visits < 3; visits++) {
-      const { status, text, cookies } = await page(token)
+      const { status, text, cookies } = await open(token)
       expect([status, cookies]).toEqual([200, []])
       expect(text).toContain('Acme &lt;b&gt;</strong> invites <strong>')
       expect(text).toContain('<form method="post" action="/auth/invitation">')
     }
     expect(await roles()).not.toHaveProperty(email)
     const { status, text, cookie } = await press(token)
-    expect([status, text]).toEqual([
-      200,
-      expect.stringContaining('work in <strong>Acme &lt;b&gt;</strong> as its auditor'),
-    ])
+    expect([status, text]).toEqual([200, expect.stringContaining('work in <strong>Acme &lt;b&gt;</strong> as auditor')])
     expect((await roles())[email]).toBe('auditor')
-    const me = await whoHas(cookie)
+    const me = await accountOf(cookie)
     expect(me).toMatchObject({ email, is_capped: true, is_suspended: false, current_workspace: owner.org_id })
     expect(me.workspaces.map(({ kind, role }) => [kind, role])).toEqual([
       ['personal', 'owner'],
@@ -82,7 +74,7 @@ describe('the link of an invitation', () => {
     expect(reads.status).toBe(200)
   })
 
-  it('leads an account that exists into that account', async () => {
+  it('signs in the existing account of its address', async () => {
     const known = await signedIn(platform, mails, 'known@example.org')
     const { token } = await invite(known.email)
     const { status, body } = await accept(token)
@@ -94,34 +86,34 @@ describe('the link of an invitation', () => {
   it('works once', async () => {
     const { token } = await invite()
     expect((await press(token)).status).toBe(200)
-    for (const answer of [await page(token), await press(token)])
+    for (const answer of [await open(token), await press(token)])
       expect([answer.status, answer.text]).toEqual([410, expect.stringContaining('was already accepted')])
     expect((await press(token)).cookie).toBe('')
     const { status, body } = await accept(token)
     expect([status, body.code]).toEqual([409, 'INVALID_TRANSITION'])
   })
 
-  it('works once even for many at the same moment, and makes one account', async () => {
+  it('works once for concurrent requests, and creates one account', async () => {
     const { email, token } = await invite()
     const answers = await Promise.all(Array.from({ length: 6 }, () => accept(token)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
     expect((await roles())[email]).toBe('auditor')
   })
 
-  it.each(['declined', 'withdrawn', 'expired'])(
-    'says that the invitation was %s, and does not sign in',
+  it.each(['declined', 'revoked', 'expired'])(
+    'reports that the invitation was %s, and does not sign in',
     async (end) => {
       const email = `guest${count++}@example.org`
       const guest = end === 'declined' ? await signedIn(platform, mails, email) : null
       const { offer, token } = await invite(email)
       if (guest !== null) await guest.call('POST', `/auth/offers/${offer.id}/decline`)
-      if (end === 'withdrawn') await owner.call('POST', `${path}/offers/${offer.id}/revoke`)
+      if (end === 'revoked') await owner.call('POST', `${path}/offers/${offer.id}/revoke`)
       if (end === 'expired') {
         now += 7 * 86_400_000
         owner = await signedIn(platform, mails, owner.email)
         await owner.call('POST', `${path}/switch`)
       }
-      const answers = [await page(token), await press(token)]
+      const answers = [await open(token), await press(token)]
       for (const { status, text } of answers) expect([status, text]).toEqual([410, expect.stringContaining(end)])
       expect(answers[0]?.text).toContain('Ask an administrator of Acme')
       expect([(await accept(token)).status, (await press(token)).cookie]).toEqual([409, ''])
@@ -129,10 +121,10 @@ describe('the link of an invitation', () => {
     },
   )
 
-  it('is not accepted in a browser where another address is signed in', async () => {
+  it('is not accepted in a browser with another signed-in address', async () => {
     const [one, other] = [await invite(), await invite()]
     const { cookie } = await press(one.token)
-    const opened = await page(other.token, cookie)
+    const opened = await open(other.token, cookie)
     const pressed = await press(other.token, { cookie })
     for (const { status, text } of [opened, pressed]) {
       expect([status, text]).toEqual([409, expect.stringContaining(`signed in as <strong>${one.email}`)])
@@ -140,25 +132,25 @@ describe('the link of an invitation', () => {
     }
     expect(await roles()).not.toHaveProperty(other.email)
     // Its button signs out; then the link works.
-    const csrf = /name="csrf" value="([^"]+)"/.exec(opened.text)?.[1] ?? ''
+    const csrf = csrfIn(opened.text)
     const form = { method: 'POST', headers: { cookie }, body: new URLSearchParams({ act: 'logout', csrf }) }
     await fetch(`${platform.url}/account`, form)
     expect((await press(other.token, { cookie })).status).toBe(200)
     expect((await roles())[other.email]).toBe('auditor')
   })
 
-  it('is accepted in a browser where its own address is signed in', async () => {
+  it('is accepted in a browser with its own signed-in address', async () => {
     const first = await invite()
     const { cookie } = await press(first.token)
     const { members } = (await owner.call<MemberList>('GET', `${path}/members`)).body
     const { person_id = '' } = members.find(({ email }) => email === first.email) ?? {}
     await owner.call('POST', `${path}/members/${person_id}/remove`)
     const second = await invite(first.email)
-    expect((await page(second.token, cookie)).status).toBe(200)
+    expect((await open(second.token, cookie)).status).toBe(200)
     expect((await press(second.token, { cookie })).status).toBe(200)
   })
 
-  it('is void once its sender can no longer invite', async () => {
+  it('is void when its sender can no longer invite', async () => {
     const admin = await invite()
     const session = (await accept(admin.token)).body.access_token
     const made = (await owner.call<Offer>('POST', `${path}/offers`, { kind: 'admin', email: admin.email })).body
@@ -166,22 +158,22 @@ describe('the link of an invitation', () => {
     const email = `guest${count++}@example.org`
     await platform.call('POST', `${path}/offers`, { as: session, body: { kind: 'invitation', email } })
     const token = await mails.tokenFor(email)
-    expect((await page(token)).text).toContain('Sign in and accept')
+    expect((await open(token)).text).toContain('Sign in and accept')
     const { id } = (await platform.call<Account>('GET', '/auth/me', { as: session })).body
     await owner.call('POST', `${path}/members/${id}/remove`)
-    expect(await press(token)).toMatchObject({ status: 410, text: expect.stringContaining('withdrawn'), cookie: '' })
+    expect(await press(token)).toMatchObject({ status: 410, text: expect.stringContaining('revoked'), cookie: '' })
   })
 
-  it.each(['', 'x', 'x'.repeat(43), '"><script>alert(1)</script>'])('is not %j', async (token) => {
+  it.each(['', 'x', 'x'.repeat(43), '"><script>alert(1)</script>'])('rejects the invalid token %j', async (token) => {
     const text = encodeURIComponent(token)
-    for (const answer of [await page(text), await press(token)]) {
-      expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('This link is not valid')])
+    for (const answer of [await open(text), await press(token)]) {
+      expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('This link is invalid')])
       expect(answer.text).not.toContain('<script>')
     }
     expect([401, 422]).toContain((await accept(token)).status)
   })
 
-  it('is not a sign-in link, and a sign-in link is not one', async () => {
+  it('does not work as a sign-in link, nor a sign-in link as an invitation', async () => {
     const { email, token } = await invite()
     const spent = await platform.call('POST', '/auth/magic-link/verify', { as: null, body: { token } })
     expect(spent.status).toBe(401)
@@ -189,7 +181,7 @@ describe('the link of an invitation', () => {
     expect((await accept(await mails.tokenFor(email))).status).toBe(401)
   })
 
-  it('is not pressed by a page of another site', async () => {
+  it('rejects a form of another origin', async () => {
     const { email, token } = await invite()
     for (const origin of ['https://evil.example', 'null']) expect((await press(token, { origin })).status).toBe(403)
     expect(await roles()).not.toHaveProperty(email)
@@ -198,7 +190,7 @@ describe('the link of an invitation', () => {
 })
 
 describe('an install without a mail server', () => {
-  it('prints the mail of an invitation that was made through the API, and its link works', async () => {
+  it('prints the mail of an invitation, whose link works', async () => {
     const data_dir = mkdtempSync(joined(tmpdir(), 'svc-test-'))
     const printed: string[] = []
     const { value: config } = readConfig({ SVC_DATA_DIR: data_dir, SVC_LOG_LEVEL: 'error' })

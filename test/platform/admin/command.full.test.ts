@@ -1,12 +1,12 @@
-// `svc-platform admin`: while the platform runs on its embedded database, after it was stopped, and on a server.
+// `svc-platform admin` on a running and a stopped platform, with the embedded database and with a server.
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account, SessionTokens } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { sharedPostgres } from '../support/postgres.js'
-import { type PlatformProcess, runPlatform, startProcess } from '../support/process.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { type PlatformProcess, runPlatform, startProcess } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
 const folders: string[] = []
@@ -21,7 +21,7 @@ function dataDir(name = ''): string {
   return join(folder, name)
 }
 
-/** Signs in with a link that was printed. */
+/** Signs in with a printed link. */
 async function spend(url: string, printed: string) {
   const token = /^http:\/\/127\.0\.0\.1:\d+\/auth\/magic-link\?token=([A-Za-z0-9_-]{43})\n$/.exec(printed)?.[1]
   const headers = { 'content-type': 'application/json' }
@@ -39,7 +39,7 @@ const key = Buffer.alloc(32, 1).toString('hex')
 const common = { SVC_PORT: '0', SVC_REGISTRATION_CAP: '1', SVC_ENCRYPTION_KEY: key }
 const admin = (env: Record<string, string>, ...args: string[]) => runPlatform(['admin', ...args], env)
 
-/** What both kinds of databases have in common, while the platform runs. */
+/** The same checks for both kinds of databases, while the platform runs. */
 async function worksWhileRunning(platform: PlatformProcess, env: Record<string, string>): Promise<void> {
   const link = await admin(env, 'sign-in-link', 'Late@Example.org')
   expect([link.code, link.stderr]).toEqual([0, ''])
@@ -47,11 +47,16 @@ async function worksWhileRunning(platform: PlatformProcess, env: Record<string, 
   expect([status, (await me()).email, (await me()).is_capped]).toEqual([200, 'late@example.org', true])
   expect((await spend(platform.url, link.stdout)).status).toBe(401)
   expect(await admin(env, 'release', 'Late@example.org')).toEqual({
-    ...{ code: 0, stdout: 'Late@example.org: released\n', stderr: '' },
+    code: 0,
+    stdout: 'Late@example.org: released\n',
+    stderr: '',
   })
   expect((await me()).is_capped).toBe(false)
   const again = await admin(env, 'release', 'late@example.org')
-  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('`late@example.org` is on the waiting list')])
+  expect([again.code, again.stderr]).toEqual([
+    1,
+    expect.stringContaining('no waitlisted account has the address `late@example.org`'),
+  ])
   const wrong = await admin(env, 'sign-in-link', 'late')
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('must be an address')])
   expect((await admin(env, 'release')).code).toBe(2)
@@ -74,19 +79,19 @@ describe('svc-platform admin, with the embedded database', () => {
     ])
     const next = await startProcess(env)
     expect((await spend(next.url, link.stdout)).status).toBe(200)
-    // What a killed platform leaves behind is not taken for one that runs.
+    // The socket that a killed platform leaves behind is ignored.
     await next.kill9()
     expect((await admin(env, 'sign-in-link', 'mia@example.org')).code).toBe(0)
   })
 
-  it('works where the path of the data directory is too long for a socket', async () => {
+  it('works with a data directory whose path is too long for a socket', async () => {
     const env = { ...common, SVC_DATA_DIR: dataDir('d'.repeat(120)) }
     const platform = await startProcess(env)
     await worksWhileRunning(platform, env)
     expect(await platform.terminate()).toBe(0)
   })
 
-  it('names the process that has the data directory where no socket answers', async () => {
+  it('names the process that uses the data directory when its socket does not answer', async () => {
     const env = { ...common, SVC_DATA_DIR: dataDir() }
     const platform = await startProcess(env)
     rmSync(join(env.SVC_DATA_DIR, 'admin'), { recursive: true })
@@ -96,7 +101,7 @@ describe('svc-platform admin, with the embedded database', () => {
     expect(await platform.terminate()).toBe(0)
   })
 
-  it('is not stopped or held up by what else connects to the socket', async () => {
+  it('ignores invalid and silent connections to the socket', async () => {
     const env = { ...common, SVC_DATA_DIR: dataDir() }
     const platform = await startProcess(env)
     const path = join(env.SVC_DATA_DIR, 'admin', 'admin.sock')

@@ -1,4 +1,4 @@
-// Addresses: two spellings of one address are one account, and a text that shows as another address is rejected.
+// Addresses: two spellings of one address are one account, and a text that is displayed as another address is rejected.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,18 +6,18 @@ import { readConfig } from '@svc/platform'
 import type { Offer, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { openDatabase } from '../../platform/db/db.js'
-import { normaliseAddresses } from '../../platform/db/migrations/0015-accounts.js'
-import { parseAddress } from '../../platform/mail/address.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { openDatabase } from '../../../platform/db/db.js'
+import { normaliseAddresses } from '../../../platform/db/migrations/0015-accounts.js'
+import { parseAddress } from '../../../platform/mail/address.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 interface Cases {
   readonly same: readonly { readonly what: string; readonly spellings: readonly string[]; readonly is: string }[]
   readonly rejected: readonly { readonly what: string; readonly text: string }[]
 }
-const cases = parse(readFileSync(new URL('../cases/addresses.yaml', import.meta.url), 'utf8')) as Cases
+const cases = parse(readFileSync(new URL('../../cases/addresses.yaml', import.meta.url), 'utf8')) as Cases
 
 let mails: MailServer
 let platform: TestPlatform
@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 describe('an address', () => {
-  it.each(cases.same)('is one for $what', ({ spellings, is }) => {
+  it.each(cases.same)('has one normalised form for $what', ({ spellings, is }) => {
     expect(spellings.map(parseAddress)).toEqual(spellings.map(() => is))
     expect(parseAddress(is)).toBe(is)
   })
@@ -63,7 +63,7 @@ describe('an account', () => {
     expect(me.body).toMatchObject({ id: plain.id, email: 'office@example.org' })
   })
 
-  it('is invited by any spelling of its address', async () => {
+  it('can be invited by any spelling of its address', async () => {
     const invitation = { kind: 'invitation', email: 'gu\uFF45st@\uFF45xample.org' }
     const offer = (await owner.call<Offer>('POST', `/auth/workspaces/${owner.org_id}/offers`, invitation)).body
     expect(offer.email).toBe('guest@example.org')
@@ -72,8 +72,8 @@ describe('an account', () => {
   })
 })
 
-describe('addresses that an earlier version stored', () => {
-  it('are normalised, but for those that another account has', async () => {
+describe('the migration of addresses', () => {
+  it('normalises stored addresses unless another account has the address', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'svc-addresses-'))
     const db = await openDatabase(readConfig({ SVC_DATA_DIR: data_dir }).value)
     const emails = [
@@ -85,7 +85,9 @@ describe('addresses that an earlier version stored', () => {
     ]
     for (const [index, email] of emails.entries())
       await db.knex.raw('insert into people (person_id, email, name, created_at) values (?, ?, ?, now())', [
-        ...[`usr_${index}`, email, ''],
+        `usr_${index}`,
+        email,
+        '',
       ])
     await normaliseAddresses(db.knex)
     const { rows } = await db.knex.raw<{ rows: { email: string }[] }>('select email from people order by person_id')

@@ -1,10 +1,10 @@
-// Whoever has lost what they were let in by cannot finish what they began; nobody makes work for nothing before they are known.
+// Requests that were allowed when they began, and the cost of requests from anonymous callers.
 import { connect } from 'node:net'
 import type { ApiKeyList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { join, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { join, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer
@@ -18,15 +18,21 @@ afterAll(async () => {
   await mails.close()
 })
 
-/** Sends the head of a request and a part of its body; `finish` sends the rest, and answers the status. */
+/** Sends the head of a request and a part of its body; `finish` sends the rest and returns the status. */
 async function begun(path: string, token: string, body: string) {
   const socket = connect(Number(new URL(platform.url).port), '127.0.0.1')
   const head = [
-    ...[`POST ${path} HTTP/1.1`, 'host: localhost', `authorization: Bearer ${token}`, 'connection: close'],
-    ...['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`, '', ''],
+    `POST ${path} HTTP/1.1`,
+    'host: localhost',
+    `authorization: Bearer ${token}`,
+    'connection: close',
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    '',
+    '',
   ].join('\r\n')
   await new Promise<void>((resolve) => socket.write(head + body.slice(0, 3), () => resolve()))
-  // It has been let in once another request, sent later, is answered.
+  // The request is authenticated once later requests are answered.
   for (let turn = 0; turn < 3; turn++) await platform.call('GET', '/auth/api-keys')
   return {
     finish: () =>
@@ -42,8 +48,8 @@ async function begun(path: string, token: string, body: string) {
   }
 }
 
-describe('a request whose body comes late', () => {
-  it.each(['is logged out', 'is suspended', 'is removed'])('is refused when its sender %s meanwhile', async (how) => {
+describe('a request with a late body', () => {
+  it.each(['is logged out', 'is suspended', 'is removed'])('is rejected when its sender %s meanwhile', async (how) => {
     now += 900_000
     const [owner, admin] = [
       await signedIn(platform, mails, `owner-of-${how.replaceAll(' ', '-')}@example.org`),
@@ -67,7 +73,7 @@ describe('a request whose body comes late', () => {
   })
 })
 
-describe('a right that is lost between the check and the deed', () => {
+describe('a right that is lost during a request', () => {
   it.each([
     ['/auth/api-keys', '{"name":"too late"}'],
     ['/api/v1/holds', '{"reason":"too late"}'],
@@ -82,16 +88,16 @@ describe('a right that is lost between the check and the deed', () => {
     const late = await begun(path, admin.token, body)
     const suspended = await owner.call('POST', `/auth/workspaces/${owner.org_id}/members/${admin.id}/suspend`)
     expect(suspended.status).toBe(204)
-    // No time has passed: nobody is asked again who they are.
+    // The clock has not moved, so the sender is not authenticated again.
     expect(await late.finish()).toBe(403)
   })
 })
 
-describe('whoever is not known', () => {
+describe('an anonymous caller', () => {
   const post = (path: string, raw: string, headers: Record<string, string> = {}) =>
     platform.call<Problem>('POST', path, { as: null, raw, headers })
 
-  it('is asked for little, and counted before anything is read', async () => {
+  it('can send little, and is counted before its body is read', async () => {
     now += 900_000
     const large = JSON.stringify(Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`key${at}`, at])))
     expect((await post('/auth/magic-link', large)).status).toBe(413)
@@ -103,7 +109,7 @@ describe('whoever is not known', () => {
     expect([...answers]).toEqual([400, 429])
   })
 
-  it('is refused when another page sends', async () => {
+  it('is rejected with a form of another origin', async () => {
     now += 900_000
     const email = JSON.stringify({ email: 'a@example.org' })
     expect((await post('/auth/magic-link', email, { origin: 'https://evil.example' })).status).toBe(403)
@@ -111,8 +117,8 @@ describe('whoever is not known', () => {
   })
 })
 
-describe('answers', () => {
-  it('are kept by nobody', async () => {
+describe('a response', () => {
+  it('is not cached', async () => {
     for (const path of ['/auth/me', '/auth/api-keys', '/api/v1/agents'])
       expect((await platform.call('GET', path)).headers.get('cache-control')).toBe('no-store')
   })

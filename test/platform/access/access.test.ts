@@ -1,23 +1,23 @@
-// Every endpoint by everybody, from one table; and nobody reaches what belongs to another workspace.
+// Every endpoint with every kind of caller, from one table; and no caller reaches another workspace.
 import { readFileSync } from 'node:fs'
 import type { AgentRegistration, Hold, LoggedStep, MadeApiKey, Offer, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { fast } from '../support/log.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { join, type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { fast } from '../../support/log.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 interface Row {
   readonly at: string
   readonly may: readonly string[]
   readonly body?: object
-  /** What is answered to those who may, where that is a refusal of what they sent. */
-  readonly refuses?: number
+  /** The status for callers with access, where the body is rejected. */
+  readonly rejects?: number
 }
-const rows = parse(readFileSync(new URL('../cases/access.yaml', import.meta.url), 'utf8')) as readonly Row[]
+const rows = parse(readFileSync(new URL('../../cases/access.yaml', import.meta.url), 'utf8')) as readonly Row[]
 const readers = ['owner', 'admin', 'member', 'auditor']
-const callers = [...readers, 'suspended', 'stranger', 'key', 'operator', 'nobody'] as const
+const callers = [...readers, 'suspended', 'stranger', 'key', 'operator', 'anonymous'] as const
 type Caller = (typeof callers)[number]
 
 let now = Date.parse('2026-03-01T09:00:00Z')
@@ -44,7 +44,7 @@ beforeAll(async () => {
   for (const [name, { token }] of people) tokens.set(name, token)
   tokens.set('key', (await owner.call<MadeApiKey>('POST', '/auth/api-keys', { name: 'for the matrix' })).body.key)
   tokens.set('operator', platform.operator_token)
-  tokens.set('nobody', null)
+  tokens.set('anonymous', null)
 })
 afterAll(async () => {
   await discard(platform)
@@ -54,20 +54,20 @@ afterAll(async () => {
 const isMember = (caller: string) => readers.includes(caller)
 const isPerson = (caller: string) => isMember(caller) || ['suspended', 'stranger'].includes(caller)
 
-/** Whether the table lets the caller past the door of their own workspace. */
+/** Whether the table gives the caller access, in their own workspace. */
 function admitted({ at, may }: Row, caller: Caller): boolean {
   const role = caller === 'stranger' && !at.includes('{org_id}') ? 'owner' : caller
   return (
-    may.includes('anybody') ||
+    may.includes('anonymous') ||
     may.includes(role) ||
-    (may.includes('people') && isPerson(caller)) ||
-    (may.includes('readers') && isMember(role))
+    (may.includes('person') && isPerson(caller)) ||
+    (may.includes('reader') && isMember(role))
   )
 }
 
 function expected(row: Row, caller: Caller): readonly number[] {
   if (admitted(row, caller)) return []
-  if (caller === 'nobody') return [401]
+  if (caller === 'anonymous') return [401]
   return caller === 'stranger' && row.at.includes('{org_id}') ? [404] : [403]
 }
 
@@ -78,8 +78,8 @@ async function send(caller: Caller, { at, body }: Row) {
   return platform.call<Problem>(method, filled, { as: tokens.get(caller) ?? null, ...(sent && { body: sent }) })
 }
 
-describe('the table', () => {
-  it('has a row for every endpoint there is', async () => {
+describe('the access table', () => {
+  it('has a row for every endpoint', async () => {
     const { paths } = (await (await fetch(`${platform.url}/openapi.json`)).json()) as { paths: Record<string, object> }
     const all = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -87,13 +87,12 @@ describe('the table', () => {
     expect(rows.map(({ at }) => at).sort()).toEqual(all.sort())
   })
 
-  it.each(rows.map((row) => [row.at, row] as const))('is kept by %s', async (_, row) => {
+  it.each(rows.map((row) => [row.at, row] as const))('is enforced by %s', async (_, row) => {
     for (const caller of callers) {
-      // What a person ends for themselves is ended once.
       const { status } = await send(caller, row)
       const wanted = expected(row, caller)
       if (wanted.length > 0) expect([caller, status]).toEqual([caller, wanted[0]])
-      else if (row.refuses !== undefined) expect([caller, status]).toEqual([caller, row.refuses])
+      else if (row.rejects !== undefined) expect([caller, status]).toEqual([caller, row.rejects])
       else expect([caller, status >= 500 || status === 401 || status === 403]).toEqual([caller, false])
     }
   })
@@ -117,24 +116,31 @@ describe('another workspace', () => {
     const logged = await platform.call<LoggedStep>('POST', '/api/v1/logs', { as, body: step })
     const held = await theirs.call<Hold>('POST', '/api/v1/holds', { reason: 'theirs' })
     const offer = await theirs.call<Offer>('POST', `/auth/workspaces/${theirs.org_id}/offers`, {
-      ...{ kind: 'invitation', email: 'guest-of-theirs@example.org' },
+      kind: 'invitation',
+      email: 'guest-of-theirs@example.org',
     })
     const incidents = await theirs.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
     ids = {
-      ...{ org_id: theirs.org_id, person_id: theirs.id, key_id: made.api_key.id, agent_id: agent.body.agent_id },
-      ...{ log_id: logged.body.log_id, task_id: 'their-task', hold_id: held.body.id, offer_id: offer.body.id },
+      org_id: theirs.org_id,
+      person_id: theirs.id,
+      key_id: made.api_key.id,
+      agent_id: agent.body.agent_id,
+      log_id: logged.body.log_id,
+      task_id: 'their-task',
+      hold_id: held.body.id,
+      offer_id: offer.body.id,
       id: incidents.body.incidents[0]?.id ?? '',
     }
     expect(Object.values(ids)).not.toContain('')
   })
 
   it.each(rows.filter(({ at }) => at.includes('{')).map((row) => [row.at, row] as const))(
-    'is nowhere to be found by %s',
+    'is invisible to %s',
     async (_, row) => {
       const [method = '', path = ''] = row.at.split(' ')
       const at = (values: Record<string, string>) =>
         path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? '')
-      const nothing = Object.fromEntries(
+      const unknown = Object.fromEntries(
         Object.entries(ids).map(([name, id]) => [
           name,
           name === 'org_id' ? `org_${'0'.repeat(32)}` : id.replaceAll(/[0-9a-f](?=.{0,7}$)/g, '0'),
@@ -142,16 +148,21 @@ describe('another workspace', () => {
       )
       const sent = method === 'GET' ? {} : { body: row.body ?? { note: 'x', reason: 'x' } }
       for (const as of [mine.token, platform.operator_token, tokens.get('key') ?? null]) {
-        const there = await platform.call<Problem>(method, at(ids), { as, ...sent })
-        const none = await platform.call<Problem>(method, at(nothing), { as, ...sent })
-        const told = ({ body: { detail, code, title }, status }: typeof there) => ({ status, detail, code, title })
-        expect([401, 403, 404, 422]).toContain(there.status)
-        expect(told(there)).toEqual(told(none))
+        const foreign = await platform.call<Problem>(method, at(ids), { as, ...sent })
+        const missing = await platform.call<Problem>(method, at(unknown), { as, ...sent })
+        const problemIn = ({ body: { detail, code, title }, status }: typeof foreign) => ({
+          status,
+          detail,
+          code,
+          title,
+        })
+        expect([401, 403, 404, 422]).toContain(foreign.status)
+        expect(problemIn(foreign)).toEqual(problemIn(missing))
       }
     },
   )
 
-  it('shows nothing of itself in any list', async () => {
+  it('does not appear in any list', async () => {
     const lists = rows.filter(({ at }) => at.startsWith('GET /api') && !at.includes('{') && !at.includes('/log/'))
     for (const { at } of lists)
       for (const as of [mine.token, platform.operator_token]) {
@@ -160,7 +171,7 @@ describe('another workspace', () => {
       }
   })
 
-  it('has its own keys, which open nothing else', async () => {
+  it('has API keys without access to other workspaces', async () => {
     const { body } = await platform.call<Problem>('GET', '/api/v1/policies/effective?agent_key=my-agent', {
       as: their_key,
     })

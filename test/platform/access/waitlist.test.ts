@@ -1,13 +1,13 @@
-// Accounts past the registration cap: their own workspace is closed until it is released; an invitation opens another.
+// Waitlisted accounts: their personal workspace is closed until they are released; they can join other workspaces.
 
 import { readConfig } from '@svc/platform'
 import type { MemberList, Offer, OfferList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { releaseAccount } from '../../platform/access/commands/release-account.js'
-import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { join, type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { releaseAccount } from '../../../platform/access/commands/release-account.js'
+import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { browserOf, csrfIn, join, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer
@@ -15,8 +15,8 @@ let platform: TestPlatform
 let owner: SignedIn
 let count = 0
 const limits = { SVC_RATE_LIMIT_ADDRESS: '0', SVC_RATE_LIMIT_MAILBOX: '0' }
-/** An account past the cap. */
-const late = () => {
+/** A waitlisted account. */
+const waitlisted = () => {
   now += 1000
   return signedIn(platform, mails, `late${count++}@example.org`)
 }
@@ -41,12 +41,12 @@ afterAll(async () => {
 })
 
 describe('a waitlisted account', () => {
-  it('has a personal workspace, which is closed', async () => {
-    const person = await late()
+  it('has a closed personal workspace', async () => {
+    const person = await waitlisted()
     const me = await person.me()
     expect(me).toMatchObject({ is_capped: true, is_suspended: false, current_workspace: person.org_id })
     expect(me.workspaces).toMatchObject([{ org_id: person.org_id, kind: 'personal', role: 'owner' }])
-    expect(await agents(person)).toEqual([403, expect.stringContaining('waiting list')])
+    expect(await agents(person)).toEqual([403, expect.stringContaining('waitlisted')])
     const path = `/auth/workspaces/${person.org_id}`
     for (const [at, body] of [
       [`${path}/promote`, { name: 'Mine' }],
@@ -57,8 +57,8 @@ describe('a waitlisted account', () => {
       expect([at, (await person.call('POST', at, body)).status]).toEqual([at, 403])
   })
 
-  it('accepts an invitation, works in that workspace, and signs in there again', async () => {
-    const person = await late()
+  it('accepts an invitation, works in that workspace, and signs in to it again', async () => {
+    const person = await waitlisted()
     const { id } = await invite(person.email)
     expect((await person.call<OfferList>('GET', '/auth/offers')).body.offers).toMatchObject([{ id, state: 'pending' }])
     expect((await person.call('POST', `/auth/offers/${id}/accept`)).status).toBe(200)
@@ -71,59 +71,55 @@ describe('a waitlisted account', () => {
     expect([again.org_id, await agents(again)]).toEqual([owner.org_id, [200, '']])
   })
 
-  it('may decline, and let a program in', async () => {
-    const person = await late()
+  it('can decline an invitation and approve a program', async () => {
+    const person = await waitlisted()
     const { id } = await invite(person.email)
     expect((await person.call('POST', `/auth/offers/${id}/decline`)).status).toBe(200)
     const { body } = await platform.call<{ user_code: string }>('POST', '/auth/device/code', { as: null, body: {} })
     const decision = { user_code: body.user_code, decision: 'approve' }
     expect((await person.call('POST', '/auth/device/decision', decision)).status).toBe(204)
-    expect(await agents(person)).toEqual([403, expect.stringContaining('waiting list')])
+    expect(await agents(person)).toEqual([403, expect.stringContaining('waitlisted')])
   })
 
-  it('keeps its personal workspace when it leaves the one it was invited to', async () => {
-    const person = await late()
+  it('keeps its personal workspace when it leaves another one', async () => {
+    const person = await waitlisted()
     await join(owner, person, owner.org_id, 'member')
     expect((await person.call('POST', `/auth/workspaces/${owner.org_id}/leave`)).status).toBe(204)
     const again = await signedIn(platform, mails, person.email)
     expect([again.org_id, (await agents(again))[0]]).toEqual([person.org_id, 403])
   })
 
-  it('is shown what is closed and what is open on its page', async () => {
-    const person = await late()
+  it('sees the state of its workspaces on the account page', async () => {
+    const person = await waitlisted()
     await invite(person.email)
-    await platform.call('POST', '/auth/magic-link', { as: null, body: { email: person.email } })
-    const body = new URLSearchParams({ token: await mails.tokenFor(person.email) })
-    const pressed = await fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body })
-    const cookie = pressed.headers
-      .getSetCookie()
-      .map((one) => one.split(';')[0])
-      .join('; ')
+    const cookie = await browserOf(platform, mails, person.email)
     const page = async () => (await fetch(`${platform.url}/account`, { headers: { cookie } })).text()
     const before = await page()
     expect(before).toContain('Acme</strong> invites you')
-    expect(before).toContain('opens when your account is released')
-    const csrf = /name="csrf" value="([^"]+)"/.exec(before)?.[1] ?? ''
+    expect(before).toContain('opens when the operator releases your account')
+    const csrf = csrfIn(before)
     const press = (form: Record<string, string>) =>
       fetch(`${platform.url}/account`, {
         method: 'POST',
         headers: { cookie },
         body: new URLSearchParams({ csrf, ...form }),
       })
-    expect(await (await press({ act: 'use', id: person.org_id })).text()).toContain('ou cannot work there')
+    expect(await (await press({ act: 'use', id: person.org_id })).text()).toContain(
+      'You cannot work in this workspace.',
+    )
     const id = /name="id" value="(off_[^"]+)"/.exec(before)?.[1] ?? ''
-    expect(await (await press({ act: 'accept', id })).text()).toMatch(/Acme<\/strong> member[\s\S]*you work here/)
+    expect(await (await press({ act: 'accept', id })).text()).toMatch(/Acme<\/strong> member[\s\S]*current workspace/)
   })
 })
 
 describe('a released account', () => {
-  it('finds its own workspace open, as it was', async () => {
-    const person = await late()
+  it('finds its personal workspace open', async () => {
+    const person = await waitlisted()
     await platform.close()
     const { value: config } = readConfig(platform.env)
     const db = await openDatabase(config)
     await releaseAccount(db, person.email.toUpperCase(), now)
-    // An account that an earlier version waitlisted has no workspace.
+    // Accounts that earlier versions waitlisted have no workspace.
     const older = `late${count - 2}@example.org`
     await withUnscopedTransaction(db, async (tx) => {
       const mine = `select person_id from people where email = '${older}'`

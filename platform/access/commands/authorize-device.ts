@@ -1,4 +1,4 @@
-// Letting a program in that cannot show a page itself (RFC 8628): it shows a code, a person who has signed in types it.
+// Device authorization (RFC 8628): a program shows a code, and a signed-in person enters it to approve the program.
 
 import { randomBytes, randomInt } from 'node:crypto'
 import type { DeviceCode, SessionTokens } from '@svc/schemas'
@@ -9,13 +9,12 @@ import { decideDeviceUnscoped, insertDeviceUnscoped, type Polled, pollDeviceUnsc
 import { readPersonUnscoped } from '../store/people.js'
 import { beginSession, type Session, tokensOf } from './sign-in.js'
 
-/** Seconds. */
-const lifetime = 600
-const interval = 5
-/** Consonants: no word can be read in them, and none is taken for another (RFC 8628 §6.1). */
+const lifetimeSeconds = 600
+const intervalSeconds = 5
+/** Consonants: they form no words, and none of them is mistaken for another (RFC 8628 §6.1). */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ'
 
-/** A code for a person and one for the program. Rejects with ENCRYPTION_KEY_INVALID where nobody could be let in. */
+/** Starts an authorization. Rejects with ENCRYPTION_KEY_INVALID where no tokens can be issued. */
 export async function beginDevice({ db, clock, url, access_tokens }: AccessParts): Promise<DeviceCode> {
   access_tokens.require()
   const now = clock()
@@ -23,16 +22,20 @@ export async function beginDevice({ db, clock, url, access_tokens }: AccessParts
   const user_code = [4, 4]
     .map((count) => Array.from({ length: count }, () => letters[randomInt(letters.length)]).join(''))
     .join('-')
-  const until = now + lifetime * 1000
+  const until = now + lifetimeSeconds * 1000
   await withUnscopedTransaction(db, (tx) => insertDeviceUnscoped(tx, now, { secret: device_code, user_code, until }))
   const verification_uri = `${url()}/device`
   return {
-    ...{ device_code, user_code, verification_uri, expires_in: lifetime, interval },
+    device_code,
+    user_code,
+    verification_uri,
     verification_uri_complete: `${verification_uri}?user_code=${user_code}`,
+    expires_in: lifetimeSeconds,
+    interval: intervalSeconds,
   }
 }
 
-/** The person's decision. Rejects with NOT_FOUND for a code that nothing waits with. */
+/** Approves or denies a program. Rejects with NOT_FOUND for a code that no program waits with. */
 export async function decideDevice(
   { db, clock }: AccessParts,
   person_id: string,
@@ -45,11 +48,12 @@ export async function decideDevice(
   const known = await withUnscopedTransaction(db, (tx) =>
     decideDeviceUnscoped(tx, clock(), { user_code, person_id, state }),
   )
-  if (!known) throw new PlatformError('NOT_FOUND', 'nothing waits with this code: look at it again, or start anew')
+  if (!known)
+    throw new PlatformError('NOT_FOUND', 'no program waits with this code: check the code, or start the program again')
 }
 
-/** The tokens once a person has let the program in; until then, and otherwise, the reason why not. */
-export async function askDevice(parts: AccessParts, secret: string): Promise<SessionTokens> {
+/** The tokens of an approved program. Rejects with the reason for any other. */
+export async function pollDevice(parts: AccessParts, secret: string): Promise<SessionTokens> {
   const { db, clock } = parts
   const now = clock()
   const session = await withUnscopedTransaction(db, async (tx): Promise<Session | ErrorCode> => {
@@ -59,22 +63,22 @@ export async function askDevice(parts: AccessParts, secret: string): Promise<Ses
     const person = await readPersonUnscoped(tx, polled?.person_id ?? '')
     return person === null ? 'ACCESS_DENIED' : beginSession(tx, now, person)
   })
-  if (typeof session === 'string') throw new PlatformError(session, words[session] ?? 'not possible now')
+  if (typeof session === 'string') throw new PlatformError(session, messages[session] ?? 'not possible now')
   return tokensOf(parts, session)
 }
 
 function reasonOf(polled: Polled | null): ErrorCode | null {
   if (polled === null || polled.state === 'used') return 'INVALID_GRANT'
-  if (polled.is_over) return 'EXPIRED_TOKEN'
+  if (polled.is_expired) return 'EXPIRED_TOKEN'
   if (polled.too_soon) return 'SLOW_DOWN'
   if (polled.state === 'denied') return 'ACCESS_DENIED'
   return polled.state === 'pending' ? 'AUTHORIZATION_PENDING' : null
 }
 
-const words: Partial<Readonly<Record<ErrorCode, string>>> = {
-  AUTHORIZATION_PENDING: 'the person has not decided yet: ask again after the interval',
-  SLOW_DOWN: 'the interval is 5 seconds longer from now on',
-  ACCESS_DENIED: 'the person has refused',
+const messages: Partial<Readonly<Record<ErrorCode, string>>> = {
+  AUTHORIZATION_PENDING: 'the person has not decided yet: poll again after the interval',
+  SLOW_DOWN: 'the program polls too often: the interval is now 5 seconds longer',
+  ACCESS_DENIED: 'the person has denied the request',
   EXPIRED_TOKEN: 'the code has expired: start again at /auth/device/code',
   INVALID_GRANT: 'the `device_code` is unknown or was already used: start again at /auth/device/code',
 }

@@ -1,8 +1,8 @@
-// Where requests come from: limits, cookies and forms go by the network and the public address, not by what anybody claims.
+// The origin of requests: limits, cookies and forms depend on the network and the public address, not on untrusted headers.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../../platform/config.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { readConfig } from '../../../platform/config.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let mails: MailServer
 beforeAll(async () => {
@@ -16,11 +16,13 @@ const ask = async (platform: TestPlatform, forwarded: string, email = `${crypto.
   return status
 }
 
-describe('behind a proxy that is trusted', () => {
+describe('behind a trusted proxy', () => {
   let platform: TestPlatform
   beforeAll(async () => {
     const env = {
-      ...{ SVC_SMTP_URL: mails.url, SVC_TRUSTED_PROXIES: '127.0.0.1 10.0.0.0/8', SVC_RATE_LIMIT_ADDRESS: '3' },
+      SVC_SMTP_URL: mails.url,
+      SVC_TRUSTED_PROXIES: '127.0.0.1 10.0.0.0/8',
+      SVC_RATE_LIMIT_ADDRESS: '3',
       SVC_PUBLIC_URL: 'https://svc.example.org',
     }
     platform = await startPlatform({ env })
@@ -30,12 +32,12 @@ describe('behind a proxy that is trusted', () => {
   it.each([
     ['one address', ['203.0.113.1', '203.0.113.1', '203.0.113.1', '203.0.113.1'], [202, 202, 202, 429]],
     [
-      'whatever it claims itself',
+      'an address with forged hops before it',
       ['1.1.1.1', '2.2.2.2', '3.3.3.3', '4.4.4.4'].map((one) => `${one}, 203.0.113.2`),
       [202, 202, 202, 429],
     ],
     [
-      'a further proxy of ours',
+      'an address behind a second trusted proxy',
       ['a', 'b', 'c', 'd'].map((one) => `${one}, 203.0.113.3, 10.1.2.3`),
       [202, 202, 202, 429],
     ],
@@ -44,9 +46,13 @@ describe('behind a proxy that is trusted', () => {
       ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:DB8:1:2:ffff::3', '2001:db8:1:2:1:2:3:4'],
       [202, 202, 202, 429],
     ],
-    ['several networks', ['2001:db8:2::1', '2001:db8:3::1', '2001:db8:4::1', '2001:db8:5::1'], [202, 202, 202, 202]],
     [
-      'IPv4 in the clothes of IPv6',
+      'each of several networks',
+      ['2001:db8:2::1', '2001:db8:3::1', '2001:db8:4::1', '2001:db8:5::1'],
+      [202, 202, 202, 202],
+    ],
+    [
+      'an IPv4-mapped IPv6 address',
       ['198.51.100.1', '::ffff:198.51.100.1', '::FFFF:198.51.100.1', '198.51.100.1'],
       [202, 202, 202, 429],
     ],
@@ -64,12 +70,12 @@ describe('behind a proxy that is trusted', () => {
     return fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body, headers: sent })
   }
 
-  it('forms come from the public address', async () => {
+  it('forms must come from the public address', async () => {
     expect((await send({ origin: platform.url })).status).toBe(403)
     expect((await send({ origin: 'https://svc.example.org' })).status).toBe(200)
   })
 
-  it('cookies belong to the host alone, and are read, guarded and cleared by that name', async () => {
+  it('cookies have the prefix __Host-', async () => {
     const origin = 'https://svc.example.org'
     const set = (await send({ origin })).headers.getSetCookie()
     expect(set.map((cookie) => cookie.replace(/=[^;]+; Max-Age=\d+/, '').replace(/; Expires=[^;]+/, ''))).toEqual([
@@ -99,24 +105,24 @@ describe('behind a proxy that is trusted', () => {
   })
 })
 
-describe('what an operator writes', () => {
+describe('the configuration', () => {
   it.each([
     ['SVC_PUBLIC_URL', 'https://Svc.Example.org:443/', { public_url: 'https://svc.example.org' }],
     ['SVC_PUBLIC_URL', 'HTTP://localhost:8080', { public_url: 'http://localhost:8080' }],
     ['SVC_OWNER_EMAIL', 'Mia@Exämple.org.', { owner_email: 'mia@xn--exmple-cua.org' }],
-  ])('is read as others write it: %s %s', (name, text, value) => {
+  ])('normalises %s %s', (name, text, value) => {
     const reading = readConfig({ [name]: text })
     expect([reading.errors, reading.value]).toMatchObject([[], value])
   })
 
   it.each(['https://', 'svc.example.org', 'https://svc.example.org/path', 'https://a:b:c'])(
-    'is refused where it is no public address: %s',
+    'rejects the public address %s',
     (text) => expect(readConfig({ SVC_PUBLIC_URL: text }).errors).toEqual([expect.stringContaining('SVC_PUBLIC_URL')]),
   )
 })
 
-describe('without one', () => {
-  it('nobody is believed', async () => {
+describe('without a trusted proxy', () => {
+  it('X-Forwarded-For is ignored', async () => {
     const platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url, SVC_RATE_LIMIT_ADDRESS: '3' } })
     const found = []
     for (const one of ['1.1.1.1', '2.2.2.2', '3.3.3.3', '4.4.4.4']) found.push(await ask(platform, one))

@@ -1,28 +1,26 @@
-// Workspaces and who is in them, as their people live through it.
-import type { MemberList, Offer, OfferList, Problem, Workspace } from '@svc/schemas'
+// Workspaces: members, offers, roles and suspension.
+import type { Offer, OfferList, Problem, Workspace } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { join, type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { join, rolesIn, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer
 let platform: TestPlatform
 let count = 0
-/** Somebody new. */
-const somebody = (): Promise<SignedIn> => {
+/** A person with a new account. */
+const newPerson = (): Promise<SignedIn> => {
   now += 60_000
   return signedIn(platform, mails, `person${count++}@example.org`)
 }
-/** A shared workspace and its owner, who works in it. */
+/** A shared workspace and its owner, whose session is in it. */
 async function shared(): Promise<{ owner: SignedIn; path: string; org_id: string }> {
-  const owner = await somebody()
+  const owner = await newPerson()
   const path = `/auth/workspaces/${owner.org_id}`
   expect((await owner.call('POST', `${path}/promote`, { name: 'Acme' })).status).toBe(204)
   return { owner, path, org_id: owner.org_id }
 }
-const rolesIn = async (person: SignedIn, path: string) =>
-  (await person.call<MemberList>('GET', `${path}/members`)).body.members.map(({ email, role }) => [email, role])
 const offer = async (person: SignedIn, path: string, body: object) =>
   person.call<Offer & Problem>('POST', `${path}/offers`, body)
 
@@ -36,8 +34,8 @@ afterAll(async () => {
 })
 
 describe('a workspace', () => {
-  it('is promoted once, keeps what it has, and leaves its owner a fresh personal one', async () => {
-    const owner = await somebody()
+  it('is promoted once, and its owner gets a new personal one', async () => {
+    const owner = await newPerson()
     const path = `/auth/workspaces/${owner.org_id}`
     expect((await owner.call('POST', `${path}/promote`, { name: '' })).status).toBe(422)
     expect((await owner.call('POST', `${path}/promote`, { name: 'Acme' })).status).toBe(204)
@@ -53,9 +51,9 @@ describe('a workspace', () => {
     ])
   })
 
-  it('does not exist for strangers', async () => {
+  it('is invisible to people who are not members', async () => {
     const { path } = await shared()
-    const stranger = await somebody()
+    const stranger = await newPerson()
     const tries: [string, string, object?][] = [
       ['GET', `${path}/members`],
       ['GET', `${path}/offers`],
@@ -69,17 +67,17 @@ describe('a workspace', () => {
     const nowhere = '/auth/workspaces/org_00000000000000000000000000000000'
     for (const [method, at, body] of tries) {
       const there = await stranger.call<Problem>(method, at, body)
-      const none = await stranger.call<Problem>(method, at.replace(path, nowhere), body)
-      expect([at, there.status, there.body.detail]).toEqual([at, 404, none.body.detail])
+      const missing = await stranger.call<Problem>(method, at.replace(path, nowhere), body)
+      expect([at, there.status, there.body.detail]).toEqual([at, 404, missing.body.detail])
     }
   })
 })
 
 describe('an invitation', () => {
   it.each(['{{7*7}} <img src=x onerror=alert(1)>', '"; {{constructor}} </p><script>x</script>', 'Acme Bcc: a@b.org'])(
-    'says %s in a mail as nothing but a name',
+    'escapes the workspace name %s in its mail',
     async (name) => {
-      const owner = await somebody()
+      const owner = await newPerson()
       const guest = `guest${count++}@example.org`
       const path = `/auth/workspaces/${owner.org_id}`
       expect((await owner.call('POST', `${path}/promote`, { name })).status).toBe(204)
@@ -94,16 +92,16 @@ describe('an invitation', () => {
   )
 
   it.each(['pay at https://evil.example/login', 'a\u202eb', 'a\nb', ''])(
-    'is not from a workspace called %j',
+    'rejects the workspace name %j',
     async (name) => {
-      const owner = await somebody()
+      const owner = await newPerson()
       expect((await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name })).status).toBe(422)
     },
   )
 
-  it('is not sent to a mailbox more than five times in a quarter of an hour', async () => {
+  it('is sent to a mailbox at most five times in 15 minutes', async () => {
     const { owner, path } = await shared()
-    const guest = await somebody()
+    const guest = await newPerson()
     const invite = () => offer(owner, path, { kind: 'invitation', email: guest.email })
     for (let count = 0; count < 5; count++) {
       const { status, body } = await invite()
@@ -118,9 +116,9 @@ describe('an invitation', () => {
     expect((await invite()).status).toBe(201)
   })
 
-  it('is bound to its address, and leads in', async () => {
+  it('is valid for its address only, and makes a member', async () => {
     const { owner, path, org_id } = await shared()
-    const [guest, other] = [await somebody(), await somebody()]
+    const [guest, other] = [await newPerson(), await newPerson()]
     const { status, body } = await offer(owner, path, { kind: 'invitation', email: guest.email.toUpperCase() })
     expect([status, body]).toMatchObject([
       201,
@@ -133,29 +131,29 @@ describe('an invitation', () => {
     expect((await guest.call<OfferList>('GET', '/auth/offers')).body.offers).toMatchObject([{ id: body.id, org_id }])
     expect((await guest.call<Offer>('POST', `/auth/offers/${body.id}/accept`)).body.state).toBe('accepted')
     expect((await guest.call<Problem>('POST', `/auth/offers/${body.id}/accept`)).body.code).toBe('INVALID_TRANSITION')
-    expect(await rolesIn(guest, path)).toEqual([
+    expect(await rolesIn(guest, org_id)).toEqual([
       [owner.email, 'owner'],
       [guest.email, 'member'],
     ])
     expect((await offer(owner, path, { kind: 'invitation', email: guest.email })).status).toBe(409)
   })
 
-  it.each(['decline', 'revoke', 'expire'] as const)('leads nowhere after %s', async (end) => {
+  it.each(['decline', 'revoke', 'expire'] as const)('cannot be accepted after %s', async (end) => {
     const { owner, path } = await shared()
-    const guest = await somebody()
+    const guest = await newPerson()
     const { body } = await offer(owner, path, { kind: 'invitation', email: guest.email })
     if (end === 'decline') await guest.call('POST', `/auth/offers/${body.id}/decline`)
     if (end === 'revoke') await owner.call('POST', `${path}/offers/${body.id}/revoke`)
     if (end === 'expire') now += 7 * 86_400_000
     const again = end === 'expire' ? await signedIn(platform, mails, guest.email) : guest
-    const refused = await again.call<Problem>('POST', `/auth/offers/${body.id}/accept`)
-    expect([refused.status, refused.body.code]).toEqual([409, 'INVALID_TRANSITION'])
+    const rejected = await again.call<Problem>('POST', `/auth/offers/${body.id}/accept`)
+    expect([rejected.status, rejected.body.code]).toEqual([409, 'INVALID_TRANSITION'])
     expect((await again.call('GET', `${path}/members`)).status).toBe(404)
   })
 
-  it('is made in shared workspaces only, by those who may', async () => {
+  it('is made in shared workspaces only, by owners and admins', async () => {
     const { owner, path, org_id } = await shared()
-    const [member, auditor, guest] = [await somebody(), await somebody(), await somebody()]
+    const [member, auditor, guest] = [await newPerson(), await newPerson(), await newPerson()]
     await join(owner, member, org_id, 'member')
     await join(owner, auditor, org_id, 'auditor')
     for (const person of [member, auditor])
@@ -171,44 +169,44 @@ describe('an invitation', () => {
   })
 })
 
-describe('roles', () => {
-  it('of an admin are offered, never given, and can be laid down', async () => {
+describe('the role', () => {
+  it('admin needs an accepted offer and can be given up', async () => {
     const { owner, path, org_id } = await shared()
-    const [admin, member] = [await somebody(), await somebody()]
+    const [admin, member] = [await newPerson(), await newPerson()]
     await join(owner, admin, org_id, 'admin')
     await join(owner, member, org_id, 'member')
     expect((await owner.call('POST', `${path}/members/${member.id}/role`, { role: 'admin' })).status).toBe(422)
     expect((await offer(owner, path, { kind: 'admin', email: admin.email })).status).toBe(409)
-    expect((await offer(owner, path, { kind: 'admin', email: 'nobody@example.org' })).status).toBe(404)
+    expect((await offer(owner, path, { kind: 'admin', email: 'unknown@example.org' })).status).toBe(404)
     expect((await admin.call('POST', `${path}/members/${member.id}/role`, { role: 'auditor' })).status).toBe(204)
     expect((await admin.call('POST', `${path}/members/${admin.id}/role`, { role: 'member' })).status).toBe(204)
     expect((await admin.call('POST', `${path}/members/${member.id}/role`, { role: 'member' })).status).toBe(403)
-    expect(await rolesIn(owner, path)).toEqual([
+    expect(await rolesIn(owner, org_id)).toEqual([
       [owner.email, 'owner'],
       [admin.email, 'member'],
       [member.email, 'auditor'],
     ])
   })
 
-  it('of the owner nobody else can touch', async () => {
+  it('owner cannot be changed by other members', async () => {
     const { owner, path, org_id } = await shared()
-    const admin = await somebody()
+    const admin = await newPerson()
     await join(owner, admin, org_id, 'admin')
     for (const verb of ['suspend', 'remove'])
       expect((await admin.call('POST', `${path}/members/${owner.id}/${verb}`)).status).toBe(409)
     expect((await admin.call('POST', `${path}/members/${owner.id}/role`, { role: 'member' })).status).toBe(409)
-    for (const kind of ['handover', 'successor'])
+    for (const kind of ['transfer', 'successor'])
       expect((await offer(admin, path, { kind, email: admin.email })).status).toBe(403)
   })
 
-  it('of the owner are handed over by two', async () => {
+  it("owner is transferred by the owner's offer and the recipient's acceptance", async () => {
     const { owner, path, org_id } = await shared()
-    const next = await somebody()
+    const next = await newPerson()
     await join(owner, next, org_id, 'member')
-    const { body } = await offer(owner, path, { kind: 'handover', email: next.email })
-    expect(await rolesIn(next, path)).toContainEqual([owner.email, 'owner'])
+    const { body } = await offer(owner, path, { kind: 'transfer', email: next.email })
+    expect(await rolesIn(next, org_id)).toContainEqual([owner.email, 'owner'])
     expect((await next.call('POST', `/auth/offers/${body.id}/accept`)).status).toBe(200)
-    expect(await rolesIn(next, path)).toEqual([
+    expect(await rolesIn(next, org_id)).toEqual([
       [next.email, 'owner'],
       [owner.email, 'admin'],
     ])
@@ -216,23 +214,23 @@ describe('roles', () => {
     expect((await next.call('GET', `${path}/members`)).status).toBe(200)
   })
 
-  it('of the owner pass to a successor when the owner leaves, and not before', async () => {
+  it('owner passes to the successor when the owner leaves, not before', async () => {
     const { owner, path, org_id } = await shared()
-    const heir = await somebody()
+    const successor = await newPerson()
     expect((await owner.call<Problem>('POST', `${path}/leave`)).body.detail).toContain('successor')
-    await join(owner, heir, org_id, 'member')
-    const { body } = await offer(owner, path, { kind: 'successor', email: heir.email })
+    await join(owner, successor, org_id, 'member')
+    const { body } = await offer(owner, path, { kind: 'successor', email: successor.email })
     expect((await owner.call('POST', `${path}/leave`)).status).toBe(409)
-    await heir.call('POST', `/auth/offers/${body.id}/accept`)
-    expect(await rolesIn(heir, path)).toContainEqual([heir.email, 'member'])
+    await successor.call('POST', `/auth/offers/${body.id}/accept`)
+    expect(await rolesIn(successor, org_id)).toContainEqual([successor.email, 'member'])
     expect((await owner.call('POST', `${path}/leave`)).status).toBe(204)
-    expect(await rolesIn(heir, path)).toEqual([[heir.email, 'owner']])
+    expect(await rolesIn(successor, org_id)).toEqual([[successor.email, 'owner']])
     expect((await owner.call('GET', `${path}/members`)).status).toBe(404)
   })
 
-  it('of a successor can be taken back, and end when they leave', async () => {
+  it('successor can be revoked, and ends when the successor leaves', async () => {
     const { owner, path, org_id } = await shared()
-    const [one, two] = [await somebody(), await somebody()]
+    const [one, two] = [await newPerson(), await newPerson()]
     await join(owner, one, org_id, 'member')
     await join(owner, two, org_id, 'member')
     const first = (await offer(owner, path, { kind: 'successor', email: one.email })).body
@@ -244,25 +242,25 @@ describe('roles', () => {
     expect((await owner.call('POST', `${path}/leave`)).status).toBe(409)
   })
 
-  it('pass to the latest successor who may follow', async () => {
+  it('owner passes to the latest successor who is not suspended', async () => {
     const { owner, path, org_id } = await shared()
-    const [first, latest] = [await somebody(), await somebody()]
-    for (const heir of [first, latest]) {
-      await join(owner, heir, org_id, 'member')
-      const { body } = await offer(owner, path, { kind: 'successor', email: heir.email })
+    const [first, latest] = [await newPerson(), await newPerson()]
+    for (const successor of [first, latest]) {
+      await join(owner, successor, org_id, 'member')
+      const { body } = await offer(owner, path, { kind: 'successor', email: successor.email })
       now += 1000
-      expect((await heir.call('POST', `/auth/offers/${body.id}/accept`)).status).toBe(200)
+      expect((await successor.call('POST', `/auth/offers/${body.id}/accept`)).status).toBe(200)
     }
     expect((await owner.call('POST', `${path}/members/${latest.id}/suspend`)).status).toBe(204)
     expect((await owner.call('POST', `${path}/leave`)).status).toBe(204)
-    expect(await rolesIn(first, path)).toContainEqual([first.email, 'owner'])
+    expect(await rolesIn(first, org_id)).toContainEqual([first.email, 'owner'])
   })
 })
 
 describe('an offer', () => {
-  it('is nothing that a suspended member decides', async () => {
+  it('cannot be decided by a suspended member', async () => {
     const { owner, path, org_id } = await shared()
-    const member = await somebody()
+    const member = await newPerson()
     await join(owner, member, org_id, 'member')
     const { body } = await offer(owner, path, { kind: 'admin', email: member.email })
     await owner.call('POST', `${path}/members/${member.id}/suspend`)
@@ -270,9 +268,9 @@ describe('an offer', () => {
       expect((await member.call('POST', `/auth/offers/${body.id}/${move}`)).status).toBe(403)
   })
 
-  it('that is open is listed before any number of those that are not', async () => {
+  it('is listed before decided ones while it is pending', async () => {
     const { owner, path } = await shared()
-    const guest = await somebody()
+    const guest = await newPerson()
     const open = (await offer(owner, path, { kind: 'invitation', email: guest.email })).body
     const other = await shared()
     for (let round = 0; round < 3; round++) {
@@ -287,46 +285,46 @@ describe('an offer', () => {
   })
 
   it.each(['https://evil.example', 'Go to www.evil.example/unlock', 'WWW.evil.example', 'see evil.example/unlock now'])(
-    'is of no workspace called %s',
+    'rejects the workspace name %s, which reads as a link',
     async (name) => {
-      const owner = await somebody()
+      const owner = await newPerson()
       expect((await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name })).status).toBe(422)
     },
   )
 
-  it('of an owner is void once somebody else owns the workspace', async () => {
+  it('becomes void when its sender is no longer the owner', async () => {
     const { owner, path, org_id } = await shared()
-    const [next, thief] = [await somebody(), await somebody()]
+    const [next, thief] = [await newPerson(), await newPerson()]
     await join(owner, next, org_id, 'member')
     await join(owner, thief, org_id, 'member')
     const own = (await offer(owner, path, { kind: 'successor', email: thief.email })).body
     await thief.call('POST', `/auth/offers/${own.id}/accept`)
-    const stale = (await offer(owner, path, { kind: 'handover', email: thief.email })).body
-    const good = (await offer(owner, path, { kind: 'handover', email: next.email })).body
+    const stale = (await offer(owner, path, { kind: 'transfer', email: thief.email })).body
+    const good = (await offer(owner, path, { kind: 'transfer', email: next.email })).body
     expect((await next.call('POST', `/auth/offers/${good.id}/accept`)).status).toBe(200)
-    const refused = await thief.call<Problem>('POST', `/auth/offers/${stale.id}/accept`)
-    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('`revoked`')])
+    const rejected = await thief.call<Problem>('POST', `/auth/offers/${stale.id}/accept`)
+    expect([rejected.status, rejected.body.detail]).toEqual([409, expect.stringContaining('`revoked`')])
     const { offers } = (await thief.call<OfferList>('GET', '/auth/offers')).body
     expect(offers.filter(({ state }) => state === 'pending')).toEqual([])
-    // Nor does the one who agreed to follow the old owner follow the new one.
+    // The successor of the old owner is not the successor of the new owner.
     expect((await next.call('POST', `${path}/leave`)).status).toBe(409)
-    expect((await rolesIn(next, path))[0]).toEqual([next.email, 'owner'])
+    expect((await rolesIn(next, org_id))[0]).toEqual([next.email, 'owner'])
   })
 
-  it('never makes an owner less than that', async () => {
+  it('cannot demote the owner', async () => {
     const { owner, path, org_id } = await shared()
-    const next = await somebody()
+    const next = await newPerson()
     await join(owner, next, org_id, 'member')
     const admin = (await offer(owner, path, { kind: 'admin', email: next.email })).body
-    const handover = (await offer(owner, path, { kind: 'handover', email: next.email })).body
-    expect((await next.call('POST', `/auth/offers/${handover.id}/accept`)).status).toBe(200)
+    const transfer = (await offer(owner, path, { kind: 'transfer', email: next.email })).body
+    expect((await next.call('POST', `/auth/offers/${transfer.id}/accept`)).status).toBe(200)
     expect((await next.call('POST', `/auth/offers/${admin.id}/accept`)).status).toBe(409)
-    expect((await rolesIn(next, path))[0]).toEqual([next.email, 'owner'])
+    expect((await rolesIn(next, org_id))[0]).toEqual([next.email, 'owner'])
   })
 
-  it('of an admin is void once they are none', async () => {
+  it('becomes void when its sender is no longer an admin', async () => {
     const { owner, path, org_id } = await shared()
-    const [admin, friend] = [await somebody(), await somebody()]
+    const [admin, friend] = [await newPerson(), await newPerson()]
     await join(owner, admin, org_id, 'admin')
     const { body } = await offer(admin, path, { kind: 'invitation', email: friend.email })
     await owner.call('POST', `${path}/members/${admin.id}/remove`)
@@ -334,9 +332,9 @@ describe('an offer', () => {
     expect((await friend.call('GET', `${path}/members`)).status).toBe(404)
   })
 
-  it('is accepted once even by many at the same moment', async () => {
+  it('is accepted once by concurrent requests', async () => {
     const { owner, path } = await shared()
-    const guest = await somebody()
+    const guest = await newPerson()
     const { body } = await offer(owner, path, { kind: 'invitation', email: guest.email })
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => guest.call('POST', `/auth/offers/${body.id}/accept`)),
@@ -346,9 +344,9 @@ describe('an offer', () => {
 })
 
 describe('suspension', () => {
-  it('stops one person in one workspace at their next request', async () => {
+  it('takes effect for one member in one workspace on their next request', async () => {
     const { owner, path, org_id } = await shared()
-    const guest = await somebody()
+    const guest = await newPerson()
     await join(owner, guest, org_id, 'member')
     expect((await guest.call('GET', '/api/v1/agents')).status).toBe(200)
     expect((await owner.call('POST', `${path}/members/${guest.id}/suspend`)).status).toBe(204)
@@ -363,21 +361,21 @@ describe('suspension', () => {
     expect((await guest.call('GET', '/api/v1/agents')).status).toBe(200)
   })
 
-  it('is nobody’s own, and not for strangers', async () => {
+  it('is not possible for oneself or for people who are not members', async () => {
     const { owner, path, org_id } = await shared()
-    const admin = await somebody()
+    const admin = await newPerson()
     await join(owner, admin, org_id, 'admin')
     expect((await admin.call('POST', `${path}/members/${admin.id}/suspend`)).status).toBe(409)
-    expect((await admin.call('POST', `${path}/members/usr_nobody/suspend`)).status).toBe(404)
+    expect((await admin.call('POST', `${path}/members/usr_unknown/suspend`)).status).toBe(404)
     expect((await owner.call('POST', `${path}/members/${admin.id}/remove`)).status).toBe(204)
-    expect((await admin.call<Problem>('GET', '/api/v1/agents')).body.detail).toContain('no member')
+    expect((await admin.call<Problem>('GET', '/api/v1/agents')).body.detail).toContain('not a member')
   })
 })
 
-describe('whoever signs in again', () => {
-  it('goes on in the workspace they worked in last, while they may', async () => {
+describe('a new session', () => {
+  it('begins in the last workspace of the person, unless they are suspended there', async () => {
     const { owner, path, org_id } = await shared()
-    const guest = await somebody()
+    const guest = await newPerson()
     await join(owner, guest, org_id, 'member')
     const again = async () => {
       now += 300_000
@@ -391,7 +389,7 @@ describe('whoever signs in again', () => {
 
 describe('a personal workspace', () => {
   it('cannot be left', async () => {
-    const person = await somebody()
+    const person = await newPerson()
     expect((await person.call('POST', `/auth/workspaces/${person.org_id}/leave`)).status).toBe(409)
   })
 })

@@ -1,11 +1,11 @@
-// Ending an account: what goes with it, what stays, and what keeps it from being ended.
+// The end of an account: its effects, and the conditions for it.
 import { readConfig } from '@svc/platform'
-import type { EventList, MadeApiKey, MemberList, Offer, OfferList, Problem } from '@svc/schemas'
+import type { EventList, MadeApiKey, Offer, OfferList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { join, type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { browserOf, join, rolesIn, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let now = Date.parse('2026-03-01T09:00:00Z')
 let mails: MailServer
@@ -19,8 +19,6 @@ async function shared(name = 'Acme') {
   return { owner, path, org_id: owner.org_id }
 }
 const end = (person: SignedIn, email = person.email) => person.call<Problem>('DELETE', '/auth/me', { email })
-const rolesIn = async (person: SignedIn, path: string) =>
-  (await person.call<MemberList>('GET', `${path}/members`)).body.members.map(({ email, role }) => [email, role])
 const keyOf = async (person: SignedIn) =>
   (await person.call<MadeApiKey>('POST', '/auth/api-keys', { name: 'agents' })).body.key
 const register = async (key: string) =>
@@ -37,7 +35,7 @@ afterAll(async () => {
 })
 
 describe('an account', () => {
-  it('is ended by its person: sessions and own keys end, and the address makes a new account', async () => {
+  it('ends with its sessions and API keys, and its address can create a new account', async () => {
     const person = await newPerson()
     const other = await signedIn(platform, mails, person.email)
     const key = await keyOf(person)
@@ -53,7 +51,7 @@ describe('an account', () => {
     expect((await again.me()).workspaces.length).toBe(1)
   })
 
-  it.each(['', 'x', 'other@example.org'])('is not ended by the address %j', async (email) => {
+  it.each(['', 'x', 'other@example.org'])('does not end with the confirmation %j', async (email) => {
     const person = await newPerson()
     const { status, body } = await end(person, email)
     expect([status, body.code, body.errors[0]?.path]).toEqual([422, 'INVALID', 'email'])
@@ -61,19 +59,19 @@ describe('an account', () => {
     expect((await person.me()).email).toBe(person.email)
   })
 
-  it('is not guessed at for ever', async () => {
+  it('limits wrong confirmations', async () => {
     const person = await newPerson()
     const statuses = []
     for (let attempt = 0; attempt < 12; attempt++) statuses.push((await end(person, 'x')).status)
     expect([statuses[0], statuses.at(-1)]).toEqual([422, 429])
   })
 
-  it('is confirmed by any spelling of its address', async () => {
+  it('ends with any spelling of its address', async () => {
     const person = await newPerson()
     expect((await end(person, ` ${person.email.toUpperCase()} `)).status).toBe(204)
   })
 
-  it('is ended once', async () => {
+  it('ends once for concurrent requests', async () => {
     const person = await newPerson()
     const answers = await Promise.all([end(person), end(person), end(person)])
     const statuses = answers.map(({ status }) => status).sort()
@@ -81,7 +79,7 @@ describe('an account', () => {
     for (const status of statuses.slice(1)) expect([401, 404]).toContain(status)
   })
 
-  it('leaves the workspaces and keys of other owners as they are', async () => {
+  it('does not change the workspaces and keys of other owners', async () => {
     const { owner, path, org_id } = await shared()
     const admin = await newPerson()
     await join(owner, admin, org_id, 'admin')
@@ -91,7 +89,7 @@ describe('an account', () => {
     expect((await end(admin)).status).toBe(204)
     now += 5_001
     expect(await register(key)).toBe(201)
-    expect(await rolesIn(owner, path)).toEqual([[owner.email, 'owner']])
+    expect(await rolesIn(owner, org_id)).toEqual([[owner.email, 'owner']])
     const { offers } = (await owner.call<OfferList>('GET', `${path}/offers`)).body
     expect(offers.find(({ id }) => id === invited.id)?.state).toBe('revoked')
     expect(JSON.stringify(offers)).not.toContain(admin.email)
@@ -99,7 +97,7 @@ describe('an account', () => {
     expect(events[0]).toMatchObject({ kind: 'member.left', subject_kind: 'member', subject_id: admin.id })
   })
 
-  it('that owns workspaces with other members is not ended, and nothing of it changes', async () => {
+  it('does not end while it owns workspaces with other members', async () => {
     const { owner, path, org_id } = await shared('Acme')
     const personal = (await owner.me()).workspaces.find(({ kind }) => kind === 'personal')?.org_id ?? ''
     await owner.call('POST', `/auth/workspaces/${personal}/promote`, { name: 'Beta' })
@@ -109,42 +107,43 @@ describe('an account', () => {
     const { status, body } = await end(owner)
     expect([status, body.code]).toEqual([409, 'CONFLICT'])
     expect(body.detail).toMatch(/`Acme`/)
-    expect(body.detail).toMatch(/`Beta`.*svc workspace offer handover EMAIL.*successor/)
+    expect(body.detail).toMatch(/`Beta`.*svc workspace offer transfer EMAIL.*successor/)
     expect((await owner.me()).workspaces.length).toBe(3)
-    // Handed over in one, and alone in the other.
-    const offer = { kind: 'handover', email: member.email }
+    // Afterwards one workspace is transferred, and the other one has no other member.
+    const offer = { kind: 'transfer', email: member.email }
     const { id } = (await owner.call<Offer>('POST', `${path}/offers`, offer)).body
     await member.call('POST', `/auth/offers/${id}/accept`)
     expect((await end(owner)).body.detail).not.toMatch(/`Acme`/)
     await owner.call('POST', `/auth/workspaces/${personal}/members/${member.id}/remove`)
     expect((await end(owner)).status).toBe(204)
-    expect(await rolesIn(member, path)).toEqual([[member.email, 'owner']])
+    expect(await rolesIn(member, org_id)).toEqual([[member.email, 'owner']])
   })
 
-  it('hands what it owns to the successor who accepted in advance', async () => {
+  it('transfers its workspaces to the successor', async () => {
     const { owner, path, org_id } = await shared()
-    const heir = await newPerson()
-    await join(owner, heir, org_id, 'member')
+    const successor = await newPerson()
+    await join(owner, successor, org_id, 'member')
     await owner.call('POST', `/auth/workspaces/${org_id}/switch`)
     const key = await keyOf(owner)
-    const { id } = (await owner.call<Offer>('POST', `${path}/offers`, { kind: 'successor', email: heir.email })).body
+    const { id } = (await owner.call<Offer>('POST', `${path}/offers`, { kind: 'successor', email: successor.email }))
+      .body
     expect((await end(owner)).status).toBe(409)
-    await heir.call('POST', `/auth/offers/${id}/accept`)
+    await successor.call('POST', `/auth/offers/${id}/accept`)
     expect((await end(owner)).status).toBe(204)
-    expect(await rolesIn(heir, path)).toEqual([[heir.email, 'owner']])
+    expect(await rolesIn(successor, org_id)).toEqual([[successor.email, 'owner']])
     expect(await register(key)).toBe(201)
   })
 
-  it('that is suspended somewhere can be ended', async () => {
+  it('can end while it is suspended in a workspace', async () => {
     const { owner, path, org_id } = await shared()
     const member = await newPerson()
     await join(owner, member, org_id, 'member')
     await owner.call('POST', `${path}/members/${member.id}/suspend`)
     expect((await end(member)).status).toBe(204)
-    expect(await rolesIn(owner, path)).toEqual([[owner.email, 'owner']])
+    expect(await rolesIn(owner, org_id)).toEqual([[owner.email, 'owner']])
   })
 
-  it('is no longer invited, nor let in by what waited for it', async () => {
+  it('ends its invitations, sign-in links and device codes', async () => {
     const { owner, path } = await shared()
     const person = await newPerson()
     const offer = (await owner.call<Offer>('POST', `${path}/offers`, { kind: 'invitation', email: person.email })).body
@@ -165,14 +164,10 @@ describe('an account', () => {
   })
 })
 
-describe('the page of an account', () => {
-  it('ends it by a button and its address', async () => {
+describe('the account page', () => {
+  it('ends the account by a button and the address', async () => {
     const email = `person${count++}@example.org`
-    await platform.call('POST', '/auth/magic-link', { as: null, body: { email } })
-    const token = new URLSearchParams({ token: await mails.tokenFor(email) })
-    const signed = await fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body: token })
-    const cookies = signed.headers.getSetCookie().map((one) => one.split(';')[0])
-    const cookie = cookies.join('; ')
+    const cookie = await browserOf(platform, mails, email)
     const csrf = /svc_csrf=([^;]+)/.exec(cookie)?.[1] ?? ''
     const press = (form: Record<string, string>) =>
       fetch(`${platform.url}/account`, {
@@ -186,7 +181,7 @@ describe('the page of an account', () => {
     const wrong = await press({ csrf, email: 'other@example.org' })
     expect([wrong.status, await wrong.text()]).toEqual([
       409,
-      expect.stringContaining('must be the address of this account'),
+      expect.stringContaining('This is not the address of your account.'),
     ])
     const ended = await press({ csrf, email })
     expect([ended.status, await ended.text()]).toEqual([200, expect.stringContaining('Your account has ended')])
@@ -196,7 +191,7 @@ describe('the page of an account', () => {
 })
 
 describe('the database', () => {
-  it('holds the address of an ended account nowhere, and keeps its log', async () => {
+  it('does not contain the address of an ended account, and keeps its log', async () => {
     const address = 'erased.person@example.org'
     const person = await signedIn(platform, mails, address)
     const { owner, path } = await shared()

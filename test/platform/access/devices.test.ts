@@ -1,13 +1,13 @@
-// Letting programs in: a code on one screen, a decision on another.
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+// Device authorizations (RFC 8628): the API, the page and the command `svc login`.
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account, DeviceCode, OauthError, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { startLogin, startSvc } from '../support/svc.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { browserOf, csrfIn, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { startLogin, startSvc } from '../../support/svc.js'
 
 let offset = 0
 let mails: MailServer
@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 describe('a program', () => {
-  it('is let in by a person, once', async () => {
+  it('gets tokens once a person approves it, once', async () => {
     const { device_code, user_code, verification_uri, verification_uri_complete, interval } = await begin()
     expect([verification_uri, interval]).toEqual([`${platform.url}/device`, 5])
     expect(verification_uri_complete).toContain(user_code)
@@ -47,7 +47,7 @@ describe('a program', () => {
     expect((await decide(user_code, 'approve')).status).toBe(404)
   })
 
-  it('is kept out by whoever let it in, until it has its tokens', async () => {
+  it('can be denied by the person who approved it, until it has its tokens', async () => {
     const { device_code, user_code } = await begin()
     const other = await signedIn(platform, mails, 'other@example.org')
     expect((await decide(user_code, 'approve')).status).toBe(204)
@@ -57,10 +57,10 @@ describe('a program', () => {
     expect((await poll(device_code)).body.error).toBe('access_denied')
   })
 
-  it('is refused, or forgotten after ten minutes', async () => {
-    const [refused, late] = [await begin(), await begin()]
-    await decide(refused.user_code, 'deny')
-    expect((await poll(refused.device_code)).body.error).toBe('access_denied')
+  it('is denied, or expires after ten minutes', async () => {
+    const [denied, late] = [await begin(), await begin()]
+    await decide(denied.user_code, 'deny')
+    expect((await poll(denied.device_code)).body.error).toBe('access_denied')
     offset += 600_000
     expect((await poll(late.device_code)).body.error).toBe('expired_token')
     expect((await decide(late.user_code, 'approve', await signedIn(platform, mails, 'late@example.org'))).status).toBe(
@@ -68,7 +68,7 @@ describe('a program', () => {
     )
   })
 
-  it('is answered slow_down, and waits five seconds longer each time', async () => {
+  it('gets slow_down, which makes its interval five seconds longer each time', async () => {
     const { device_code, user_code } = await begin()
     const after = async (ms: number) => {
       offset += ms
@@ -85,7 +85,7 @@ describe('a program', () => {
     expect(await after(26_000)).toBeUndefined()
   })
 
-  it('cannot be let in by guessing', async () => {
+  it('cannot be approved by guessing', async () => {
     const guesser = await signedIn(platform, mails, 'guesser@example.org')
     const answers = []
     for (let tries = 0; tries < 12; tries++) answers.push((await decide('BBBB-BBBB', 'approve', guesser)).status)
@@ -96,11 +96,12 @@ describe('a program', () => {
 const grant = 'urn:ietf:params:oauth:grant-type:device_code'
 const form = 'application/x-www-form-urlencoded'
 
-/** Requests of an OAuth client that are not answered with tokens; `CODE` is a fresh device code. */
+/** Requests of an OAuth client that do not return tokens; `CODE` stands for a new device code. */
 const rejected: readonly { what: string; type?: string; body: string; error: OauthError['error']; names?: string }[] = [
   { what: 'an undecided code', body: `grant_type=${grant}&device_code=CODE`, error: 'authorization_pending' },
   {
-    ...{ what: 'a client, a scope and more', error: 'authorization_pending' },
+    what: 'a client, a scope and more',
+    error: 'authorization_pending',
     body: `grant_type=${encodeURIComponent(grant)}&device_code=CODE&client_id=x&scope=a+b&other=1`,
   },
   { what: 'an unknown code', body: `grant_type=${grant}&device_code=none`, error: 'invalid_grant' },
@@ -114,10 +115,12 @@ const rejected: readonly { what: string; type?: string; body: string; error: Oau
   { what: 'no code', body: `grant_type=${grant}`, error: 'invalid_request', names: 'device_code' },
   { what: 'an empty code', body: `grant_type=${grant}&device_code=`, error: 'invalid_request', names: 'device_code' },
   {
-    ...{ what: 'a code sent twice', error: 'invalid_request', names: 'device_code' },
+    what: 'a code sent twice',
+    error: 'invalid_request',
+    names: 'device_code',
     body: `grant_type=${grant}&device_code=CODE&device_code=CODE`,
   },
-  { what: 'nothing', body: '', error: 'invalid_request', names: 'grant_type' },
+  { what: 'an empty form', body: '', error: 'invalid_request', names: 'grant_type' },
   {
     what: 'a charset',
     type: `${form}; charset=UTF-8`,
@@ -159,7 +162,7 @@ describe('an OAuth client (RFC 8628)', () => {
     return { response, body: (await response.json()) as Record<string, unknown> }
   }
 
-  it.each(rejected)('is answered $error for $what', async ({ type, body, error, names = '' }) => {
+  it.each(rejected)('gets $error for $what', async ({ type, body, error, names = '' }) => {
     const { device_code } = await begin()
     const answer = await send('/auth/device/token', body.replaceAll('CODE', device_code), type)
     expect([answer.response.status, answer.response.headers.get('cache-control')]).toEqual([400, 'no-store'])
@@ -188,27 +191,21 @@ describe('an OAuth client (RFC 8628)', () => {
     expect((await send('/auth/device/token', asked)).body.error).toBe('invalid_grant')
   })
 
-  it('is refused as every caller is by another media type', async () => {
+  it('gets the problem of every endpoint for another media type', async () => {
     const { response, body } = await send('/auth/device/token', 'x', 'text/plain')
     expect([response.status, body.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
   })
 
-  it('sends forms to no other endpoint', async () => {
+  it('cannot send forms to other endpoints', async () => {
     const { response, body } = await send('/auth/refresh', 'refresh_token=x')
     expect([response.status, body.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE'])
   })
 })
 
-describe('the page', () => {
-  const cookieOf = async (email: string) => {
+describe('the device page', () => {
+  const signIn = async (email: string) => {
     offset += 900_000
-    await post('/auth/magic-link', { email })
-    const body = new URLSearchParams({ token: await mails.tokenFor(email) })
-    const response = await fetch(`${platform.url}/auth/magic-link`, { method: 'POST', body })
-    return response.headers
-      .getSetCookie()
-      .map((cookie) => cookie.split(';')[0])
-      .join('; ')
+    return browserOf(platform, mails, email)
   }
   const send = (cookie: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
     fetch(`${platform.url}/device`, {
@@ -217,17 +214,17 @@ describe('the page', () => {
       headers: { cookie, ...headers },
     })
 
-  it('asks whoever is not signed in to do that first', async () => {
+  it('asks anonymous visitors to sign in first', async () => {
     const page = await fetch(`${platform.url}/device?user_code=BCDF-GHJK`)
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Sign in first')])
   })
 
-  it('lets a program in by the button, and by nothing that another page sends', async () => {
-    const cookie = await cookieOf('browser@example.org')
+  it('approves a program by its button, and rejects forms of other pages', async () => {
+    const cookie = await signIn('browser@example.org')
     const { user_code, device_code } = await begin()
     const page = await (await fetch(`${platform.url}/device?user_code=${user_code}`, { headers: { cookie } })).text()
     expect(page).toContain(`value="${user_code}"`)
-    const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+    const csrf = csrfIn(page)
     const form = { user_code, decision: 'approve' }
     expect((await send(cookie, form)).status).toBe(403)
     expect((await send(cookie, { ...form, csrf: 'x' })).status).toBe(403)
@@ -238,17 +235,17 @@ describe('the page', () => {
     expect((await send(cookie, { ...form, csrf })).status).toBe(404)
   })
 
-  it('knows a browser for a working day', async () => {
-    const cookie = await cookieOf('working@example.org')
+  it('recognises a browser for 12 hours', async () => {
+    const cookie = await signIn('working@example.org')
     const page = async () => (await fetch(`${platform.url}/device`, { headers: { cookie } })).text()
     offset += 11 * 3_600_000
-    expect(await page()).toContain('Let it in')
+    expect(await page()).toContain('Approve')
     offset += 3_600_001
     expect(await page()).toContain('Sign in first')
   })
 
   it.each(['\0@example.org', 'a@b\0c', 'a@b\r\nBcc: c@d', 'x', '', 'a@'.padEnd(300, 'x')])(
-    'sends nothing to %j',
+    'sends no link to %j',
     async (email) => {
       const body = new URLSearchParams({ email })
       expect((await fetch(`${platform.url}/sign-in`, { method: 'POST', body })).status).toBe(422)
@@ -260,8 +257,8 @@ describe('the page', () => {
     },
   )
 
-  it('shows no markup of others', async () => {
-    const cookie = await cookieOf('markup@example.org')
+  it('escapes the code of the address', async () => {
+    const cookie = await signIn('markup@example.org')
     const page = await fetch(`${platform.url}/device?user_code=${encodeURIComponent('"><script>x')}`, {
       headers: { cookie },
     })
@@ -270,7 +267,7 @@ describe('the page', () => {
 })
 
 describe('svc login', () => {
-  it('logs in, says who it is, and logs out', async () => {
+  it('logs in, prints the account, and logs out', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-config-'))
     const env = { SVC_CONFIG_DIR: folder }
     const run = async (...args: string[]) => startSvc(args, env).finished
@@ -287,14 +284,13 @@ describe('svc login', () => {
     const who = await run('whoami')
     expect([who.code, who.stdout]).toEqual([0, expect.stringMatching(/^helper@example\.org at http.*, owner\n$/)])
     expect(JSON.parse((await run('whoami', '--json')).stdout)).toMatchObject({ email: 'helper@example.org' })
-    // The token runs out, and is renewed by itself.
+    // The command refreshes an expired token.
     const before = readFileSync(path, 'utf8')
     rmSync(path)
-    const { writeFileSync } = await import('node:fs')
     writeFileSync(path, before.replace(/"until": \d+/, '"until": 1'))
     expect((await run('whoami')).code).toBe(0)
     expect(readFileSync(path, 'utf8')).not.toBe(before)
-    // Several at once renew it once: a refresh token that came twice would end the session.
+    // Concurrent commands refresh it once: the second use of a refresh token would end the session.
     writeFileSync(path, readFileSync(path, 'utf8').replace(/"until": \d+/, '"until": 1'))
     const together = await Promise.all(Array.from({ length: 4 }, () => run('whoami')))
     expect(together.map(({ code }) => code)).toEqual([0, 0, 0, 0])

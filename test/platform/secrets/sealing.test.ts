@@ -1,20 +1,20 @@
-// Secrets that must be read again are of no use to whoever has the database alone, and outlive a change of the key.
+// Sealed secrets: the database alone does not reveal them, and they survive a change of the encryption key.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import type { ErasureResult } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { createSealer } from '../../platform/secrets/seal.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
+import { createSealer } from '../../../platform/secrets/seal.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { runPlatform } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
 
 const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const secret = createHash('sha256').update('a secret').digest()
 
-describe('what is sealed', () => {
-  it('is opened where it belongs, by the key that sealed it and by no other', () => {
+describe('a sealed secret', () => {
+  it('opens in its context with the key that sealed it only', () => {
     const sealed = createSealer([one]).seal('subject_key org_1', secret) ?? ''
     expect(createSealer([one]).open('subject_key org_1', sealed)).toEqual(secret)
     expect(createSealer([two, one]).open('subject_key org_1', sealed)).toEqual(secret)
@@ -28,13 +28,13 @@ describe('what is sealed', () => {
     expect(createSealer([]).seal('subject_key org_1', secret)).toBeNull()
   })
 
-  it('says nothing of the secret, and is never the same twice', () => {
+  it('does not contain the secret, and differs each time', () => {
     const sealed = Array.from({ length: 50 }, () => createSealer([one]).seal('p', secret) ?? '')
     expect(new Set(sealed).size).toBe(50)
     for (const text of sealed) expect(Buffer.from(text.split(' ')[2] ?? '', 'base64url').includes(secret)).toBe(false)
   })
 
-  it('is not opened with any character of it changed, or a part of it', () => {
+  it('does not open when a character is changed or removed', () => {
     const { seal, open } = createSealer([one])
     const sealed = seal('p', secret) ?? ''
     for (let at = 0; at < sealed.length; at++) {
@@ -45,16 +45,20 @@ describe('what is sealed', () => {
   })
 })
 
-describe.skipIf(postgres === null)('the key that subjects are hashed with', () => {
+describe.skipIf(postgres === null)('the hash key of subjects', () => {
   if (postgres === null) return
   const url = postgres.freshDatabase()
-  const kept = () =>
+  const stored = () =>
     postgres.psql(url, `select subject_key is null, split_part(sealed_subject_key, ' ', 1) from org_log`)
   const start = (SVC_ENCRYPTION_KEY: string, data_dir?: string) =>
     startPlatform({ database_url: url, env: { SVC_ENCRYPTION_KEY }, ...(data_dir !== undefined && { data_dir }) })
   const log = async (platform: TestPlatform, task_id: string) => {
     const body = {
-      ...{ task_id, step: 1, step_type: 'START_NODE', timestamp: '2026-01-05T09:00:00Z', input: { of: 'mia' } },
+      task_id,
+      step: 1,
+      step_type: 'START_NODE',
+      timestamp: '2026-01-05T09:00:00Z',
+      input: { of: 'mia' },
       properties: { data: { subject_id: 'mia_li_3668' } },
     }
     expect((await platform.call('POST', '/api/v1/logs', { as: 'key', body })).status).toBe(201)
@@ -64,13 +68,13 @@ describe.skipIf(postgres === null)('the key that subjects are hashed with', () =
     return (await platform.call<ErasureResult>('POST', '/api/v1/erasures', { body })).body.tasks
   }
 
-  it('is sealed from its first use on, and outlives a change of the encryption key', async () => {
+  it('is sealed at its first use, and survives a change of the encryption key', async () => {
     const [old, next] = [one.toString('base64'), two.toString('hex')]
     const first = await start(old)
     await first.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
-    expect(kept()).toBe('f|')
+    expect(stored()).toBe('f|')
     await log(first, 'one')
-    expect(kept()).toBe('t|svc.seal/1')
+    expect(stored()).toBe('t|svc.seal/1')
     await first.close()
 
     const second = await start(`${next} ${old}`, first.data_dir)
@@ -89,8 +93,8 @@ describe.skipIf(postgres === null)('the key that subjects are hashed with', () =
     ])
     const again = await runPlatform(['rotate-secrets'], { ...env, SVC_ENCRYPTION_KEY: next })
     expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^0 secrets/)])
-    const none = await runPlatform(['rotate-secrets'], env)
-    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('openssl rand -base64 32')])
+    const keyless = await runPlatform(['rotate-secrets'], env)
+    expect([keyless.code, keyless.stderr]).toEqual([1, expect.stringContaining('openssl rand -base64 32')])
 
     const third = await start(next, first.data_dir)
     expect(await erased(third)).toBe(1)
@@ -111,8 +115,8 @@ describe.skipIf(postgres === null)('the encryption key of a server', () => {
       '',
       /^SVC_ENCRYPTION_KEY is missing: with SVC_DATABASE_URL .*`openssl rand -base64 32` or `node -p /,
     ],
-    ['is too short', 'dG9vIHNob3J0', /not 32 bytes in base64 or hex: make one with `openssl rand -base64 32`/],
-  ])('is refused at the start where it %s', async (_, key, message) => {
+    ['is too short', 'dG9vIHNob3J0', /not 32 bytes in base64 or hex: create one with `openssl rand -base64 32`/],
+  ])('is rejected at the start when it %s', async (_, key, message) => {
     const started = start(postgres.freshDatabase(), key)
     await expect(started).rejects.toMatchObject({
       code: 'ENCRYPTION_KEY_INVALID',
@@ -120,18 +124,18 @@ describe.skipIf(postgres === null)('the encryption key of a server', () => {
     })
   })
 
-  it('can be made by the command that the refusal names', async () => {
-    const refusal = await runPlatform(['start'], { SVC_DATABASE_URL: postgres.freshDatabase() })
-    const [, command = ''] = /or `(node -p .*)`\n/.exec(refusal.stderr) ?? []
+  it('can be created by the command that the message names', async () => {
+    const rejection = await runPlatform(['start'], { SVC_DATABASE_URL: postgres.freshDatabase() })
+    const [, command = ''] = /or `(node -p .*)`\n/.exec(rejection.stderr) ?? []
     const made = execFileSync('sh', ['-c', command], { encoding: 'utf8' }).trim()
-    expect([refusal.code, Buffer.from(made, 'base64').length]).toEqual([1, 32])
+    expect([rejection.code, Buffer.from(made, 'base64').length]).toEqual([1, 32])
   })
 
-  it('is the same for every process, until it is rotated', async () => {
+  it('must be the same for every process until it is rotated', async () => {
     const url = postgres.freshDatabase()
     const differs = {
       code: 'ENCRYPTION_KEY_INVALID',
-      message: expect.stringContaining('this database is used with the key'),
+      message: expect.stringContaining('this database uses the key'),
     }
     await opens(url, old)
     await expect(start(url, next)).rejects.toMatchObject(differs)
@@ -143,7 +147,7 @@ describe.skipIf(postgres === null)('the encryption key of a server', () => {
     await expect(start(url, old)).rejects.toMatchObject(differs)
   })
 
-  it('is stored by one of two processes that start at once with different keys', async () => {
+  it('is stored by one of two concurrent starts with different keys', async () => {
     const url = postgres.freshDatabase()
     const started = await Promise.allSettled([start(url, old), start(url, next)])
     expect(started.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])

@@ -1,9 +1,9 @@
-// Calls to others: whatever an address is written like, and wherever a name leads, nothing private is reached from here.
+// Outgoing calls: they do not reach private networks, whatever the spelling of an address and the resolution of a name.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createOutgoing } from '../../platform/outgoing/outgoing.js'
-import { createTargets } from '../../platform/outgoing/targets.js'
+import { createOutgoing } from '../../../platform/outgoing/outgoing.js'
+import { createTargets } from '../../../platform/outgoing/targets.js'
 
 let server: Server
 let port: number
@@ -28,62 +28,63 @@ const strict = createTargets([], false)
 
 describe('an address', () => {
   it.each([
-    ...[
-      '127.0.0.1',
-      '127.1',
-      '2130706433',
-      '0x7f000001',
-      '0177.0.0.1',
-      '0',
-      '0.0.0.0',
-      '[::1]',
-      '[::]',
-      '[::ffff:127.0.0.1]',
-    ],
-    ...[
-      '[::ffff:7f00:1]',
-      '[64:ff9b::7f00:1]',
-      '[2002:7f00:1::]',
-      '10.0.0.1',
-      '172.16.5.4',
-      '192.168.1.1',
-      '100.64.0.1',
-    ],
-    ...[
-      '169.254.169.254',
-      '[fe80::1]',
-      '[fd00:ec2::254]',
-      '[fc00::1]',
-      '198.18.0.1',
-      '192.0.2.1',
-      '224.0.0.1',
-      '[ff02::1]',
-    ],
-    ...['[::7f00:1]', '[::a9fe:a9fe]', '[::1.2.3.4]', '168.63.129.16'],
-    ...['255.255.255.255', '240.0.0.1', '[100::1]', '[2001:db8::1]', '①②⑦.⓪.⓪.①'],
-  ])('of %s is not called, with any scheme', (host) => {
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f000001',
+    '0177.0.0.1',
+    '0',
+    '0.0.0.0',
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+    '10.0.0.1',
+    '172.16.5.4',
+    '192.168.1.1',
+    '100.64.0.1',
+    '169.254.169.254',
+    '[fe80::1]',
+    '[fd00:ec2::254]',
+    '[fc00::1]',
+    '198.18.0.1',
+    '192.0.2.1',
+    '224.0.0.1',
+    '[ff02::1]',
+    '[::7f00:1]',
+    '[::a9fe:a9fe]',
+    '[::1.2.3.4]',
+    '168.63.129.16',
+    '255.255.255.255',
+    '240.0.0.1',
+    '[100::1]',
+    '[2001:db8::1]',
+    '①②⑦.⓪.⓪.①',
+  ])('of the private host %s is rejected with every scheme', (host) => {
     for (const url of [`https://${host}/`, `https://${host}:8443/x?y`, `http://${host}/`])
-      expect([url, strict.problemOf(url)]).toEqual([url, expect.stringMatching(/not on the open network/)])
+      expect([url, strict.problemOf(url)]).toEqual([url, expect.stringMatching(/not on the public internet/)])
   })
 
   it.each([
-    ['http://example.org/', 'only https:// is called'],
-    ['ftp://example.org/', 'only https:// is called'],
-    ['file:///etc/passwd', 'only https:// is called'],
-    ['https://user:secret@example.org/', 'must not hold a name or password'],
-    ['https://', 'this is no address'],
-    ['example.org', 'this is no address'],
-    ['', 'this is no address'],
-  ])('such as %s is refused: %s', (url, problem) => {
+    ['http://example.org/', 'the URL must begin with https://'],
+    ['ftp://example.org/', 'the URL must begin with https://'],
+    ['file:///etc/passwd', 'the URL must begin with https://'],
+    ['https://user:secret@example.org/', 'must not contain a user name or password'],
+    ['https://', 'the URL is invalid'],
+    ['example.org', 'the URL is invalid'],
+    ['', 'the URL is invalid'],
+  ])('%s is rejected: %s', (url, problem) => {
     expect(strict.problemOf(url)).toContain(problem)
   })
 
-  it('on the open network may be called', () => {
+  it('on the public internet is allowed', () => {
     for (const url of ['https://example.org/hook', 'https://93.184.216.34/', 'https://[2606:2800:220:1::1]:8443/'])
       expect([url, strict.problemOf(url)]).toEqual([url, null])
   })
 
-  it('may be called besides where the operator says so', () => {
+  it('of a private network is allowed where the operator allows it', () => {
     const some = createTargets(['10.1.0.0/16', 'fd00::/8', '192.168.7.7'], false)
     const answers = [
       'https://10.1.2.3/',
@@ -93,39 +94,37 @@ describe('an address', () => {
       'https://192.168.7.8/',
     ]
     expect(answers.map((url) => some.problemOf(url) === null)).toEqual([true, false, true, true, false])
-    expect(some.problemOf('http://10.1.2.3/')).toBe('only https:// is called')
+    expect(some.problemOf('http://10.1.2.3/')).toBe('the URL must begin with https://')
     expect(createTargets('all', false).problemOf('http://10.1.2.3/')).toBeNull()
     const own = createTargets([], true)
     expect(['http://127.0.0.1:1/', 'http://localhost/', 'http://[::1]/'].map(own.problemOf)).toEqual([null, null, null])
-    expect(own.problemOf('http://10.0.0.1/')).toMatch(/open network/)
+    expect(own.problemOf('http://10.0.0.1/')).toMatch(/public internet/)
   })
 })
 
 describe('a call', () => {
-  it('is refused where a name has come to lead, before anything is sent', async () => {
-    // As a text it is a name like any other; that it leads here shows when it is connected to.
+  it('is rejected after name resolution, before anything is sent', async () => {
+    // The text is an ordinary name; only its resolution shows that it is private.
     expect(strict.problemOf(`https://localhost:${port}/`)).toBeNull()
     const outgoing = createOutgoing(strict)
-    await expect(outgoing.post(`https://localhost:${port}/`, '{}')).rejects.toThrow(
-      /leads to .*not on the open network/,
-    )
+    await expect(outgoing.post(`https://localhost:${port}/`, '{}')).rejects.toThrow(/not on the public internet/)
     const blind = createOutgoing({ ...strict, problemOf: () => null })
     for (const host of ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost', '2130706433'])
-      await expect(blind.post(`http://${host}:${port}/`, '{}')).rejects.toThrow(/not on the open network/)
+      await expect(blind.post(`http://${host}:${port}/`, '{}')).rejects.toThrow(/not on the public internet/)
     expect(calls).toBe(0)
     await outgoing.close()
     await blind.close()
   })
 
-  it('follows no redirect, and ends', async () => {
+  it('follows no redirect, and is limited in size and time', async () => {
     const outgoing = createOutgoing(createTargets([], true), 500)
     const at = (path: string) => outgoing.post(`http://127.0.0.1:${port}${path}`, '{}')
     expect(await at('/')).toEqual({ status: 200, text: 'secret' })
     expect(await at('/redirect')).toEqual({ status: 302, text: '' })
     await expect(at('/large')).rejects.toThrow('more than 1 MiB')
-    await expect(at('/slow')).rejects.toThrow('does not answer within 0.5 s')
+    await expect(at('/slow')).rejects.toThrow('no response within 0.5 s')
     expect(calls).toBe(4)
-    await expect(outgoing.post('http://127.0.0.1:1/', '{}')).rejects.toThrow('it does not answer: ECONNREFUSED')
+    await expect(outgoing.post('http://127.0.0.1:1/', '{}')).rejects.toThrow('no response: ECONNREFUSED')
     await outgoing.close()
   })
 })
