@@ -10,6 +10,7 @@ export {
 export { largestZip, type ZipEntry, zipLayout } from './bundle/zip.js'
 export { canonical } from './json/canonical.js'
 export { isDeeperThan, maxCompoundDepth, maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './json/depth.js'
+export { bytesOfHex, hexOf, sha256Hex } from './json/hex.js'
 export { requestJson } from './json/request-json.js'
 export {
   type JsonProblem,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Frontier, formatVerifier, leafHash, recordText, signerOf } from '@svc/proof'
 import type { EventList, LeafRecord, LogCheckpoint, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { seal } from '../../platform/ledger/commitments.js'
+import { commitTo } from '../../platform/ledger/commitments.js'
 import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
 import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
@@ -37,7 +37,7 @@ describe.skipIf(postgres === null)('whoever has the database alone', () => {
 
   /** Writes a leaf as the platform would. */
   function append(type: LeafRecord['type'], subject_id: string, data: Record<string, unknown>): void {
-    const { data: committed, salts, values } = seal(data)
+    const { data: committed, salts, values } = commitTo(data)
     const [size, checkpoint, root, received_at, org_id] = sql(
       `select size, checkpoint_size, checkpoint_root,
          to_char(last_received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), org_id from org_log`,
