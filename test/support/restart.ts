@@ -43,7 +43,7 @@ export async function stopped(
   }
   await platform.close()
   const own = { SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir }
-  const restart = (...more: string[]) => runPlatform(['new-incarnation', '--reason', 'the disk failed', ...more], own)
+  const restart = (...more: string[]) => runPlatform(['new-epoch', '--reason', 'the disk failed', ...more], own)
   const again = () => startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
   return { url, platform, kept, first, sql, restart, again }
 }

@@ -2,12 +2,12 @@
 import { formatVerifier, signerOf } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { zipLayout } from '../../proof/bundle/zip.js'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { checkpointOf, fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { databaseHere } from '../support/postgres.js'
-import { runSvc } from '../support/svc.js'
+import { zipLayout } from '../../../proof/bundle/zip.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { databaseHere } from '../../support/postgres.js'
+import { runSvc } from '../../support/svc.js'
 
 const { kind, database_url } = await databaseHere()
 const desk = openDesk()

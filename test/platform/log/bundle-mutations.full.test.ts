@@ -5,12 +5,12 @@ import { signerOf } from '@svc/proof'
 import type { BundleManifest } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { packBundle } from '../../proof/attacks/pack.js'
-import { parseTrustPolicy } from '../../proof/notes/trust.js'
-import { verifyBundle } from '../../proof/verify/verify.js'
-import { contentsOf, downloadBundle, openDesk, secondOpinion } from '../support/bundle.js'
-import { checkpointOf, fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { packBundle } from '../../../proof/attacks/pack.js'
+import { parseTrustPolicy } from '../../../proof/notes/trust.js'
+import { verifyBundle } from '../../../proof/verify/verify.js'
+import { contentsOf, downloadBundle, openDesk, secondOpinion } from '../../support/bundle.js'
+import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 const mutations = Number(process.env.SVC_MUTATIONS ?? 4000)
 const desk = openDesk()

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type SignedState, stateAfter, stateIn } from '../../platform/log/publish/signed-state.js'
+import { type SignedState, stateAfter, stateIn } from '../../../platform/log/publish/signed-state.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-state-'))
 afterAll(() => rmSync(folder, { recursive: true }))

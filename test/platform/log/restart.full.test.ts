@@ -5,13 +5,13 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openDesk } from '../support/bundle.js'
-import { dump, restore, rewriteLog } from '../support/database.js'
-import { begun } from '../support/log.js'
-import { discard } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
-import { remove, type Stopped, stopped as stoppedOn } from '../support/restart.js'
+import { openDesk } from '../../support/bundle.js'
+import { dump, restore, rewriteLog } from '../../support/database.js'
+import { begun } from '../../support/log.js'
+import { discard } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { runPlatform } from '../../support/process.js'
+import { remove, type Stopped, stopped as stoppedOn } from '../../support/restart.js'
 
 const postgres = await sharedPostgres()
 const desk = openDesk()
@@ -41,7 +41,7 @@ describe.skipIf(postgres === null)('a log that is to go on after a restore', () 
     rmSync(join(platform.data_dir, 'log', 'signed'), { recursive: true })
     const anchor = join(desk.folder, url.replace(/.*\//, ''))
     const env = { SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir, SVC_ANCHORS: `file:${anchor}` }
-    const { code, stderr } = await runPlatform(['new-incarnation', '--reason', 'x'], env)
+    const { code, stderr } = await runPlatform(['new-epoch', '--reason', 'x'], env)
     expect([code, stderr]).toEqual([1, expect.stringContaining(kept.root)])
     remove(platform)
   })

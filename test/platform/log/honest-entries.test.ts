@@ -3,10 +3,10 @@ import { canonical } from '@svc/proof'
 import type { Agent } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectHonest, longPolicies, startWithLongPolicies, stop } from '../support/honest-log.js'
-import { deepObject, oddObject } from '../support/odd-json.js'
-import type { TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { expectHonest, longPolicies, startWithLongPolicies, stop } from '../../support/honest-log.js'
+import { deepObject, oddObject } from '../../support/odd-json.js'
+import type { TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 const seed = Number(process.env.SVC_HONEST_SEED ?? Date.now() % 2 ** 31)

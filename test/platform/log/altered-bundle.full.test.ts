@@ -1,12 +1,12 @@
 // What somebody with the database can do to a bundle, and what happens to one on its way: both verifiers find it.
 import type { BundleVerdict, LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseTrustPolicy } from '../../proof/notes/trust.js'
-import { verifyBundle } from '../../proof/verify/verify.js'
-import { bothOn, downloadBundle, openDesk, secondOpinion } from '../support/bundle.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { parseTrustPolicy } from '../../../proof/notes/trust.js'
+import { verifyBundle } from '../../../proof/verify/verify.js'
+import { bothOn, downloadBundle, openDesk, secondOpinion } from '../../support/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 const desk = openDesk()

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LogCheckpoint, Verification } from '@svc/schemas'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { verdictText } from '../../proof/verify/text.js'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
+import { verdictText } from '../../../proof/verify/text.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { runPlatform } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
 const desk = openDesk()
@@ -103,7 +103,7 @@ describe.skipIf(postgres === null)('a log is not signed for', () => {
 
     // An operator knows why, and says so: the log goes on under another name, from what the backup had.
     const restart = (...more: string[]) =>
-      runPlatform(['new-incarnation', '--reason', 'the disk failed', ...more], {
+      runPlatform(['new-epoch', '--reason', 'the disk failed', ...more], {
         ...{ SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir },
       })
     expect((await restart('--org', 'org_0')).code).toBe(1)

@@ -1,8 +1,8 @@
 // Ten thousand honest entries, in every spelling and depth that an edge accepts: no reader calls one of them altered.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectHonest, longPolicies, startWithLongPolicies, stop } from '../support/honest-log.js'
-import type { TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { expectHonest, longPolicies, startWithLongPolicies, stop } from '../../support/honest-log.js'
+import type { TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 const count = Number(process.env.SVC_HONEST_ENTRIES ?? 4_000)

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { parseCheckpoint, parseNote } from '@svc/proof'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
-import { discard, startPlatform } from '../support/platform.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { discard, startPlatform } from '../../support/platform.js'
 
 const desk = openDesk()
 afterAll(() => desk.clear())

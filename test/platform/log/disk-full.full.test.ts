@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LoggedStep, Problem, TaskChain, Verification } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
-import { fast, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { hasPostgres, startPostgres } from '../support/postgres.js'
+import { fast, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { hasPostgres, startPostgres } from '../../support/postgres.js'
 
 /** A small disk of its own; null where none can be mounted. */
 function smallDisk(megabytes: number): { readonly folder: string; readonly remove: () => void } | null {

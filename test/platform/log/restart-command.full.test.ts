@@ -1,14 +1,14 @@
 // Going on with a log after a restore: what was signed for is compared with what is stored, and a log that was rewritten
 // is refused unless a person accepts it, which its verifiers see.
 import { afterAll, describe, expect, it } from 'vitest'
-import { verdictText } from '../../proof/verify/text.js'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { dump, restore, rewriteLog } from '../support/database.js'
-import { begun, checkpointOf, logSteps } from '../support/log.js'
-import { discard } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { startProcess } from '../support/process.js'
-import { remove, restarts, type Stopped, stopped as stoppedOn } from '../support/restart.js'
+import { verdictText } from '../../../proof/verify/text.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { dump, restore, rewriteLog } from '../../support/database.js'
+import { begun, checkpointOf, logSteps } from '../../support/log.js'
+import { discard } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { startProcess } from '../../support/process.js'
+import { remove, restarts, type Stopped, stopped as stoppedOn } from '../../support/restart.js'
 
 const postgres = await sharedPostgres()
 const desk = openDesk()
@@ -112,7 +112,7 @@ describe.skipIf(postgres === null)('a platform over a backup that was restored',
     const line = started.printed.split('\n').find((one) => one.includes('checkpoints are refused')) ?? '{}'
     const { msg = '', org_id } = JSON.parse(line) as { msg?: string; org_id?: string }
     expect(msg).toMatch(reason)
-    const command = `npx --no-install svc-platform new-incarnation --org ${org_id} --reason 'restored a backup'`
+    const command = `npx --no-install svc-platform new-epoch --org ${org_id} --reason 'restored a backup'`
     expect(msg.endsWith(`run: ${command}`)).toBe(true)
     await started.terminate()
     remove(platform)

@@ -1,16 +1,16 @@
 // No page of a list reads a large table from end to end: every filter by what the planner says of it, as the role that serves
 // requests, on either database.
 import { describe, expect, it } from 'vitest'
-import { listAgents } from '../../platform/agents/store/agents.js'
-import { openDatabase, type Transaction, withSnapshot, withUnscopedTransaction } from '../../platform/db/db.js'
-import { migrate } from '../../platform/db/migrations/index.js'
-import { scopeOf } from '../../platform/db/scope.js'
-import { listIncidents } from '../../platform/incidents/store.js'
-import { listEvents } from '../../platform/log/read/store/events.js'
-import { readLogs } from '../../platform/log/read/store/logs.js'
-import { listTasks } from '../../platform/log/read/store/tasks.js'
-import { entriesOf } from '../support/list-fill.js'
-import { forEachDatabase } from '../support/postgres.js'
+import { listAgents } from '../../../platform/agents/store/agents.js'
+import { openDatabase, type Transaction, withSnapshot, withUnscopedTransaction } from '../../../platform/db/db.js'
+import { migrate } from '../../../platform/db/migrations/index.js'
+import { scopeOf } from '../../../platform/db/scope.js'
+import { listIncidents } from '../../../platform/incidents/store.js'
+import { listEvents } from '../../../platform/log/read/store/events.js'
+import { readLogs } from '../../../platform/log/read/store/logs.js'
+import { listTasks } from '../../../platform/log/read/store/tasks.js'
+import { entriesOf } from '../../support/list-fill.js'
+import { forEachDatabase } from '../../support/postgres.js'
 
 const org_id = 'org_00000000000000000000000000000001'
 const scope = scopeOf(org_id, { kind: 'operator', id: 'local' })

@@ -1,8 +1,8 @@
 // The audit trail as people read it.
 import type { EventList, Incident, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 describe('the audit trail', () => {
   let platform: TestPlatform

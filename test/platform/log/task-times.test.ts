@@ -1,8 +1,8 @@
 // When a task began and ended: the times of its first and last step by number, in whatever order the steps arrived.
 import type { TaskList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {
