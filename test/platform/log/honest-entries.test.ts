@@ -1,29 +1,14 @@
-// Whatever one edge accepts, every reader accepts: odd numbers, names, strings and depths, through the log to both verifiers.
+// Every verifier accepts what the API accepts: odd numbers, names, strings and depths.
 import { canonical } from '@svc/proof'
 import type { Agent } from '@svc/schemas'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectHonest, longPolicies, startWithLongPolicies, stop } from '../../support/honest-log.js'
+import { expect, it } from 'vitest'
+import { describeHonestEntries } from '../../support/honest-log.js'
 import { deepObject, oddObject } from '../../support/odd-json.js'
-import type { TestPlatform } from '../../support/platform.js'
-import { sharedPostgres } from '../../support/postgres.js'
 
-const postgres = await sharedPostgres()
-const seed = Number(process.env.SVC_HONEST_SEED ?? Date.now() % 2 ** 31)
-
-describe('honest entries', () => {
-  let platform: TestPlatform
-  beforeAll(async () => {
-    platform = await startWithLongPolicies(postgres)
-  })
-  afterAll(() => stop(platform))
-
-  it('are never called altered', async () => {
-    const report = await expectHonest(platform, 200, seed, postgres === null ? 0 : longPolicies.length)
-    expect(report).toContain('0 called altered')
-  })
-
-  it('may be agents: what they are registered with is stored as it was sent', async () => {
+await describeHonestEntries(200, (started, seed) => {
+  it('include agents, whose attributes are stored as they were sent', async () => {
+    const platform = started()
     const holdsNul = /\\u0000/
     const sent = [...fc.sample(oddObject, { numRuns: 40, seed }), deepObject(63), deepObject(63, '"constructor"')]
     for (const [at, text] of sent.entries()) {
