@@ -1,6 +1,7 @@
-// Bytes as lower-case hex.
+// Bytes and hashes as lower-case hex.
 import { hash } from 'node:crypto'
 
+/** The bytes as lower-case hex. */
 export function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
