@@ -115,7 +115,7 @@ async function grow({ db }: Publishing, scope: Scope, progress: LogProgress, siz
     async (tx) => new Frontier(checkpoint_size, await frontierOf(scope, tx, checkpoint_size)),
   ).catch(asFork)
   if (hexOf(frontier.root()) !== checkpoint_root)
-    throw new ForkRejected(`the first ${checkpoint_size} leaves have changed since the last checkpoint`)
+    throw new ForkRejected(`the first ${checkpoint_size} leaves do not have the root of the last checkpoint`)
   const tiles: Tile[] = []
   const keep = (subtree: Subtree, hash: Hash) => {
     if (subtree.level > 0 && subtree.level % tileHeight === 0) tiles.push({ ...subtree, hash })
