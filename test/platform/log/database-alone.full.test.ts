@@ -127,7 +127,7 @@ describe.skipIf(postgres === null)('a person with write access to the database a
     await vi.waitFor(async () => {
       const { events } = (await platform.call<EventList>('GET', '/api/v1/events')).body
       const reasons = events.filter(({ kind }) => kind === 'log.fork_refused').map(({ data }) => data.reason)
-      expect(reasons).toContainEqual(expect.stringMatching(/claims a checkpoint beyond the \d+ entries/))
+      expect(reasons).toContainEqual(expect.stringMatching(/claims a checkpoint beyond the \d+ signed entries/))
     }, soon)
     expect((await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')).body.size).toBe(size)
   })
