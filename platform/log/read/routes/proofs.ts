@@ -1,4 +1,12 @@
-import { consistencyRanges, type Hash, hexOf, inclusionRanges, verifyConsistency, verifyInclusion } from '@svc/proof'
+import {
+  consistencyRanges,
+  type Hash,
+  hexOf,
+  inclusionRanges,
+  type Range,
+  verifyConsistency,
+  verifyInclusion,
+} from '@svc/proof'
 import type { ConsistencyProof, InclusionProof, LogCheckpoint } from '@svc/schemas'
 import { type Database, type Transaction, withSnapshot } from '../../../db/db.js'
 import { PlatformError } from '../../../errors.js'
@@ -96,11 +104,14 @@ async function inclusion(call: Call, tx: Transaction, latest: StoredCheckpoint):
 async function consistency(call: Call, tx: Transaction, latest: StoredCheckpoint): Promise<ConsistencyProof> {
   const second = sizeWithin('second', call.query.second, latest)
   const first = sizeWithin('first', call.query.first, { ...latest, size: second })
-  const ranges = [{ from: 0, to: second }, { from: 0, to: first }, ...consistencyRanges(first, second)]
-  const [root, old, ...proof] = await hashes(call, tx, ranges)
-  const isValid = verifyConsistency(first, second, proof, old as Hash, root)
+  const [root, old, ...proof] = await hashes(call, tx, [
+    { from: 0, to: second },
+    { from: 0, to: first },
+    ...consistencyRanges(first, second),
+  ])
+  const isValid = verifyConsistency(first, second, proof, old, root)
   if (!isValid || !isSigned(root, second, latest)) throw notSigned()
-  const roots = { first_root: hexOf(old as Hash), second_root: hexOf(root) }
+  const roots = { first_root: hexOf(old), second_root: hexOf(root) }
   return { first, second, ...roots, proof: proof.map(hexOf), note: noteFor(second, latest) }
 }
 
@@ -111,9 +122,13 @@ async function maySee({ principal, scope }: Call, tx: Transaction, { task_id }: 
 }
 
 /** The hashes of ranges; a missing node means that the tree was changed from outside. */
-async function hashes(call: Call, tx: Transaction, ranges: Parameters<typeof hashesOf>[2]): Promise<[Hash, ...Hash[]]> {
+async function hashes<Ranges extends readonly Range[]>(
+  call: Call,
+  tx: Transaction,
+  ranges: readonly [...Ranges],
+): Promise<{ [K in keyof Ranges]: Hash }> {
   try {
-    return (await hashesOf(call.scope, tx, ranges)) as [Hash, ...Hash[]]
+    return (await hashesOf(call.scope, tx, ranges)) as { [K in keyof Ranges]: Hash }
   } catch (error) {
     if (error instanceof TreeError) throw notSigned()
     throw error

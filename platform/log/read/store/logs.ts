@@ -71,6 +71,8 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
   }
 }
 
+type LogPayload = Pick<LogEntry, 'verb' | 'step_name' | 'input' | 'output' | 'properties' | 'meta'>
+
 function entryView({
   org_id: _org,
   occurred_at: _at,
@@ -81,15 +83,7 @@ function entryView({
   body,
   ...entry
 }: Row): LogEntry {
-  const payload = body === null ? {} : (JSON.parse(body) as Record<string, unknown>)
-  const value = (field: string) => payload[field] ?? null
-  return {
-    ...entry,
-    verb: value('verb') as string | null,
-    step_name: value('step_name') as string | null,
-    input: value('input') as LogEntry['input'],
-    output: value('output') as LogEntry['output'],
-    properties: value('properties') as LogEntry['properties'],
-    meta: value('meta') as LogEntry['meta'],
-  }
+  const payload: Partial<LogPayload> = body === null ? {} : JSON.parse(body)
+  const { verb = null, step_name = null, input = null, output = null, properties = null, meta = null } = payload
+  return { ...entry, verb, step_name, input, output, properties, meta }
 }
