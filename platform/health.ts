@@ -16,7 +16,7 @@ export interface HealthParts extends Resources {
   /** ms since 1970. */
   readonly started_at: number
   /** Why checkpoints are rejected, by organization; empty when none are. */
-  readonly refused: ReadonlyMap<string, string>
+  readonly rejected: ReadonlyMap<string, string>
   readonly identify: Authentication['identify']
 }
 
@@ -34,7 +34,7 @@ export function healthRouter(parts: HealthParts): Router {
   router.get('/readyz', async (_request: Request, response: Response) => {
     const { connected } = await probe()
     // Entries are still accepted while checkpoints are refused: rejecting senders would lose more than it saves.
-    const checkpoints = parts.refused.size === 0 ? 'ok' : 'refused'
+    const checkpoints = parts.rejected.size === 0 ? 'ok' : 'refused'
     const status = connected && checkpoints === 'ok' ? 'ok' : 'degraded'
     answer(response, connected ? 200 : 503, { status, checkpoints } satisfies PlatformReadiness)
   })

@@ -20,40 +20,40 @@ program
   })
 
 program
-  .command('new-incarnation')
-  .description('go on with a log that was restored from a backup: it gets another name, and says why')
-  .requiredOption('--reason <text>', 'why, for the audit trail', reasonOf)
+  .command('new-epoch')
+  .description('continue a log that was restored from a backup, under a new origin that names the reason')
+  .requiredOption('--reason <text>', 'the reason, for the audit trail', reasonOf)
   .option('--org <id>', 'one organization only')
-  .option('--accept-changed-entries', 'go on although entries that were signed for have changed; the log says so')
+  .option('--accept-changed-entries', 'continue although signed entries have changed; the log records it')
   .addHelpText(
     'after',
     `
 Example:
-  svc-platform new-incarnation --reason 'restored the backup of 1 March after the disk failed'
+  svc-platform new-epoch --reason 'restored the backup of 1 March after the disk failed'
 
-Until then a log that is shorter than what was signed for, or another, is not signed for any more. Every entry is read
-and hashed again first, and compared with the checkpoints that were signed. When entries that were signed for have
-changed, the command fails: restore another backup, or record the loss with --accept-changed-entries, which everybody
-who verifies the log sees. Stop the platform first when it uses an embedded database.
+After a restore the platform signs no checkpoints of a log that is shorter than the signed one or differs from it. This
+command reads and hashes every entry again and compares the log with the signed checkpoints. It fails when signed
+entries have changed: restore another backup, or record the loss with --accept-changed-entries, which every verifier of
+the log reports. An embedded database requires that the platform is stopped first.
 
 Exit codes: 0 done, 1 not possible, 2 usage`,
   )
   .action(async (options: { reason: string; org?: string; acceptChangedEntries?: boolean }) => {
-    const { newIncarnation } = await import('./admin/new-epoch.js')
-    process.exitCode = await newIncarnation(options, process.env, process.stdout, process.stderr)
+    const { newEpoch } = await import('./admin/new-epoch.js')
+    process.exitCode = await newEpoch(options, process.env, process.stdout, process.stderr)
   })
 
 program
   .command('rotate-secrets')
-  .description('seal what is kept secret in the database with a new encryption key')
+  .description('seal the secrets in the database with a new encryption key')
   .addHelpText(
     'after',
     `
 Example:
   SVC_ENCRYPTION_KEY="NEW OLD" svc-platform rotate-secrets
 
-The new key stands first in SVC_ENCRYPTION_KEY, the old one behind it; afterwards the old one may go. Start the platform
-with both before that, so that all its processes know the new one; on an embedded database stop it first.
+SVC_ENCRYPTION_KEY names the new key first, then the old one, which can be removed afterwards. Restart every process of
+the platform with both keys before this command. An embedded database requires that the platform is stopped first.
 
 Exit codes: 0 done, 1 not possible, 2 usage`,
   )
@@ -64,18 +64,18 @@ Exit codes: 0 done, 1 not possible, 2 usage`,
 
 program
   .command('rotate-key')
-  .description('sign checkpoints with a new key; the old one signs along for a while')
-  .requiredOption('--reason <text>', 'why, for the audit trail', reasonOf)
-  .option('--days <count>', 'for how long the old key signs along', daysOf, 30)
+  .description('sign checkpoints with a new key; the old key signs beside it for some days')
+  .requiredOption('--reason <text>', 'the reason, for the audit trail', reasonOf)
+  .option('--days <count>', 'days for which the old key signs as well', daysOf, 30)
   .addHelpText(
     'after',
     `
 Example:
   svc-platform rotate-key --reason 'yearly' --days 30
 
-Prints the lines for trust policies. A leaf of each log names the new key, so that whoever trusts the old one can see
-that it is its successor. A running platform signs with both from its next checkpoint on; on an embedded database stop
-it first. When the old key was stolen use --days 0.
+Prints the lines for trust policies. A leaf of each log, signed with the old key, names the new key as its successor. A
+running platform signs with both keys from its next checkpoint on. An embedded database requires that the platform is
+stopped first. Use --days 0 when the old key was stolen.
 
 Exit codes: 0 done, 1 not possible, 2 usage`,
   )
@@ -86,7 +86,7 @@ Exit codes: 0 done, 1 not possible, 2 usage`,
 
 const admin = program
   .command('admin')
-  .description('accounts, for the operator of the installation; works while the platform runs')
+  .description('manage accounts as the operator of the installation; works while the platform runs')
 
 for (const operation of adminOperations)
   admin
@@ -101,8 +101,8 @@ for (const operation of adminOperations)
       process.exitCode = await runAdmin(operation, email, process.env, process.stdout, process.stderr)
     })
 
-// A reader that ends, such as `head`, is not an error of the command: it ends with what a shell reports for SIGPIPE; a
-// platform that has started goes on.
+// A closed pipe, such as after `| head`, is not an error: a command exits with the status that a shell reports for SIGPIPE,
+// and a started platform continues.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (program.args[0] !== 'start') process.exit(code === 'EPIPE' ? 141 : 1)
@@ -112,16 +112,16 @@ try {
   await program.parseAsync()
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
-  // Help and version are answers; everything else is a call that cannot be understood.
+  // Help and version exit with 0; every other CommanderError is an invalid call.
   process.exitCode = error.exitCode === 0 ? 0 : 2
 }
 
 function reasonOf(text: string): string {
   if (text.trim() !== '') return text
-  throw new InvalidArgumentError('It must say something.')
+  throw new InvalidArgumentError('Give a reason that is not empty.')
 }
 
 function daysOf(text: string): number {
   if (/^\d{1,3}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It is no number of days from 0 to 999.')
+  throw new InvalidArgumentError('Give a number of days from 0 to 999.')
 }

@@ -2,7 +2,7 @@
 import { smallOrderProblem } from '@svc/proof'
 import { type Config, isLoopback } from './config.js'
 import { PlatformError } from './errors.js'
-import type { Anchor, Surroundings } from './log/publish/anchors/anchor.js'
+import type { Anchor, AnchorContext } from './log/publish/anchors/anchor.js'
 import { type Anchors, createAnchors, parseAnchor } from './log/publish/anchors/anchors.js'
 import { parseWitness, type WitnessAddress } from './log/publish/witnesses.js'
 import { createOutgoing, type Outgoing } from './outgoing/outgoing.js'
@@ -38,7 +38,7 @@ function witnessAt(text: string, { targets }: Outgoing): WitnessAddress {
   )
 }
 
-function anchorAt(text: string, around: Surroundings): Anchor {
+function anchorAt(text: string, around: AnchorContext): Anchor {
   try {
     const anchor = parseAnchor(text, around)
     if (anchor !== null) return anchor

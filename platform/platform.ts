@@ -169,7 +169,7 @@ function requestHandler({ config, access, operator, meter, ingest, log, sealer }
   const { public_url, trusted_proxies } = config
   const version = versionOf('API')
   const { authenticate, identify } = createAuthentication(access, operator)
-  const health = healthRouter({ ...access, meter, version, started_at: clock(), refused: log.refused, identify })
+  const health = healthRouter({ ...access, meter, version, started_at: clock(), rejected: log.rejected, identify })
   const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }
   const parts = {
     ...access,

@@ -1,33 +1,36 @@
-// `svc-platform new-incarnation` for a person.
+// `svc-platform new-epoch`.
 import type { Writable } from 'node:stream'
 import { type RestartedLog, restartLogs } from '../log/publish/commands/restart-log.js'
 import { onLog } from './operator.js'
 import { trustText } from './rotate-key.js'
 
-export interface IncarnationOptions {
+export interface EpochOptions {
   readonly reason: string
   readonly org?: string
   readonly acceptChangedEntries?: boolean
 }
 
 /** Returns the exit code. */
-export function newIncarnation(options: IncarnationOptions, env: NodeJS.ProcessEnv, out: Writable, err: Writable) {
+export function newEpoch(options: EpochOptions, env: NodeJS.ProcessEnv, out: Writable, err: Writable) {
   return onLog(env, err, async ({ config, db, signer, log_host }) => {
     const { reason, org = null, acceptChangedEntries: accept_changed = false } = options
     const parts = { db, signer, log_host, clock: Date.now, anchors: config.anchors }
-    const all = await restartLogs(parts, org, { reason, accept_changed })
-    for (const restarted of all) out.write(restartedText(restarted))
-    out.write('give these lines to those who trust the log: its checkpoints have another name from now on\n\n')
-    for (const { origin, org_id } of all) out.write(trustText(origin, signer.keysOf(log_host, org_id)))
+    const restarted = await restartLogs(parts, org, { reason, accept_changed })
+    for (const log of restarted) out.write(restartedText(log))
+    out.write(
+      'the checkpoints have a new origin: send these lines of the trust policy to everyone who verifies the log\n\n',
+    )
+    for (const { origin, org_id } of restarted) out.write(trustText(origin, signer.keysOf(log_host, org_id)))
   })
 }
 
-function restartedText({ origin, size, signed, gone, kept, is_changed }: RestartedLog): string {
-  const lines = [`${origin}: goes on from ${size} entries; ${signed} were signed for before`]
-  const left = signed - gone
-  if (gone > 0) lines.push(`  ${gone} entries that were signed for are gone`)
+function restartedText({ origin, size, signed, missing, kept, is_changed }: RestartedLog): string {
+  const lines = [`${origin}: continues from ${size} entries; ${signed} were signed before`]
+  const left = signed - missing
+  if (missing > 0) lines.push(`  ${missing} signed entries are missing`)
   if (signed > 0) lines.push(`  the first ${kept} entries are as they were signed`)
-  if (is_changed) lines.push('  entries that were signed for have changed, and the log says that this was accepted')
-  else if (kept < left) lines.push(`  no checkpoint is left to compare the ${left - kept} entries after them with`)
+  if (is_changed) lines.push('  signed entries have changed; the log records that this was accepted')
+  else if (kept < left)
+    lines.push(`  the ${left - kept} entries after them could not be compared: no checkpoint of them is left`)
   return lines.map((line) => `${line}\n`).join('')
 }

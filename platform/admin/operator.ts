@@ -1,4 +1,4 @@
-// What an operator's commands have in common: they open what the platform opens, without serving anything.
+// Shared by the operator's commands: opens the database and the keys of the log without serving requests.
 import type { Writable } from 'node:stream'
 import { type Config, readConfig } from '../config.js'
 import { type Database, openDatabase, withUnscopedTransaction } from '../db/db.js'
@@ -13,8 +13,8 @@ export interface Opened {
 }
 
 /**
- * Opens the database of this configuration, and returns the exit code: 1 when something is not possible. `explain` may put
- * another error in the place of the one that is printed.
+ * Opens the database of this configuration, runs `work` and returns the exit code: 1 after an error, which is printed.
+ * `explain` may replace the error.
  */
 export async function onDatabase(
   env: NodeJS.ProcessEnv,
@@ -46,14 +46,14 @@ export interface OpenedLog extends Opened {
   readonly log_host: string
 }
 
-/** The same with the log's key, which must be the one that signs. */
+/** Opens the database and the key of the log, which must be the signing key of this database. */
 export function onLog(env: NodeJS.ProcessEnv, err: Writable, work: (log: OpenedLog) => Promise<void>): Promise<0 | 1> {
   return onDatabase(env, err, async ({ config, db }) => {
     const signer = openSigner(config.log_key_dir, Date.now)
     const proposed = { log_host: config.log_host ?? 'localhost', public_key: signer.public_key }
     const { log_host, public_key } = await withUnscopedTransaction(db, (tx) => logIdentityUnscoped(tx, proposed))
     if (!signer.knows(public_key))
-      throw new Error('the key here is not the one that signs this log; see SVC_LOG_KEY_DIR')
+      throw new Error('the key in `SVC_LOG_KEY_DIR` does not sign this log: set the folder that holds its key')
     await work({ config, db, signer, log_host })
   })
 }

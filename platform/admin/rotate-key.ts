@@ -1,4 +1,4 @@
-// `svc-platform rotate-key` for a person.
+// `svc-platform rotate-key`.
 import type { Writable } from 'node:stream'
 import { keyLines } from '@svc/proof'
 import type { LogKey } from '@svc/schemas'
@@ -10,7 +10,7 @@ import { onLog } from './operator.js'
 
 export interface RotationOptions {
   readonly reason: string
-  /** For how long the old key signs along. */
+  /** How long the old key signs beside the new one. */
   readonly days: number
 }
 
@@ -26,16 +26,16 @@ export function rotateKey({ reason, days }: RotationOptions, env: NodeJS.Process
     const rotation = { now, reason, previous, until: now + days * day }
     for (const { origin, org_id } of await announceKey({ db, signer, log_host }, rotation))
       out.write(trustText(`${origin} signs with a new key`, signer.keysOf(log_host, org_id)))
-    const along = days === 0 ? 'from now on only the new key signs' : `until ${iso(rotation.until)} both keys sign`
-    out.write(`# give these lines to those who trust this log: ${along}\n`)
+    const signing = days === 0 ? 'only the new key signs from now on' : `both keys sign until ${dateOf(rotation.until)}`
+    out.write(`# send these lines to everyone who verifies this log: ${signing}\n`)
   })
 }
 
-/** The keys of a log as a trust policy takes them, under a remark of what they are for. */
-export function trustText(remark: string, keys: readonly LogKey[]): string {
-  return [`# ${remark}`, ...keyLines(keys)].map((line) => `${line}\n`).join('')
+/** The keys of a log as lines of a trust policy, below a comment. */
+export function trustText(comment: string, keys: readonly LogKey[]): string {
+  return [`# ${comment}`, ...keyLines(keys)].map((line) => `${line}\n`).join('')
 }
 
-function iso(time: number): string {
+function dateOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10)
 }

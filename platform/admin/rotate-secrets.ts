@@ -1,4 +1,4 @@
-// `svc-platform rotate-secrets` for a person.
+// `svc-platform rotate-secrets`.
 import type { Writable } from 'node:stream'
 import { withUnscopedTransaction } from '../db/db.js'
 import { encryptionKeys } from '../secrets/encryption-key.js'
@@ -16,7 +16,7 @@ export function rotateSecrets(env: NodeJS.ProcessEnv, out: Writable, err: Writab
       await changeEncryptionKey(tx, sealer)
       return count
     })
-    const what = changed === 1 ? '1 secret was' : `${changed} secrets were`
-    out.write(`${what} sealed again: all are kept by the first key now, and the others may go\n`)
+    const secrets = changed === 1 ? '1 secret was' : `${changed} secrets were`
+    out.write(`${secrets} sealed again with the first key of SVC_ENCRYPTION_KEY: the other keys can be removed\n`)
   })
 }

@@ -17,3 +17,8 @@ export interface Scope {
 export function scopeOf(org_id: string, actor: Actor): Scope {
   return { org_id, actor } as Scope
 }
+
+/** The actor of a scope as records name it: `kind:id`. */
+export function actorText({ actor: { kind, id } }: Scope): string {
+  return `${kind}:${id}`
+}

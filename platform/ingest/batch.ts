@@ -4,7 +4,7 @@ import type { LoggedStep, LogRequest } from '@svc/schemas'
 import type { AgentRules } from '../agents/rulebook.js'
 import type { PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../http/principal.js'
-import type { SealedPayload } from '../ledger/commitments.js'
+import type { CommittedPayload } from '../ledger/commitments.js'
 import type { EarlierStep, LogState } from '../ledger/log.js'
 import { type NewEntry, sealPayload } from './entry.js'
 import type { Histories } from './histories.js'
@@ -13,12 +13,12 @@ export interface Item {
   readonly key: KeyIdentity
   readonly request: LogRequest
   /** Sealed at its first use, or ahead of it while the database is busy. */
-  readonly payload: () => SealedPayload
+  readonly payload: () => CommittedPayload
 }
 
 /** A step waiting to be placed. */
 export function itemOf(key: KeyIdentity, request: LogRequest): Item {
-  let sealed: SealedPayload | undefined
+  let sealed: CommittedPayload | undefined
   const payload = () => {
     sealed ??= sealPayload(request)
     return sealed

@@ -2,7 +2,7 @@
 import { type Decision, isExternalCall, type PolicyInput } from '@svc/engine'
 import { leafHash, logIdOf, payloadFields, recordText, type StoredEntry } from '@svc/proof'
 import { hasWritePermission, type LogRecord, type LogRequest, type Step } from '@svc/schemas'
-import { type SealedPayload, seal } from '../ledger/commitments.js'
+import { type CommittedPayload, commitTo } from '../ledger/commitments.js'
 
 /** A step number and the flags a log entry always has, whichever of its two shapes the step arrived in. */
 export type AcceptedStep = Step & {
@@ -52,8 +52,8 @@ export interface NewEntry {
 const sealedFields = payloadFields.toSorted()
 
 /** Commits to every payload field that was sent, with a fresh salt each. */
-export function sealPayload(request: LogRequest): SealedPayload {
-  return seal(
+export function sealPayload(request: LogRequest): CommittedPayload {
+  return commitTo(
     Object.fromEntries(
       sealedFields.flatMap((field) => (request[field] === undefined ? [] : [[field, request[field]]])),
     ),
@@ -63,11 +63,11 @@ export function sealPayload(request: LogRequest): SealedPayload {
 /** Makes the entry: commits to the evaluation, and hashes the record. */
 export function makeEntry(
   step: AcceptedStep,
-  payload: SealedPayload,
+  payload: CommittedPayload,
   place: Placement,
   evaluation: readonly unknown[],
 ): NewEntry {
-  const judged = seal({ evaluation })
+  const judged = commitTo({ evaluation })
   const record = recordText(recordOf(step, place, judged.data.evaluation ?? '', payload.data))
   // `evaluation` stands before every payload field, as canonical JSON wants it.
   const joined = (own: string, others: string) => (others === '' ? `{${own}}` : `{${own},${others}}`)

@@ -1,35 +1,35 @@
-// Work that is done again and again in the background, one turn after the other.
+// Background work that repeats after an interval, one run at a time.
 
 export interface IntervalWorker {
-  /** Resolves when the turn that may be under way has ended; there is none after it. */
+  /** Resolves when the current run, if any, has ended; none follows. */
   readonly close: () => Promise<void>
   readonly closed: () => boolean
 }
 
-/** Starts a turn so many ms after the last one ended. What a turn rejects with goes to `failed`, and the next one comes. */
+/** Starts a run `ms` after the last one ended. A rejection of `work` goes to `failed`; the next run follows all the same. */
 export function startIntervalWorker(
   ms: number,
   work: (closed: () => boolean) => Promise<void>,
   failed: (error: unknown) => void,
 ): IntervalWorker {
   let timer: NodeJS.Timeout | null = null
-  let turn: Promise<void> = Promise.resolve()
+  let current: Promise<void> = Promise.resolve()
   let isClosed = false
   const closed = () => isClosed
-  const plan = () => {
+  const schedule = () => {
     if (isClosed) return
     timer = setTimeout(() => {
-      turn = work(closed).catch(failed).then(plan)
+      current = work(closed).catch(failed).then(schedule)
     }, ms)
     timer.unref()
   }
-  plan()
+  schedule()
   return {
     closed,
     close: async () => {
       isClosed = true
       if (timer !== null) clearTimeout(timer)
-      await turn
+      await current
     },
   }
 }

@@ -1,16 +1,17 @@
-// Values as the log keeps them: committed to in the record, and opened by a salt and a value that can be erased.
+// Commitments to the values of a payload: the record holds the commitments; the salts and values that open them can be erased.
 import { randomBytes } from 'node:crypto'
 import { canonical, commitmentOfText, saltBytes } from '@svc/proof'
 
-/** Values as they will be stored, and what the record says of them. `salts` and `values` are members of a JSON object each. */
-export interface SealedPayload {
+export interface CommittedPayload {
+  /** The commitment to each value, for the record. */
   readonly data: Readonly<Record<string, string>>
+  /** Members of a JSON object, as they are stored; `values` likewise. */
   readonly salts: string
   readonly values: string
 }
 
-/** Commits to each value with a fresh salt; `values` in canonical order of their names. */
-export function seal(values: Readonly<Record<string, unknown>>): SealedPayload {
+/** Commits to each value with a fresh salt. The names must be in canonical order. */
+export function commitTo(values: Readonly<Record<string, unknown>>): CommittedPayload {
   const fields = Object.entries(values)
   const random = randomBytes(saltBytes * fields.length)
   const data: Record<string, string> = {}

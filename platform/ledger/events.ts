@@ -1,5 +1,4 @@
-// The audit trail: one row for every change, written in the change's own transaction, never altered, and a leaf of the log.
-
+// The audit trail: one row per change, written in the transaction of the change and never altered. Each event is a leaf of the log.
 import type { Transaction } from '../db/db.js'
 import { newId } from '../db/ids.js'
 import type { Scope } from '../db/scope.js'
@@ -13,8 +12,8 @@ export interface NewEvent {
 }
 
 /**
- * Writes what happened, by the scope's actor, at `now` (ms since 1970) or the log's last time if that is later: the times
- * of events never decrease in the order of their log indexes, in which they are listed.
+ * Records events of the scope's actor at `now` (ms since 1970), or at the log's last time if that is later: lists are
+ * ordered by log index, and times never decrease in that order.
  */
 export async function recordEvents(
   scope: Scope,
@@ -36,7 +35,10 @@ export async function recordEvents(
      from unnest($5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::jsonb[])
        as u(log_index, id, kind, subject_kind, subject_id, data)`,
     [
-      ...[org_id, at, actor.kind, actor.id],
+      org_id,
+      at,
+      actor.kind,
+      actor.id,
       rows.map((_, index) => first + index),
       rows.map((event) => event.id),
       rows.map((event) => event.kind),

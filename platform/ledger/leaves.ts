@@ -1,28 +1,28 @@
-// What is in the log besides steps: a leaf each, so that it can be neither removed nor rewritten without being seen.
-// A kind of leaf is added by calling `appendLeaves` where its rows are written.
+// Leaves of the log that are not steps, such as events: their removal or change is evident. To add a type of leaf, call
+// `appendLeaves` where its rows are written.
 import { leafHash, recordText } from '@svc/proof'
 import type { LeafRecord } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
-import { seal } from './commitments.js'
+import { commitTo } from './commitments.js'
 import { lockLog } from './log.js'
 
 export interface NewLeaf {
   readonly type: LeafRecord['type']
   readonly subject_id: string
-  /** Enters the record as one commitment each: nothing of it can be read from the tree. Names in canonical order. */
+  /** The record holds one commitment per member. The names must be in canonical order. */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /**
- * Adds leaves at the end of the log, in order, at `now` (ms since 1970) or the log's last time if that is later. Returns
- * the log index of the first.
+ * Appends leaves to the log, in order, at `now` (ms since 1970) or at the log's last time if that is later. Returns the
+ * log index of the first.
  */
 export function appendLeaves(scope: Scope, tx: Transaction, now: number, leaves: readonly NewLeaf[]): Promise<number> {
   return appendLeavesAt(scope, tx, now, () => leaves)
 }
 
-/** The same for leaves whose content names the time at which they are added. */
+/** Appends leaves whose content includes the time of their entry. */
 export async function appendLeavesAt(
   scope: Scope,
   tx: Transaction,
@@ -30,21 +30,27 @@ export async function appendLeavesAt(
   leavesAt: (received_at: string) => readonly NewLeaf[],
 ): Promise<number> {
   const { org_id } = scope
-  // INVARIANT (order): as for steps, only the holder of the log row's lock gives out places.
+  // INVARIANT (order): only the holder of the lock on the `org_log` row assigns log indexes.
   const { size, last_received_at, after } = await lockLog(scope, tx)
   const received_at = new Date(Math.max(now, last_received_at ?? 0)).toISOString()
   const leaves = leavesAt(received_at)
   if (leaves.length === 0) return size
   const made = leaves.map(({ type, subject_id, data }) => {
-    const sealed = seal(data)
-    const record = recordText({ v: 'svc.log/1', type, org_id, received_at, subject_id, data: sealed.data, after })
-    return { type, subject_id, record, salts: `{${sealed.salts}}`, body: `{${sealed.values}}` }
+    const committed = commitTo(data)
+    const record = recordText({ v: 'svc.log/1', type, org_id, received_at, subject_id, data: committed.data, after })
+    return { type, subject_id, record, salts: `{${committed.salts}}`, body: `{${committed.values}}` }
   })
   await tx.query(append, [
-    ...[org_id, received_at, leaves.length],
-    ...[made.map((_, index) => size + index), made.map(({ type }) => type), made.map(({ subject_id }) => subject_id)],
-    ...[made.map(({ record }) => leafHash(record)), made.map(({ record }) => record)],
-    ...[made.map(({ salts }) => salts), made.map(({ body }) => body)],
+    org_id,
+    received_at,
+    leaves.length,
+    made.map((_, index) => size + index),
+    made.map(({ type }) => type),
+    made.map(({ subject_id }) => subject_id),
+    made.map(({ record }) => leafHash(record)),
+    made.map(({ record }) => record),
+    made.map(({ salts }) => salts),
+    made.map(({ body }) => body),
   ])
   return size
 }

@@ -1,14 +1,14 @@
-// From times to places in the log: times never decrease with log indexes, so that a period is one range of them.
+// From times to log indexes: times never decrease with the log index, so a period is one range of log indexes.
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 
-/** Log indexes from `first` to before `end`; an absent bound does not restrict. */
+/** Log indexes from `first` up to, but not including, `end`; an absent bound does not restrict. */
 export interface IndexRange {
   readonly first?: number | undefined
   readonly end?: number | undefined
 }
 
-/** The log indexes of what was received from `from` to `to`, both inclusive. */
+/** The log indexes of the entries received from `from` to `to`, both inclusive. */
 export async function rangeOf(
   scope: Scope,
   tx: Transaction,
@@ -20,12 +20,12 @@ export async function rangeOf(
   }
 }
 
-/** The first of the first `size` places that was received at or after the time; `size` when none was. */
-export function placeOfTime(scope: Scope, tx: Transaction, time: string, size: number): Promise<number> {
+/** The first log index below `size` whose entry was received at or after the time; else `size`. */
+export function indexOfTime(scope: Scope, tx: Transaction, time: string, size: number): Promise<number> {
   return search(scope, tx, '>=', time, size)
 }
 
-/** A binary search within the database: some 20 look-ups by key in one round trip, and no index on time. */
+/** A binary search in the database: about 20 look-ups by key in one round trip, without an index on time. */
 async function search(
   { org_id }: Scope,
   tx: Transaction,

@@ -1,6 +1,4 @@
-// The log: entries, payloads, leaves and the heads of tasks. What ingestion needs of them; reads for people are in
-// log-reads.ts.
-
+// The tables of the log (entries, payloads, leaves, heads of tasks), as ingestion reads and writes them.
 import type { StoredEntry, StoredHead } from '@svc/proof'
 import type { LoggedStep, Step } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
@@ -17,7 +15,7 @@ export interface LogState {
   readonly after: { readonly size: number; readonly root: string }
 }
 
-/** An entry that may turn out to be what is sent again, with the violations its sender was told of. */
+/** A stored step that a request may repeat, with the violations reported to its sender. */
 export interface EarlierStep {
   readonly entry: StoredEntry
   /** Null once the payload is erased. */
@@ -25,15 +23,15 @@ export interface EarlierStep {
   readonly violations: LoggedStep['violations']
 }
 
-/** What one commit adds to the log. */
+/** The rows that one commit adds to the log. */
 export interface Addition {
-  /** ms since 1970 */
+  /** ms since 1970. */
   readonly received_at: number
   readonly heads: ReadonlyMap<string, StoredHead>
   readonly placed: readonly { readonly entry: StoredEntry; readonly salts: string; readonly body: string }[]
 }
 
-/** Locks the organization's log until the transaction ends. Every writer and every change of rules takes this lock. */
+/** Locks the organization's log until the transaction ends. Every writer and every change of policies takes this lock. */
 export async function lockLog(scope: Scope, tx: Transaction): Promise<LogState> {
   const rows = await tx.query<LockedRow>(
     `select size, (extract(epoch from last_received_at) * 1000)::float8 as last_ms, config_version,
@@ -56,15 +54,29 @@ interface LockedRow {
   readonly checkpoint_root: string
 }
 
-/** Tells every process that agents, policies or assignments changed; the log must be locked. */
+/** Announces to every process that agents, policies or assignments changed. The log must be locked. */
 export async function bumpConfig(scope: Scope, tx: Transaction): Promise<void> {
   await tx.query('update org_log set config_version = config_version + 1 where org_id = $1', [scope.org_id])
 }
 
 export const entryColumns = [
-  ...['org_id', 'log_index', 'log_id', 'agent_id', 'task_id', 'seq', 'step', 'step_type', 'timestamp'],
-  ...['is_external_call', 'has_write_permission', 'prev_hash', 'client_prev_hash', 'api_key_id', 'policy_set'],
-  ...['hash', 'record'],
+  'org_id',
+  'log_index',
+  'log_id',
+  'agent_id',
+  'task_id',
+  'seq',
+  'step',
+  'step_type',
+  'timestamp',
+  'is_external_call',
+  'has_write_permission',
+  'prev_hash',
+  'client_prev_hash',
+  'api_key_id',
+  'policy_set',
+  'hash',
+  'record',
 ]
 export const entrySelect = [
   ...entryColumns.map((column) => `e.${column}`),
@@ -73,15 +85,27 @@ export const entrySelect = [
 ].join(', ')
 const headTimes = ['first_received_at', 'last_received_at'] as const
 const headColumns = {
-  ...{ org_id: 'text', task_id: 'text', agent_id: 'text', seq: 'bigint', hash: 'text', first_log_index: 'bigint' },
-  ...{ last_log_index: 'bigint', min_step: 'bigint', max_step: 'bigint', first_ts: 'text', last_ts: 'text' },
-  ...{ first_received_at: 'timestamptz', last_received_at: 'timestamptz', has_end: 'boolean', has_error: 'boolean' },
+  org_id: 'text',
+  task_id: 'text',
+  agent_id: 'text',
+  seq: 'bigint',
+  hash: 'text',
+  first_log_index: 'bigint',
+  last_log_index: 'bigint',
+  min_step: 'bigint',
+  max_step: 'bigint',
+  first_ts: 'text',
+  last_ts: 'text',
+  first_received_at: 'timestamptz',
+  last_received_at: 'timestamptz',
+  has_end: 'boolean',
+  has_error: 'boolean',
 } satisfies Record<keyof StoredHead, string>
 export const headSelect = (Object.keys(headColumns) as (keyof StoredHead)[])
   .map((column) => (headTimes.some((time) => time === column) ? utc(column) : column))
   .join(', ')
 
-/** Heads of the tasks that exist. */
+/** The heads of the tasks that exist, by task. */
 export async function readHeads(scope: Scope, tx: Transaction, task_ids: readonly string[]) {
   const rows = await tx.query<StoredHead>(
     `select ${headSelect} from task_heads where org_id = $1 and task_id = any($2::text[])`,
@@ -90,7 +114,7 @@ export async function readHeads(scope: Scope, tx: Transaction, task_ids: readonl
   return new Map(rows.map((head) => [head.task_id, head]))
 }
 
-/** Entries that claim these steps of these tasks, oldest first, with the violations their senders were told of. */
+/** Entries with these step numbers in these tasks, oldest first, with the violations reported to their senders. */
 export async function findSteps(
   scope: Scope,
   tx: Transaction,
@@ -111,7 +135,7 @@ export async function findSteps(
   return rows.map(({ salts, violations, ...entry }) => ({ entry, salts, violations: shownViolations(violations) }))
 }
 
-/** Steps of a task after `seq`, as rules see them; a step whose payload is erased keeps its envelope. */
+/** Steps of a task after `seq`, as rules read them; a step whose payload is erased keeps its envelope. */
 export async function readTail(scope: Scope, tx: Transaction, task_id: string, seq: number) {
   const rows = await tx.query<StoredEntry & { body: string | null }>(
     `select ${entrySelect}, p.body from log_entries e
@@ -129,10 +153,25 @@ function stepOf(entry: StoredEntry, body: string | null): Step {
 }
 
 const entryTypes = {
-  ...{ org_id: 'text', log_index: 'bigint', log_id: 'text', agent_id: 'text', task_id: 'text', seq: 'bigint' },
-  ...{ step: 'bigint', step_type: 'text', timestamp: 'text', occurred_at: 'timestamptz', received_at: 'timestamptz' },
-  ...{ is_external_call: 'boolean', has_write_permission: 'boolean', prev_hash: 'text', client_prev_hash: 'text' },
-  ...{ api_key_id: 'text', policy_set: 'text', hash: 'text', record: 'text' },
+  org_id: 'text',
+  log_index: 'bigint',
+  log_id: 'text',
+  agent_id: 'text',
+  task_id: 'text',
+  seq: 'bigint',
+  step: 'bigint',
+  step_type: 'text',
+  timestamp: 'text',
+  occurred_at: 'timestamptz',
+  received_at: 'timestamptz',
+  is_external_call: 'boolean',
+  has_write_permission: 'boolean',
+  prev_hash: 'text',
+  client_prev_hash: 'text',
+  api_key_id: 'text',
+  policy_set: 'text',
+  hash: 'text',
+  record: 'text',
 } satisfies Record<keyof StoredEntry, string>
 const entryFields = Object.keys(entryTypes) as (keyof StoredEntry)[]
 const headFields = Object.keys(headColumns) as (keyof StoredHead)[]
@@ -141,20 +180,23 @@ const headChanges = headFields
   .map((column) => `${column} = excluded.${column}`)
   .join(', ')
 
-/** Writes entries, payloads, leaves and heads and grows the log by them: one statement, one round trip. */
+/** Writes entries, payloads, leaves and heads, and adds to the size of the log: one statement, one round trip. */
 export async function appendEntries(scope: Scope, tx: Transaction, added: Addition): Promise<void> {
   const entries = added.placed.map(({ entry }) => entry)
   const touched = new Set(entries.map((entry) => entry.task_id))
   const heads = [...added.heads.values()].filter((head) => touched.has(head.task_id))
   await tx.query(append, [
-    ...[scope.org_id, entries.length, new Date(added.received_at).toISOString()],
+    scope.org_id,
+    entries.length,
+    new Date(added.received_at).toISOString(),
     ...columnsOf(entries, entryFields),
-    ...[added.placed.map(({ salts }) => salts), added.placed.map(({ body }) => body)],
+    added.placed.map(({ salts }) => salts),
+    added.placed.map(({ body }) => body),
     ...columnsOf(heads, headFields),
   ])
 }
 
-/** Makes the partitions that a time falls into; cheap when they are there. */
+/** Creates the partitions of the month of a time; cheap when they exist. */
 export async function ensurePartitionsUnscoped(tx: Transaction, time: number): Promise<void> {
   await tx.query('select svc_ensure_month($1::timestamptz)', [new Date(time).toISOString()])
 }
@@ -186,6 +228,7 @@ function appendStatement(): string {
     update org_log set size = size + $2, last_received_at = $3 where org_id = $1`
 }
 
+/** The head of a task; null for an unknown task. */
 export async function readHead(scope: Scope, tx: Transaction, task_id: string): Promise<StoredHead | null> {
   const [head] = await tx.query<StoredHead>(`select ${headSelect} from task_heads where org_id = $1 and task_id = $2`, [
     scope.org_id,

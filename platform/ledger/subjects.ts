@@ -1,4 +1,4 @@
-// Where the data of a subject is. Subjects are kept as keyed hashes, which say nothing once the rows they stand in are gone.
+// The entries that carry data of a subject. A subject is stored as a keyed hash, which reveals nothing after its rows are deleted.
 import { createHmac } from 'node:crypto'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
@@ -10,7 +10,7 @@ export interface NamedSubject {
   readonly log_index: number
 }
 
-/** Remembers who the data of these entries is of. */
+/** Stores the subjects of these entries. */
 export async function rememberSubjects(
   scope: Scope,
   tx: Transaction,
@@ -26,8 +26,8 @@ export async function rememberSubjects(
   )
 }
 
-/** Places of the entries that name the subject and still carry something, ascending. */
-export async function placesOfSubject(
+/** Log indexes of the entries that name the subject and are not erased, ascending. */
+export async function indexesOfSubject(
   scope: Scope,
   tx: Transaction,
   sealer: Sealer,
@@ -40,15 +40,15 @@ export async function placesOfSubject(
   return rows.map(({ log_index }) => log_index)
 }
 
-/** Forgets whose data was in these entries. */
-export async function forgetSubjects(scope: Scope, tx: Transaction, places: readonly number[]): Promise<void> {
+/** Deletes the subjects of these entries. */
+export async function forgetSubjects(scope: Scope, tx: Transaction, log_indexes: readonly number[]): Promise<void> {
   await tx.query('delete from subject_places where org_id = $1 and log_index = any($2::bigint[])', [
     scope.org_id,
-    places,
+    log_indexes,
   ])
 }
 
-/** Sealed when it is used for the first time, where there is a key to seal it with. Whoever calls holds the log's lock. */
+/** The key of the hashes; sealed at its first use when an encryption key is configured. The log must be locked. */
 async function subjectKey({ org_id }: Scope, tx: Transaction, { seal, open }: Sealer): Promise<Buffer> {
   const [row] = await tx.query<{ subject_key: Buffer | null; sealed: string | null }>(
     'select subject_key, sealed_subject_key as sealed from org_log where org_id = $1',

@@ -1,27 +1,34 @@
-// Which policies each entry violates, with the evidence: kept beside the log, which commits to the codes only.
+// The violations of each entry, with their evidence: stored beside the log, which commits to the codes only.
 import type { StepViolation, ViolationDetails } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { insertRows } from '../db/sql.js'
 
-/** Details of a violation as they are shown: rows of earlier versions call their `reason` `message`. */
+/** Details of a violation as the API returns them: rows of earlier versions have `message` for `reason`. */
 export function shownDetails(stored: ViolationDetails & { readonly message?: string }): ViolationDetails {
   const { message, ...details } = stored
   return message === undefined ? stored : { ...details, reason: message }
 }
 
-/** Rows that were read by `violationColumns`, as they are shown. */
+/** Rows read with `violationColumns`, as the API returns them. */
 export function shownViolations(stored: readonly StepViolation[]): StepViolation[] {
   return stored.map((row) => ({ ...row, violation_details: shownDetails(row.violation_details) }))
 }
 
-/** A row of log_violations `v` as it is told to people. */
+/** A row of log_violations `v` as a JSON object. */
 export const violationColumns = `json_build_object('policy_id', v.policy_id, 'name', v.name, 'severity', v.severity,
   'mode', v.mode, 'waived', v.waived, 'manifest_id', v.manifest_id, 'violation_details', v.details)`
 
 const types = {
-  ...{ org_id: 'text', log_index: 'bigint', policy_id: 'bigint', name: 'text', severity: 'text', mode: 'text' },
-  ...{ waived: 'boolean', manifest_id: 'text', details: 'json' },
+  org_id: 'text',
+  log_index: 'bigint',
+  policy_id: 'bigint',
+  name: 'text',
+  severity: 'text',
+  mode: 'text',
+  waived: 'boolean',
+  manifest_id: 'text',
+  details: 'json',
 }
 
 /** An entry and what it violates. */
@@ -30,7 +37,7 @@ export interface ViolatingEntry {
   readonly violations: readonly StepViolation[]
 }
 
-/** Keeps every violation of the placed entries. */
+/** Inserts every violation of the appended entries. */
 export async function insertViolations(
   scope: Scope,
   tx: Transaction,

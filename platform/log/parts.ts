@@ -1,10 +1,10 @@
-// The log of this process: its key, checkpoints, bundles and retention.
+// The log in this process: keys, checkpoints, bundles and retention.
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Database } from '../db/db.js'
 import type { Outgoing } from '../outgoing/outgoing.js'
-import { type Bundles, createBundles, removeLeftBundles } from './bundle/bundles.js'
+import { type Bundles, createBundles, removeStaleBundles } from './bundle/bundles.js'
 import type { Anchors } from './publish/anchors/anchors.js'
 import { startCheckpoints } from './publish/checkpoints.js'
 import type { LogIdentity } from './publish/identity.js'
@@ -26,14 +26,14 @@ export interface LogParts {
 
 export interface Log {
   readonly identity: LogIdentity
-  /** Why checkpoints are rejected, by organization; empty when none are. */
-  readonly refused: ReadonlyMap<string, string>
+  /** Why checkpoints are rejected, by organization. */
+  readonly rejected: ReadonlyMap<string, string>
   readonly bundles: Bundles
   readonly retention: Retention
   readonly close: () => Promise<void>
 }
 
-/** Starts publishing checkpoints and pruning. A process with another key than the log's does neither. */
+/** Starts to publish checkpoints and to prune. A process without the signing key of the log does neither. */
 export async function openLog({ db, clock, logger, config, ...parts }: LogParts): Promise<Log> {
   const signer = openSigner(config.log_key_dir, clock)
   const warn = (message: string) => logger.warn(message)
@@ -45,29 +45,29 @@ export async function openLog({ db, clock, logger, config, ...parts }: LogParts)
     every_seconds: config.checkpoint_seconds,
     anchors: parts.anchors,
     witnesses: createWitnesses(db, parts.witnesses, parts.outgoing, warn),
-    log_host: config.log_host ?? ownName(),
+    log_host: config.log_host ?? machineName(),
     command: parts.command,
   })
-  const { log_host, own, refused } = checkpoints
-  const { signManifest, verifierOf, everyVerifierOf, incarnationOf } = signer
+  const { log_host, own, rejected } = checkpoints
+  const { signManifest, verifierOf, everyVerifierOf, epochOf } = signer
   const signedSize = (origin: string) => signer.last(origin)?.size ?? 0
   const keysOf = (org_id: string) => signer.keysOf(log_host, org_id)
   const bundles = createBundles(own ? { db, clock, log_host, signManifest, signedSize, keysOf } : null)
-  await removeLeftBundles(Date.now())
+  await removeStaleBundles(Date.now())
   const { archive_dir, archive_entries } = config
   const retention = startRetention(
-    { db, clock, logger, bundles, log_host, everyVerifierOf, incarnationOf, archive_dir, archive_entries },
+    { db, clock, logger, bundles, log_host, everyVerifierOf, epochOf, archive_dir, archive_entries },
     own,
   )
   const close = async () => {
     await retention.close()
     await checkpoints.close()
   }
-  return { identity: { host: log_host, verifierOf, keysOf }, refused, bundles, retention, close }
+  return { identity: { host: log_host, verifierOf, keysOf }, rejected, bundles, retention, close }
 }
 
-/** The name of this machine, in the characters that a checkpoint can hold. */
-function ownName(): string {
+/** The name of this machine, in characters that an origin can hold. */
+function machineName(): string {
   return (
     hostname()
       .toLowerCase()

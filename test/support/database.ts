@@ -1,27 +1,52 @@
-// What a person with the database alone does to it: whole logs put back, and rewritten so that every hash fits.
+// Changes of a database from outside: restored logs, rewritten logs with matching hashes, and changes that are undone.
 import { leafHash, recordText } from '@svc/proof'
 import type { LeafRecord, LogRecord } from '@svc/schemas'
 
-type Sql = (text: string) => string
+export type Sql = (text: string) => string
 
 const tables = [
-  ...['log_entries', 'log_payloads', 'log_leaves', 'log_tiles', 'log_records', 'checkpoints', 'org_log', 'task_heads'],
+  'log_entries',
+  'log_payloads',
+  'log_leaves',
+  'log_tiles',
+  'log_records',
+  'checkpoints',
+  'org_log',
+  'task_heads',
 ]
 
-/** Keeps a copy of the log as it is now. */
+/** Copies the log as it is now. */
 export function dump(sql: Sql): void {
   sql(tables.map((table) => `create table old_${table} as table ${table};`).join(' '))
 }
 
-/** Puts the log back to how it was dumped. */
+/** Restores the log from the copy of `dump`. */
 export function restore(sql: Sql): void {
   const all = tables.map((table) => `delete from ${table}; insert into ${table} table old_${table};`)
   sql(`begin; set local app.pruning = 'on'; ${all.join(' ')} commit`)
 }
 
+/** Runs `check` after a change of these tables, and undoes the change. */
+export async function whileChanged<T>(
+  sql: Sql,
+  changedTables: readonly string[],
+  change: string,
+  check: () => Promise<T>,
+): Promise<T> {
+  sql(`${changedTables.map((table) => `create table kept_${table} as table ${table};`).join('')} ${change}`)
+  try {
+    return await check()
+  } finally {
+    const undo = changedTables.map(
+      (table) => `delete from ${table}; insert into ${table} table kept_${table}; drop table kept_${table};`,
+    )
+    sql(`begin; ${undo.join('')} commit`)
+  }
+}
+
 /**
- * Rewrites the steps among the first `count` entries as external calls, with every hash, link, column and head made to
- * fit; what comes after is deleted, and so are the checkpoints.
+ * Rewrites the steps among the first `count` entries as external calls, with matching hashes, links, columns and heads;
+ * deletes later entries and all checkpoints.
  */
 export function rewriteLog(sql: Sql, count: number): void {
   const rows = sql(

@@ -1,4 +1,4 @@
-// Entries that an honest sender may send, and what becomes of them: accepted by an edge, they are valid to every reader.
+// Entries that an honest sender may send. Every entry that the API accepts must be valid for every verifier.
 import { canonical } from '@svc/proof'
 import type { BatchAnswer, LogCheckpoint, LogList, Verification } from '@svc/schemas'
 import fc from 'fast-check'
@@ -7,14 +7,14 @@ import { soon } from './log.js'
 import { deepObject, oddObject, oddString, rejectedValues } from './odd-json.js'
 import type { TestPlatform } from './platform.js'
 
-/** How an entry is sent; a batch as JSON puts two levels around each entry. */
+/** How an entry is sent; a JSON batch adds two levels around each entry. */
 export type Way = 'single' | 'json' | 'ndjson'
 
 export interface HonestEntry {
-  /** Members after those that place the entry, as text that begins with a comma; '' for none. */
+  /** Further members as text that begins with a comma, or ''. */
   readonly members: string
   readonly way: Way
-  /** False for one that an edge must reject, whichever way it comes. */
+  /** False for an entry that the API must reject. */
   readonly accepted: boolean
 }
 
@@ -40,7 +40,7 @@ const nestedBy = (way: Way) =>
   fc
     .tuple(field, fc.oneof(fc.constant(levelsIn[way]), fc.integer({ min: 1, max: levelsIn[way] })), oddString)
     .map(([own, levels, name]) => `,"${own}":${deepObject(levels, name)}`)
-/** What no edge accepts: too deep, with a value that readers would disagree about, or with one that cannot be stored. */
+/** Entries that the API rejects: too deep, with a value that parsers read differently, or with one that cannot be stored. */
 const rejectedBy = (way: Way) =>
   fc.oneof(
     { weight: 1, arbitrary: fc.constant(',"prev_hash":"\\u0000"') },
@@ -52,7 +52,7 @@ const unreadableBy = (way: Way) =>
     return `,"${own}":${text}`
   })
 
-/** Some entries one after the other that are sent the same way. */
+/** Consecutive entries that are sent the same way. */
 const runBy = (way: Way, minLength: number, maxLength: number) => {
   const accepted = fc.oneof({ weight: 3, arbitrary: ordinary }, { weight: 1, arbitrary: nestedBy(way) })
   const entryOf =
@@ -68,7 +68,7 @@ const runBy = (way: Way, minLength: number, maxLength: number) => {
 }
 const run = fc.oneof(runBy('single', 1, 8), runBy('json', 1, 60), runBy('ndjson', 1, 60))
 
-/** Entries that are known to have been called altered: numbers of Python's json, and the limit of the depth. */
+/** Entries that earlier versions reported as altered: numbers of Python's json, and the maximum depth. */
 const known: readonly HonestEntry[] = [
   { members: ',"input":{"started_ns":1.7322624e+18}', way: 'single', accepted: true },
   { members: ',"input":{"a":9007199254740993.0,"b":[1e20,-1e20,1e21]}', way: 'json', accepted: true },
@@ -77,7 +77,7 @@ const known: readonly HonestEntry[] = [
   { members: `,"properties":${deepObject(levelsIn.json)}`, way: 'json', accepted: true },
 ]
 
-/** So many accepted entries with the rejected ones among them, the same for the same seed; known ones come first. */
+/** `count` accepted entries with rejected ones among them, determined by the seed; the known ones come first. */
 export function honestEntries(count: number, seed: number): HonestEntry[] {
   const entries = [...known]
   let missing = count - known.length
@@ -97,7 +97,7 @@ interface Placed extends HonestEntry {
   readonly text: string
 }
 
-/** Entries in tasks of ten; a number that an edge rejects is taken by the next entry. */
+/** Entries in tasks of ten; the step number of a rejected entry goes to the next one. */
 function placed(entries: readonly HonestEntry[]): Placed[] {
   let steps = 0
   return entries.map((one, at) => {
@@ -117,7 +117,7 @@ export interface Sent {
   readonly tasks: readonly string[]
 }
 
-/** Sends the entries in their order, each the way it says, and reads back what was stored of them. */
+/** Sends the entries in order, each in its way, and compares the stored values. */
 export async function sendHonestEntries(platform: TestPlatform, entries: readonly HonestEntry[]): Promise<Sent> {
   const all = placed(entries)
   for (let from = 0; from < all.length; ) {
@@ -166,14 +166,14 @@ async function readBack(platform: TestPlatform, task_id: string, sent: readonly 
   const { status, body } = await platform.call<LogList>('GET', `/api/v1/logs${query}`)
   expect([status, body.logs.length]).toEqual([200, sent.length])
   for (const [at, { text }] of sent.entries()) {
-    const said = JSON.parse(text) as Record<string, unknown>
-    const kept = body.logs[at] as unknown as Record<string, unknown>
+    const given = JSON.parse(text) as Record<string, unknown>
+    const stored = body.logs[at] as unknown as Record<string, unknown>
     for (const field of [...fields, 'step_name'])
-      expect([text, field, canonical(kept[field])]).toEqual([text, field, canonical(said[field] ?? null)])
+      expect([text, field, canonical(stored[field])]).toEqual([text, field, canonical(given[field] ?? null)])
   }
 }
 
-/** Tasks that are called altered, with the finding. */
+/** Tasks that verification reports as altered, with the finding. */
 export async function alteredTasks(platform: TestPlatform, tasks: readonly string[]): Promise<unknown[]> {
   const found: unknown[] = []
   for (const task_id of tasks) {
@@ -182,16 +182,16 @@ export async function alteredTasks(platform: TestPlatform, tasks: readonly strin
       `/api/v1/tasks/${encodeURIComponent(task_id)}/verify`,
     )
     expect([task_id, status]).toEqual([task_id, 200])
-    // A sender may claim any previous entry, which is a finding about the sender.
+    // A sender may claim any previous entry: that finding concerns the sender.
     const issues = body.sequence.issues.filter(({ code }) => code !== 'client_prev_mismatch')
     if (!body.integrity.ok || issues.length > 0) found.push([task_id, body.integrity.first_bad, issues])
   }
   return found
 }
 
-/** The key that signs for the log, once it has signed for all that is in it now. */
-export async function signedNow(platform: TestPlatform): Promise<string> {
-  const step = { task_id: 'the last', step: 1, step_type: 'START_NODE', timestamp: '2026-01-05T09:00:00Z' }
+/** The key of the log, after it has signed all current entries. */
+export async function keyOnceSigned(platform: TestPlatform): Promise<string> {
+  const step = { task_id: 'last', step: 1, step_type: 'START_NODE', timestamp: '2026-01-05T09:00:00Z' }
   const last = await platform.call<{ log_index: number }>('POST', '/api/v1/logs', { as: 'key', body: step })
   expect(last.status).toBe(201)
   return vi.waitFor(async () => {

@@ -1,14 +1,14 @@
-// A platform with long policies, honest entries on it, and the verdict of every reader.
+// A platform with long policies, honest entries on it, and the verdict of every verifier.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { expect } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bothOn, downloadBundle, openDesk } from './bundle.js'
-import { alteredTasks, honestEntries, sendHonestEntries, signedNow } from './honest-entries.js'
+import { alteredTasks, honestEntries, keyOnceSigned, sendHonestEntries } from './honest-entries.js'
 import { fast, register } from './log.js'
 import { discard, startPlatform, type TestPlatform } from './platform.js'
-import type { SharedPostgres } from './postgres.js'
+import { type SharedPostgres, sharedPostgres } from './postgres.js'
 
 interface LongPolicy {
   readonly name: string
@@ -16,7 +16,7 @@ interface LongPolicy {
   readonly params: unknown
 }
 
-/** A node that is violated by each step, so many compound rules deep; each takes three levels of JSON. */
+/** A policy that each step violates, inside this number of compound rules; each adds three levels of JSON. */
 function nestedNode(levels: number): LongPolicy {
   let node: Omit<LongPolicy, 'name'> = {
     rule_type: 'field_in_list',
@@ -29,8 +29,8 @@ function nestedNode(levels: number): LongPolicy {
   return { name: `${levels} deep`, ...node }
 }
 
-/** Policies that each step violates, whose params enter incidents: as deep as a manifest can be, and as odd. */
-export const longPolicies = [nestedNode(0), nestedNode(20), nestedNode(80)]
+/** Policies that each step violates and whose params enter incidents, up to the maximum depth of a manifest. */
+const longPolicies = [nestedNode(0), nestedNode(20), nestedNode(80)]
 
 async function putPolicies(database_url: string): Promise<void> {
   const client = new Client({ connectionString: database_url })
@@ -45,8 +45,8 @@ async function putPolicies(database_url: string): Promise<void> {
   await client.end()
 }
 
-/** Starts a platform whose one agent has the long policies; without a server, where they cannot be put in, none of them. */
-export async function startWithLongPolicies(postgres: SharedPostgres | null): Promise<TestPlatform> {
+/** Starts a platform whose agent has the long policies; on the embedded database it has none of them. */
+async function startWithLongPolicies(postgres: SharedPostgres | null): Promise<TestPlatform> {
   if (postgres === null) {
     const embedded = await startPlatform({ env: fast })
     await register(embedded)
@@ -59,21 +59,16 @@ export async function startWithLongPolicies(postgres: SharedPostgres | null): Pr
   return platform
 }
 
-/** The verifier that an auditor has as one file. */
+/** The single-file verifier. */
 const oneFile = fileURLToPath(new URL('../../proof/svc-verify.mjs', import.meta.url))
 
-/** Sends so many honest entries and asks every reader; a failure names the seed that makes the same entries. */
-export async function expectHonest(
-  platform: TestPlatform,
-  count: number,
-  seed: number,
-  policies: number,
-): Promise<string> {
+/** Sends `count` honest entries and runs every verifier; a failure names the seed. */
+async function expectHonest(platform: TestPlatform, count: number, seed: number, policies: number): Promise<string> {
   const desk = openDesk()
   try {
     const { accepted, rejected, tasks } = await sendHonestEntries(platform, honestEntries(count, seed))
     expect(await alteredTasks(platform, tasks)).toEqual([])
-    const key = await signedNow(platform)
+    const key = await keyOnceSigned(platform)
     const path = desk.put('bundle.zip', await downloadBundle(platform))
     const verdict = await bothOn(path, `log ${key}\n`, desk)
     expect(verdict.findings).toEqual([])
@@ -81,7 +76,7 @@ export async function expectHonest(
     expect([alone.status, String(alone.stderr)]).toEqual([0, ''])
     expect(verdict.entries.step).toBe(accepted + 1)
     expect(verdict.entries.incident ?? 0).toBeGreaterThanOrEqual(tasks.length * policies)
-    return `${accepted} accepted and ${rejected} rejected entries in ${tasks.length} tasks, ${verdict.entries.incident} incidents: 0 called altered (seed ${seed})`
+    return `${accepted} accepted and ${rejected} rejected entries in ${tasks.length} tasks, ${verdict.entries.incident} incidents: 0 reported as altered (seed ${seed})`
   } catch (error) {
     throw new Error(`SVC_HONEST_SEED=${seed} makes these ${count} entries again`, { cause: error })
   } finally {
@@ -89,6 +84,31 @@ export async function expectHonest(
   }
 }
 
-export async function stop(platform: TestPlatform | undefined): Promise<void> {
-  if (platform !== undefined) await discard(platform)
+/** Tests `count` honest entries on one platform; `more` adds tests on the same platform. */
+export async function describeHonestEntries(
+  count: number,
+  more: (platform: () => TestPlatform, seed: number) => void = () => undefined,
+): Promise<void> {
+  const postgres = await sharedPostgres()
+  const seed = Number(process.env.SVC_HONEST_SEED ?? Date.now() % 2 ** 31)
+  describe('honest entries', () => {
+    let platform: TestPlatform | undefined
+    const started = () => {
+      if (platform === undefined) throw new Error('the platform has not started')
+      return platform
+    }
+    beforeAll(async () => {
+      platform = await startWithLongPolicies(postgres)
+    })
+    afterAll(async () => {
+      if (platform !== undefined) await discard(platform)
+    })
+
+    it(`are never reported as altered: ${count} entries`, async () => {
+      const report = await expectHonest(started(), count, seed, postgres === null ? 0 : longPolicies.length)
+      expect(report).toContain('0 reported as altered')
+      console.log(report)
+    })
+    more(started, seed)
+  })
 }

@@ -1,6 +1,6 @@
-// A log in the tables of a platform, as large as lists are tried on; nothing of it is signed.
+// Fills the tables of a platform with a large unsigned log for tests of lists.
 
-/** Fills the log of an organization with so many entries, of so many steps a task, over fifty days, and 10,000 events; the first is at that index. */
+/** SQL that fills the log of an organization, from log index `first`, with entries over fifty days, in tasks of `steps` steps, and 10,000 events. */
 export const entriesOf = (org_id: string, entries: number, steps: number, first = 0) => /* sql */ `
 update org_log set size = ${first + entries + 10_000} where org_id = '${org_id}';
 select svc_ensure_month('2026-01-01'), svc_ensure_month('2026-02-01');
@@ -21,7 +21,7 @@ insert into task_heads (org_id, task_id, agent_id, seq, hash, first_log_index, l
     bool_or(step_type = 'END_NODE'), (min(log_index) - ${first}) % 990 = 0 from log_entries group by 1, 2;
 insert into log_leaves select '${org_id}', ${first + entries} + n, 'event', md5(n::text), timestamptz '2026-02-28' from generate_series(0, 9999) n;
 insert into events (org_id, log_index, id, at, actor_kind, actor_id, kind, subject_kind, subject_id, data)
-  select '${org_id}', ${first + entries} + n, 'evt_' || n, '2026-02-28', 'system', case when n % 500 = 0 then 'somebody' else 'ingest' end,
+  select '${org_id}', ${first + entries} + n, 'evt_' || n, '2026-02-28', 'system', case when n % 500 = 0 then 'rare-actor' else 'ingest' end,
     case when n % 900 = 0 then 'rare' else 'common' end, 'incident', 'inc_' || n % 5000, '{}' from generate_series(0, 9999) n;
 insert into incidents (org_id, log_index, id, agent_id, task_id, policy_id, policy_name, rule_type, severity, scope, state, mode,
     risk_score, violation_details, occurrences, first_seen, last_seen)

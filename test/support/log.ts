@@ -1,13 +1,13 @@
-// A log that grows and is signed for every second.
+// A log that grows and is signed every second.
 import type { BatchAnswer, LogCheckpoint } from '@svc/schemas'
 import { expect, vi } from 'vitest'
 import type { TestPlatform } from './platform.js'
 
-/** How long a test waits for what happens in the background. */
+/** How long a test waits for background work. */
 export const soon = { timeout: 15_000, interval: 100 }
 export const fast = { SVC_CHECKPOINT_SECONDS: '1', SVC_LOG_HOST: 'log.example' }
 
-/** Logs a task of so many steps. */
+/** Logs a task of `count` steps. */
 export async function logSteps(platform: TestPlatform, task_id: string, count: number) {
   const entries = Array.from({ length: count }, (_, index) => {
     const step_type = index === 0 ? 'START_NODE' : 'step.model'
@@ -27,7 +27,7 @@ export const register = (platform: TestPlatform) =>
 /** Leaves of a log before its first step: workspace, key, assignment, agent, and an incident with its event. */
 export const begun = 6
 
-/** The checkpoint of a log with so many steps. */
+/** The checkpoint of a log with this number of steps. */
 export async function checkpointOf(platform: TestPlatform, steps: number): Promise<LogCheckpoint> {
   const size = begun + steps
   return vi.waitFor(async () => {

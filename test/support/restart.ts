@@ -1,8 +1,10 @@
-// A log that was signed for, whose platform is stopped: what its database holds can be replaced before it goes on.
+// A stopped platform with a signed log: tests change its database before the log continues.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LogCheckpoint } from '@svc/schemas'
-import type { Desk } from './bundle.js'
+import { afterAll } from 'vitest'
+import { type Desk, openDesk } from './bundle.js'
+import type { Sql } from './database.js'
 import { checkpointOf, fast, logSteps, register } from './log.js'
 import { startPlatform, type TestPlatform } from './platform.js'
 import type { SharedPostgres } from './postgres.js'
@@ -12,19 +14,33 @@ export interface Stopped {
   readonly url: string
   readonly platform: TestPlatform
   readonly kept: LogCheckpoint
-  /** The checkpoint after the first of the numbers. */
+  /** The checkpoint after the first task. */
   readonly first: LogCheckpoint
-  readonly sql: (text: string) => string
+  readonly sql: Sql
+  /** Runs `svc-platform new-epoch` with these arguments. */
   readonly restart: (...more: string[]) => ReturnType<typeof runPlatform>
+  /** Starts the platform again. */
   readonly again: () => Promise<TestPlatform>
 }
 
-/** A platform that has signed for these numbers of steps, one after the other, and was stopped. */
-export async function stopped(
+export interface StoppedLogs {
+  readonly desk: Desk
+  /** Logs and signs a task for each number of steps, and stops the platform; `between` runs after the first task. */
+  readonly stopped: (counts: readonly number[], between?: (sql: Sql) => void) => Promise<Stopped>
+}
+
+/** Stopped platforms for the tests of a file, with a folder for their files. */
+export function stoppedLogs(postgres: SharedPostgres): StoppedLogs {
+  const desk = openDesk()
+  afterAll(() => desk.clear())
+  return { desk, stopped: (counts, between = () => undefined) => stopAfter(postgres, desk, counts, between) }
+}
+
+async function stopAfter(
   postgres: SharedPostgres,
   desk: Desk,
   counts: readonly number[],
-  between: (sql: Stopped['sql']) => void = () => undefined,
+  between: (sql: Sql) => void,
 ): Promise<Stopped> {
   const url = postgres.freshDatabase()
   const sql = (text: string) => postgres.psql(url, text)
@@ -43,16 +59,16 @@ export async function stopped(
   }
   await platform.close()
   const own = { SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir }
-  const restart = (...more: string[]) => runPlatform(['new-incarnation', '--reason', 'the disk failed', ...more], own)
+  const restart = (...more: string[]) => runPlatform(['new-epoch', '--reason', 'the disk failed', ...more], own)
   const again = () => startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
   return { url, platform, kept, first, sql, restart, again }
 }
 
-/** Removes the data of a platform that is closed. */
+/** Removes the data of a stopped platform. */
 export const remove = ({ data_dir }: TestPlatform) => rmSync(data_dir, { recursive: true })
 
-/** What the restart events of the log hold, the earliest first. */
-export const restarts = (sql: Stopped['sql']) =>
+/** The data of the events `log.restarted`, earliest first. */
+export const restarts = (sql: Sql) =>
   sql(`select data from events where kind = 'log.restarted' order by at`)
     .split('\n')
     .filter((line) => line !== '')

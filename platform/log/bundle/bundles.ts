@@ -1,10 +1,11 @@
-// Bundles for those who ask: made one at a time, each in a folder of its own that is gone once it has been sent.
+// Bundles on request: made one at a time, each in its own folder, which is deleted after the response.
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
-import { type BundleParts, type BundleRequest, makeBundle } from './bundle.js'
+import { type BundleParts, makeBundle } from './bundle.js'
+import type { BundleRequest } from './plan.js'
 
 export interface MadeBundle {
   readonly path: string
@@ -12,53 +13,54 @@ export interface MadeBundle {
 }
 
 export interface Bundles {
-  /** Rejects as makeBundle does, and with UNAVAILABLE while whoever asks has several already, or too many wait. */
+  /** Rejects as makeBundle does, and with UNAVAILABLE when the caller has several already or the queue is full. */
   readonly make: (scope: Scope, request: BundleRequest) => Promise<MadeBundle>
-  /** The same for the platform's own archives, which wait for nobody but the one that is being made. */
+  /** Makes a bundle for the platform's own archives; only the bundle in progress delays it. */
   readonly archive: (scope: Scope, request: BundleRequest) => Promise<MadeBundle>
 }
 
 const prefix = 'svc-bundle-'
-/** ms: no bundle takes a day to be made and fetched. */
-const longestLife = 86_400_000
-/** Bundles that wait to be made; whoever comes then is told to come back. */
-const mostWaiting = 20
-/** Bundles of one asker that wait, are made, or stand on disk until they are fetched. */
-const mostOfOne = 3
+/** Age at which a folder of a killed process is deleted: no bundle takes a day to make and fetch. */
+const maxAgeMs = 86_400_000
+/** Bundles in the queue; further callers are asked to retry. */
+const maxWaiting = 20
+/** Bundles of one caller that are in the queue, in progress, or on disk until they are fetched. */
+const maxPerCaller = 3
 
-/** `parts` is null in a process that does not hold the log's key. */
+/** `parts` is null in a process without the signing key of the log. */
 export function createBundles(parts: BundleParts | null): Bundles {
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work)
-    last = turn.catch(() => undefined)
-    return turn
+  const afterOthers = <T>(work: () => Promise<T>): Promise<T> => {
+    const made = last.then(work)
+    last = made.catch(() => undefined)
+    return made
   }
-  const held = new Map<string, number>()
-  const holding = () => {
+  const counts = new Map<string, number>()
+  const requireParts = () => {
     if (parts !== null) return parts
-    throw new PlatformError('UNAVAILABLE', 'this process does not hold the key of the log: ask another')
+    throw new PlatformError('UNAVAILABLE', 'this process does not hold the key of the log: send the request to another')
   }
   return {
-    archive: (scope, request) => inTurn(() => made(holding(), scope, request)),
+    archive: (scope, request) => afterOthers(() => makeIn(requireParts(), scope, request)),
     make: async (scope, request) => {
-      const own = holding()
-      const asker = `${scope.actor.kind} ${scope.actor.id}`
-      const count = held.get(asker) ?? 0
-      if (count >= mostOfOne || waiting >= mostWaiting) {
-        const why = count >= mostOfOne ? 'your other bundles are not fetched yet' : 'other bundles are being made'
-        throw new PlatformError('UNAVAILABLE', `${why}: try again shortly`, { headers: { 'retry-after': '30' } })
+      const own = requireParts()
+      const caller = `${scope.actor.kind} ${scope.actor.id}`
+      const count = counts.get(caller) ?? 0
+      if (count >= maxPerCaller || waiting >= maxWaiting) {
+        const reason =
+          count >= maxPerCaller ? 'your other bundles are not fetched yet' : 'other bundles are in progress'
+        throw new PlatformError('UNAVAILABLE', `${reason}: try again shortly`, { headers: { 'retry-after': '30' } })
       }
       const release = () => {
-        const left = (held.get(asker) ?? 1) - 1
-        if (left > 0) held.set(asker, left)
-        else held.delete(asker)
+        const left = (counts.get(caller) ?? 1) - 1
+        if (left > 0) counts.set(caller, left)
+        else counts.delete(caller)
       }
-      held.set(asker, count + 1)
+      counts.set(caller, count + 1)
       waiting += 1
       try {
-        const { path, discard } = await inTurn(() => made(own, scope, request))
+        const { path, discard } = await afterOthers(() => makeIn(own, scope, request))
         return { path, discard: () => discard().finally(release) }
       } catch (error) {
         release()
@@ -70,17 +72,18 @@ export function createBundles(parts: BundleParts | null): Bundles {
   }
 }
 
-/** Removes what processes that were killed have left behind. `now`: ms since 1970. */
-export async function removeLeftBundles(now: number): Promise<void> {
+/** Deletes the folders of killed processes. `now`: ms since 1970. */
+export async function removeStaleBundles(now: number): Promise<void> {
   for (const name of await readdir(tmpdir()).catch(() => [])) {
     if (!name.startsWith(prefix)) continue
     const path = join(tmpdir(), name)
     const { mtimeMs = now } = (await stat(path).catch(() => null)) ?? {}
-    if (now - mtimeMs > longestLife) await rm(path, { recursive: true, force: true }).catch(() => undefined)
+    if (now - mtimeMs > maxAgeMs) await rm(path, { recursive: true, force: true }).catch(() => undefined)
   }
 }
 
-async function made(parts: BundleParts, scope: Scope, request: BundleRequest): Promise<MadeBundle> {
+/** Makes a bundle in a temporary folder. */
+async function makeIn(parts: BundleParts, scope: Scope, request: BundleRequest): Promise<MadeBundle> {
   const folder = await mkdtemp(join(tmpdir(), prefix))
   const discard = () => rm(folder, { recursive: true, force: true })
   try {

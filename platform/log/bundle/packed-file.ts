@@ -1,4 +1,4 @@
-// A file of a bundle while it is made: deflated to disk as it grows, hashed on the way in and on the way out.
+// A file of a bundle while it is written: compressed to disk in a stream; content and compressed bytes are hashed.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
@@ -8,7 +8,7 @@ import type { ZipEntry } from '@svc/proof'
 import type { BundleManifest } from '@svc/schemas'
 
 export interface PackedFile {
-  /** Resolves when there is room for more. */
+  /** Resolves when the stream can take more. */
   readonly write: (content: string | Uint8Array) => Promise<void>
   readonly finish: () => Promise<Packed>
 }
@@ -31,7 +31,7 @@ export function packedFile(path: string, name: string): PackedFile {
     }
   }
   const done = pipeline(deflate, measured, createWriteStream(path, { mode: 0o600 }))
-  // Whoever writes or finishes hears of it; until then it is not unheard.
+  // `write` and `finish` report the error; this prevents an unhandled rejection before them.
   done.catch(() => undefined)
   return {
     write: async (given) => {

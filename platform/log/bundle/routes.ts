@@ -13,13 +13,13 @@ export const bundleRoutes = [
   route({
     method: 'get',
     path: '/api/v1/log/bundle',
-    summary: 'A period of the log with everything it takes to verify it offline',
+    summary: 'Download a proof bundle: a period of the log that can be verified offline',
     tag: 'Log',
     access: byAuditor,
     query: {
-      from: parameters.time('received at or after; default since the log began'),
-      to: parameters.time('received before; default as far as the log is signed for'),
-      since: parameters.id('size of a checkpoint that you kept, to show that the log has grown out of it'),
+      from: parameters.time('received at or after; default: the beginning of the log'),
+      to: parameters.time('received before; default: the last signed entry'),
+      since: parameters.id('size of an earlier checkpoint, to prove that the log continues it'),
     },
     responses: {},
     file: zip,

@@ -1,14 +1,14 @@
-// What a bundle is made of, in pages, exactly as it stands.
+// Reads the content of a bundle in pages, exactly as it is stored.
 import type { Range } from '@svc/proof'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
-import type { StoredLeafWhole } from '../../ledger/stored-leaves.js'
+import type { FullLeaf } from '../../ledger/stored-leaves.js'
 import type { StoredCheckpoint } from '../publish/store/checkpoints.js'
 
-/** Leaves in order with all that is stored of them; a place that is missing is left out. */
-export async function readWhole(scope: Scope, tx: Transaction, { from, to }: Range): Promise<StoredLeafWhole[]> {
-  return tx.query<StoredLeafWhole>(
+/** The leaves of a range, in order, with their content; a missing leaf is left out. */
+export async function readFullLeaves(scope: Scope, tx: Transaction, { from, to }: Range): Promise<FullLeaf[]> {
+  return tx.query<FullLeaf>(
     `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record, coalesce(p.salts, r.salts) as salts,
        coalesce(p.body, r.body) as body
      from log_leaves l
@@ -20,7 +20,7 @@ export async function readWhole(scope: Scope, tx: Transaction, { from, to }: Ran
   )
 }
 
-/** The last note of every checkpoint of a size within the range, or of one of these sizes; smallest first. */
+/** The last note of every checkpoint whose size is within the range or listed; smallest first. */
 export async function checkpointsOf(
   scope: Scope,
   tx: Transaction,
@@ -35,9 +35,9 @@ export async function checkpointsOf(
   )
 }
 
-/** The leaves that say that the log was restarted after a restore, in order. */
-export async function readRestarts(scope: Scope, tx: Transaction): Promise<StoredLeafWhole[]> {
-  return tx.query<StoredLeafWhole>(
+/** The leaves of the events `log.restarted`, in order. */
+export async function readRestarts(scope: Scope, tx: Transaction): Promise<FullLeaf[]> {
+  return tx.query<FullLeaf>(
     `select r.log_index, r.hash as leaf_hash, r.record, r.salts, r.body from log_records r
      join events v on v.org_id = r.org_id and v.id = r.subject_id
      where r.org_id = $1 and r.type = 'event' and v.kind = 'log.restarted' order by r.log_index`,
@@ -45,7 +45,7 @@ export async function readRestarts(scope: Scope, tx: Transaction): Promise<Store
   )
 }
 
-/** Bodies of policy sets by digest, in the order of their digests; one that is gone is left out. */
+/** Bodies of policy sets, in the order of their digests; a missing one is left out. */
 export async function policySetBodies(scope: Scope, tx: Transaction, digests: readonly string[]): Promise<string[]> {
   const rows = await tx.query<{ body: string }>(
     'select body from policy_sets where org_id = $1 and digest = any($2::text[]) order by digest',
@@ -54,13 +54,13 @@ export async function policySetBodies(scope: Scope, tx: Transaction, digests: re
   return rows.map(({ body }) => body)
 }
 
-/** What the workspace is called now. */
+/** The current name of the workspace. */
 export async function workspaceName(scope: Scope, tx: Transaction): Promise<string | null> {
   const [row] = await tx.query<{ name: string }>('select name from organizations where org_id = $1', [scope.org_id])
   return row?.name ?? null
 }
 
-/** When an entry was received, as it is hashed; null when there is none. */
+/** When an entry was received, as in its record; null for an unknown one. */
 export async function receivedAt(scope: Scope, tx: Transaction, log_index: number): Promise<string | null> {
   const [row] = await tx.query<{ received_at: string }>(
     `select ${utc('received_at')} from log_leaves where org_id = $1 and log_index = $2`,

@@ -1,4 +1,4 @@
-// Checkpoints in the background: every few seconds of a growing log, hourly of one at rest, by one process among many.
+// Background publication of checkpoints: every few seconds for a growing log, hourly for an idle one, in one process at a time.
 import type { Logger } from 'pino'
 import { organizationsUnscoped } from '../../access/store/organizations.js'
 import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
@@ -6,8 +6,8 @@ import { type Scope, scopeOf } from '../../db/scope.js'
 import { startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'
 import type { Anchors } from './anchors/anchors.js'
-import { originOf, type Publishing, publishCheckpoint, refuseRestored } from './publish.js'
-import { ForkRefused, type LogSigner } from './signer.js'
+import { assertContinued, originOf, type Publishing, publishCheckpoint } from './publish.js'
+import { ForkRejected, type LogSigner } from './signer.js'
 import {
   dueForCheckpointUnscoped,
   latestCheckpoint,
@@ -21,7 +21,7 @@ export interface CheckpointParts {
   readonly signer: LogSigner
   readonly clock: () => number
   readonly logger: Logger
-  /** What this installation calls itself unless another name is fixed already. */
+  /** The name of this installation, unless the database already holds one. */
   readonly log_host: string
   readonly witnesses: Witnesses
   readonly anchors: Anchors
@@ -32,21 +32,21 @@ export interface CheckpointParts {
 }
 
 export interface Checkpoints {
-  /** Fixed for this database. */
+  /** The name that the database holds. */
   readonly log_host: string
-  /** Whether this process holds the key that signs this log. */
+  /** Whether this process holds the signing key of this database. */
   readonly own: boolean
-  /** Why checkpoints are refused, by organization; empty when none are. */
-  readonly refused: ReadonlyMap<string, string>
+  /** Why checkpoints are rejected, by organization. */
+  readonly rejected: ReadonlyMap<string, string>
   readonly close: () => Promise<void>
 }
 
-/** Any number that only this program locks. */
+/** The number of the advisory lock; unique to this lock. */
 export const signingLock = 7_283_002
-/** How long a log at rest goes without a checkpoint, ms. */
-const atRest = 3_600_000
+/** The interval between checkpoints of an idle log. */
+const idleIntervalMs = 3_600_000
 
-/** Starts publishing. A process with another key than the first one's publishes nothing, and says so. */
+/** Starts publishing. A process with another key than the one in the database logs a warning and publishes nothing. */
 export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoints> {
   const { db, signer, logger, every_seconds } = parts
   const { public_key } = signer
@@ -54,26 +54,25 @@ export async function startCheckpoints(parts: CheckpointParts): Promise<Checkpoi
     logIdentityUnscoped(tx, { log_host: parts.log_host, public_key }),
   )
   const { log_host } = identity
-  const refused = new Map<string, string>()
+  const rejected = new Map<string, string>()
   const own = signer.knows(identity.public_key)
-  if (!own)
-    logger.warn('this process has another signing key than the log: it publishes no checkpoints; see SVC_LOG_KEY_DIR')
-  if (!own) return { log_host, own, refused, close: async () => undefined }
+  if (!own) logger.warn('the key in `SVC_LOG_KEY_DIR` does not sign this log: this process publishes no checkpoints')
+  if (!own) return { log_host, own, rejected, close: async () => undefined }
   const publishing = { ...parts, log_host }
-  await db.exclusively(signingLock, () => tellRestored(publishing, refused))
-  if (every_seconds === 0) return { log_host, own, refused, close: async () => undefined }
-  const turn = async (closed: () => boolean) => {
-    const made = await db.exclusively(signingLock, () => publishDue(publishing, refused, closed))
-    for (const { scope, checkpoint } of made) {
-      await parts.witnesses.show(scope, checkpoint)
+  await db.exclusively(signingLock, () => reportRestored(publishing, rejected))
+  if (every_seconds === 0) return { log_host, own, rejected, close: async () => undefined }
+  const run = async (closed: () => boolean) => {
+    const published = await db.exclusively(signingLock, () => publishDue(publishing, rejected, closed))
+    for (const { scope, checkpoint } of published) {
+      await parts.witnesses.cosign(scope, checkpoint)
       const latest = await withSnapshot(db, scope, (tx) => latestCheckpoint(scope, tx))
       const { incarnation, size, note } = latest ?? checkpoint
-      await parts.anchors.keep({ origin: originOf(log_host, scope.org_id, incarnation), size, note })
+      await parts.anchors.store({ origin: originOf(log_host, scope.org_id, incarnation), size, note })
     }
   }
   const failed = (error: unknown) => logger.error({ err: error }, 'checkpoints could not be published')
-  const { close } = startIntervalWorker(every_seconds * 1000, turn, failed)
-  return { log_host, own, refused, close }
+  const { close } = startIntervalWorker(every_seconds * 1000, run, failed)
+  return { log_host, own, rejected, close }
 }
 
 interface Published {
@@ -83,60 +82,60 @@ interface Published {
 
 async function publishDue(
   publishing: Publishing & CheckpointParts,
-  refused: Map<string, string>,
+  rejected: Map<string, string>,
   closed: () => boolean,
 ): Promise<Published[]> {
   const { db, clock } = publishing
-  const due = await withUnscopedTransaction(db, (tx) => dueForCheckpointUnscoped(tx, clock() - atRest))
-  const made: Published[] = []
+  const due = await withUnscopedTransaction(db, (tx) => dueForCheckpointUnscoped(tx, clock() - idleIntervalMs))
+  const published: Published[] = []
   for (const org_id of due) {
     if (closed()) break
     const scope = scopeOf(org_id, { kind: 'system', id: 'checkpoints' })
     try {
-      made.push({ scope, checkpoint: await caughtUp(publishing, scope, closed) })
-      refused.delete(org_id)
+      published.push({ scope, checkpoint: await catchUp(publishing, scope, closed) })
+      rejected.delete(org_id)
     } catch (error) {
-      if (!(error instanceof ForkRefused)) throw error
-      await tellRefusal(publishing, scope, error.message, refused)
+      if (!(error instanceof ForkRejected)) throw error
+      await reportRejection(publishing, scope, error.message, rejected)
     }
   }
-  return made
+  return published
 }
 
-/** A backup that was restored under the signer is noticed at the start, and not when the log next grows. */
-async function tellRestored(publishing: Publishing & CheckpointParts, refused: Map<string, string>): Promise<void> {
+/** Reports at the start, before the log grows again, that a backup of the database was restored. */
+async function reportRestored(publishing: Publishing & CheckpointParts, rejected: Map<string, string>): Promise<void> {
   for (const org_id of await withUnscopedTransaction(publishing.db, organizationsUnscoped)) {
     const scope = scopeOf(org_id, { kind: 'system', id: 'checkpoints' })
-    await refuseRestored(publishing, scope).catch(async (error: unknown) => {
-      if (!(error instanceof ForkRefused)) throw error
-      await tellRefusal(publishing, scope, error.message, refused)
+    await assertContinued(publishing, scope).catch(async (error: unknown) => {
+      if (!(error instanceof ForkRejected)) throw error
+      await reportRejection(publishing, scope, error.message, rejected)
     })
   }
 }
 
-/** A long backlog is signed for bit by bit, and the last of its checkpoints is the one that others are shown. */
-async function caughtUp(publishing: Publishing, scope: Scope, closed: () => boolean): Promise<StoredCheckpoint> {
+/** Signs a long backlog in several checkpoints and returns the last, which witnesses and anchors receive. */
+async function catchUp(publishing: Publishing, scope: Scope, closed: () => boolean): Promise<StoredCheckpoint> {
   for (;;) {
     const { checkpoint, is_last } = await publishCheckpoint(publishing, scope)
     if (is_last || closed()) return checkpoint
   }
 }
 
-/** Once for each reason: it stays until somebody has looked. */
-async function tellRefusal(
+/** Logs and records each reason once. */
+async function reportRejection(
   { db, clock, logger, command }: CheckpointParts,
   scope: Scope,
   reason: string,
-  refused: Map<string, string>,
+  rejected: Map<string, string>,
 ): Promise<void> {
   const { org_id } = scope
-  if (refused.get(org_id) === reason) return
-  refused.set(org_id, reason)
+  if (rejected.get(org_id) === reason) return
+  rejected.set(org_id, reason)
   const run = db.kind === 'pglite' ? 'stop the platform and run' : 'run'
-  const restart = `${command} new-incarnation --org ${org_id} --reason 'restored a backup'`
+  const restart = `${command} new-epoch --org ${org_id} --reason 'restored a backup'`
   logger.error(
     { org_id, reason },
-    `checkpoints are refused: ${reason}. If a backup of the database was restored on purpose, ${run}: ${restart}`,
+    `checkpoints are rejected: ${reason}. If a backup of the database was restored on purpose, ${run}: ${restart}`,
   )
   const event = { kind: 'log.fork_refused', subject_kind: 'log', subject_id: org_id, data: { reason } }
   await withTransaction(db, scope, (tx) => recordEvents(scope, tx, clock(), [event]))

@@ -1,9 +1,9 @@
 import type { LogKey } from '@svc/schemas'
 
-/** What checkpoints of this installation are called and signed with. */
+/** The name and the keys of the checkpoints of this installation. */
 export interface LogIdentity {
   readonly host: string
-  /** The key as a trust policy for the log of that origin names it. */
+  /** The signing key as a trust policy names it for the log of an origin. */
   readonly verifierOf: (origin: string) => string
   /** Every key that signs or has signed the log of an organization. */
   readonly keysOf: (org_id: string) => readonly LogKey[]

@@ -1,8 +1,17 @@
-// Publishing a checkpoint: what is new in a log is read again and hashed again, and only then signed for (docs/design/log.md §5).
-import { consistencyRanges, emptyTree, Frontier, type Hash, leafHash, type Range, type Subtree } from '@svc/proof'
+// Publishes a checkpoint: new entries are read and hashed again before they are signed (docs/design/log.md §5).
+import {
+  consistencyRanges,
+  emptyTree,
+  Frontier,
+  type Hash,
+  hexOf,
+  leafHash,
+  type Range,
+  type Subtree,
+} from '@svc/proof'
 import { type Database, type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { ForkRefused, type LogSigner, notAsSigned } from './signer.js'
+import { changedSince, ForkRejected, type LogSigner } from './signer.js'
 import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from './store/checkpoints.js'
 import {
   frontierOf,
@@ -22,79 +31,82 @@ export interface Publishing {
   readonly log_host: string
 }
 
-/** Records read at once: a page takes some milliseconds, and an embedded database does nothing else meanwhile. */
+/** Records per page: a page takes some milliseconds, and an embedded database does nothing else meanwhile. */
 const pageSize = 500
-/** Entries that one checkpoint adds at most, so that a long backlog is signed for bit by bit. */
-const mostAdded = 20_000
+/** Entries that one checkpoint adds at most: a long backlog takes several. */
+const maxAddedEntries = 20_000
 
-export interface Made {
+export interface PublishedCheckpoint {
   readonly checkpoint: StoredCheckpoint
   /** False when there are more entries than one checkpoint adds. */
   readonly is_last: boolean
 }
 
-/** `<host>/org/<org_id>/<n>`: names one log in its nth incarnation. */
-export function originOf(log_host: string, org_id: string, incarnation: number): string {
-  return `${log_host}/org/${org_id}/${incarnation}`
+/** `<host>/org/<org_id>/<epoch>`: the origin of a log in one of its epochs, which count from 1. */
+export function originOf(log_host: string, org_id: string, epoch: number): string {
+  return `${log_host}/org/${org_id}/${epoch}`
 }
 
 /**
- * Publishes a checkpoint of the log as it is now, or of its next 20,000 entries. Throws ForkRefused when what is stored
- * cannot be signed for: an entry that is gone or altered, or a log that is not how the signed one went on.
+ * Publishes a checkpoint of the log as it is now, or of its next 20,000 entries. Throws ForkRejected when the log cannot be
+ * signed: an entry is missing or altered, or the log does not continue the signed one.
  */
-export async function publishCheckpoint(publishing: Publishing, scope: Scope): Promise<Made> {
+export async function publishCheckpoint(publishing: Publishing, scope: Scope): Promise<PublishedCheckpoint> {
   const { db, signer, clock } = publishing
   const { progress, origin, signed } = await signable(publishing, scope)
-  // What was signed and never published, because the process ended between the two, is published first.
-  const most = Math.min(progress.size, progress.checkpoint_size + mostAdded)
-  const size = Math.max(most, signed?.size ?? 0)
+  // A process that ended between signing and publishing leaves a signed size above the published one: it is published first.
+  const next = Math.min(progress.size, progress.checkpoint_size + maxAddedEntries)
+  const size = Math.max(next, signed?.size ?? 0)
   const { tiles, root } = await grow(publishing, scope, progress, size)
   return withTransaction(db, scope, async (tx) => {
     await insertTiles(scope, tx, tiles)
     const proof = signed === null ? [] : await proofSince(scope, tx, signed.size, size)
     const note = signer.sign({ origin, size, root }, proof)
-    const made = { incarnation: progress.incarnation, size, root: hex(root), note }
+    const checkpoint = { incarnation: progress.incarnation, size, root: hexOf(root), note }
     const now = clock()
-    await insertCheckpoint(scope, tx, now, made)
-    return { checkpoint: { ...made, published_at: new Date(now).toISOString() }, is_last: size >= progress.size }
+    await insertCheckpoint(scope, tx, now, checkpoint)
+    return { checkpoint: { ...checkpoint, published_at: new Date(now).toISOString() }, is_last: size >= progress.size }
   })
 }
 
 /**
- * Where the log and its signer are. Throws ForkRefused when they contradict each other: a backup was restored, or somebody
- * wrote to the database.
+ * The states of the log and of its signer. Throws ForkRejected when they contradict each other: a backup was restored, or
+ * the database was changed from outside.
  */
 async function signable({ db, signer, log_host }: Publishing, scope: Scope) {
   const progress = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
-  const origin = originOf(log_host, scope.org_id, progress.incarnation)
-  if (progress.incarnation !== signer.incarnationOf(scope.org_id))
-    throw new ForkRefused(`the log claims incarnation ${progress.incarnation}, which nobody has begun`)
+  const epoch = progress.incarnation
+  const origin = originOf(log_host, scope.org_id, epoch)
+  if (epoch !== signer.epochOf(scope.org_id))
+    throw new ForkRejected(`the database claims epoch ${epoch}, which \`new-epoch\` has not begun`)
   const signed = signer.last(origin)
   if (signed === null && progress.has_own)
-    throw new ForkRefused(`checkpoints of ${origin} were published, and the signer remembers none: put its folder back`)
+    throw new ForkRejected(
+      `checkpoints of ${origin} were published, but \`SVC_LOG_KEY_DIR\` records none: restore that folder`,
+    )
   if (signed !== null && signed.size > progress.size)
-    throw new ForkRefused(`the log is shorter than the ${signed.size} entries that were signed for`)
-  // Whoever can write the database could have it begin beyond what has been read.
+    throw new ForkRejected(`the log is shorter than the ${signed.size} signed entries`)
+  // Otherwise a change of the database could have the signer skip entries that it has not read.
   if (signed !== null && signed.size < progress.checkpoint_size)
-    throw new ForkRefused(`the log claims a checkpoint beyond the ${signed.size} entries that were signed for`)
+    throw new ForkRejected(`the database claims a checkpoint beyond the ${signed.size} signed entries`)
   return { progress, origin, signed }
 }
 
-/** Compares a stored log with what was signed last, without reading its records. Throws ForkRefused. */
-export async function refuseRestored(publishing: Publishing, scope: Scope): Promise<void> {
+/** Compares a stored log with the last signed checkpoint, without reading its records. Throws ForkRejected. */
+export async function assertContinued(publishing: Publishing, scope: Scope): Promise<void> {
   const { signed } = await signable(publishing, scope)
   if (signed === null || signed.size === 0) return
   const [root = emptyTree] = await withSnapshot(publishing.db, scope, (tx) =>
     hashesOf(scope, tx, [{ from: 0, to: signed.size }]),
   ).catch(asFork)
-  if (hex(root) !== signed.root) throw notAsSigned(signed.size)
+  if (hexOf(root) !== signed.root) throw changedSince(signed.size)
 }
 
 function proofSince(scope: Scope, tx: Transaction, first: number, second: number): Promise<Hash[]> {
   return hashesOf(scope, tx, consistencyRanges(first, second))
 }
 
-/** The tree from the last checkpoint to `size`, out of records that were hashed again. */
+/** The tree from the last checkpoint to `size`, from records that are hashed again. */
 async function grow({ db }: Publishing, scope: Scope, progress: LogProgress, size: number) {
   const { checkpoint_size, checkpoint_root } = progress
   const frontier = await withSnapshot(
@@ -102,8 +114,8 @@ async function grow({ db }: Publishing, scope: Scope, progress: LogProgress, siz
     scope,
     async (tx) => new Frontier(checkpoint_size, await frontierOf(scope, tx, checkpoint_size)),
   ).catch(asFork)
-  if (hex(frontier.root()) !== checkpoint_root)
-    throw new ForkRefused(`the first ${checkpoint_size} leaves are not those of the last checkpoint`)
+  if (hexOf(frontier.root()) !== checkpoint_root)
+    throw new ForkRejected(`the first ${checkpoint_size} leaves do not have the root of the last checkpoint`)
   const tiles: Tile[] = []
   const keep = (subtree: Subtree, hash: Hash) => {
     if (subtree.level > 0 && subtree.level % tileHeight === 0) tiles.push({ ...subtree, hash })
@@ -111,29 +123,25 @@ async function grow({ db }: Publishing, scope: Scope, progress: LogProgress, siz
   while (frontier.size < size) {
     const page = { from: frontier.size, to: Math.min(size, frontier.size + pageSize) }
     const records = await withSnapshot(db, scope, (tx) => readRecords(scope, tx, page))
-    refuseAltered(page, records)
+    assertUnaltered(page, records)
     for (const { leaf_hash } of records) frontier.add(Buffer.from(leaf_hash, 'hex'), keep)
   }
   return { tiles, root: frontier.root() }
 }
 
-/** INVARIANT (signed means read): nothing is signed for that was not there, in order, and hashing to its leaf. */
-function refuseAltered({ from, to }: Range, records: readonly LeafText[]): void {
+/** INVARIANT (signed means read): every signed record is present, in order, and hashes to its leaf. */
+function assertUnaltered({ from, to }: Range, records: readonly LeafText[]): void {
   for (let index = from; index < to; index++) {
     const stored = records[index - from]
-    if (stored === undefined || stored.log_index !== index) throw new ForkRefused(`leaf ${index} is missing`)
-    if (stored.record === null) throw new ForkRefused(`the entry of leaf ${index} is missing`)
+    if (stored === undefined || stored.log_index !== index) throw new ForkRejected(`leaf ${index} is missing`)
+    if (stored.record === null) throw new ForkRejected(`the record of leaf ${index} is missing`)
     if (leafHash(stored.record) !== stored.leaf_hash)
-      throw new ForkRefused(`the entry of leaf ${index} is not what its hash says`)
+      throw new ForkRejected(`the record of leaf ${index} does not match its hash`)
   }
 }
 
-/** A node of the tree that is gone has been removed: nothing here removes any. */
+/** The platform deletes no nodes of the tree: a missing one was deleted from outside. */
 function asFork(error: unknown): never {
-  if (error instanceof TreeError) throw new ForkRefused(error.message)
+  if (error instanceof TreeError) throw new ForkRejected(error.message)
   throw error
-}
-
-function hex(hash: Hash): string {
-  return Buffer.from(hash).toString('hex')
 }

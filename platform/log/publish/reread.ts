@@ -1,17 +1,17 @@
-// Reading a log again from its first leaf: each record is hashed, and the tree is made anew.
-import { Frontier, type Hash, leafHash, type Range, type Subtree } from '@svc/proof'
+// Reads a log again from its first leaf: hashes each record and computes the tree anew.
+import { Frontier, type Hash, hexOf, leafHash, type Range, type Subtree } from '@svc/proof'
 import { PlatformError } from '../../errors.js'
 import { type LeafText, type Tile, tileHeight } from './store/tree.js'
 
 export interface Rereading {
   readonly size: () => number
   readonly root: () => string
-  /** Takes the next leaves. Throws CONFLICT when one is missing: without it there is no tree. */
+  /** Adds the next leaves. Throws CONFLICT when one is missing: the tree needs each. */
   readonly add: (page: Range, records: readonly LeafText[]) => void
-  /** Roots of the tree at the wanted sizes it has reached, hex. */
+  /** Roots of the tree at the wanted sizes, as far as it has grown; hex. */
   readonly roots: ReadonlyMap<number, string>
   readonly tiles: readonly Tile[]
-  /** The first entry whose record is not what the leaf is the hash of, and what is wrong with it; null when all are. */
+  /** The first record that does not match its leaf, with the reason; null when all match. */
   readonly altered: () => Altered | null
 }
 
@@ -20,8 +20,8 @@ export interface Altered {
   readonly problem: string
 }
 
-/** `wanted`: sizes whose roots are asked for; `isPruned`: whether a leaf in the log accounts for a record that is gone. */
-export function rereading(wanted: ReadonlySet<number>, isPruned: (log_index: number) => boolean): Rereading {
+/** `wanted`: sizes whose roots are needed; `isPruned`: whether a leaf of the log authorizes the deletion of a record. */
+export function startRereading(wanted: ReadonlySet<number>, isPruned: (log_index: number) => boolean): Rereading {
   const frontier = new Frontier(0, [])
   const roots = new Map<number, string>()
   const tiles: Tile[] = []
@@ -31,10 +31,8 @@ export function rereading(wanted: ReadonlySet<number>, isPruned: (log_index: num
   }
   const check = ({ record, leaf_hash, log_index }: LeafText) => {
     if (record === null ? isPruned(log_index) : leafHash(record) === leaf_hash) return
-    altered ??= {
-      log_index,
-      problem: `entry ${log_index} is ${record === null ? 'missing' : 'not what its hash says'}`,
-    }
+    const problem = record === null ? 'is missing' : 'does not match its hash'
+    altered ??= { log_index, problem: `entry ${log_index} ${problem}` }
   }
   return {
     size: () => frontier.size,
@@ -56,8 +54,4 @@ export function rereading(wanted: ReadonlySet<number>, isPruned: (log_index: num
     tiles,
     altered: () => altered,
   }
-}
-
-function hexOf(hash: Hash): string {
-  return Buffer.from(hash).toString('hex')
 }

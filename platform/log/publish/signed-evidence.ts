@@ -1,9 +1,9 @@
-// Checkpoints of a log that its own key has signed, wherever they are kept: the signer's folder, the database, and anchors
-// that are folders. A person with the database alone can delete some of them, but cannot forge one.
-import { parseCheckpoint, parseNote, parseTrustPolicy, signedByLog } from '@svc/proof'
+// The signed checkpoints of a log, from the signer's folder, the database and `file:` anchors. Write access to the database is
+// enough to delete some of them, but not to forge one.
+import { hexOf, parseCheckpoint, parseNote, parseTrustPolicy, signedByLog } from '@svc/proof'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { notesKeptBy } from './anchors/file.js'
+import { notesInAnchor } from './anchors/file.js'
 import { originOf } from './publish.js'
 import type { SignedSize } from './signed-state.js'
 import type { LogSigner } from './signer.js'
@@ -16,23 +16,23 @@ export interface EvidenceParts {
   readonly anchors: readonly string[]
 }
 
-/** What was signed for under the latest name of a log, and how many names it has had. */
+/** The signed sizes of the latest epoch of a log. */
 export interface SignedEvidence {
   readonly origin: string
-  /** The highest incarnation that the signer or a signed checkpoint knows. */
-  readonly incarnation: number
+  /** The highest epoch that the signer or a signed checkpoint names. */
+  readonly epoch: number
   /** Ascending. */
   readonly sizes: readonly SignedSize[]
 }
 
-/** Collects what is at hand to compare a log of `size` entries with. */
+/** Collects the signed sizes to compare a log of `size` entries with. */
 export async function signedEvidence(
   { signer, log_host, anchors }: EvidenceParts,
   scope: Scope,
   tx: Transaction,
   size: number,
 ): Promise<SignedEvidence> {
-  const own = signer.incarnationOf(scope.org_id)
+  const own = signer.epochOf(scope.org_id)
   const origin = originOf(log_host, scope.org_id, own)
   const later = (await notesAfter(scope, tx, own)).find(({ incarnation, note }) => {
     return signedSize(signer, originOf(log_host, scope.org_id, incarnation), note) !== null
@@ -41,15 +41,15 @@ export async function signedEvidence(
   const stored = [
     ...(await notesUpTo(scope, tx, own, Number.MAX_SAFE_INTEGER)),
     ...(await notesUpTo(scope, tx, own, size)),
-    ...anchors.flatMap((anchor) => notesKeptBy(anchor, origin, size)),
+    ...anchors.flatMap((anchor) => notesInAnchor(anchor, origin, size)),
   ]
   const notes = [...new Set(stored)].flatMap((note) => signedSize(signer, origin, note) ?? [])
   const remembered = state === null ? [] : [...state.earlier, { size: state.size, root: state.root }]
   const sizes = [...remembered, ...notes].sort((a, b) => a.size - b.size)
-  return { origin, incarnation: later?.incarnation ?? own, sizes }
+  return { origin, epoch: later?.incarnation ?? own, sizes }
 }
 
-/** What a note says, when a key of the log has signed it for that name. */
+/** The checkpoint of a note; null unless a key of the log has signed it for this origin. */
 function signedSize(signer: LogSigner, origin: string, text: string): SignedSize | null {
   const note = parseNote(text)
   const checkpoint = note === null ? null : parseCheckpoint(note.text)
@@ -61,5 +61,5 @@ function signedSize(signer: LogSigner, origin: string, text: string): SignedSize
       .join(''),
   )
   if (signedByLog(note, origin, policy) === null) return null
-  return { size: checkpoint.size, root: Buffer.from(checkpoint.root).toString('hex') }
+  return { size: checkpoint.size, root: hexOf(checkpoint.root) }
 }

@@ -1,5 +1,5 @@
-// What the signer remembers of a log: what it signed last, and a few of the sizes before. A database that was cut and
-// rewritten below the last size is noticed by the earlier ones.
+// The signer's record of a log: the last signed checkpoint and some earlier ones. The earlier ones reveal a database that was
+// cut and rewritten below the last size.
 import { readIfThere } from '@svc/engine'
 import { PlatformError } from '../../errors.js'
 
@@ -24,11 +24,11 @@ export function stateIn(path: string): SignedState | null {
     if (typeof origin === 'string' && isSignedSize(last) && earlier.every(isSignedSize))
       return { origin, ...last, earlier }
   } catch {
-    // Answered below, like a file of another shape.
+    // Reported below, like a file of another shape.
   }
   throw new PlatformError(
     'CONFLICT',
-    `\`${path}\` is damaged: it holds what was signed last, and nothing is signed without it`,
+    `\`${path}\` is damaged: it must hold the last signed checkpoint, and nothing is signed without it; restore it`,
   )
 }
 
@@ -36,7 +36,7 @@ function isSignedSize(value: Partial<SignedSize>): value is SignedSize {
   return Number.isSafeInteger(value.size) && /^[0-9a-f]{64}$/.test(value.root ?? '')
 }
 
-/** The state after another checkpoint was signed. */
+/** The state after another signed checkpoint. */
 export function stateAfter(before: SignedState | null, signed: SignedSize & { readonly origin: string }): SignedState {
   if (before === null) return { ...signed, earlier: [] }
   const { size, root, earlier } = before
@@ -44,8 +44,8 @@ export function stateAfter(before: SignedState | null, signed: SignedSize & { re
 }
 
 /**
- * The sizes that stay: of those whose distance from the newest has the same power of two, the first and the last, so that
- * the gaps grow with the distance and no more than two for each of 53 powers are kept.
+ * The sizes to keep: the first and the last of those whose distance from the newest has the same power of two. Gaps grow
+ * with the distance, and at most two sizes for each of 53 powers are kept.
  */
 export function remembered(sizes: readonly SignedSize[], newest: number): SignedSize[] {
   const powers = new Map<number, SignedSize[]>()

@@ -1,5 +1,5 @@
-// The key that signs checkpoints, and what it has signed. Both live outside the database: whoever can rewrite the one
-// must not be able to rewrite the other (docs/design/log.md §5).
+// The keys of the log and the record of what they signed. Both are stored outside the database, so that write access to the
+// database is not enough to change them (docs/design/log.md §5).
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
 import {
@@ -9,6 +9,7 @@ import {
   formatNote,
   formatVerifier,
   type Hash,
+  hexOf,
   manifestStatement,
   signerOf,
   signText,
@@ -20,45 +21,48 @@ import { type SignedState, stateAfter, stateIn } from './signed-state.js'
 import { type KeyPeriod, keyPeriods, publicKeyOf, signingKeysIn } from './signing-keys.js'
 
 export interface LogSigner {
-  /** Hex, of the key that signs. */
+  /** The public key that signs now; hex. */
   readonly public_key: string
-  /** Whether this key signs, or did before it was rotated; hex. */
+  /** Whether a public key (hex) signs or has signed. */
   readonly knows: (public_key: string) => boolean
-  /** The key as those write it down who trust it for the log. */
+  /** The signing key as a trust policy names it for the log of an origin. */
   readonly verifierOf: (origin: string) => string
-  /** Every key that is or was the log's, as they are written down: what was signed before stays signed. */
+  /** Every key that signs or has signed, as a trust policy names it: earlier signatures stay valid. */
   readonly everyVerifierOf: (origin: string) => readonly string[]
-  /** The same with when each signs, and under every name that the log of an organization has had. */
+  /** Every key with its period, for each epoch of the log of an organization. */
   readonly keysOf: (log_host: string, org_id: string) => readonly LogKey[]
+  /** The last signed checkpoint of an origin, with earlier ones; null before the first. */
   readonly last: (origin: string) => SignedState | null
-  /** Which incarnation of an organization's log may be signed for: the first, until an operator has begun another. */
-  readonly incarnationOf: (org_id: string) => number
-  /** Begins another one, which must continue what was read for it; only a person may. */
-  readonly begin: (org_id: string, incarnation: number, read: SignedState) => void
+  /** The epoch of an organization's log that may be signed: 1 until an operator begins another. */
+  readonly epochOf: (org_id: string) => number
+  /** Begins an epoch, whose log must continue the tree that was read for it. Only an operator's command may call it. */
+  readonly beginEpoch: (org_id: string, epoch: number, read: SignedState) => void
   /**
-   * Signs, and remembers it before anybody sees it. Throws ForkRefused unless the proof shows that what was signed last is
-   * how this tree began; the first checkpoint of a log needs none.
+   * Records a checkpoint and signs it. Throws ForkRejected unless the proof shows that the tree continues the last signed
+   * one; the first checkpoint of a log needs no proof.
    */
   readonly sign: (checkpoint: Checkpoint, proof: readonly Hash[]) => string
-  /** Signs for a bundle by the SHA-256 of its manifest, hex; `keys` are those that did. */
+  /** Signs a bundle by the SHA-256 of its manifest (hex); `keys` are the signing keys. */
   readonly signManifest: (origin: string, sha256: string) => { readonly note: string; readonly keys: readonly string[] }
 }
 
 /**
- * The tree is not a continuation of the one that was signed. The message stays the same while the log grows, by the event
- * that tells of it among others: it is told once.
+ * The log does not continue the signed tree. The message must not change while the log grows: each message is reported
+ * once, and the report itself adds an event.
  */
-export class ForkRefused extends Error {}
+export class ForkRejected extends Error {
+  readonly code = 'FORK'
+}
 
-/** Opens the keys in the folder, or makes one; `clock` is ms since 1970. Throws CONFLICT when what is there cannot be understood. */
+/** Opens the keys in the folder, or creates one; `clock` is ms since 1970. Throws CONFLICT when a file is damaged. */
 export function openSigner(folder: string, clock: () => number): LogSigner {
-  // Read anew each time, so that a key that is rotated signs from the next checkpoint on, in every process.
+  // The keys are read for each signature: a rotated key signs from the next checkpoint on, in every process.
   const signers = (origin: string) => {
     const { seed, retiring } = signingKeysIn(folder)
     const along = retiring.filter(({ until }) => until > clock()).map((key) => Buffer.from(key.seed, 'hex'))
     return [seed, ...along].map((own) => signerOf(origin, 'note', own))
   }
-  /** Of every key that is or was the log's. */
+  /** The seeds of every key that signs or has signed. */
   const everySeed = () => {
     const { seed, retiring } = signingKeysIn(folder)
     return [seed, ...retiring.map((key) => Buffer.from(key.seed, 'hex'))]
@@ -67,29 +71,30 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
     formatNote({ text, signatures: signers(origin).map((signer) => signText(text, signer)) })
   const statePath = (origin: string) => join(folder, 'signed', `${encodeURIComponent(origin)}.json`)
   const last = (origin: string) => stateIn(statePath(origin))
-  const incarnationPath = (org_id: string) => join(folder, 'incarnations', org_id)
+  // The name of this folder is that of earlier releases.
+  const epochPath = (org_id: string) => join(folder, 'incarnations', org_id)
   return {
     public_key: publicKeyOf(signingKeysIn(folder).seed),
     knows: (public_key) => everySeed().some((own) => publicKeyOf(own) === public_key),
     verifierOf: (origin) => formatVerifier(signerOf(origin, 'note', signingKeysIn(folder).seed).verifier),
     everyVerifierOf: (origin) => everySeed().map((own) => formatVerifier(signerOf(origin, 'note', own).verifier)),
     keysOf: (log_host, org_id) => {
-      const epochs = Array.from({ length: incarnationIn(incarnationPath(org_id)) }, (_, at) => at + 1).reverse()
+      const epochs = Array.from({ length: epochIn(epochPath(org_id)) }, (_, at) => at + 1).reverse()
       const periods = keyPeriods(signingKeysIn(folder))
       return epochs.flatMap((epoch) => periods.map((one) => logKey(`${log_host}/org/${org_id}/${epoch}`, one)))
     },
     last,
-    incarnationOf: (org_id) => incarnationIn(incarnationPath(org_id)),
-    begin: (org_id, incarnation, read) => {
-      // What binds the new log first: without the other file it is not signed for yet.
+    epochOf: (org_id) => epochIn(epochPath(org_id)),
+    beginEpoch: (org_id, epoch, read) => {
+      // The state first: without the second file the epoch is not signed yet.
       replaceFile(statePath(read.origin), JSON.stringify(read))
-      replaceFile(incarnationPath(org_id), `${incarnation}\n`)
+      replaceFile(epochPath(org_id), `${epoch}\n`)
     },
     sign: (checkpoint, proof) => {
       const { origin, size, root } = checkpoint
       const before = last(origin)
-      if (before !== null) refuseFork(before, checkpoint, proof)
-      const state = stateAfter(before, { origin, size, root: Buffer.from(root).toString('hex') })
+      if (before !== null) assertContinues(before, checkpoint, proof)
+      const state = stateAfter(before, { origin, size, root: hexOf(root) })
       replaceFile(statePath(origin), JSON.stringify(state))
       return signed(origin, formatCheckpoint(checkpoint))
     },
@@ -100,29 +105,35 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
   }
 }
 
-function refuseFork(before: SignedState, { size, root }: Checkpoint, proof: readonly Hash[]): void {
-  if (size < before.size)
-    throw new ForkRefused(`the log is shorter than the ${before.size} entries that were signed for`)
+function assertContinues(before: SignedState, { size, root }: Checkpoint, proof: readonly Hash[]): void {
+  if (size < before.size) throw new ForkRejected(`the log is shorter than the ${before.size} signed entries`)
   if (!verifyConsistency(before.size, size, proof, Buffer.from(before.root, 'hex'), root))
-    throw notAsSigned(before.size)
+    throw changedSince(before.size)
 }
 
-export function notAsSigned(size: number): ForkRefused {
-  return new ForkRefused(`the first ${size} entries are not those that were signed for`)
+/** The error for a log whose first `size` entries are not the signed ones. */
+export function changedSince(size: number): ForkRejected {
+  return new ForkRejected(`the first ${size} entries are not the signed ones`)
 }
 
 function logKey(origin: string, { seed, from, until, stolen }: KeyPeriod): LogKey {
   const { verifier } = signerOf(origin, 'note', seed)
   const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
   return {
-    ...{ key: formatVerifier(verifier), fingerprint: fingerprintOf(verifier) },
-    ...{ from: time(from), until: time(until), stolen },
+    key: formatVerifier(verifier),
+    fingerprint: fingerprintOf(verifier),
+    from: time(from),
+    until: time(until),
+    stolen,
   }
 }
 
-function incarnationIn(path: string): number {
+function epochIn(path: string): number {
   const text = readIfThere(path)
   if (text === null) return 1
   if (/^[1-9]\d{0,8}\n$/.test(text)) return Number(text)
-  throw new PlatformError('CONFLICT', `\`${path}\` is damaged: it says which incarnation of the log may be signed for`)
+  throw new PlatformError(
+    'CONFLICT',
+    `\`${path}\` is damaged: it must hold the epoch of the log, such as \`1\`; restore it`,
+  )
 }

@@ -1,29 +1,29 @@
-// The keys in the signer's folder: the one that signs, and those it has taken over from, which sign along for a while so that
-// whoever trusts them has time to write down the new one.
+// The keys in the signer's folder: the signing key and its predecessors, which sign beside it for some days so that verifiers
+// have time to add the new key to their trust policies.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
-import { signerOf } from '@svc/proof'
+import { hexOf, signerOf } from '@svc/proof'
 import { PlatformError } from '../../errors.js'
 
 export interface RetiringKey {
-  /** Hex, of the 32 bytes of an Ed25519 seed. */
+  /** The 32 bytes of an Ed25519 seed; hex. */
   readonly seed: string
-  /** When it ceases to sign along, ms since 1970. */
+  /** When it ceases to sign, ms since 1970. */
   readonly until: number
-  /** When another took over from it, ms since 1970; not known of one that an earlier release rotated. */
+  /** When it was replaced, ms since 1970; absent when an earlier release rotated it. */
   readonly replaced?: number
-  /** Whether another person could have it. */
+  /** Whether it may have been stolen. */
   readonly stolen?: boolean
 }
 
 export interface SigningKeys {
   readonly seed: Buffer
-  /** The latest first. */
+  /** Latest first. */
   readonly retiring: readonly RetiringKey[]
 }
 
-/** Reads the keys, or makes the first. Throws CONFLICT when what is there cannot be understood. */
+/** Reads the keys, or creates the first. Throws CONFLICT when a file is damaged. */
 export function signingKeysIn(folder: string): SigningKeys {
   const seed = seedIn(keyPath(folder))
   const retiring = new Map(retiringIn(retiringPath(folder)).map((key) => [key.seed, key]))
@@ -31,17 +31,17 @@ export function signingKeysIn(folder: string): SigningKeys {
   return { seed, retiring: [...retiring.values()] }
 }
 
-/** Takes a new key at `now`; the one before signs along until then (ms since 1970), and not at all when it was stolen. */
+/** Creates a new key at `now`; its predecessor signs until `until` (both ms since 1970); it was stolen when that is `now`. */
 export function rotateKeys(folder: string, now: number, until: number): SigningKeys {
   const { seed, retiring } = signingKeysIn(folder)
-  // The old key first: a key that is lost signs never again. One that is both, after a crash between the two, signs once.
+  // The old key is written first: a lost key cannot sign again. After a crash in between, a key that is in both files signs once.
   const before: RetiringKey = { seed: seed.toString('hex'), until, replaced: now, stolen: until <= now }
   replaceFile(retiringPath(folder), JSON.stringify([before, ...retiring]))
   replaceFile(keyPath(folder), `${randomBytes(32).toString('hex')}\n`)
   return signingKeysIn(folder)
 }
 
-/** A key and when it signs, ms since 1970; null where that is open or not known. */
+/** A key and its period, ms since 1970; null for a bound that is open or unknown. */
 export interface KeyPeriod {
   readonly seed: Uint8Array
   readonly from: number | null
@@ -49,7 +49,7 @@ export interface KeyPeriod {
   readonly stolen: boolean
 }
 
-/** Every key that signs or has signed, the latest first. */
+/** Every key that signs or has signed, latest first. */
 export function keyPeriods({ seed, retiring }: SigningKeys): KeyPeriod[] {
   const began = (at: number) => retiring[at]?.replaced ?? null
   const old = retiring.map(({ seed: own, until, stolen = false }, at): KeyPeriod => {
@@ -58,9 +58,9 @@ export function keyPeriods({ seed, retiring }: SigningKeys): KeyPeriod[] {
   return [{ seed, from: began(0), until: null, stolen: false }, ...old]
 }
 
-/** Hex. */
+/** The public key of a seed; hex. */
 export function publicKeyOf(seed: Uint8Array): string {
-  return Buffer.from(signerOf('svc', 'note', seed).verifier.key).toString('hex')
+  return hexOf(signerOf('svc', 'note', seed).verifier.key)
 }
 
 function keyPath(folder: string): string {
@@ -79,7 +79,7 @@ function seedIn(path: string): Buffer {
     return seed
   }
   if (/^[0-9a-f]{64}\n?$/.test(text)) return Buffer.from(text.trim(), 'hex')
-  throw new PlatformError('CONFLICT', `\`${path}\` is no signing key: put the key of this log back`)
+  throw new PlatformError('CONFLICT', `\`${path}\` is not a signing key: restore the key of this log`)
 }
 
 function retiringIn(path: string): RetiringKey[] {
@@ -89,7 +89,7 @@ function retiringIn(path: string): RetiringKey[] {
     const keys = JSON.parse(text) as RetiringKey[]
     if (keys.every(({ seed, until }) => /^[0-9a-f]{64}$/.test(seed) && Number.isSafeInteger(until))) return keys
   } catch {
-    // Answered below, like a file of another shape.
+    // Reported below, like a file of another shape.
   }
-  throw new PlatformError('CONFLICT', `\`${path}\` is damaged: it holds the keys that sign along`)
+  throw new PlatformError('CONFLICT', `\`${path}\` is damaged: it must hold the earlier keys of this log; restore it`)
 }

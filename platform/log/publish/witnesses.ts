@@ -1,5 +1,5 @@
-// Other people's word for a log: each new checkpoint is shown to witnesses, which sign it when it continues the last one
-// they saw (C2SP tlog-witness). Theirs is what holds against whoever has this installation's own key.
+// Cosignatures of a log: each new checkpoint is sent to witnesses, which sign it when it continues the last one they saw (C2SP
+// tlog-witness). They protect against a person who holds this installation's own key.
 import {
   consistencyRanges,
   formatAddCheckpoint,
@@ -22,7 +22,7 @@ export interface WitnessAddress {
   readonly key: Verifier
 }
 
-/** `URL#KEY`, the key as the witness prints it; null for anything else. */
+/** `URL#KEY`, with the key as the witness prints it; null for anything else. */
 export function parseWitness(text: string): WitnessAddress | null {
   const [url = '', written = ''] = text.split(/#(.*)/s)
   const key = parseVerifier(written)
@@ -30,74 +30,74 @@ export function parseWitness(text: string): WitnessAddress | null {
 }
 
 export interface Witnesses {
-  /** Shows the checkpoint to all of them; never rejects. Signatures that come join its note. */
-  readonly show: (scope: Scope, checkpoint: StoredCheckpoint) => Promise<void>
+  /** Sends the checkpoint to every witness and adds the signatures to its note. Never rejects. */
+  readonly cosign: (scope: Scope, checkpoint: StoredCheckpoint) => Promise<void>
 }
 
-/** `report` is told once of what a witness answers instead of a signature, until it signs again. */
+/** `report` is called once per problem of a witness, until the witness signs again. */
 export function createWitnesses(
   db: Database,
   witnesses: readonly WitnessAddress[],
   { post }: Outgoing,
   report: (message: string) => void,
 ): Witnesses {
-  /** What each is known to have seen last, by witness and log. */
+  /** The last size that each witness has seen, by witness and log. */
   const seen = new Map<string, number>()
-  const told = new Map<string, string>()
+  const reported = new Map<string, string>()
 
-  const ask = async (scope: Scope, { url, key }: WitnessAddress, checkpoint: StoredCheckpoint) => {
-    const known = `${key.name} ${scope.org_id} ${checkpoint.incarnation}`
+  const request = async (scope: Scope, { url, key }: WitnessAddress, checkpoint: StoredCheckpoint) => {
+    const log = `${key.name} ${scope.org_id} ${checkpoint.incarnation}`
     for (let tries = 0; tries < 2; tries++) {
-      const old = seen.get(known) ?? 0
+      const old = seen.get(log) ?? 0
       const { status, text } = await post(`${url}/add-checkpoint`, await requestFor(db, scope, old, checkpoint))
       if (status === 200) {
         const signature = signatureOf(text, key, checkpoint)
-        if (signature === null) throw new Error('it answers with a signature that is not its own')
-        seen.set(known, checkpoint.size)
+        if (signature === null) throw new Error('the signature in its response is not its own')
+        seen.set(log, checkpoint.size)
         return signature
       }
       const size = Number(/^\d{1,15}\n$/.exec(text)?.[0] ?? Number.NaN)
-      // It has seen another size than was thought here, which is no fault: what it saw is where the proof must begin.
+      // The witness has seen another size than recorded here, which is not an error: the proof must begin there.
       if (status !== 409 || !(size <= checkpoint.size) || size === old)
-        throw new Error(`it answers ${status}: ${short(text)}`)
-      seen.set(known, size)
+        throw new Error(`it responded with status ${status}: ${short(text)}`)
+      seen.set(log, size)
     }
-    throw new Error('it is shown this log by somebody else as well')
+    throw new Error('another platform sends it checkpoints of this log as well')
   }
 
-  const show = async (scope: Scope, checkpoint: StoredCheckpoint) => {
-    const shown = await Promise.all(
+  const cosign = async (scope: Scope, checkpoint: StoredCheckpoint) => {
+    const results = await Promise.all(
       witnesses.map(async (witness) => {
-        const known = `${witness.key.name} ${scope.org_id}`
+        const log = `${witness.key.name} ${scope.org_id}`
         try {
-          const signature = await ask(scope, witness, checkpoint)
+          const signature = await request(scope, witness, checkpoint)
           await withTransaction(db, scope, (tx) => addSignature(scope, tx, checkpoint, signatureLine(signature)))
-          return { known, trouble: null }
+          return { witness, log, problem: null }
         } catch (error) {
-          return { known, trouble: error instanceof Error ? error.message : String(error) }
+          return { witness, log, problem: error instanceof Error ? error.message : String(error) }
         }
       }),
     )
-    for (const { known, trouble } of shown) {
-      if (trouble === null) told.delete(known)
-      else if (told.get(known) !== trouble) {
-        told.set(known, trouble)
-        report(`witness ${known.split(' ')[0]} has not signed checkpoint ${checkpoint.size}: ${trouble}`)
+    for (const { witness, log, problem } of results) {
+      if (problem === null) reported.delete(log)
+      else if (reported.get(log) !== problem) {
+        reported.set(log, problem)
+        report(`witness \`${witness.key.name}\` has not signed checkpoint ${checkpoint.size}: ${problem}`)
       }
     }
   }
-  return { show }
+  return { cosign }
 }
 
 async function requestFor(db: Database, scope: Scope, old: number, { size, note }: StoredCheckpoint): Promise<string> {
   const read = parseNote(note)
-  if (read === null) throw new Error('the stored note is none')
+  if (read === null) throw new Error('the stored note of the checkpoint is damaged')
   const proof =
     old === 0 ? [] : await withSnapshot(db, scope, (tx) => hashesOf(scope, tx, consistencyRanges(old, size)))
   return formatAddCheckpoint(old, proof, read)
 }
 
-/** The witness's signature on the note, once it is known to be one. */
+/** The valid signature of the witness on the note; null when the text has none. */
 function signatureOf(text: string, key: Verifier, { note }: StoredCheckpoint): Signature | null {
   const read = parseNote(note)
   const signatures = text.split('\n').map(readSignature)

@@ -1,9 +1,9 @@
-// Archives of what was pruned: a row of the database is believed only when the file it names verifies and is of this log.
+// Archives of pruned entries. A row of the database counts only when the file it names verifies and belongs to this log.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type IndexSpan, parseTrustPolicy } from '@svc/proof'
+import { hexOf, type IndexSpan, parseTrustPolicy } from '@svc/proof'
 import { verifyBundle } from '@svc/proof/verify'
 import type { BundleVerdict, Prune } from '@svc/schemas'
 import { type Database, withSnapshot } from '../../db/db.js'
@@ -18,17 +18,17 @@ export interface ArchiveParts {
   readonly bundles: Bundles
   readonly log_host: string
   readonly everyVerifierOf: (origin: string) => readonly string[]
-  readonly incarnationOf: (org_id: string) => number
-  /** Where bundles of what was pruned are kept. */
+  readonly epochOf: (org_id: string) => number
+  /** The folder of the archives. */
   readonly archive_dir: string
 }
 
 export interface Archived extends Pick<Prune, 'archive' | 'archive_sha256' | 'before'> {
-  /** The places of the log that it holds, as it was verified. */
-  readonly places: IndexSpan
+  /** The log indexes that the archive holds, as verified. */
+  readonly span: IndexSpan
 }
 
-/** Writes the bundle of the period to the archive and forces it to disk. Rejects with CONFLICT when it does not verify. */
+/** Writes the bundle of a period to the archive folder and syncs it to disk. Rejects with CONFLICT when it does not verify. */
 export async function archive(
   parts: ArchiveParts,
   scope: Scope,
@@ -40,17 +40,17 @@ export async function archive(
     const { log_indexes, findings } = await verdictOn(parts, scope, made.path)
     const [finding] = findings
     if (finding !== undefined || log_indexes === null)
-      throw new PlatformError('CONFLICT', `nothing is pruned, because the log does not verify: ${finding?.message}`)
+      throw new PlatformError('CONFLICT', `nothing is pruned: the log does not verify: ${finding?.message}`)
     const archive_sha256 = await sha256Of(made.path)
     const name = `${scope.org_id}-before-${before.slice(0, 10)}-${archive_sha256.slice(0, 8)}.zip`
-    await keep(made.path, parts.archive_dir, name, archive_sha256)
-    return { archive: name, archive_sha256, before, places: [log_indexes.first, log_indexes.end - 1] }
+    await storeSynced(made.path, parts.archive_dir, name, archive_sha256)
+    return { archive: name, archive_sha256, before, span: [log_indexes.first, log_indexes.end - 1] }
   } finally {
     await made.discard()
   }
 }
 
-/** The archive that a row names, when it is on disk, hashes to what the row says, verifies, and is of this log; else null. */
+/** The archive that a row names, if the file has the SHA-256 of the row, verifies and belongs to this log; else null. */
 export async function archivedBy(
   parts: ArchiveParts,
   scope: Scope,
@@ -62,42 +62,40 @@ export async function archivedBy(
   const { valid, log_indexes, period, checkpoint } = await verdictOn(parts, scope, path)
   if (!valid || log_indexes === null || period.to === null || checkpoint === null) return null
   if (!(await isPast(parts, scope, checkpoint))) return null
-  return { archive: name, archive_sha256, before: period.to, places: [log_indexes.first, log_indexes.end - 1] }
+  return { archive: name, archive_sha256, before: period.to, span: [log_indexes.first, log_indexes.end - 1] }
 }
 
-/** Whether the log had this root at this size: after a restart its entries could be others. */
+/** Whether the log had this root at this size: after a restore from a backup its entries may differ. */
 async function isPast({ db }: ArchiveParts, scope: Scope, { size, root }: NonNullable<BundleVerdict['checkpoint']>) {
   const [own] = await withSnapshot(db, scope, (tx) => hashesOf(scope, tx, [{ from: 0, to: size }])).catch(() => [])
-  return own !== undefined && Buffer.from(own).toString('hex') === root
+  return own !== undefined && hexOf(own) === root
 }
 
 function verdictOn(parts: ArchiveParts, scope: Scope, path: string): Promise<BundleVerdict> {
-  const { log_host, everyVerifierOf, incarnationOf } = parts
-  const origins = Array.from({ length: incarnationOf(scope.org_id) }, (_, at) =>
-    originOf(log_host, scope.org_id, at + 1),
-  )
+  const { log_host, everyVerifierOf, epochOf } = parts
+  const origins = Array.from({ length: epochOf(scope.org_id) }, (_, at) => originOf(log_host, scope.org_id, at + 1))
   const lines = origins.flatMap(everyVerifierOf).map((key) => `log ${key}\n`)
   return verifyBundle({ path, policy: parseTrustPolicy(lines.join('')).value, since: null })
 }
 
-/** INVARIANT (archived first): the whole file is in the archive, on disk, before anything of it is deleted. */
-async function keep(path: string, folder: string, name: string, sha256: string): Promise<void> {
+/** INVARIANT (archived first): the whole file is synced to disk in the archive before any of its entries is deleted. */
+async function storeSynced(path: string, folder: string, name: string, sha256: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const draft = join(folder, `${name}.part`)
   try {
     await copyFile(path, draft)
-    await forced(draft)
+    await sync(draft)
     if ((await sha256Of(draft)) !== sha256)
-      throw new PlatformError('CONFLICT', `nothing is pruned, because \`${draft}\` is not what was written to it`)
+      throw new PlatformError('CONFLICT', `nothing is pruned: \`${draft}\` differs from the data written to it`)
     await rename(draft, join(folder, name))
   } catch (error) {
     await rm(draft, { force: true })
     throw error
   }
-  if (process.platform !== 'win32') await forced(folder)
+  if (process.platform !== 'win32') await sync(folder)
 }
 
-async function forced(path: string): Promise<void> {
+async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {
     await handle.sync()

@@ -1,4 +1,4 @@
-// A place outside this installation where checkpoints are kept, so that another past cannot be claimed later.
+// Storage outside this installation for checkpoints, so that the history of the log cannot be replaced later.
 import type { Outgoing } from '../../../outgoing/outgoing.js'
 
 export interface Anchored {
@@ -9,19 +9,19 @@ export interface Anchored {
 }
 
 export interface Anchor {
-  /** Where it is, as it is configured. */
+  /** The anchor as it is configured. */
   readonly name: string
-  /** Keeps the checkpoint; rejects when that was not possible. The next one comes anyway. */
-  readonly keep: (checkpoint: Anchored) => Promise<void>
+  /** Stores the checkpoint; rejects on failure. */
+  readonly store: (checkpoint: Anchored) => Promise<void>
 }
 
-export interface Surroundings {
-  /** What programs that are started here may know of this process's own environment. */
+export interface AnchorContext {
+  /** The environment of the programs that an anchor starts. */
   readonly env: Readonly<Record<string, string>>
   readonly outgoing: Outgoing
 }
 
-/** A file name of its own for each log. */
+/** The file name for a log. */
 export function fileNameOf(origin: string): string {
   return encodeURIComponent(origin).replaceAll('.', '%2E')
 }

@@ -1,45 +1,45 @@
-// The kinds of anchors, and keeping a checkpoint at all that are configured. A new kind is one file here and one line in `kinds`.
-import type { Anchor, Anchored, Surroundings } from './anchor.js'
+// The kinds of anchors, and storing a checkpoint in every configured one. A new kind is one file here and one line in `kinds`.
+import type { Anchor, AnchorContext, Anchored } from './anchor.js'
 import { fileAnchor } from './file.js'
 import { gitAnchor } from './git.js'
 import { webhookAnchor } from './webhook.js'
 
-/** Makes an anchor of what stands behind `file:`, `git:` or is an address; null for what it cannot be. */
-type Kind = (text: string, around: Surroundings) => Anchor | null
+/** Creates an anchor from an item of SVC_ANCHORS; null for an item of another kind. */
+type Kind = (text: string, context: AnchorContext) => Anchor | null
 
 const kinds: readonly Kind[] = [fileAnchor, gitAnchor, webhookAnchor]
 
-/** `file:FOLDER`, `git:FOLDER` or `https://…`; null for anything else. Throws for what must not be called. */
-export function parseAnchor(text: string, around: Surroundings): Anchor | null {
+/** `file:FOLDER`, `git:FOLDER` or `https://…`; null for anything else. Throws for an address that must not be called. */
+export function parseAnchor(text: string, context: AnchorContext): Anchor | null {
   for (const kind of kinds) {
-    const anchor = kind(text, around)
+    const anchor = kind(text, context)
     if (anchor !== null) return anchor
   }
   return null
 }
 
 export interface Anchors {
-  /** Never rejects. */
-  readonly keep: (checkpoint: Anchored) => Promise<void>
+  /** Stores the checkpoint in every anchor. Never rejects. */
+  readonly store: (checkpoint: Anchored) => Promise<void>
 }
 
-/** `report` is told once of what went wrong with an anchor, until it works again. */
+/** `report` is called once per problem of an anchor, until the anchor works again. */
 export function createAnchors(anchors: readonly Anchor[], report: (message: string) => void): Anchors {
-  const told = new Map<string, string>()
-  const keepAt = async (anchor: Anchor, checkpoint: Anchored) => {
+  const reported = new Map<string, string>()
+  const storeIn = async (anchor: Anchor, checkpoint: Anchored) => {
     try {
-      await anchor.keep(checkpoint)
-      told.delete(anchor.name)
+      await anchor.store(checkpoint)
+      reported.delete(anchor.name)
     } catch (error) {
-      const trouble = (error instanceof Error ? error.message : String(error)).slice(0, 300)
-      if (told.get(anchor.name) === trouble) return
-      told.set(anchor.name, trouble)
-      report(`anchor ${anchor.name} has not kept checkpoint ${checkpoint.size}: ${trouble}`)
+      const problem = (error instanceof Error ? error.message : String(error)).slice(0, 300)
+      if (reported.get(anchor.name) === problem) return
+      reported.set(anchor.name, problem)
+      report(`anchor \`${anchor.name}\` has not stored checkpoint ${checkpoint.size}: ${problem}`)
     }
   }
   return {
-    keep: async (checkpoint) => {
-      await Promise.all(anchors.map((anchor) => keepAt(anchor, checkpoint)))
+    store: async (checkpoint) => {
+      await Promise.all(anchors.map((anchor) => storeIn(anchor, checkpoint)))
     },
   }
 }

@@ -1,4 +1,4 @@
-// A folder, such as one on storage that can be written once: a file for each checkpoint.
+// A folder, such as one on write-once storage, with a file per checkpoint.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
@@ -10,15 +10,15 @@ export function fileAnchor(text: string): Anchor | null {
   if (folder === null) return null
   return {
     name: text,
-    keep: async ({ origin, size, note }) => replaceFile(join(folder, fileNameOf(origin), `${size}.note`), note),
+    store: async ({ origin, size, note }) => replaceFile(join(folder, fileNameOf(origin), `${size}.note`), note),
   }
 }
 
 /**
- * Notes that a `file:` anchor has kept of a log: the one of the largest size, and the largest of at most `size` entries.
- * Empty for an anchor of another kind, or one whose folder cannot be read.
+ * The notes of a log in a `file:` anchor: that of the largest size, and that of the largest size up to `size`. Empty for an
+ * anchor of another kind and for a folder that cannot be read.
  */
-export function notesKeptBy(text: string, origin: string, size: number): string[] {
+export function notesInAnchor(text: string, origin: string, size: number): string[] {
   const folder = folderIn(text)
   if (folder === null) return []
   const own = join(folder, fileNameOf(origin))

@@ -1,43 +1,42 @@
-// A Git repository: a commit for each checkpoint, pushed where the repository says.
+// A Git repository: a commit per checkpoint, pushed to the first remote of the repository.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { replaceFile } from '@svc/engine'
-import { type Anchor, type Anchored, fileNameOf, type Surroundings } from './anchor.js'
+import { type Anchor, type AnchorContext, type Anchored, fileNameOf } from './anchor.js'
 
 const run = promisify(execFile)
 const timeoutMs = 30_000
 
-/** `git:FOLDER` of a clone that commits can be made in; null for anything else. */
-export function gitAnchor(text: string, { env }: Surroundings): Anchor | null {
+/** `git:FOLDER`, a clone with write access; null for anything else. */
+export function gitAnchor(text: string, { env }: AnchorContext): Anchor | null {
   const folder = /^git:(.+)$/.exec(text)?.[1]
   if (folder === undefined) return null
   let last: Promise<void> = Promise.resolve()
   return {
     name: text,
     // One commit at a time: a repository has one index.
-    keep: (checkpoint) => {
-      const turn = last.catch(() => undefined).then(() => commit({ folder, env }, checkpoint))
-      last = turn
-      return turn
+    store: (checkpoint) => {
+      last = last.catch(() => undefined).then(() => commit({ folder, env }, checkpoint))
+      return last
     },
   }
 }
 
 interface Clone {
   readonly folder: string
-  readonly env: Surroundings['env']
+  readonly env: AnchorContext['env']
 }
 
-/** By plumbing alone: `add`, `status` and `commit` would run what the repository's attributes and configuration name. */
+/** Uses plumbing commands only: `add`, `status` and `commit` run programs that the repository's attributes and configuration name. */
 async function commit(clone: Clone, { origin, size, note }: Anchored): Promise<void> {
   const file = `${fileNameOf(origin)}.note`
   replaceFile(join(clone.folder, file), note)
   const before = await git(clone, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => null)
   const blob = await git(clone, ['hash-object', '-w', '--no-filters', '--', file])
-  // A checkpoint that is signed again at rest differs in its witnesses at most, and may not differ at all.
+  // The checkpoint of an idle log is signed again, often with the same content.
   const known = before === null ? '' : await git(clone, ['ls-tree', before, '--', file])
   if (!known.includes(` ${blob}\t`))
     await commitBlob(clone, before, { file, blob, message: `checkpoint ${size} of ${origin}` })
@@ -52,7 +51,7 @@ interface Change {
   readonly message: string
 }
 
-/** What is staged besides stays staged, and is not committed: the tree is made in an index of its own. */
+/** Other staged files stay staged and are not committed: the tree is written from a temporary index. */
 async function commitBlob(clone: Clone, before: string | null, { file, blob, message }: Change): Promise<void> {
   const entry = ['update-index', '--add', '--cacheinfo', `100644,${blob},${file}`]
   const folder = await mkdtemp(join(tmpdir(), 'svc-index-'))
@@ -71,8 +70,8 @@ async function commitBlob(clone: Clone, before: string | null, { file, blob, mes
 }
 
 /**
- * Programs that a repository's own configuration could name are not this program's to run; nobody is asked for a password.
- * Credentials come from the address of the remote, or from keys that ssh finds by itself.
+ * Disables the programs that the repository's own configuration can name, and password prompts. Credentials come from the
+ * address of the remote or from keys that ssh finds.
  */
 const settings = [
   'core.hooksPath=/dev/null',
@@ -96,7 +95,7 @@ const quiet = {
   GIT_ATTR_NOSYSTEM: '1',
 }
 
-/** Git compares files of the index with their content by the filters that attributes name: all of them are emptied. */
+/** Git runs the filters that attributes name when it compares files with the index: overrides empty all of them. */
 async function withoutFilters(clone: Clone): Promise<Readonly<Record<string, string>>> {
   const pattern = '^filter\\..*\\.(clean|smudge|process|required)$'
   const found = await git(clone, ['config', '--null', '--name-only', '--get-regexp', pattern]).catch(() => '')
@@ -108,7 +107,7 @@ async function withoutFilters(clone: Clone): Promise<Readonly<Record<string, str
   return { GIT_CONFIG_COUNT: String(names.length), ...Object.fromEntries(values) }
 }
 
-/** What a program prints, without the last line break. Rejects with what it complains of. */
+/** The output of a Git command, without the last line break. Rejects with its error output. */
 async function git(
   { folder, env: given }: Clone,
   args: readonly string[],

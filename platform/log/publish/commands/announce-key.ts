@@ -1,4 +1,4 @@
-// A new signing key, as the log itself says it: signed by the old key, so that whoever trusts that one can trust the new.
+// Announces a new signing key in every log. The old key signs the announcement, so its verifiers can trust the new key.
 import { formatVerifier, signerOf } from '@svc/proof'
 import { organizationsUnscoped } from '../../../access/store/organizations.js'
 import { type Database, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
@@ -11,22 +11,23 @@ import type { LogSigner } from '../signer.js'
 import { readProgress } from '../store/checkpoints.js'
 
 export interface Rotation {
-  /** ms since 1970, as is `until`, when the previous key ceases to sign. */
+  /** ms since 1970, as is `until`. */
   readonly now: number
+  /** When the previous key ceases to sign. */
   readonly until: number
   readonly reason: string
-  /** Seed of the key before. */
+  /** The seed of the previous key. */
   readonly previous: Uint8Array
 }
 
 export interface AnnouncedKey {
   readonly org_id: string
   readonly origin: string
-  /** As a trust policy names it. */
+  /** The new key as a trust policy names it. */
   readonly key: string
 }
 
-/** Puts a leaf into the log of every organization. */
+/** Appends a `key` leaf to the log of every organization. */
 export async function announceKey(
   { db, signer, log_host }: { readonly db: Database; readonly signer: LogSigner; readonly log_host: string },
   { now, until, reason, previous }: Rotation,
@@ -39,14 +40,16 @@ export async function announceKey(
       const { incarnation } = await readProgress(scope, tx)
       const origin = originOf(log_host, org_id, incarnation)
       const key = signer.verifierOf(origin)
-      const said = {
-        ...{ key, previous: formatVerifier(signerOf(origin, 'note', previous).verifier), reason, by: 'operator:local' },
-        ...{ at: new Date(now).toISOString(), until: new Date(until).toISOString() },
+      const data = {
+        key,
+        previous: formatVerifier(signerOf(origin, 'note', previous).verifier),
+        reason,
+        by: 'operator:local',
+        at: new Date(now).toISOString(),
+        until: new Date(until).toISOString(),
       }
-      await appendLeaves(scope, tx, now, [{ type: 'key', subject_id: origin, data: { key: said } }])
-      await recordEvents(scope, tx, now, [
-        { kind: 'log.key_rotated', subject_kind: 'log', subject_id: org_id, data: said },
-      ])
+      await appendLeaves(scope, tx, now, [{ type: 'key', subject_id: origin, data: { key: data } }])
+      await recordEvents(scope, tx, now, [{ kind: 'log.key_rotated', subject_kind: 'log', subject_id: org_id, data }])
       announced.push({ org_id, origin, key })
     })
   }

@@ -1,6 +1,5 @@
-// After a legitimate restore from a backup: the log goes on under another name, and its restart leaf says why. All of it is
-// read again first, so that a log which was rewritten is not signed for anew.
-
+// Begins an epoch of a log after a restore from a backup: its checkpoints have a new origin, and a leaf records the reason. The
+// whole log is read again first, so that a rewritten log is not signed.
 import { organizationsUnscoped } from '../../../access/store/organizations.js'
 import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
 import { type Scope, scopeOf } from '../../../db/scope.js'
@@ -10,24 +9,25 @@ import { lockLog } from '../../../ledger/log.js'
 import { signingLock } from '../checkpoints.js'
 import { originOf } from '../publish.js'
 import type { Rereading } from '../reread.js'
-import { comparison, preparedReading, readPage } from '../restored.js'
-import type { EvidenceParts } from '../signed-evidence.js'
+import { type Comparison, comparison, prepareRereading, readPage } from '../restored.js'
+import type { EvidenceParts, SignedEvidence } from '../signed-evidence.js'
 import { stateAfter } from '../signed-state.js'
-import { insertCheckpoint, readProgress, setIncarnation } from '../store/checkpoints.js'
+import { insertCheckpoint, readProgress, setEpoch } from '../store/checkpoints.js'
 import { insertTiles } from '../store/tree.js'
 
 export interface RestartedLog {
   readonly org_id: string
-  /** What its checkpoints are called from now on. */
+  /** The origin of its checkpoints from now on. */
   readonly origin: string
-  /** Entries that were signed for under the old name, and those there were when it was restarted. */
+  /** Signed entries of the epoch before. */
   readonly signed: number
+  /** Entries at the restart. */
   readonly size: number
-  /** Signed entries that are not there any more. */
-  readonly gone: number
-  /** Entries that are known to be as they were signed. */
+  /** Signed entries that the log no longer holds. */
+  readonly missing: number
+  /** Entries that match a signed checkpoint. */
   readonly kept: number
-  /** Whether entries that were signed for have changed, which the operator has accepted. */
+  /** Whether signed entries have changed, as the operator has accepted. */
   readonly is_changed: boolean
 }
 
@@ -42,9 +42,9 @@ export interface RestartRequest {
 }
 
 /**
- * Begins another incarnation of the logs of these organizations, or of all: the event that says so names what was signed
- * for last, and is a leaf of the log. Rejects with CONFLICT when entries that were signed for have changed and that is not
- * accepted, and with NOT_FOUND for an unknown organization.
+ * Begins an epoch of the log of one organization, or of all (`null`). The event `log.restarted` records the last signed
+ * checkpoint. Rejects with CONFLICT when signed entries have changed and that is not accepted, and with NOT_FOUND for an
+ * unknown organization.
  */
 export async function restartLogs(
   parts: RestartParts,
@@ -64,55 +64,74 @@ export async function restartLogs(
 }
 
 async function restartLog(parts: RestartParts, scope: Scope, request: RestartRequest): Promise<RestartedLog> {
-  const { db, signer, clock } = parts
+  const { db, signer } = parts
   const { org_id } = scope
-  const now = clock()
-  const { evidence, reading } = await withSnapshot(db, scope, (tx) => preparedReading(parts, scope, tx))
-  const { size: before } = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
-  // Most of it without the log's lock, which stops everything that is logged.
-  while (reading.size() < before) await withSnapshot(db, scope, (tx) => readPage(scope, tx, reading, before))
-  const incarnation = evidence.incarnation + 1
-  const origin = originOf(parts.log_host, org_id, incarnation)
-  const compared = await withTransaction(db, scope, async (tx) => {
+  const { evidence, reading } = await withSnapshot(db, scope, (tx) => prepareRereading(parts, scope, tx))
+  const { size: sizeBefore } = await withSnapshot(db, scope, (tx) => readProgress(scope, tx))
+  // Most of the log is read without its lock, which blocks all logging.
+  while (reading.size() < sizeBefore) await withSnapshot(db, scope, (tx) => readPage(scope, tx, reading, sizeBefore))
+  const epoch = evidence.epoch + 1
+  const origin = originOf(parts.log_host, org_id, epoch)
+  const compared = await recordRestart(parts, scope, request, { evidence, reading, epoch, origin })
+  // The database first: the signer rejects an epoch that it does not know, and the command can be run again.
+  const { kept, signed, size, is_changed } = compared
+  const tree = { size: reading.size(), root: reading.root() }
+  const before = kept === null ? null : { ...kept, origin, earlier: compared.earlier }
+  signer.beginEpoch(org_id, epoch, stateAfter(before, { origin, ...tree }))
+  await publish(parts, scope, { origin, epoch, ...tree }, reading)
+  const missing = Math.max(0, (signed?.size ?? 0) - size)
+  return { org_id, origin, signed: signed?.size ?? 0, size, missing, kept: kept?.size ?? 0, is_changed }
+}
+
+interface NewEpoch {
+  readonly evidence: SignedEvidence
+  readonly reading: Rereading
+  readonly epoch: number
+  readonly origin: string
+}
+
+/** Reads the rest of the log under its lock, compares it with the signed checkpoints and records the new epoch. */
+async function recordRestart(
+  { db, clock }: RestartParts,
+  scope: Scope,
+  request: RestartRequest,
+  { evidence, reading, epoch, origin }: NewEpoch,
+): Promise<Comparison & { readonly size: number }> {
+  return withTransaction(db, scope, async (tx) => {
     const { size } = await lockLog(scope, tx)
     while (reading.size() < size) await readPage(scope, tx, reading, size)
     const compared = comparison(evidence, reading, request.accept_changed)
-    await setIncarnation(scope, tx, incarnation)
+    await setEpoch(scope, tx, epoch)
     const { signed, kept, is_changed } = compared
     const data = {
-      ...{ reason: request.reason, origin, old_origin: evidence.origin },
-      ...{ old_size: signed?.size ?? 0, old_root: signed?.root ?? null, size },
-      ...{ kept_size: kept?.size ?? 0, accepted_changed_entries: is_changed },
+      reason: request.reason,
+      origin,
+      old_origin: evidence.origin,
+      old_size: signed?.size ?? 0,
+      old_root: signed?.root ?? null,
+      size,
+      kept_size: kept?.size ?? 0,
+      accepted_changed_entries: is_changed,
     }
-    await recordEvents(scope, tx, now, [{ kind: 'log.restarted', subject_kind: 'log', subject_id: org_id, data }])
+    const event = { kind: 'log.restarted', subject_kind: 'log', subject_id: scope.org_id, data }
+    await recordEvents(scope, tx, clock(), [event])
     const { size: end } = await readProgress(scope, tx)
     while (reading.size() < end) await readPage(scope, tx, reading, end)
     return { ...compared, size }
   })
-  // The database first: what it says and the signer does not know is refused, and can be begun again.
-  const { kept, signed, size, is_changed } = compared
-  const tree = { size: reading.size(), root: reading.root() }
-  signer.begin(
-    org_id,
-    incarnation,
-    stateAfter(kept === null ? null : { ...kept, origin, earlier: compared.earlier }, { origin, ...tree }),
-  )
-  await publish(parts, scope, { origin, incarnation, ...tree }, reading)
-  const gone = Math.max(0, (signed?.size ?? 0) - size)
-  return { org_id, origin, signed: signed?.size ?? 0, size, gone, kept: kept?.size ?? 0, is_changed }
 }
 
-/** The first checkpoint of the new incarnation, over the tree that was read. */
+/** Publishes the first checkpoint of the epoch, over the tree that was read. */
 async function publish(
   { db, signer, clock }: RestartParts,
   scope: Scope,
-  made: { readonly origin: string; readonly incarnation: number; readonly size: number; readonly root: string },
+  checkpoint: { readonly origin: string; readonly epoch: number; readonly size: number; readonly root: string },
   { tiles }: Rereading,
 ): Promise<void> {
-  const { origin, incarnation, size, root } = made
+  const { origin, epoch, size, root } = checkpoint
   await withTransaction(db, scope, async (tx) => {
     await insertTiles(scope, tx, tiles)
     const note = signer.sign({ origin, size, root: Buffer.from(root, 'hex') }, [])
-    await insertCheckpoint(scope, tx, clock(), { incarnation, size, root, note })
+    await insertCheckpoint(scope, tx, clock(), { incarnation: epoch, size, root, note })
   })
 }

@@ -1,4 +1,4 @@
-// Signed checkpoints: what each log was said to be, and when.
+// The signed checkpoints of each log.
 import type { PublishedRoots } from '@svc/proof'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
@@ -13,19 +13,19 @@ export interface StoredCheckpoint {
   readonly published_at: string
 }
 
-/** How far a log has come, and how far it has been signed for. */
+/** The size of a log, and the size that is signed. */
 export interface LogProgress {
   readonly size: number
   readonly incarnation: number
   readonly checkpoint_size: number
   readonly checkpoint_root: string
-  /** Whether this incarnation has a checkpoint; one that was begun after a restore goes on from an earlier one's. */
+  /** Whether this epoch has a checkpoint; the second and later epochs begin with that of the epoch before. */
   readonly has_own: boolean
 }
 
 const columns = `incarnation, size, root, note, ${utc('published_at')}`
 
-/** The last published one; null before the first. */
+/** The last published checkpoint; null before the first. */
 export async function latestCheckpoint(scope: Scope, tx: Transaction): Promise<StoredCheckpoint | null> {
   const [row] = await tx.query<StoredCheckpoint>(
     `select ${columns} from checkpoints where org_id = $1 order by incarnation desc, size desc, published_at desc limit 1`,
@@ -34,29 +34,29 @@ export async function latestCheckpoint(scope: Scope, tx: Transaction): Promise<S
   return row ?? null
 }
 
-/** Notes that are looked at to find one that is signed. */
-const notesAtOnce = 100
+/** Notes to search for one that is signed. */
+const maxNotes = 100
 
-/** The newest notes of an incarnation, of at most `size` entries; whether they are signed is for the caller to verify. */
-export async function notesUpTo(scope: Scope, tx: Transaction, incarnation: number, size: number): Promise<string[]> {
+/** The newest notes of an epoch for at most `size` entries. The caller verifies their signatures. */
+export async function notesUpTo(scope: Scope, tx: Transaction, epoch: number, size: number): Promise<string[]> {
   const rows = await tx.query<{ note: string }>(
     `select note from checkpoints where org_id = $1 and incarnation = $2 and size <= $3
-     order by size desc, published_at desc limit ${notesAtOnce}`,
-    [scope.org_id, incarnation, size],
+     order by size desc, published_at desc limit ${maxNotes}`,
+    [scope.org_id, epoch, size],
   )
   return rows.map(({ note }) => note)
 }
 
-/** Notes of later incarnations than this one, the latest first; to be verified as well. */
-export async function notesAfter(scope: Scope, tx: Transaction, incarnation: number) {
+/** Notes of later epochs, the latest epoch first. The caller verifies their signatures. */
+export async function notesAfter(scope: Scope, tx: Transaction, epoch: number) {
   return tx.query<{ incarnation: number; note: string }>(
     `select incarnation, note from checkpoints where org_id = $1 and incarnation > $2
-     order by incarnation desc, size desc limit ${notesAtOnce}`,
-    [scope.org_id, incarnation],
+     order by incarnation desc, size desc limit ${maxNotes}`,
+    [scope.org_id, epoch],
   )
 }
 
-/** The roots that were published for these sizes. */
+/** The published roots of these sizes. */
 export async function publishedRoots(scope: Scope, tx: Transaction, sizes: readonly number[]): Promise<PublishedRoots> {
   const wanted = [...new Set(sizes)].filter((size) => size > 0)
   if (wanted.length === 0) return new Map()
@@ -67,6 +67,7 @@ export async function publishedRoots(scope: Scope, tx: Transaction, sizes: reado
   return new Map(rows.map(({ size, roots }) => [size, roots]))
 }
 
+/** The progress of a log. */
 export async function readProgress(scope: Scope, tx: Transaction): Promise<LogProgress> {
   const [row] = await tx.query<LogProgress>(
     `select size, incarnation, checkpoint_size, checkpoint_root, exists (select 1 from checkpoints c
@@ -78,15 +79,15 @@ export async function readProgress(scope: Scope, tx: Transaction): Promise<LogPr
   return row
 }
 
-/** Publishes: from now on records name this checkpoint. */
+/** Inserts a checkpoint, which later records name. */
 export async function insertCheckpoint(
   scope: Scope,
   tx: Transaction,
   now: number,
-  made: Omit<StoredCheckpoint, 'published_at'>,
+  checkpoint: Omit<StoredCheckpoint, 'published_at'>,
 ) {
   const at = new Date(now).toISOString()
-  const { incarnation, size, root, note } = made
+  const { incarnation, size, root, note } = checkpoint
   await tx.query(
     `insert into checkpoints (org_id, incarnation, size, root, note, published_at) values ($1, $2, $3, $4, $5, $6)`,
     [scope.org_id, incarnation, size, root, note, at],
@@ -97,7 +98,7 @@ export async function insertCheckpoint(
   )
 }
 
-/** Organizations whose log has grown since its last checkpoint, or had none since `before` (ms since 1970). */
+/** Organizations whose log has grown since its last checkpoint, or whose last checkpoint is older than `before` (ms since 1970). */
 export async function dueForCheckpointUnscoped(tx: Transaction, before: number): Promise<string[]> {
   const rows = await tx.query<{ org_id: string }>(
     `select org_id from org_log where size > checkpoint_size or (size > 0 and checkpoint_at < $1) order by org_id`,
@@ -112,7 +113,7 @@ export interface LogIdentity {
   readonly public_key: string
 }
 
-/** What this installation is called in checkpoints, fixed by whoever asks first. */
+/** The name and the key of this installation in checkpoints; the first call stores the proposed ones. */
 export async function logIdentityUnscoped(tx: Transaction, proposed: LogIdentity): Promise<LogIdentity> {
   await tx.query('insert into svc_log_identity (log_host, public_key) values ($1, $2) on conflict do nothing', [
     proposed.log_host,
@@ -122,12 +123,12 @@ export async function logIdentityUnscoped(tx: Transaction, proposed: LogIdentity
   return row ?? proposed
 }
 
-/** Another key signs from now on; hex. */
+/** Stores the public key (hex) that signs from now on. */
 export async function setLogKeyUnscoped(tx: Transaction, public_key: string): Promise<void> {
   await tx.query('update svc_log_identity set public_key = $1', [public_key])
 }
 
-/** Adds a signature line to the note of a published checkpoint, once. */
+/** Adds a signature line to the note of a published checkpoint, unless it has that line. */
 export async function addSignature(
   scope: Scope,
   tx: Transaction,
@@ -141,7 +142,7 @@ export async function addSignature(
   )
 }
 
-/** Begins another incarnation of the log, which must be locked. */
-export async function setIncarnation(scope: Scope, tx: Transaction, incarnation: number): Promise<void> {
-  await tx.query('update org_log set incarnation = $2 where org_id = $1', [scope.org_id, incarnation])
+/** Stores the epoch of the log. The log must be locked. */
+export async function setEpoch(scope: Scope, tx: Transaction, epoch: number): Promise<void> {
+  await tx.query('update org_log set incarnation = $2 where org_id = $1', [scope.org_id, epoch])
 }

@@ -1,10 +1,10 @@
-// The tree of a log: its leaves, the inner nodes that are kept, and the hash of any part of it.
-import { type Hash, joined, type Range, receivedAtOf, type Subtree, subtreesOf } from '@svc/proof'
+// The tree of a log: its leaves, its stored inner nodes (tiles), and the hash of any part of it.
+import { type Hash, hexOf, joined, type Range, receivedAtOf, type Subtree, subtreesOf } from '@svc/proof'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { insertRows } from '../../../db/sql.js'
 
-/** Levels of the tree between two that are kept: 2^8 leaves, then 2^8 such, and so on. */
+/** Levels of the tree between two stored ones: a tile covers 2^8 leaves, the next 2^8 tiles, and so on. */
 export const tileHeight = 8
 
 /** A part of the stored tree is missing. */
@@ -16,7 +16,7 @@ export interface Tile extends Subtree {
   readonly hash: Hash
 }
 
-/** Keeps full subtrees whose level is a multiple of `tileHeight`. */
+/** Stores full subtrees whose level is a multiple of `tileHeight`. */
 export async function insertTiles(scope: Scope, tx: Transaction, tiles: readonly Tile[]): Promise<void> {
   if (tiles.length === 0) return
   const columns = { org_id: 'text', level: 'smallint', index: 'bigint', hash: 'text' }
@@ -26,14 +26,14 @@ export async function insertTiles(scope: Scope, tx: Transaction, tiles: readonly
       tiles.map(() => scope.org_id),
       tiles.map(({ level }) => level / tileHeight),
       tiles.map(({ index }) => index),
-      tiles.map(({ hash }) => Buffer.from(hash).toString('hex')),
+      tiles.map(({ hash }) => hexOf(hash)),
     ],
   )
 }
 
 /**
- * The hash of each range, which must begin where a subtree of its size can, out of what is stored. Throws when something
- * of it is missing; whether it is what was signed is for the caller to prove.
+ * The hash of each range, computed from the stored nodes; a range must begin where a subtree of its size can. Throws
+ * TreeError when a node is missing. The caller compares the hashes with the signed ones.
  */
 export async function hashesOf(scope: Scope, tx: Transaction, ranges: readonly Range[]): Promise<Hash[]> {
   const parts = ranges.map(subtreesOf)
@@ -48,7 +48,7 @@ export async function hashesOf(scope: Scope, tx: Transaction, ranges: readonly R
   )
 }
 
-/** The hashes of the full subtrees that a tree of `size` is made of. */
+/** The hashes of the full subtrees of a tree of `size`. */
 export function frontierOf(scope: Scope, tx: Transaction, size: number): Promise<Hash[]> {
   const ranges = subtreesOf({ from: 0, to: size }).map(({ level, index }) => {
     return { from: index * 2 ** level, to: (index + 1) * 2 ** level }
@@ -56,12 +56,12 @@ export function frontierOf(scope: Scope, tx: Transaction, size: number): Promise
   return hashesOf(scope, tx, ranges)
 }
 
-/** Stored nodes side by side: leaves at level 0, then tiles. */
+/** Adjacent stored nodes: leaves at level 0, tiles above. */
 interface Nodes extends Range {
   readonly level: number
 }
 
-/** What a subtree's hash is computed from: at most 2^7 nodes of the level that is kept at or below its own. */
+/** The stored nodes that a subtree's hash is computed from: at most 2^7 of the next stored level at or below its own. */
 function nodesUnder({ level, index }: Subtree): Nodes {
   const width = 2 ** (level % tileHeight)
   return { level: Math.floor(level / tileHeight), from: index * width, to: (index + 1) * width }
@@ -103,7 +103,7 @@ export function blockRoot(nodes: readonly Hash[]): Hash {
   return row[0] as Hash
 }
 
-/** Nodes of a kept level by the block of 256 they stand in, and what is kept for each block. */
+/** The nodes of a stored level by block of 256, and the stored hash of each block. */
 export async function readBlocks(scope: Scope, tx: Transaction, level: number, blocks: readonly number[]) {
   const width = 2 ** tileHeight
   const wanted = blocks.map((block) => ({ level, from: block * width, to: (block + 1) * width }))
@@ -121,18 +121,18 @@ export async function readBlocks(scope: Scope, tx: Transaction, level: number, b
       ),
     ]),
   )
-  const kept = new Map(blocks.map((block) => [block, above.get(`${level + 1} ${block}`)]))
-  return { children, kept }
+  const stored = new Map(blocks.map((block) => [block, above.get(`${level + 1} ${block}`)]))
+  return { children, stored }
 }
 
 export interface LeafText {
   readonly log_index: number
   readonly leaf_hash: string
-  /** Null when it is gone. */
+  /** Null when it was deleted. */
   readonly record: string | null
 }
 
-/** Leaves from `from` on, in order, with what they are the hash of. */
+/** The leaves of a range, in order, with their records. */
 export async function readRecords(scope: Scope, tx: Transaction, { from, to }: Range): Promise<LeafText[]> {
   return tx.query<LeafText>(
     `select l.log_index, l.leaf_hash, coalesce(e.record, r.record) as record
@@ -144,22 +144,22 @@ export async function readRecords(scope: Scope, tx: Transaction, { from, to }: R
   )
 }
 
-/** Where a leaf stands, and whose task it is of; `task_id` is null for what is no step. */
-export interface LeafPlace {
+/** A leaf and its task; `task_id` is null when the leaf is not a step. */
+export interface TaskLeaf {
   readonly log_index: number
   readonly leaf_hash: string
   readonly task_id: string | null
 }
 
-/** By the entry's id or by its place; null when there is none. */
+/** Finds a leaf by the id or the log index of its entry; null for an unknown one. */
 export async function findLeaf(
   scope: Scope,
   tx: Transaction,
   wanted: { readonly log_id: string } | { readonly log_index: number },
-): Promise<LeafPlace | null> {
+): Promise<TaskLeaf | null> {
   const select = 'select l.log_index, l.leaf_hash, e.task_id'
   if ('log_index' in wanted) {
-    const [row] = await tx.query<LeafPlace>(
+    const [row] = await tx.query<TaskLeaf>(
       `${select} from log_leaves l left join log_entries e
          on e.org_id = l.org_id and e.log_index = l.log_index and e.received_at = l.received_at
        where l.org_id = $1 and l.log_index = $2`,
@@ -169,7 +169,7 @@ export async function findLeaf(
   }
   const received_at = receivedAtOf(wanted.log_id)
   if (received_at === null) return null
-  const [row] = await tx.query<LeafPlace>(
+  const [row] = await tx.query<TaskLeaf>(
     `${select} from log_entries e join log_leaves l on l.org_id = e.org_id and l.log_index = e.log_index
      where e.org_id = $1 and e.log_id = $2 and e.received_at = $3`,
     [scope.org_id, wanted.log_id, new Date(received_at).toISOString()],

@@ -7,13 +7,17 @@ export const eventRoutes = [
   route({
     method: 'get',
     path: '/api/v1/events',
-    summary: 'The audit trail: what was changed, by whom, and when',
+    summary: 'List events of the audit trail',
     tag: 'Events',
     access: byReader,
     query: {
-      ...{ kind: parameters.text('such as incident.resolved'), actor: parameters.text('id of who did it') },
-      ...{ subject: parameters.text('id of what it was done to'), from: parameters.time('from') },
-      ...{ to: parameters.time('to'), limit: parameters.limit(200, 50), cursor: parameters.cursor },
+      kind: parameters.text('such as incident.resolved'),
+      actor: parameters.text('id of the actor'),
+      subject: parameters.text('id of the subject'),
+      from: parameters.time('at or after'),
+      to: parameters.time('at or before'),
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
     },
     responses: { 200: 'event-list' },
     handle: async ({ scope, query }, parts: Resources) => {

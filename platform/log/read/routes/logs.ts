@@ -9,13 +9,13 @@ import { listTasks } from '../store/tasks.js'
 
 const tag = 'Log'
 const span = {
-  from: parameters.time('not before'),
-  to: parameters.time('not after'),
-  q: parameters.text('the beginning of the task_id'),
+  from: parameters.time('at or after'),
+  to: parameters.time('at or before'),
+  q: parameters.text('prefix of the task_id'),
 }
 
 export interface TaskParts extends Resources {
-  /** Seconds after which a task without an end counts as unfinished. */
+  /** A task without an end counts as unfinished after this many seconds. */
   readonly task_timeout_seconds: number
 }
 
@@ -23,16 +23,16 @@ export const logRoutes = [
   route({
     method: 'get',
     path: '/api/v1/logs',
-    summary: "Browse the log: a task's steps in order, all others newest first",
+    summary: 'List entries: those of one task in order, others newest first',
     tag,
     access: byReader,
     query: {
-      ...{
-        task_id: parameters.text('one task'),
-        agent_id: parameters.text('one agent'),
-        step_type: parameters.text('one type'),
-      },
-      ...{ ...span, limit: parameters.limit(200, 50), cursor: parameters.cursor },
+      task_id: parameters.text('one task'),
+      agent_id: parameters.text('one agent'),
+      step_type: parameters.text('one type'),
+      ...span,
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
     },
     responses: { 200: 'log-list' },
     handle: async ({ scope, query }, parts: Resources) => {
@@ -46,16 +46,17 @@ export const logRoutes = [
   route({
     method: 'get',
     path: '/api/v1/logs/tasks',
-    summary: 'Tasks and where they stand, the latest first',
+    summary: 'List tasks with their status, latest first',
     tag,
     access: byReader,
     query: {
-      ...{ skip: parameters.skip, limit: parameters.limit(100, 20), agent_id: parameters.text('one agent') },
-      ...{
-        environment: parameters.text('environment of the agent'),
-        unfinished: parameters.flag('no end within the timeout'),
-      },
-      ...{ status: parameters.choice('status', ['error', 'completed', 'running']), ...span },
+      skip: parameters.skip,
+      limit: parameters.limit(100, 20),
+      agent_id: parameters.text('one agent'),
+      environment: parameters.text('environment of the agent'),
+      unfinished: parameters.flag('no end within the timeout'),
+      status: parameters.choice('status', ['error', 'completed', 'running']),
+      ...span,
     },
     responses: { 200: 'task-list' },
     handle: async ({ scope, query }, parts: TaskParts) => {
@@ -70,7 +71,7 @@ export const logRoutes = [
   route({
     method: 'get',
     path: '/api/v1/logs/{log_id}',
-    summary: 'One entry, with what was hashed',
+    summary: 'Get an entry with its record',
     tag,
     access: byReader,
     responses: { 200: 'log-detail' },
@@ -82,7 +83,7 @@ export const logRoutes = [
   }),
 ]
 
-/** What a page ends at: a task is read in the order of its own entries. */
+/** The cursor key of an entry: `seq` within one task, else the log index. */
 function keyIn({ task_id }: Query): (entry: LogEntry) => number {
   return (entry) => (task_id === undefined ? entry.log_index : entry.seq)
 }

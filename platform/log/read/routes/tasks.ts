@@ -16,17 +16,17 @@ export const taskRoutes = [
   route({
     method: 'get',
     path: '/api/v1/tasks/{task_id}/chain',
-    summary: "A task's whole chain, in arrival order",
+    summary: 'Get the whole chain of a task, in arrival order',
     tag,
     access: byEither,
     responses: { 200: 'task-chain' },
     handle: (call, parts: Resources) =>
       withTask(call, parts, async (tx, task_id) => {
         const head = await readHead(call.scope, tx, task_id)
-        if (head === null) throw noTask()
-        if (head.seq > longestChain)
+        if (head === null) throw unknownTask()
+        if (head.seq > maxChainEntries)
           throw new PlatformError('TOO_LARGE', `the chain has ${head.seq} entries: read it through GET /api/v1/logs`)
-        const entries = await readLogs(call.scope, tx, { task_id }, longestChain, null)
+        const entries = await readLogs(call.scope, tx, { task_id }, maxChainEntries, null)
         const body = { task_id, agent_id: head.agent_id, entries, head: { seq: head.seq, hash: head.hash } }
         return { status: 200, body }
       }),
@@ -34,7 +34,7 @@ export const taskRoutes = [
   route({
     method: 'get',
     path: '/api/v1/tasks/{task_id}/verify',
-    summary: 'Has the task been altered, and did it arrive in order',
+    summary: 'Verify the integrity and the order of a task',
     tag,
     access: byEither,
     responses: { 200: 'verification' },
@@ -42,31 +42,32 @@ export const taskRoutes = [
       withTask(call, parts, async (tx, task_id) => {
         const verifier = taskVerifier(call.scope.org_id, task_id)
         const erased = await erasedOf(call.scope, tx, task_id)
-        const places: number[] = []
+        const log_indexes: number[] = []
         for await (const { entry, payload, leaf, published } of readTaskVerbatim(call.scope, tx, task_id)) {
           verifier.add(entry, payload, leaf, { published, is_erased: erased.covers })
-          places.push(entry.log_index)
+          log_indexes.push(entry.log_index)
         }
         const head = await readHead(call.scope, tx, task_id)
-        if (head === null && places.length === 0) throw noTask()
-        return { status: 200, body: verifier.finish(head, await inTree(call.scope, tx, [...places, ...erased.places])) }
+        if (head === null && log_indexes.length === 0) throw unknownTask()
+        const inTree = await findInTree(call.scope, tx, [...log_indexes, ...erased.log_indexes])
+        return { status: 200, body: verifier.finish(head, inTree) }
       }),
   }),
 ]
 
-/** A chain is answered whole or not at all; a longer one is read through the log's pages, and verified at any length. */
-const longestChain = 100_000
+/** A chain is returned whole or rejected; pages of the log and verification have no limit. */
+const maxChainEntries = 100_000
 
-/** How the leaves at these places stand in the tree that was signed last. */
-async function inTree(scope: Scope, tx: Transaction, places: readonly number[]): Promise<TreeFinding> {
+/** Compares the leaves at these log indexes with the last signed tree. */
+async function findInTree(scope: Scope, tx: Transaction, log_indexes: readonly number[]): Promise<TreeFinding> {
   const latest = await latestCheckpoint(scope, tx)
-  const covered = places.filter((place) => place < (latest?.size ?? 0)).sort((a, b) => a - b)
+  const covered = log_indexes.filter((index) => index < (latest?.size ?? 0)).sort((a, b) => a - b)
   if (latest === null || covered.length === 0) return { anchoring: 'none', not_signed: null }
-  const anchoring = covered.length === places.length ? 'whole' : 'partly'
+  const anchoring = covered.length === log_indexes.length ? 'whole' : 'partly'
   return { anchoring, not_signed: await firstNotSigned(scope, tx, covered, latest) }
 }
 
-/** Runs a read of one task in one snapshot; a key sees its own agents' tasks only, and no hint of others. */
+/** Reads one task in one snapshot. An API key gets NOT_FOUND for the tasks of other keys' agents, as for unknown ones. */
 async function withTask<T>(
   { scope, principal, params }: Call<'{task_id}'>,
   { db }: Resources,
@@ -75,11 +76,11 @@ async function withTask<T>(
   const { task_id } = params
   return withSnapshot(db, scope, async (tx) => {
     const own = principal.kind !== 'key' || (await taskBelongsToKey(scope, tx, task_id, principal.key.key_id))
-    if (!own) throw noTask()
+    if (!own) throw unknownTask()
     return read(tx, task_id)
   })
 }
 
-function noTask(): PlatformError {
+function unknownTask(): PlatformError {
   return new PlatformError('NOT_FOUND', 'no such task')
 }

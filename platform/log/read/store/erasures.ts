@@ -1,4 +1,4 @@
-// Erasing what entries carry: their salts and values go, and the commitments that stay can be neither opened nor guessed.
+// Erasures: salts and values are deleted, and the remaining commitments can be neither opened nor guessed.
 import { covers, openedLeaf, removalAuthorizationIn, type StoredRecord } from '@svc/proof'
 import type { Erasure, ViolationDetails } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
@@ -6,44 +6,50 @@ import { type Filter, type Listed, type Page, page } from '../../../db/list.js'
 import type { Scope } from '../../../db/scope.js'
 import { filters, insertRows, utc } from '../../../db/sql.js'
 
-/** Entries of tasks that still carry something. */
-export interface Carrying {
+/** An entry of a task. */
+export interface TaskEntry {
   readonly task_id: string
   readonly log_index: number
 }
 
-export async function carryingOfTask(scope: Scope, tx: Transaction, task_id: string): Promise<Carrying[]> {
-  return tx.query<Carrying>(`${carrying} and e.task_id = $2 order by e.log_index`, [scope.org_id, task_id])
+/** Entries of a task whose payload is not erased. */
+export async function withPayloadOfTask(scope: Scope, tx: Transaction, task_id: string): Promise<TaskEntry[]> {
+  return tx.query<TaskEntry>(`${selectWithPayload} and e.task_id = $2 order by e.log_index`, [scope.org_id, task_id])
 }
 
-export async function carryingAt(scope: Scope, tx: Transaction, places: readonly number[]): Promise<Carrying[]> {
-  return tx.query<Carrying>(`${carrying} and e.log_index = any($2::bigint[]) order by e.log_index`, [
+/** Those of these entries whose payload is not erased. */
+export async function withPayloadAt(
+  scope: Scope,
+  tx: Transaction,
+  log_indexes: readonly number[],
+): Promise<TaskEntry[]> {
+  return tx.query<TaskEntry>(`${selectWithPayload} and e.log_index = any($2::bigint[]) order by e.log_index`, [
     scope.org_id,
-    places,
+    log_indexes,
   ])
 }
 
-const carrying = `select e.task_id, e.log_index from log_entries e join log_payloads p
+const selectWithPayload = `select e.task_id, e.log_index from log_entries e join log_payloads p
   on p.org_id = e.org_id and p.log_index = e.log_index and p.received_at = e.received_at and p.body is not null
   where e.org_id = $1`
 
-/** Empties the payloads of these entries. */
-export async function erasePayloads(scope: Scope, tx: Transaction, places: readonly number[]): Promise<void> {
+/** Erases the payloads of these entries. */
+export async function erasePayloads(scope: Scope, tx: Transaction, log_indexes: readonly number[]): Promise<void> {
   await tx.query(
     `update log_payloads p set salts = null, body = null from log_leaves l
      where l.org_id = $1 and l.log_index = any($2::bigint[]) and p.org_id = l.org_id and p.log_index = l.log_index
        and p.received_at = l.received_at`,
-    [scope.org_id, places],
+    [scope.org_id, log_indexes],
   )
 }
 
-/** Empties what the leaves of the tasks' incidents say; their places, which may be none. */
+/** Erases the payloads of the incident leaves of these tasks, and returns their entries. */
 export async function eraseIncidentLeaves(
   scope: Scope,
   tx: Transaction,
   task_ids: readonly string[],
-): Promise<Carrying[]> {
-  return tx.query<Carrying>(
+): Promise<TaskEntry[]> {
+  return tx.query<TaskEntry>(
     `update log_records r set salts = null, body = null from incidents i
      where i.org_id = $1 and i.task_id = any($2::text[]) and r.org_id = i.org_id and r.subject_id = i.id
        and r.type = 'incident' and r.body is not null returning r.log_index, i.task_id`,
@@ -51,7 +57,7 @@ export async function eraseIncidentLeaves(
   )
 }
 
-/** Takes the names of steps, which are payload, out of what is kept of the tasks' violations and incidents. */
+/** Deletes step names, which are payload, from the violations and incidents of these tasks. */
 export async function eraseEvidence(scope: Scope, tx: Transaction, task_ids: readonly string[]): Promise<void> {
   const violations = await tx.query<{ log_index: number; policy_id: number; details: ViolationDetails }>(
     `select v.log_index, v.policy_id, v.details from log_violations v join log_entries e
@@ -66,7 +72,7 @@ export async function eraseEvidence(scope: Scope, tx: Transaction, task_ids: rea
       scope.org_id,
       violations.map((row) => row.log_index),
       violations.map((row) => row.policy_id),
-      violations.map((row) => JSON.stringify(withoutNames(row.details))),
+      violations.map((row) => JSON.stringify(withoutStepNames(row.details))),
     ],
   )
   const incidents = await tx.query<{ id: string; violation_details: ViolationDetails }>(
@@ -79,18 +85,24 @@ export async function eraseEvidence(scope: Scope, tx: Transaction, task_ids: rea
     [
       scope.org_id,
       incidents.map((row) => row.id),
-      incidents.map((row) => JSON.stringify(withoutNames(row.violation_details))),
+      incidents.map((row) => JSON.stringify(withoutStepNames(row.violation_details))),
     ],
   )
 }
 
-function withoutNames(details: ViolationDetails): ViolationDetails {
+function withoutStepNames(details: ViolationDetails): ViolationDetails {
   return { ...details, evidence: details.evidence.map((step) => ({ ...step, step_name: null })) }
 }
 
 const types = {
-  ...{ org_id: 'text', id: 'text', task_id: 'text', legal_basis: 'text', erased_by: 'text', erased_at: 'timestamptz' },
-  ...{ entries: 'bigint', tasks: 'bigint' },
+  org_id: 'text',
+  id: 'text',
+  task_id: 'text',
+  legal_basis: 'text',
+  erased_by: 'text',
+  erased_at: 'timestamptz',
+  entries: 'bigint',
+  tasks: 'bigint',
 }
 
 export async function insertErasure(scope: Scope, tx: Transaction, erasure: Erasure): Promise<void> {
@@ -103,7 +115,7 @@ export async function insertErasure(scope: Scope, tx: Transaction, erasure: Eras
 
 export const erasureColumns = `id, task_id, legal_basis, erased_by, ${utc('erased_at')}, entries, tasks`
 
-/** The entries of the task that were erased with a leaf to show for it, and where these leaves stand. */
+/** The entries of a task whose erasure a leaf authorizes, and the log indexes of these leaves. */
 export async function erasedOf(scope: Scope, tx: Transaction, task_id: string) {
   const rows = await tx.query<StoredRecord>(
     `select r.log_index, l.leaf_hash as hash, r.record, r.salts, r.body from log_records r join log_leaves l
@@ -111,11 +123,14 @@ export async function erasedOf(scope: Scope, tx: Transaction, task_id: string) {
      where r.org_id = $1 and r.subject_id = $2 and r.type = 'erasure' order by r.log_index`,
     [scope.org_id, task_id],
   )
-  const places = rows.flatMap(
+  const spans = rows.flatMap(
     (row) =>
       removalAuthorizationIn({ type: 'erasure', received_at: '' }, openedLeaf(row) ?? {}, row.log_index)?.spans ?? [],
   )
-  return { places: rows.map(({ log_index }) => log_index), covers: (log_index: number) => covers(places, log_index) }
+  return {
+    log_indexes: rows.map(({ log_index }) => log_index),
+    covers: (log_index: number) => covers(spans, log_index),
+  }
 }
 
 export async function listErasures(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Erasure>> {

@@ -1,4 +1,4 @@
-// The audit trail as people read it.
+// Lists of the audit trail.
 import type { AuditEvent } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../../db/list.js'

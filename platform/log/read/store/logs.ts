@@ -1,11 +1,11 @@
-// The log as people read it: entries with their payloads, in pages.
+// Entries with their payloads, in pages.
 import { receivedAtOf, type StoredEntry } from '@svc/proof'
 import type { LogDetail, LogEntry, LogRecord } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { entrySelect } from '../../../ledger/log.js'
 import { shownViolations, violationColumns } from '../../../ledger/violations.js'
-import { findPlaces, type LogFilter } from './log-places.js'
+import { findEntries, type LogFilter } from './log-pages.js'
 
 type Row = StoredEntry & { readonly body: string | null; readonly salts: string | null }
 
@@ -13,8 +13,8 @@ const fromLog = `from log_entries e left join log_payloads p
   on p.org_id = e.org_id and p.log_index = e.log_index and p.received_at = e.received_at`
 
 /**
- * A page of entries: a task's in arrival order, others newest first. `after` is what the last page ended at: the entry's
- * seq within a task, else its log_index.
+ * A page of entries: those of one task in arrival order, others newest first. `after` names the last entry of the previous
+ * page: its `seq` within one task, else its log index.
  */
 export async function readLogs(
   scope: Scope,
@@ -23,12 +23,12 @@ export async function readLogs(
   limit: number,
   after: number | null,
 ): Promise<LogEntry[]> {
-  const places = await findPlaces(scope, tx, filter, limit, after)
-  const times = places.map(({ received_at }) => received_at).toSorted()
+  const found = await findEntries(scope, tx, filter, limit, after)
+  const times = found.map(({ received_at }) => received_at).toSorted()
   const [oldest, newest] = [times[0], times.at(-1)]
   if (oldest === undefined) return []
-  // One table at a time, with the times of the page: planning a join of all partitions with all takes longer than reading.
-  const values = [scope.org_id, places.map(({ log_index }) => log_index), oldest, newest]
+  // One table at a time, within the times of the page: planning a join of all partitions takes longer than reading.
+  const values = [scope.org_id, found.map(({ log_index }) => log_index), oldest, newest]
   const entries = await tx.query<StoredEntry>(`select ${entrySelect} from log_entries e where ${onPage('e')}`, values)
   const payloads = await tx.query<Payload>(
     `select p.log_index, p.salts, p.body from log_payloads p where ${onPage('p')}`,
@@ -36,7 +36,7 @@ export async function readLogs(
   )
   const payloadAt = new Map(payloads.map((payload) => [payload.log_index, payload]))
   const entryAt = new Map(entries.map((entry) => [entry.log_index, entry]))
-  return places.flatMap(({ log_index }) => {
+  return found.flatMap(({ log_index }) => {
     const entry = entryAt.get(log_index)
     return entry === undefined ? [] : [entryView({ ...noPayload, ...entry, ...payloadAt.get(log_index) })]
   })
@@ -50,7 +50,7 @@ function onPage(table: string): string {
   return `${table}.org_id = $1 and ${table}.log_index = any($2::bigint[]) and ${table}.received_at between $3 and $4`
 }
 
-/** One entry with what was hashed and which policies it violates; null when there is none. */
+/** An entry with its record and violations; null for an unknown id. */
 export async function readLog(scope: Scope, tx: Transaction, log_id: string): Promise<LogDetail | null> {
   const received_at = receivedAtOf(log_id)
   if (received_at === null) return null
@@ -71,6 +71,8 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
   }
 }
 
+type LogPayload = Pick<LogEntry, 'verb' | 'step_name' | 'input' | 'output' | 'properties' | 'meta'>
+
 function entryView({
   org_id: _org,
   occurred_at: _at,
@@ -81,15 +83,7 @@ function entryView({
   body,
   ...entry
 }: Row): LogEntry {
-  const payload = body === null ? {} : (JSON.parse(body) as Record<string, unknown>)
-  const value = (field: string) => payload[field] ?? null
-  return {
-    ...entry,
-    verb: value('verb') as string | null,
-    step_name: value('step_name') as string | null,
-    input: value('input') as LogEntry['input'],
-    output: value('output') as LogEntry['output'],
-    properties: value('properties') as LogEntry['properties'],
-    meta: value('meta') as LogEntry['meta'],
-  }
+  const payload: Partial<LogPayload> = body === null ? {} : JSON.parse(body)
+  const { verb = null, step_name = null, input = null, output = null, properties = null, meta = null } = payload
+  return { ...entry, verb, step_name, input, output, properties, meta }
 }

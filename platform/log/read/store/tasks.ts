@@ -1,4 +1,4 @@
-// Tasks: their summaries, and the whole of one for the verifier.
+// Summaries of tasks, and the stored rows of one task for the verifier.
 import { afterSizeIn, type PublishedRoots, type StoredEntry, type StoredLeaf, type StoredPayload } from '@svc/proof'
 import { type TaskSummary, taskStatus } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
@@ -24,7 +24,7 @@ const statusSql: Readonly<Record<string, string>> = {
   running: 'not t.has_end and not t.has_error',
 }
 
-/** A page of tasks, the latest first, and how many there are in all. `overdue` is when a running task's last step is too old. */
+/** A page of tasks, latest first, and the total. A running task is unfinished when its last step is older than `overdue`. */
 export async function listTasks(
   scope: Scope,
   tx: Transaction,
@@ -37,7 +37,7 @@ export async function listTasks(
   if (page.skip >= total) return { tasks: [], total }
   const where = await conditions(scope, tx, filter, overdue)
   const last = where.values.push(overdue)
-  // What is passed over is read in the index alone; only the tasks of the page are fetched.
+  // Skipped tasks are read in the index only; the tasks of the page are fetched.
   const rows = await tx.query<Row>(
     `select t.task_id, t.agent_id, a.name as agent_name, a.environment, t.seq as step_count, t.first_ts, t.last_ts,
        t.has_end, t.has_error, (not t.has_end and t.last_received_at < $${last}::timestamptz) as unfinished
@@ -54,7 +54,7 @@ export async function listTasks(
   return { tasks: rows.map(summary), total }
 }
 
-/** Times are asked for as places in the log, which one index on the last place of each task answers in order. */
+/** Times become log indexes, because an index on the last log index of each task returns tasks in order. */
 async function conditions(scope: Scope, tx: Transaction, filter: TaskFilter, overdue: string): Promise<Filters> {
   const { first, end } = await rangeOf(scope, tx, filter)
   const where = filters([scope.org_id], 't.org_id = $1')
@@ -81,7 +81,7 @@ const countSql: Readonly<Record<string, string>> = {
   running: 'c.running',
 }
 
-/** Counters per agent and status answer what concerns these alone; anything else is counted by an index. */
+/** Filters on agent and status read counters; other filters count with an index. */
 async function countTasks(scope: Scope, tx: Transaction, filter: TaskFilter, overdue: string): Promise<number> {
   const { agent_id, environment, status, ...others } = filter
   if (Object.values(others).every((value) => value === undefined)) {
@@ -109,14 +109,14 @@ function summary({ has_end, has_error, ...task }: Row): TaskSummary {
   return { ...task, first_ts: withZone(first_ts), last_ts: withZone(last_ts), status: taskStatus(has_error, has_end) }
 }
 
-/** A time that was logged without a zone is UTC; a reader would take it for its own zone. */
+/** A time logged without a zone is UTC; without the suffix, clients would read it as local time. */
 function withZone(time: string): string {
   return /([Zz]|[+-]\d{2}:\d{2})$/.test(time) ? time : `${time}Z`
 }
 
 /**
- * True when the task's agent was registered by this key. The head says whose it is, and so does the first entry: whoever
- * removes or rewrites one of them must not hide that from the owner, who would then be told that there is no such task.
+ * Whether this key registered the task's agent, by the head or the first entry of the task: a change of one of them must
+ * not hide the task from its owner.
  */
 export async function taskBelongsToKey(
   scope: Scope,
@@ -140,13 +140,13 @@ export interface VerifiedRow {
   readonly entry: StoredEntry
   readonly payload: StoredPayload | null
   readonly leaf: StoredLeaf | null
-  /** Roots of the checkpoints that entries read together name. */
+  /** Roots of the checkpoints that the entries of the page name. */
   readonly published: PublishedRoots
 }
 
 const pageSize = 500
 
-/** Everything stored of a task, entry by entry in arrival order, exactly as it stands. */
+/** The stored rows of a task, entry by entry in arrival order, exactly as stored. */
 export async function* readTaskVerbatim(scope: Scope, tx: Transaction, task_id: string): AsyncGenerator<VerifiedRow> {
   let after = { seq: 0, log_index: -1 }
   for (;;) {

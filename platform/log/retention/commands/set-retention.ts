@@ -1,5 +1,4 @@
-// How long entries are kept (docs/design/log.md §7).
-
+// Sets the retention period (docs/design/log.md §7).
 import { assertMayStill } from '../../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
@@ -8,7 +7,7 @@ import { recordEvents } from '../../../ledger/events.js'
 import { lockLog } from '../../../ledger/log.js'
 import { retentionDays, setRetentionDays } from '../store/retention.js'
 
-/** Sets it, in days; the schema of the request keeps the floor of 184. Nothing happens when it is that already. */
+/** Sets the retention period in days; the schema of the request requires 184 or more. An unchanged value records no event. */
 export async function setRetention({ db, clock }: Resources, scope: Scope, days: number): Promise<void> {
   const now = clock()
   await withTransaction(db, scope, async (tx) => {

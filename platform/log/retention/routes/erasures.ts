@@ -15,7 +15,7 @@ export const erasureRoutes = [
   route({
     method: 'post',
     path: '/api/v1/erasures',
-    summary: 'Erase what the steps of a task carried, or those that name a subject; chains and proofs stay whole',
+    summary: 'Erase the payloads of a task, or of the steps that name a subject; chains and proofs stay valid',
     tag,
     access: byAdmin,
     body: 'erasure-request',
@@ -28,12 +28,13 @@ export const erasureRoutes = [
   route({
     method: 'get',
     path: '/api/v1/erasures',
-    summary: 'What has been erased, by whom, and why',
+    summary: 'List erasures, with their actors and legal bases',
     tag,
     access: byReader,
     query: {
-      task_id: parameters.text('of one task'),
-      ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },
+      task_id: parameters.text('one task'),
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
     },
     responses: { 200: 'erasure-list' },
     handle: async ({ scope, query }, parts: ErasureParts) => {

@@ -17,47 +17,48 @@ export const retentionRoutes = [
   route({
     method: 'get',
     path: '/api/v1/retention',
-    summary: 'How long entries are kept, and what has been pruned',
+    summary: 'Get the retention period and all prunes',
     tag,
     access: byReader,
     responses: { 200: 'retention' },
-    handle: (call, parts: RetentionParts) => retention(call, parts),
+    handle: (call, parts: RetentionParts) => retentionReply(call, parts),
   }),
   route({
     method: 'post',
     path: '/api/v1/retention',
-    summary: 'Set how long entries are kept: 184 days or more',
+    summary: 'Set the retention period: 184 days or more',
     tag,
     access: byAdmin,
     body: 'retention-request',
     responses: { 200: 'retention' },
     handle: async (call, parts: RetentionParts) => {
       await setRetention(parts, call.scope, call.body.retention_days)
-      return retention(call, parts)
+      return retentionReply(call, parts)
     },
   }),
   route({
     method: 'post',
     path: '/api/v1/retention/prune',
-    summary: 'Archive and take out now what is older; it happens by itself within the hour',
+    summary: 'Archive and delete older entries now; an hourly job does the same for whole months',
     tag,
     access: byAdmin,
     responses: { 200: 'retention' },
     handle: async (call, parts: RetentionParts) => {
       await parts.retention.prune(call.scope)
-      return retention(call, parts)
+      return retentionReply(call, parts)
     },
   }),
   route({
     method: 'get',
     path: '/api/v1/holds',
-    summary: 'What may neither be erased nor pruned, and what was released',
+    summary: 'List legal holds, active and released',
     tag,
     access: byReader,
     query: {
-      task_id: parameters.text('of one task'),
-      on: parameters.flag('only those that are still on, or only those that are not'),
-      ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },
+      task_id: parameters.text('one task'),
+      on: parameters.flag('only active holds (`true`), or only released ones (`false`)'),
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
     },
     responses: { 200: 'hold-list' },
     handle: async ({ scope, query }, parts: RetentionParts) => {
@@ -69,7 +70,7 @@ export const retentionRoutes = [
   route({
     method: 'post',
     path: '/api/v1/holds',
-    summary: 'Hold a task, or everything: nothing of it is erased or pruned meanwhile',
+    summary: 'Place a legal hold on a task or on the whole log: held entries are neither erased nor pruned',
     tag,
     access: byAdmin,
     body: 'hold-request',
@@ -82,7 +83,7 @@ export const retentionRoutes = [
   route({
     method: 'post',
     path: '/api/v1/holds/{hold_id}/release',
-    summary: 'Release a hold',
+    summary: 'Release a legal hold',
     tag,
     access: byAdmin,
     responses: { 200: 'hold' },
@@ -93,7 +94,7 @@ export const retentionRoutes = [
   }),
 ]
 
-async function retention({ scope }: Call, { db }: RetentionParts) {
+async function retentionReply({ scope }: Call, { db }: RetentionParts) {
   const body = await withSnapshot(db, scope, async (tx) => ({
     retention_days: await retentionDays(scope, tx),
     prunes: await readPrunes(scope, tx),

@@ -1,5 +1,4 @@
-// Legal holds: what may neither be erased nor pruned until somebody releases it.
-
+// Legal holds: held tasks are neither erased nor pruned until the hold is released.
 import type { Hold } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../../db/list.js'
@@ -9,7 +8,12 @@ import { PlatformError } from '../../../errors.js'
 
 export const holdColumns = `id, task_id, reason, placed_by, ${utc('placed_at')}, released_by, ${utc('released_at')}`
 const types = {
-  ...{ org_id: 'text', id: 'text', task_id: 'text', reason: 'text', placed_by: 'text', placed_at: 'timestamptz' },
+  org_id: 'text',
+  id: 'text',
+  task_id: 'text',
+  reason: 'text',
+  placed_by: 'text',
+  placed_at: 'timestamptz',
 } as const
 
 export async function insertHold(scope: Scope, tx: Transaction, hold: Hold): Promise<void> {
@@ -20,7 +24,7 @@ export async function insertHold(scope: Scope, tx: Transaction, hold: Hold): Pro
   )
 }
 
-/** Releases a hold; null when there is none of that id that is still on. */
+/** Releases a hold; null when no active hold has this id. */
 export async function releaseHold(
   scope: Scope,
   tx: Transaction,
@@ -36,7 +40,7 @@ export async function releaseHold(
   return hold ?? null
 }
 
-/** What is held: everything, or some tasks. */
+/** The held tasks; `all` when a hold covers everything. */
 export async function heldTasks(
   scope: Scope,
   tx: Transaction,
@@ -50,14 +54,12 @@ export async function heldTasks(
 }
 
 /** Rejects with CONFLICT when one of these tasks is held. The log must be locked. */
-export async function refuseHeld(scope: Scope, tx: Transaction, task_ids: readonly string[]): Promise<void> {
+export async function assertNotHeld(scope: Scope, tx: Transaction, task_ids: readonly string[]): Promise<void> {
   const { all, tasks } = await heldTasks(scope, tx)
-  const held = all ? 'everything here' : tasks.find((task_id) => task_ids.includes(task_id))
-  if (held !== undefined)
-    throw new PlatformError(
-      'CONFLICT',
-      `${all ? held : `task \`${held}\``} is on hold: release the hold first, see /api/v1/holds`,
-    )
+  const held = tasks.find((task_id) => task_ids.includes(task_id))
+  if (!all && held === undefined) return
+  const subject = all ? 'the whole log' : `task \`${held}\``
+  throw new PlatformError('CONFLICT', `${subject} is on hold: release the hold first, see /api/v1/holds`)
 }
 
 export async function listHolds(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Hold>> {

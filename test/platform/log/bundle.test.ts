@@ -1,19 +1,19 @@
-// Proof bundles: whatever period is asked for, both verifiers hold it to be sound; whatever is altered, both say so.
+// Proof bundles of any period, checked by both verifiers.
 import { formatVerifier, signerOf } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { zipLayout } from '../../proof/bundle/zip.js'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { checkpointOf, fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { databaseHere } from '../support/postgres.js'
-import { runSvc } from '../support/svc.js'
+import { zipLayout } from '../../../proof/bundle/zip.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { databaseHere } from '../../support/postgres.js'
+import { runSvc } from '../../support/svc.js'
 
 const { kind, database_url } = await databaseHere()
 const desk = openDesk()
 afterAll(() => desk.clear())
 
-/** Five hours of a log, an hour a task of forty steps; the clock is the test's own. */
+/** Five hours of a log, with a task of forty steps in each; the test sets the clock. */
 const hours = ['09', '10', '11', '12', '13'].map((hour) => `2026-03-01T${hour}:00:00.000Z`)
 
 describe(`a bundle on ${kind}`, () => {
@@ -44,7 +44,7 @@ describe(`a bundle on ${kind}`, () => {
     ['?from=2026-03-01T09:30:00Z&to=2026-03-01T09:45:00Z', {}, 'neighbour', 'neighbour'],
     ['?from=2026-04-01T00:00:00Z', {}, 'neighbour', 'as_signed'],
     ['?to=2026-01-01T00:00:00Z', {}, 'log_begins', 'neighbour'],
-  ])('of %s is whole', async (query, entries, start, end) => {
+  ])('is valid and complete for the query `%s`', async (query, entries, start, end) => {
     const path = desk.put('bundle.zip', await downloadBundle(platform, query))
     const verdict = await bothOn(path, trust, desk)
     expect(verdict).toMatchObject({ valid: true, findings: [], complete: { start, end }, log: last.origin })
@@ -52,7 +52,7 @@ describe(`a bundle on ${kind}`, () => {
     expect(verdict.checkpoint).toMatchObject({ size: last.size, root: last.root, key: last.key })
   })
 
-  it('shows that the log has grown out of a checkpoint that was kept', async () => {
+  it('proves that the log continues an earlier checkpoint', async () => {
     const late = `?from=${hours[3]}`
     const without = desk.put('without.zip', await downloadBundle(platform, late))
     expect((await bothOn(without, trust, desk, first.note)).findings).toMatchObject([{ code: 'since_unproven' }])
@@ -62,7 +62,7 @@ describe(`a bundle on ${kind}`, () => {
     expect((await bothOn(whole, trust, desk, first.note)).valid).toBe(true)
   })
 
-  it('is judged by the command, which a person can read and a program too', async () => {
+  it('is verified by `svc verify`, as text and as JSON', async () => {
     const path = desk.put('bundle.zip', await downloadBundle(platform))
     const policy = desk.put('own.policy', `# ours\nlog ${last.key}\n`)
     const text = await runSvc(['verify', path, '--trust', policy])
@@ -70,7 +70,7 @@ describe(`a bundle on ${kind}`, () => {
     expect(text.stdout).toContain('bundle.zip: valid\n')
     expect(text.stdout).toContain('206: 200 step, 5 event, 1 incident')
     expect(text.stdout).toContain('the last entry is the last signed one\n')
-    // The key's own name and id, whatever letters the key itself has.
+    // The name and the id of the key, without its random part.
     expect(text.stdout).toContain(`by ${last.key.slice(0, last.origin.length + 9)}\n`)
     const open = desk.put('open.zip', await downloadBundle(platform, '?to=2030-01-01T00:00:00Z'))
     const early = (await runSvc(['verify', open, '--trust', policy])).stdout
@@ -100,11 +100,11 @@ describe(`a bundle on ${kind}`, () => {
     ['since=-1', 422],
     ['since=0', 422],
     ['other=1', 422],
-  ])('is not made for %s', async (query, status) => {
+  ])('is rejected for the query `%s`', async (query, status) => {
     expect((await platform.call('GET', `/api/v1/log/bundle?${query}`)).status).toBe(status)
   })
 
-  it('is for operators, not for keys', async () => {
+  it('requires an operator, not an API key', async () => {
     expect((await platform.call('GET', '/api/v1/log/bundle', { as: 'key' })).status).toBe(403)
     expect((await platform.call('GET', '/api/v1/log/bundle', { as: null })).status).toBe(401)
   })
@@ -112,17 +112,17 @@ describe(`a bundle on ${kind}`, () => {
   it.each([
     ['another log', 'elsewhere'],
     ['another key of this log', null],
-  ])('is refused by a policy that names %s', async (_, name) => {
+  ])('is untrusted under a policy that names %s', async (_, name) => {
     const path = desk.put('bundle.zip', await downloadBundle(platform))
     const policy = `log ${keyOf(name ?? last.origin)}\n`
     expect((await bothOn(path, policy, desk)).findings).toMatchObject([{ code: 'untrusted' }])
   })
 })
 
-/** A key that nobody here has. */
+/** An unknown key. */
 const keyOf = (name: string) => formatVerifier(signerOf(name, 'note', Buffer.alloc(32, 7)).verifier)
 
-/** A zip that says that its one file has 4 GiB. */
+/** A zip whose one file claims 4 GiB. */
 function tooLarge(): Buffer {
   const entry = { name: 'manifest.json', deflated: false, crc32: 0, packed: 0, bytes: 0 }
   const { headers, directory } = zipLayout([entry])
@@ -131,9 +131,9 @@ function tooLarge(): Buffer {
   return Buffer.concat([...headers.map((header) => header.bytes), bytes])
 }
 
-describe('a file that is no bundle', () => {
+describe('a file that is not a bundle', () => {
   it.each([
-    ['nothing', Buffer.alloc(0), 'not_a_bundle'],
+    ['an empty file', Buffer.alloc(0), 'not_a_bundle'],
     ['text', Buffer.from('hello\n'), 'not_a_bundle'],
     ['the end of a zip alone', Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex'), 'not_a_bundle'],
     ['sizes beyond what a zip holds', tooLarge(), 'not_a_bundle'],
@@ -142,12 +142,12 @@ describe('a file that is no bundle', () => {
       Buffer.from(`504b0506${'00'.repeat(8)}ffffffffffffffff0000`, 'hex'),
       'not_a_bundle',
     ],
-  ])('is refused: %s', async (_, bytes, code) => {
+  ])('is rejected: %s', async (_, bytes, code) => {
     const verdict = await bothOn(desk.put('no.zip', bytes), `log ${keyOf('log.example/org/org_1/1')}\n`, desk)
     expect(verdict.findings).toMatchObject([{ code }])
   })
 
-  it('is told from a trust policy that is none', async () => {
+  it('is reported apart from an invalid trust policy', async () => {
     const bundle = desk.put('no.zip', 'x')
     const witness = formatVerifier(signerOf('w', 'witness', Buffer.alloc(32, 8)).verifier)
     for (const [text, message] of [

@@ -1,46 +1,39 @@
-// Going on with a log after a restore: what was signed for is compared with what is stored, and a log that was rewritten
-// is refused unless a person accepts it, which its verifiers see.
-import { afterAll, describe, expect, it } from 'vitest'
-import { verdictText } from '../../proof/verify/text.js'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { dump, restore, rewriteLog } from '../support/database.js'
-import { begun, checkpointOf, logSteps } from '../support/log.js'
-import { discard } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { startProcess } from '../support/process.js'
-import { remove, restarts, type Stopped, stopped as stoppedOn } from '../support/restart.js'
+// `svc-platform new-epoch` after a restore: a rewritten log is rejected unless the operator accepts it, which its verifiers report.
+import { describe, expect, it } from 'vitest'
+import { verdictText } from '../../../proof/verify/text.js'
+import { bothOn, downloadBundle } from '../../support/bundle.js'
+import { dump, restore, rewriteLog, type Sql } from '../../support/database.js'
+import { begun, checkpointOf, logSteps } from '../../support/log.js'
+import { discard } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { startProcess } from '../../support/process.js'
+import { remove, restarts, stoppedLogs } from '../../support/restart.js'
 
 const postgres = await sharedPostgres()
-const desk = openDesk()
-afterAll(() => desk.clear())
 
-describe.skipIf(postgres === null)('a log that is to go on after a restore', () => {
+describe.skipIf(postgres === null)('a new epoch of a restored log', () => {
   if (postgres === null) return
-  const stopped = (counts: readonly number[], between?: (sql: Stopped['sql']) => void) =>
-    stoppedOn(postgres, desk, counts, between)
+  const { desk, stopped } = stoppedLogs(postgres)
 
-  it('is refused with every record rewritten, and says what was signed for and what is there', async () => {
+  it('is rejected when every record was rewritten, with the signed size and root', async () => {
     const { platform, kept, sql, restart } = await stopped([6])
     rewriteLog(sql, kept.size)
     const { code, stderr } = await restart()
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringContaining(`${kept.size} entries were signed for, root ${kept.root}`),
-    ])
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${kept.size} entries were signed, root ${kept.root}`)])
     expect(stderr).toContain('--accept-changed-entries')
     expect(restarts(sql)).toEqual([])
     remove(platform)
   })
 
-  it('is refused with every record of a shorter log rewritten', async () => {
+  it('is rejected when every record of a shorter log was rewritten', async () => {
     const { platform, kept, sql, restart } = await stopped([3, 3, 6])
     rewriteLog(sql, kept.size - 4)
     const { code, stderr } = await restart()
-    expect([code, stderr]).toEqual([1, expect.stringContaining('entries that were signed for have changed')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('signed entries have changed')])
     remove(platform)
   })
 
-  it('goes on when a person accepts what has changed, which its verifiers show', async () => {
+  it('begins when the operator accepts changed entries, which its verifiers report', async () => {
     const { kept, sql, restart, again } = await stopped([6])
     rewriteLog(sql, kept.size)
     expect(await restart('--accept-changed-entries')).toMatchObject({ code: 0, stderr: '' })
@@ -56,17 +49,17 @@ describe.skipIf(postgres === null)('a log that is to go on after a restore', () 
     expect(verdictText(bundle, verdict)).toContain(
       'some of the others have changed; the first 6 were as signed at the restart',
     )
-    // Without the operator's consent in the leaf it is tampering, and so it is for a person who kept a checkpoint.
+    // A verifier with a checkpoint from before still finds a fork.
     const forged = await bothOn(bundle, `log ${now.key}\nlog ${kept.key}\n`, desk, kept.note)
     expect(forged.findings.map(({ code }) => code)).toEqual(['fork'])
     await discard(running)
   })
 
-  it('goes on from a shorter log that is how the signed one began, and counts what is gone', async () => {
+  it('continues a shorter log with unchanged entries and counts the missing ones', async () => {
     const { kept, first, sql, restart, again } = await stopped([3, 3, 6], dump)
     restore(sql)
     const { code, stdout } = await restart()
-    expect([code, stdout]).toEqual([0, expect.stringContaining('9 entries that were signed for are gone')])
+    expect([code, stdout]).toEqual([0, expect.stringContaining('9 signed entries are missing')])
     expect(restarts(sql)).toMatchObject([
       { old_size: kept.size, size: begun + 3, kept_size: begun + 3, accepted_changed_entries: false },
     ])
@@ -88,18 +81,14 @@ describe.skipIf(postgres === null)('a log that is to go on after a restore', () 
   })
 })
 
-describe.skipIf(postgres === null)('a platform over a backup that was restored', () => {
+describe.skipIf(postgres === null)('a platform with a restored backup', () => {
   if (postgres === null) return
-  const stopped = (counts: readonly number[], between?: (sql: Stopped['sql']) => void) =>
-    stoppedOn(postgres, desk, counts, between)
+  const { stopped } = stoppedLogs(postgres)
+
   it.each([
-    ['shorter than what was signed for', restore, /is shorter than the \d+ entries/],
-    [
-      'another than what was signed for',
-      (sql: Stopped['sql']) => rewriteLog(sql, begun + 9),
-      /are not those that were signed/,
-    ],
-  ])('says at its start that the log is %s, and what to run', async (_, change, reason) => {
+    ['shorter than the signed one', restore, /is shorter than the \d+ signed entries/],
+    ['different from the signed one', (sql: Sql) => rewriteLog(sql, begun + 9), /are not the signed ones/],
+  ])('reports at its start that the log is %s, with the command to run', async (_, change, reason) => {
     const { url, platform, sql } = await stopped([3, 6], dump)
     change(sql)
     const env = {
@@ -109,10 +98,10 @@ describe.skipIf(postgres === null)('a platform over a backup that was restored',
       SVC_CHECKPOINT_SECONDS: '3600',
     }
     const started = await startProcess(env)
-    const line = started.printed.split('\n').find((one) => one.includes('checkpoints are refused')) ?? '{}'
+    const line = started.printed.split('\n').find((one) => one.includes('checkpoints are rejected')) ?? '{}'
     const { msg = '', org_id } = JSON.parse(line) as { msg?: string; org_id?: string }
     expect(msg).toMatch(reason)
-    const command = `npx --no-install svc-platform new-incarnation --org ${org_id} --reason 'restored a backup'`
+    const command = `npx --no-install svc-platform new-epoch --org ${org_id} --reason 'restored a backup'`
     expect(msg.endsWith(`run: ${command}`)).toBe(true)
     await started.terminate()
     remove(platform)

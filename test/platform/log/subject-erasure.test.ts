@@ -1,10 +1,10 @@
-// All that names a person can be erased, wherever it stands, and nothing else is touched.
+// Erasure by subject: every step that names a person, in all tasks, and no other step.
 import type { ErasureResult, LoggedStep, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { begun, checkpointOf, fast, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { begun, checkpointOf, fast, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 const desk = openDesk()
@@ -15,18 +15,22 @@ const legal_basis = 'GDPR Art. 17(1)(b)'
 const nested = { data: { subject_id: person } }
 const dotted = { 'data.subject_id': person }
 
-describe.skipIf(postgres === null)('erasing by subject', () => {
+describe.skipIf(postgres === null)('erasure by subject', () => {
   if (postgres === null) return
   const url = postgres.freshDatabase()
   const sql = (text: string) => postgres.psql(url, text)
   let platform: TestPlatform
   const log = async (task_id: string, step: number, properties: object | undefined) => {
-    const isTheirs = properties === nested || properties === dotted
+    const isOfPerson = properties === nested || properties === dotted
     const body = {
-      ...{ task_id, step, step_type: step === 1 ? 'START_NODE' : 'step.resource', verb: 'DELETE' },
-      ...{ timestamp: '2026-01-05T09:00:00Z', input: { step, ...(isTheirs && { of: person }) } },
+      task_id,
+      step,
+      step_type: step === 1 ? 'START_NODE' : 'step.resource',
+      verb: 'DELETE',
+      timestamp: '2026-01-05T09:00:00Z',
+      input: { step, ...(isOfPerson && { of: person }) },
       ...(properties && { properties }),
-      ...(isTheirs && { step_name: `of ${person}` }),
+      ...(isOfPerson && { step_name: `of ${person}` }),
     }
     const logged = await platform.call<LoggedStep>('POST', '/api/v1/logs', { as: 'key', body })
     expect([logged.status, logged.body]).toEqual([201, expect.anything()])
@@ -41,7 +45,7 @@ describe.skipIf(postgres === null)('erasing by subject', () => {
     for (const task of ['one', 'two']) {
       await log(task, 1, undefined)
       await log(task, 2, nested)
-      await log(task, 3, { data: { subject_id: 'somebody else' } })
+      await log(task, 3, { data: { subject_id: 'another person' } })
       await log(task, 4, dotted)
     }
     await log('three', 1, { data: { subject_id: 4711 } })
@@ -49,29 +53,29 @@ describe.skipIf(postgres === null)('erasing by subject', () => {
   })
   afterAll(() => discard(platform))
 
-  it('takes one of a task and a subject, and knows whom it never met', async () => {
-    const answers = [
+  it('requires either a task or a subject, and rejects an unknown subject', async () => {
+    const requests = [
       { task_id: 'one', subject_id: person, legal_basis },
       { legal_basis },
       { subject_id: '', legal_basis },
     ]
-    for (const body of answers) expect((await platform.call('POST', '/api/v1/erasures', { body })).status).toBe(422)
-    expect((await erase('nobody')).status).toBe(404)
+    for (const body of requests) expect((await platform.call('POST', '/api/v1/erasures', { body })).status).toBe(422)
+    expect((await erase('unknown')).status).toBe(404)
   })
 
-  it('keeps no name of a subject in its index', () => {
+  it('stores subjects as hashes', () => {
     expect(Number(sql('select count(*) from subject_places'))).toBe(7)
     expect(sql('select string_agg(subject::text, $$ $$) from subject_places')).not.toContain(
       Buffer.from(person).toString('hex'),
     )
   })
 
-  it('erases every step that names the subject, and says what it cannot reach', async () => {
+  it('erases every step that names the subject and lists copies that it cannot reach', async () => {
     const { status, body } = await erase(person)
     expect([status, body.task_id, body.tasks]).toEqual([201, null, 2])
     expect(body.entries).toBeGreaterThanOrEqual(4)
     expect(body.not_reached.join(' ')).toContain('do not name the subject')
-    // What was never marked as the subject's is still there, and so is everybody else's.
+    // Steps that do not name the subject stay.
     const left = sql(`select string_agg(e.task_id || ' ' || e.step, ', ' order by e.task_id, e.step) from log_entries e
       join log_payloads p using (org_id, log_index) where p.body is not null`)
     expect(left).toBe('one 1, one 3, three 1, three 2, two 1, two 3')
@@ -82,7 +86,7 @@ describe.skipIf(postgres === null)('erasing by subject', () => {
     expect((await erase('4711')).body).toMatchObject({ task_id: null, tasks: 1 })
   })
 
-  it('leaves every verdict as it was, and shows in a bundle who answers for it', async () => {
+  it('leaves tasks valid, and bundles name its legal basis', async () => {
     for (const task of ['one', 'two', 'three']) expect((await verify(task)).integrity.ok).toBe(true)
     expect((await verify('one')).payloads).toEqual({ present: 2, erased: 2 })
     const { key } = await checkpointOf(platform, Number(sql('select size from org_log')) - begun)

@@ -1,8 +1,8 @@
-// When a task began and ended: the times of its first and last step by number, in whatever order the steps arrived.
+// The times of a task: those of its first and last step by number, for any order of arrival.
 import type { TaskList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {
@@ -95,7 +95,7 @@ describe('the times of a task', () => {
     expect(verified.body.integrity).toEqual({ ok: true, first_bad: null })
   })
 
-  it('without a zone count as UTC where they are compared', async () => {
+  it('count as UTC without a zone', async () => {
     const log = async (step: number, timestamp: string) => {
       const body = { task_id: 'mixed', step, step_type: step === 1 ? 'START_NODE' : 'step.model', timestamp }
       return (await platform.call('POST', '/api/v1/logs', { as: 'key', body })).status

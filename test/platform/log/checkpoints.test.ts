@@ -1,4 +1,4 @@
-// Checkpoints and proofs as an outsider would check them.
+// Checkpoints and proofs, verified as an auditor does.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -11,13 +11,13 @@ import {
 } from '@svc/proof'
 import type { ConsistencyProof, InclusionProof, LogCheckpoint, LogDetail } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { databaseHere } from '../support/postgres.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { databaseHere } from '../../support/postgres.js'
 
 const bytes = (hex: string) => Buffer.from(hex, 'hex')
 
-/** What the note says, once its signature by the key is known to be sound. */
+/** The checkpoint of a note whose signature by the key is valid. */
 function signed({ note, key }: LogCheckpoint) {
   const [read, verifier] = [parseNote(note), parseVerifier(key)]
   const [signature] = read?.signatures ?? []
@@ -37,19 +37,19 @@ describe(`the log on ${kind}`, () => {
   })
   afterAll(() => discard(platform))
 
-  it('is signed for before anybody has logged a step', async () => {
+  it('is signed before the first step', async () => {
     const { size } = await checkpointOf(platform, 0)
     expect(size).toBe(begun)
   })
 
-  it('is signed for once it has grown', async () => {
+  it('is signed after it has grown', async () => {
     await logSteps(platform, 'one', 300)
     first = await checkpointOf(platform, 300)
     expect(signed(first)).toEqual({ origin: first.origin, size: begun + 300, root: bytes(first.root) })
     expect(first.origin).toMatch(/^log\.example\/org\/org_[0-9a-f]+\/1$/)
   })
 
-  it('proves each of its entries, and what it was when somebody last looked', async () => {
+  it('proves each of its entries and each earlier size', async () => {
     await logSteps(platform, 'two', 400)
     const now = await checkpointOf(platform, 700)
     const root = signed(now)?.root ?? Buffer.alloc(0)
@@ -93,11 +93,11 @@ describe(`the log on ${kind}`, () => {
     ['proof/consistency?first=0', 422],
     ['proof/consistency?first=900', 422],
     ['proof/consistency?first=400&second=300', 422],
-  ])('answers %s with %i', async (path, status) => {
+  ])('rejects %s with status %i', async (path, status) => {
     expect((await platform.call('GET', `/api/v1/log/${path}`)).status).toBe(status)
   })
 
-  it('goes on after a restart, with the same key', async () => {
+  it('has the same key after a restart', async () => {
     const before = await checkpointOf(platform, 701)
     platform = await platform.restart()
     await logSteps(platform, 'four', 2)
@@ -105,7 +105,7 @@ describe(`the log on ${kind}`, () => {
     expect(after.key).toBe(before.key)
   })
 
-  it('keeps its key and what it signed from others, outside the database', () => {
+  it('stores its key and its signed state outside the database, unreadable for other users', () => {
     const folder = join(platform.data_dir, 'log')
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.includes('.json') || name === 'signing-key',

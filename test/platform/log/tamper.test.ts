@@ -1,17 +1,17 @@
-// Any byte changed by hand in what is stored of a task makes the verifier say what and where.
+// Changes of the stored rows of a task: verification reports each with its location.
 import type { Verification } from '@svc/schemas'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 
-describe.skipIf(postgres === null)('tampering', () => {
+describe.skipIf(postgres === null)('the verification of a task', () => {
   if (postgres === null) return
   const url = postgres.freshDatabase()
   let platform: TestPlatform
-  // One connection for hundreds of changes: a process for each would take most of the time.
+  // One connection for hundreds of changes: a psql process per change would take most of the time.
   const client = new pg.Client({ connectionString: url })
   /** The only value of the last of the statements, as text. */
   const sql = async (text: string): Promise<string> => {
@@ -21,7 +21,7 @@ describe.skipIf(postgres === null)('tampering', () => {
   const verify = async () => (await platform.call<Verification>('GET', '/api/v1/tasks/t/verify')).body
 
   beforeAll(async () => {
-    // Its steps are leaves 6 to 9; what a checkpoint adds to the verdict is tested with checkpoints.
+    // The steps are leaves 6 to 9. signed-task.test.ts covers signed tasks.
     await client.connect()
     platform = await startPlatform({ database_url: url, env: { SVC_CHECKPOINT_SECONDS: '0' } })
     await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
@@ -56,7 +56,7 @@ describe.skipIf(postgres === null)('tampering', () => {
     sql(`begin; delete from log_entries; insert into log_entries table kept_entries; delete from log_payloads; insert into log_payloads table kept_payloads;
       delete from task_heads; insert into task_heads table kept_heads; delete from log_leaves; insert into log_leaves table kept_leaves; commit`)
 
-  it('finds nothing where nothing was changed', async () => {
+  it('reports no finding for unchanged rows', async () => {
     expect((await verify()).integrity).toEqual({ ok: true, first_bad: null })
   })
 
@@ -67,14 +67,14 @@ describe.skipIf(postgres === null)('tampering', () => {
     return listed.split(',').map((column) => column.split(':') as [string, string])
   }
 
-  /** Changes of one column: every kind of value it can be changed to by the smallest step. */
+  /** The smallest changes of a column, by its type. */
   const changes = (column: string, type: string): string[] => {
     if (type === 'bigint') return [`${column} + 1000`, `${column} - 1000`]
     if (type === 'boolean') return [`not ${column}`]
     if (type.startsWith('timestamp')) return [`${column} + interval '1 millisecond'`]
     const replaced = [1, 2, 9, 33, 40].map(
-      (place) =>
-        `overlay(${column} placing (case substr(${column}, ${place}, 1) when '7' then '8' else '7' end) from ${place} for 1)`,
+      (at) =>
+        `overlay(${column} placing (case substr(${column}, ${at}, 1) when '7' then '8' else '7' end) from ${at} for 1)`,
     )
     return [...replaced, `${column} || ' '`, `' ' || ${column}`, `substr(${column}, 2)`]
   }
@@ -102,7 +102,7 @@ describe.skipIf(postgres === null)('tampering', () => {
     expect(missed).toEqual([])
   })
 
-  it('finds every single byte of a record, its salts and its values', async () => {
+  it('finds changed bytes of a record, its salts and its values', async () => {
     const missed: string[] = []
     for (const [table, column, key] of [
       ['log_entries', 'record', 'log_index = 7'],
@@ -110,11 +110,11 @@ describe.skipIf(postgres === null)('tampering', () => {
       ['log_payloads', 'salts', 'log_index = 7'],
     ] as const) {
       const length = Number(await sql(`select length(${column}) from ${table} where ${key}`))
-      for (let place = 1; place <= length; place += 41) {
+      for (let at = 1; at <= length; at += 41) {
         await sql(
-          `update ${table} set ${column} = overlay(${column} placing (case substr(${column}, ${place}, 1) when 'a' then 'b' else 'a' end) from ${place} for 1) where ${key}`,
+          `update ${table} set ${column} = overlay(${column} placing (case substr(${column}, ${at}, 1) when 'a' then 'b' else 'a' end) from ${at} for 1) where ${key}`,
         )
-        if ((await verify()).integrity.ok) missed.push(`${column} at ${place}`)
+        if ((await verify()).integrity.ok) missed.push(`${column} at ${at}`)
         await restore()
       }
     }
@@ -122,22 +122,22 @@ describe.skipIf(postgres === null)('tampering', () => {
   })
 
   it.each([
-    ['an entry cut from the end', "delete from log_entries where task_id = 't' and seq = 4", 'missing_seq'],
-    ['an entry cut from the middle', "delete from log_entries where task_id = 't' and seq = 2", 'missing_seq'],
-    ['a payload that is gone', 'delete from log_payloads where log_index = 8', 'payload_mismatch'],
-    ['a leaf that is gone', 'delete from log_leaves where log_index = 8', 'not_in_tree'],
-    ['a head that is gone', "delete from task_heads where task_id = 't'", 'projection_mismatch'],
+    ['a missing last entry', "delete from log_entries where task_id = 't' and seq = 4", 'missing_seq'],
+    ['a missing entry in the middle', "delete from log_entries where task_id = 't' and seq = 2", 'missing_seq'],
+    ['a missing payload', 'delete from log_payloads where log_index = 8', 'payload_mismatch'],
+    ['a missing leaf', 'delete from log_leaves where log_index = 8', 'not_in_tree'],
+    ['a missing head', "delete from task_heads where task_id = 't'", 'projection_mismatch'],
     [
-      'two payloads swapped',
+      'two swapped payloads',
       'update log_payloads set log_index = case log_index when 7 then 908 when 8 then 907 end where log_index in (7, 8); update log_payloads set log_index = log_index - 900 where log_index > 900',
       'payload_mismatch',
     ],
     [
-      'two entries in another order',
+      'two swapped entries',
       "update log_entries set seq = 5 - seq where task_id = 't' and seq in (2, 3)",
       'link_broken',
     ],
-  ])('names %s', async (_, change, code) => {
+  ])('finds %s', async (_, change, code) => {
     await sql(change)
     const { integrity } = await verify()
     await restore()

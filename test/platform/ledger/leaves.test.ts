@@ -1,14 +1,14 @@
-// Events and incidents in the log.
+// Events and incidents as leaves of the log.
 import { canonical, commitment, leafHash } from '@svc/proof'
 import type { LeafRecord } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 
-describe.skipIf(postgres === null)('what is no step', () => {
+describe.skipIf(postgres === null)('leaves that are not steps', () => {
   if (postgres === null) return
   const url = postgres.freshDatabase()
   let platform: TestPlatform
@@ -26,7 +26,7 @@ describe.skipIf(postgres === null)('what is no step', () => {
   })
   afterAll(() => discard(platform))
 
-  it('stands in the log as commitments that its stored values open', async () => {
+  it('hold commitments that the stored values open', async () => {
     const found = rows()
     expect(found.map(({ type }) => type)).toEqual(['event', 'event', 'event', 'event', 'incident', 'event'])
     for (const { record, salts, body, leaf, type } of found) {
@@ -38,12 +38,12 @@ describe.skipIf(postgres === null)('what is no step', () => {
       expect(canonical(values)).toBe(body)
       for (const [field, committed] of Object.entries(data))
         expect(commitment(field, values[field], Buffer.from(keys[field], 'hex'))).toBe(committed)
-      // Nothing of what it says can be read from the record.
+      // The record does not reveal the values.
       expect(record).not.toContain('desk')
     }
   })
 
-  it('grows with every change of an incident, and is signed for', async () => {
+  it('record every change of an incident and are signed', async () => {
     const before = rows().length
     const { body } = await platform.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
     const [incident] = body.incidents
@@ -54,20 +54,21 @@ describe.skipIf(postgres === null)('what is no step', () => {
     expect(added.map(({ type }) => type)).toEqual(['incident', 'event'])
     expect(JSON.parse(added[0]?.body ?? '')).toMatchObject({ incident: { state: 'active', note: 'seen' } })
     await checkpointOf(platform, 2)
-    const place = begun + 1
+    const index = begun + 1
     const as = async (who: 'key' | 'operator') =>
-      (await platform.call('GET', `/api/v1/log/proof/inclusion?log_index=${place}`, { as: who })).status
+      (await platform.call('GET', `/api/v1/log/proof/inclusion?log_index=${index}`, { as: who })).status
     expect([await as('operator'), await as('key')]).toEqual([200, 404])
   })
 
-  it('is not signed for once it was changed', async () => {
+  it('are not signed after a change of their records', async () => {
     postgres.psql(url, `update log_records set record = replace(record, '"type":"event"', '"type":"prune"')`)
     await logSteps(platform, 'one', 1)
-    // Only what is new is read again: what was signed is held by its hash.
+    // Only new records are read again: the signed tree commits to the earlier ones.
     await checkpointOf(platform, 3)
     await platform.close()
     platform = await startPlatform({
-      ...{ database_url: url, data_dir: platform.data_dir },
+      database_url: url,
+      data_dir: platform.data_dir,
       env: { ...fast, SVC_CHECKPOINT_SECONDS: '3600' },
     })
     const { body } = await platform.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')

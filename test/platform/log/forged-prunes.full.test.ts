@@ -1,13 +1,13 @@
-// Rows of what was pruned that somebody has written into the database: nothing is deleted that no archive holds.
+// Forged rows of prunes in the database: an entry is deleted only when a verified archive holds it.
 import { createHash } from 'node:crypto'
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Retention } from '@svc/schemas'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { bothOn, openDesk } from '../support/bundle.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { bothOn, openDesk } from '../../support/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 const desk = openDesk()
@@ -15,7 +15,7 @@ afterAll(() => desk.clear())
 const day = 86_400_000
 const start = Date.parse('2026-01-10T09:00:00Z')
 
-describe.skipIf(postgres === null)('a prune that the database alone claims', () => {
+describe.skipIf(postgres === null)('a forged row of a prune', () => {
   if (postgres === null) return
   let url = ''
   let now = start
@@ -38,7 +38,7 @@ describe.skipIf(postgres === null)('a prune that the database alone claims', () 
     return verdict.entries.step ?? 0
   }
 
-  /** A log with something old that was pruned, something old that is held, and something old that was not pruned yet. */
+  /** A log with a pruned old task, a held old task, and an old task that is not pruned yet. */
   beforeEach(async () => {
     url = postgres.freshDatabase()
     now = start
@@ -62,16 +62,16 @@ describe.skipIf(postgres === null)('a prune that the database alone claims', () 
   })
 
   it.each<[string, () => void]>([
-    ['no file', () => claim('org-before.zip', '0'.repeat(64))],
-    ['a file that is another', () => claim(archives()[0] ?? '', '0'.repeat(64))],
+    ['a missing file', () => claim('org-before.zip', '0'.repeat(64))],
+    ['another file', () => claim(archives()[0] ?? '', '0'.repeat(64))],
     [
-      'a file that is no bundle',
+      'a file that is not a bundle',
       () => {
         writeFileSync(join(folder(), 'forged.zip'), 'no zip')
         claim('forged.zip', sha256Of(join(folder(), 'forged.zip')))
       },
     ],
-    ['an archive of what is older', () => claim(archives()[0] ?? '', sha256Of(join(folder(), archives()[0] ?? '')))],
+    ['an archive of older entries', () => claim(archives()[0] ?? '', sha256Of(join(folder(), archives()[0] ?? '')))],
     [
       'a file outside the archive',
       () => {
@@ -80,7 +80,7 @@ describe.skipIf(postgres === null)('a prune that the database alone claims', () 
         claim('../outside.zip', sha256Of(outside))
       },
     ],
-  ])('of %s leaves nothing out of the archives', async (_, forge) => {
+  ])('that names %s does not prevent an archive', async (_, forge) => {
     const [before = ''] = archives()
     forge()
     expect((await prune()).status).toBe(200)
@@ -89,7 +89,7 @@ describe.skipIf(postgres === null)('a prune that the database alone claims', () 
     expect([await stepsIn(before), made.length, await stepsIn(made[0] ?? '')]).toEqual([7, 1, 5])
   })
 
-  it('has the entries archived again whose archive is gone', async () => {
+  it('does not replace a missing archive: its entries are archived again', async () => {
     const [before = ''] = archives()
     rmSync(join(folder(), before))
     expect((await prune()).status).toBe(200)
@@ -97,7 +97,7 @@ describe.skipIf(postgres === null)('a prune that the database alone claims', () 
     expect(await stepsIn(archives()[0] ?? '')).toBe(8)
   })
 
-  it('keeps for half a year at least, whatever the database says', async () => {
+  it('does not shorten the minimum retention of half a year', async () => {
     sql('alter table org_log drop constraint if exists org_log_retention_days_check')
     sql('update org_log set retention_days = 0')
     now = start + 900 * day

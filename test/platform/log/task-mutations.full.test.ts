@@ -1,11 +1,11 @@
-// Random changes of what is stored of tasks, one at a time: each is found, and nothing is found where nothing was changed.
+// Random changes of the stored rows of tasks, one at a time: verification finds each, and reports no finding without a change.
 import type { Verification } from '@svc/schemas'
 import fc from 'fast-check'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { checkpointOf, fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const mutations = Number(process.env.SVC_MUTATIONS ?? 1500)
 const postgres = await sharedPostgres()
@@ -26,7 +26,7 @@ interface Mutation {
   readonly character: string
 }
 
-/** Rows that a task's verdict rests on; other leaves are held by their hashes alone. */
+/** The rows that the verification of a task reads; other leaves count by their hashes only. */
 const tables: Readonly<Record<string, string>> = {
   log_entries: 'true',
   log_payloads: 'true',
@@ -34,9 +34,9 @@ const tables: Readonly<Record<string, string>> = {
   task_heads: 'true',
 }
 
-describe.skipIf(postgres === null)('what is stored of tasks', () => {
+describe.skipIf(postgres === null)('the stored rows of tasks', () => {
   if (postgres === null) return
-  it(`shows each of ${mutations} changes`, async () => {
+  it(`are invalid after each of ${mutations} changes`, async () => {
     const url = postgres.freshDatabase()
     const first = await startPlatform({ database_url: url, env: fast })
     await register(first)
@@ -45,8 +45,8 @@ describe.skipIf(postgres === null)('what is stored of tasks', () => {
     await first.call('POST', '/api/v1/erasures', { body: { task_id: 'three', legal_basis: 'a test' } })
     await checkpointOf(first, 15 + 2)
     await first.close()
-    const still = { ...fast, SVC_CHECKPOINT_SECONDS: '0' }
-    const platform = await startPlatform({ database_url: url, data_dir: first.data_dir, env: still })
+    const env = { ...fast, SVC_CHECKPOINT_SECONDS: '0' }
+    const platform = await startPlatform({ database_url: url, data_dir: first.data_dir, env })
     const db = new pg.Client(url)
     await db.connect()
     for (const table of Object.keys(tables)) await db.query(`create table kept_${table} as table ${table}`)
@@ -57,7 +57,7 @@ describe.skipIf(postgres === null)('what is stored of tasks', () => {
         [Object.keys(tables)],
       )
     ).rows
-    const sound = async () => {
+    const areValid = async () => {
       for (const task of tasks) {
         const { status, body } = await platform.call<Verification>('GET', `/api/v1/tasks/${task}/verify`)
         if (status !== 200 || !body.integrity.ok) return false
@@ -68,7 +68,7 @@ describe.skipIf(postgres === null)('what is stored of tasks', () => {
       const names = Object.keys(tables)
       await db.query(names.map((name) => `delete from ${name}; insert into ${name} table kept_${name};`).join(' '))
     }
-    expect(await sound()).toBe(true)
+    expect(await areValid()).toBe(true)
     let done = 0
     await fc.assert(
       fc.asyncProperty(mutation, async (change) => {
@@ -76,7 +76,7 @@ describe.skipIf(postgres === null)('what is stored of tasks', () => {
         const table = names[change.table % names.length] ?? ''
         const own = columns.filter((column) => column.table === table)
         const changed = await apply(db, table, own, change)
-        expect([changed, await sound()]).toEqual([changed, !changed])
+        expect([changed, await areValid()]).toEqual([changed, !changed])
         await restore()
         done += 1
       }),
@@ -89,12 +89,16 @@ describe.skipIf(postgres === null)('what is stored of tasks', () => {
 })
 
 const mutation: fc.Arbitrary<Mutation> = fc.record({
-  ...{ table: fc.nat(1000), column: fc.nat(1000), row: fc.nat(1000), other: fc.nat(1000), at: fc.nat(3000) },
+  table: fc.nat(1000),
+  column: fc.nat(1000),
+  row: fc.nat(1000),
+  other: fc.nat(1000),
+  at: fc.nat(3000),
   kind: fc.constantFrom('edit', 'edit', 'edit', 'copy', 'empty', 'delete', 'nothing'),
   character: fc.constantFrom('0', 'a', 'Z', ' ', '"', '{', 'é'),
 })
 
-/** Changes one row; false when it is afterwards what it was before. */
+/** Changes one row; false when the row is the same afterwards. */
 async function apply(db: pg.Client, table: string, columns: readonly Column[], change: Mutation): Promise<boolean> {
   const where = tables[table] ?? 'true'
   const { rows } = await db.query<{ ctid: string }>(`select ctid::text from ${table} where ${where} order by ctid`)
@@ -107,7 +111,7 @@ async function apply(db: pg.Client, table: string, columns: readonly Column[], c
     change.kind === 'delete'
       ? `delete from ${table} where ctid = '${row}'`
       : `update ${table} set ${name} = ${changedValue(name, type, change, table, other)} where ctid = '${row}'`
-  // What the database itself refuses, such as a second row of a key, has not happened.
+  // The database rejects some changes, such as a duplicate key: they have no effect.
   await db.query(statement).catch(() => undefined)
   return (await all()) !== before
 }

@@ -1,14 +1,14 @@
-// A new signing key: both sign for a while, the log names the new one, and old trust policies go on for that long.
+// Key rotation: both keys sign for some days, the log names the new one, and old trust policies work during that time.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keyLines, parseNote } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { runPlatform } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
 const desk = openDesk()
@@ -21,7 +21,8 @@ describe.skipIf(postgres === null)('a new signing key', () => {
   let old: LogCheckpoint
   const rotate = (...more: string[]) =>
     runPlatform(['rotate-key', '--reason', 'yearly', ...more], {
-      ...{ SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir },
+      SVC_DATABASE_URL: url,
+      SVC_DATA_DIR: platform.data_dir,
     })
   const signed = async () => checkpointOf(platform, Number(postgres.psql(url, 'select size from org_log')) - begun)
   const bundle = async () => desk.put('bundle.zip', await downloadBundle(platform))
@@ -33,12 +34,12 @@ describe.skipIf(postgres === null)('a new signing key', () => {
   })
   afterAll(() => discard(platform))
 
-  it('signs beside the old one from the next checkpoint on, without a restart', async () => {
+  it('signs beside the old key from the next checkpoint on, without a restart', async () => {
     const { code, stdout, stderr } = await rotate()
     expect([code, stderr]).toEqual([0, ''])
     const now = await signed()
     for (const key of [old.key, now.key]) expect(stdout).toContain(`\nlog ${key}\n`)
-    // What is printed, and what is served, is a policy as it stands: it takes what either key has signed.
+    // The printed lines and the served keys are complete trust policies: they accept signatures of either key.
     expect((await bothOn(await bundle(), stdout, desk, old.note)).valid).toBe(true)
     expect(now.keys.map(({ key, stolen }) => [key, stolen])).toEqual([
       [now.key, false],
@@ -52,7 +53,7 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     for (const key of [old.key, now.key]) {
       const verdict = await bothOn(await bundle(), `log ${key}\n`, desk, old.note)
       const codes = verdict.findings.map((finding) => finding.code)
-      // A policy with the new key alone cannot take the checkpoint that was kept, nor the one that records name.
+      // A policy with the new key alone accepts neither the earlier checkpoint nor the one that records name.
       if (key === old.key) expect(codes).toEqual([])
       else expect(codes).toEqual(expect.arrayContaining(['checkpoint_unsigned', 'since_untrusted']))
       expect(verdict.new_keys).toEqual([now.key])
@@ -60,12 +61,12 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     expect((await bothOn(await bundle(), `log ${old.key}\nlog ${now.key}\n`, desk, old.note)).valid).toBe(true)
   })
 
-  it('goes on after a restart, and after another rotation', async () => {
+  it('signs after a restart, until the next rotation', async () => {
     const before = await signed()
     platform = await platform.restart()
     expect((await rotate('--days', '0')).code).toBe(0)
     const now = await signed()
-    // The first old key still signs along, the second was stolen.
+    // The first old key still signs, the second was stolen.
     const trusted = async (key: string) => (await bothOn(await bundle(), `log ${key}\n`, desk)).log !== null
     expect(await trusted(now.key)).toBe(true)
     expect(await trusted(old.key)).toBe(true)
@@ -73,12 +74,12 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     const lines = keyLines(now.keys)
     expect(lines).toContain(`past ${before.key}`)
     expect(lines.find((line) => line.includes('STOLEN'))).toContain(now.keys[1]?.fingerprint)
-    // A key of the past is taken for earlier checkpoints, and never for a bundle.
+    // A `past` key is accepted for earlier checkpoints, but not for a bundle.
     expect((await bothOn(await bundle(), lines.join('\n'), desk, before.note)).valid).toBe(true)
     expect(await trusted(`${before.key}\npast ${now.key}`)).toBe(false)
   })
 
-  it('ends the old one when its time has come', async () => {
+  it('replaces the old key at the end of its period', async () => {
     const path = join(platform.data_dir, 'log', 'retiring-keys.json')
     const keys = JSON.parse(readFileSync(path, 'utf8')) as { seed: string; until: number }[]
     writeFileSync(path, JSON.stringify(keys.map((key) => ({ ...key, until: 1 }))))
@@ -88,11 +89,12 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     expect((await bothOn(await bundle(), `log ${old.key}\n`, desk)).findings).toMatchObject([{ code: 'untrusted' }])
   })
 
-  it('is not taken by a process that has none of them', async () => {
+  it('is not created by a process without the signing key', async () => {
     const { code, stderr } = await runPlatform(['rotate-key', '--reason', 'x'], {
-      ...{ SVC_DATABASE_URL: url, SVC_DATA_DIR: desk.folder },
+      SVC_DATABASE_URL: url,
+      SVC_DATA_DIR: desk.folder,
     })
-    expect([code, stderr]).toEqual([1, expect.stringContaining('not the one that signs this log')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('does not sign this log')])
     expect((await rotate('--days', 'many')).code).toBe(2)
     expect((await rotate('--reason', ' ')).code).toBe(2)
   })

@@ -1,8 +1,8 @@
-// The audit trail as people read it.
+// Lists of the audit trail.
 import type { EventList, Incident, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 describe('the audit trail', () => {
   let platform: TestPlatform
@@ -15,7 +15,7 @@ describe('the audit trail', () => {
   })
   afterAll(() => discard(platform))
 
-  it('names what was done, the latest first', async () => {
+  it('lists events latest first', async () => {
     const { events, total } = await read()
     expect(total).toBe(events.length)
     expect(new Set(events.map(({ kind }) => kind))).toEqual(
@@ -25,7 +25,7 @@ describe('the audit trail', () => {
     expect(made).toMatchObject({ actor_kind: 'system', at: '2026-06-01T00:00:00.000Z' })
   })
 
-  it('is in the order of the log, also within one moment', async () => {
+  it('has the order of the log, also within one millisecond', async () => {
     for (let agent = 0; agent < 20; agent++) {
       const body = { agent_key: `ordered-${agent}` }
       const { body: made } = await platform.call<RegisteredAgent>('POST', '/api/v1/agents', { as: 'key', body })
@@ -44,7 +44,7 @@ describe('the audit trail', () => {
     expect(times).toEqual([...times].sort().reverse())
   })
 
-  it('keeps its pages while more is written', async () => {
+  it('has stable pages while events are added', async () => {
     const before = (await read('?limit=200')).events.map(({ id }) => id)
     const first = await read('?limit=10')
     await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'between two pages' } })
@@ -71,7 +71,7 @@ describe('the audit trail', () => {
     expect([...first.events.map(({ kind }) => kind), ...rest]).toEqual(whole)
   })
 
-  it('is read by people alone, and changed by nobody', async () => {
+  it('is readable for members only, and read-only', async () => {
     expect((await platform.call('GET', '/api/v1/events', { as: 'key' })).status).toBe(403)
     expect((await platform.call('GET', '/api/v1/events', { as: null })).status).toBe(401)
     expect((await platform.call('DELETE', '/api/v1/events')).status).toBe(405)

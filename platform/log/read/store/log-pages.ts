@@ -1,4 +1,4 @@
-// Which entries are on a page of the log: found by indexes alone, whichever filters are given together.
+// Finds the entries of a page of the log with indexes only, for every combination of filters.
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { filters, namesFrom, utc } from '../../../db/sql.js'
@@ -10,11 +10,11 @@ export interface LogFilter {
   readonly step_type?: string
   readonly from?: string
   readonly to?: string
-  /** The beginning of the task_id. */
+  /** A prefix of the task_id. */
   readonly q?: string
 }
 
-export interface Place {
+export interface FoundEntry {
   readonly log_index: number
   readonly task_id: string
   readonly received_at: string
@@ -22,14 +22,14 @@ export interface Place {
 
 const columns = `e.log_index, e.task_id, ${utc('e.received_at')}`
 
-/** The places of one page: a task's in arrival order after `after`, a seq; others newest first below `after`, a log index. */
-export async function findPlaces(
+/** The entries of a page: those of one task in order above the seq `after`; others newest first below the log index `after`. */
+export async function findEntries(
   scope: Scope,
   tx: Transaction,
   filter: LogFilter,
   limit: number,
   after: number | null,
-): Promise<Place[]> {
+): Promise<FoundEntry[]> {
   const range = await rangeOf(scope, tx, filter)
   const { task_id, q } = filter
   if (task_id !== undefined) return ofTask(scope, tx, { ...filter, task_id }, range, limit, after)
@@ -53,20 +53,20 @@ async function ofTask(
   range: IndexRange,
   limit: number,
   after: number | null,
-): Promise<Place[]> {
+): Promise<FoundEntry[]> {
   const where = conditions(scope, filter, range)
     .add('e.task_id = ?', filter.task_id)
     .addRange('e.task_id collate "C"', filter.q === undefined ? {} : namesFrom(filter.q))
     .add('e.seq > ?', after ?? undefined)
-  return tx.query<Place>(
+  return tx.query<FoundEntry>(
     `select ${columns} from log_entries e where ${where.text} order by e.seq limit ${limit}`,
     where.values,
   )
 }
 
 /**
- * The newest first, month by month: each is one partition. Asked for all of them at once, the database looks for the
- * newest entry of each before it answers with one, and a month without any is read to its end.
+ * Newest first, month by month, which is partition by partition. One query over all partitions would look for the newest
+ * entry of each before it returned one, and would read a month without matches to its end.
  */
 async function newest(
   scope: Scope,
@@ -74,11 +74,11 @@ async function newest(
   filter: LogFilter,
   range: IndexRange,
   limit: number,
-): Promise<Place[]> {
-  const found: Place[] = []
+): Promise<FoundEntry[]> {
+  const found: FoundEntry[] = []
   for (const month of await monthsOf(scope, tx, range)) {
     const where = conditions(scope, filter, range).addRange('e.received_at', month)
-    const rows = await tx.query<Place>(
+    const rows = await tx.query<FoundEntry>(
       `select ${columns} from log_entries e where ${where.text} order by e.log_index desc limit ${limit - found.length}`,
       where.values,
     )
@@ -93,7 +93,7 @@ interface Month {
   readonly end: string
 }
 
-/** The months in UTC that hold the range, the latest first. */
+/** The months (UTC) of the range, latest first. */
 async function monthsOf({ org_id }: Scope, tx: Transaction, { first, end }: IndexRange): Promise<Month[]> {
   const [row] = await tx.query<{ oldest: string | null; newest: string | null }>(
     `select (select ${utc('received_at')} from log_leaves where org_id = $1 and log_index = $2) as oldest,
@@ -109,10 +109,10 @@ async function monthsOf({ org_id }: Scope, tx: Transaction, { first, end }: Inde
   return months
 }
 
-/** The first moment of the month so many after the time's. */
-function monthAt(time: string, after: number): string {
+/** The first moment of the month `offset` months after that of a time. */
+function monthAt(time: string, offset: number): string {
   const date = new Date(time)
-  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + after)).toISOString()
+  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset)).toISOString()
 }
 
 interface NamedTask {
@@ -122,14 +122,14 @@ interface NamedTask {
   readonly last_received_at: string
 }
 
-/** So many tasks nearly always fill a page. */
-const fewTasks = 20
-/** Entries of one type that are looked at before their tasks are. */
-const fewOfType = 2000
+/** Tasks in the first read: they nearly always fill a page. */
+const firstTasks = 20
+/** Entries of one type that are read before tasks are. */
+const maxOfType = 2000
 
 /**
- * Entries of the tasks whose names begin with `q`, task by task, those that ended last first: an entry is on the page once
- * every task that is left ended before it.
+ * Entries of the tasks whose names begin with `q`, task by task, latest end first. The page is complete when every
+ * remaining task ended before its last entry.
  */
 async function ofNamed(
   scope: Scope,
@@ -137,19 +137,19 @@ async function ofNamed(
   filter: LogFilter & { readonly q: string },
   range: IndexRange,
   limit: number,
-): Promise<Place[]> {
+): Promise<FoundEntry[]> {
   if (filter.step_type !== undefined) {
-    // A rare type is answered by its own entries, and so is a name that most of the newest ones have.
-    const ofType = await newest(scope, tx, filter, range, fewOfType)
+    // The newest entries of a type suffice when the type is rare or when most of them have the prefix.
+    const ofType = await newest(scope, tx, filter, range, maxOfType)
     const named = ofType.filter(({ task_id }) => task_id.startsWith(filter.q))
-    if (named.length >= limit || ofType.length < fewOfType) return named.slice(0, limit)
+    if (named.length >= limit || ofType.length < maxOfType) return named.slice(0, limit)
   }
   let found = await ofTasks(scope, tx, filter, range, await activeAcross(scope, tx, filter, range), limit)
   let { end } = range
-  for (let count = fewTasks; ; count *= 4) {
+  for (let count = firstTasks; ; count *= 4) {
     const tasks = await endedBefore(scope, tx, filter, { ...range, end }, count)
-    const places = await ofTasks(scope, tx, filter, range, tasks, limit)
-    found = [...found, ...places].sort((a, b) => b.log_index - a.log_index).slice(0, limit)
+    const entries = await ofTasks(scope, tx, filter, range, tasks, limit)
+    found = [...found, ...entries].sort((a, b) => b.log_index - a.log_index).slice(0, limit)
     if (tasks.length < count) return found
     end = Math.min(...tasks.map(({ last_log_index }) => last_log_index))
     if (found.length === limit && (found.at(-1)?.log_index ?? 0) >= end) return found
@@ -163,14 +163,14 @@ async function ofTasks(
   range: IndexRange,
   tasks: readonly NamedTask[],
   limit: number,
-): Promise<Place[]> {
+): Promise<FoundEntry[]> {
   if (tasks.length === 0) return []
   const where = conditions(scope, filter, range)
   const given = where.values.length
   const since = tasks.map(({ first_received_at }) => first_received_at)
   const until = tasks.map(({ last_received_at }) => last_received_at)
-  // The times of all tasks leave out partitions when the statement is planned, those of one task when it is run.
-  return tx.query<Place>(
+  // The times of all tasks exclude partitions when the statement is planned, those of one task when it runs.
+  return tx.query<FoundEntry>(
     `select e.log_index, e.task_id, e.received_at
      from unnest($${given + 1}::text[], $${given + 2}::timestamptz[], $${given + 3}::timestamptz[]) as t(task_id, since, until)
      cross join lateral (
@@ -192,18 +192,18 @@ function namedTasks(scope: Scope, { q, agent_id }: LogFilter, { first }: IndexRa
 
 const taskColumns = `t.task_id, t.last_log_index, ${utc('t.first_received_at')}, ${utc('t.last_received_at')}`
 
-/** One by one, so that a few tasks of many are fetched by the index. */
-const taskAtPlace = `cross join lateral (
+/** One row at a time, so that the index fetches a few of many tasks. */
+const taskAtIndex = `cross join lateral (
   select h.* from task_heads h where h.org_id = $1 and h.last_log_index = p.last_log_index limit 1
 ) t`
 
-/** Tasks with their last entry below the end of the range, the newest first. */
+/** Tasks whose last entry is below the end of the range, newest first. */
 function endedBefore(scope: Scope, tx: Transaction, filter: LogFilter, range: IndexRange, count: number) {
   const where = namedTasks(scope, filter, range).add('t.last_log_index < ?', range.end)
   return tx.query<NamedTask>(
     `select ${taskColumns} from (
        select t.last_log_index from task_heads t where ${where.text} order by t.last_log_index desc limit ${count}
-     ) p ${taskAtPlace}`,
+     ) p ${taskAtIndex}`,
     where.values,
   )
 }
@@ -215,7 +215,7 @@ async function activeAcross(scope: Scope, tx: Transaction, filter: LogFilter, ra
     .add('t.last_log_index >= ?', range.end)
     .add('t.first_log_index < ?', range.end)
   return tx.query<NamedTask>(
-    `select ${taskColumns} from (select t.last_log_index from task_heads t where ${where.text}) p ${taskAtPlace}`,
+    `select ${taskColumns} from (select t.last_log_index from task_heads t where ${where.text}) p ${taskAtIndex}`,
     where.values,
   )
 }

@@ -1,4 +1,4 @@
-// Checkpoints are kept where this installation cannot take them back, and go on when one such place fails.
+// Anchors store checkpoints outside the installation; a failing anchor does not stop the others.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { parseCheckpoint, parseNote } from '@svc/proof'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
-import { discard, startPlatform } from '../support/platform.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { discard, startPlatform } from '../../support/platform.js'
 
 const desk = openDesk()
 afterAll(() => desk.clear())
@@ -16,7 +16,7 @@ const git = (folder: string, ...args: string[]) =>
   execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8' }).trim()
 
 describe('anchors', () => {
-  it('keep each checkpoint in a folder, in a repository and elsewhere', async () => {
+  it('store each checkpoint in a folder, a repository and an HTTP endpoint', async () => {
     const [folder, clone, remote] = ['notes', 'clone', 'remote.git'].map((name) => join(desk.folder, name)) as [
       string,
       string,
@@ -52,7 +52,7 @@ describe('anchors', () => {
     expect(readFileSync(join(folder, own, `${last.size}.note`), 'utf8')).toBe(last.note)
     const committed = git(remote, 'show', `HEAD:${own}.note`)
     expect(parseCheckpoint(parseNote(`${committed}\n`)?.text ?? '')?.size).toBe(last.size)
-    // What was kept is what a verifier can be given.
+    // A verifier accepts an anchored note.
     const bundle = desk.put('bundle.zip', await downloadBundle(platform))
     expect((await bothOn(bundle, `log ${last.key}\n`, desk, `${committed}\n`)).valid).toBe(true)
     await discard(platform)
@@ -116,7 +116,7 @@ describe('anchors', () => {
     git(clone, 'config', 'core.hooksPath', '.git/other-hooks')
     desk.put('hostile/.gitattributes', '*.note filter=x diff=x merge=x\n* filter=y\n')
     desk.put('hostile/.git/info/attributes', '*.note filter=x diff=x\n')
-    // These settings do run programs where git is used as usual.
+    // Without the overrides, Git runs these programs.
     desk.put('hostile/other.note', 'x')
     spawnSync('git', ['-C', clone, 'add', 'other.note'])
     expect(readdirSync(marks)).toEqual(expect.arrayContaining(['clean', 'fsmonitor', 'post-index-change']))
@@ -138,11 +138,11 @@ describe('anchors', () => {
     expect(readdirSync(marks)).toEqual([])
     const [file = ''] = git(remote, 'ls-tree', '--name-only', '-r', 'HEAD').split('\n')
     expect(`${git(remote, 'show', `HEAD:${file}`)}\n`).toBe(last.note)
-    // What a person had staged is not committed with it.
+    // Other staged files are not committed.
     expect(git(remote, 'ls-tree', '--name-only', '-r', 'HEAD')).not.toContain('other.note')
   })
 
-  it.each(['ftp://example.org', 'folder', 'file:', 'http://'])('are not %s', async (text) => {
+  it.each(['ftp://example.org', 'folder', 'file:', 'http://'])('reject %s', async (text) => {
     await expect(startPlatform({ env: { SVC_ANCHORS: text } })).rejects.toThrow('SVC_ANCHORS')
   })
 })

@@ -1,15 +1,15 @@
-// What somebody with the database alone can have signed for them, who has not the keys of the log.
+// Attacks with write access to the database, but without the keys of the log.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Frontier, formatVerifier, leafHash, recordText, signerOf } from '@svc/proof'
+import { Frontier, formatVerifier, hexOf, leafHash, recordText, signerOf } from '@svc/proof'
 import type { EventList, LeafRecord, LogCheckpoint, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { seal } from '../../platform/ledger/commitments.js'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
+import { commitTo } from '../../../platform/ledger/commitments.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { runPlatform } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
 const desk = openDesk()
@@ -17,7 +17,7 @@ afterAll(() => desk.clear())
 const day = 86_400_000
 const start = Date.parse('2026-01-10T09:00:00Z')
 
-describe.skipIf(postgres === null)('whoever has the database alone', () => {
+describe.skipIf(postgres === null)('a person with write access to the database alone', () => {
   if (postgres === null) return
   const url = postgres.freshDatabase()
   const sql = (text: string) => postgres.psql(url, text)
@@ -35,9 +35,9 @@ describe.skipIf(postgres === null)('whoever has the database alone', () => {
   })
   afterAll(() => discard(platform))
 
-  /** Writes a leaf as the platform would. */
+  /** Appends a leaf as the platform does. */
   function append(type: LeafRecord['type'], subject_id: string, data: Record<string, unknown>): void {
-    const { data: committed, salts, values } = seal(data)
+    const { data: committed, salts, values } = commitTo(data)
     const [size, checkpoint, root, received_at, org_id] = sql(
       `select size, checkpoint_size, checkpoint_root,
          to_char(last_received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), org_id from org_log`,
@@ -53,7 +53,7 @@ describe.skipIf(postgres === null)('whoever has the database alone', () => {
       update org_log set size = size + 1; commit`)
   }
 
-  it('cannot have a key of their own put into trust policies', async () => {
+  it('cannot have another key added to trust policies', async () => {
     const own = formatVerifier(signerOf(kept.origin, 'note', Buffer.alloc(32, 9)).verifier)
     append('key', kept.origin, { key: { at: '2026-01-10', by: 'operator:local', key: own, reason: 'yearly' } })
     await signed()
@@ -61,9 +61,9 @@ describe.skipIf(postgres === null)('whoever has the database alone', () => {
   })
 
   it.each([
-    ['is called old and came after what is younger', '2026-01-01T00:00:00.000Z', 400],
-    ['is too young to go', '2026-01-10T10:00:00.000Z', 30],
-  ])('cannot have pruned what %s', async (_, before, days) => {
+    ['claim to be old but follow younger ones', '2026-01-01T00:00:00.000Z', 400],
+    ['are too young', '2026-01-10T10:00:00.000Z', 30],
+  ])('cannot claim a prune of entries that %s', async (_, before, days) => {
     await logSteps(platform, `secret-${days}`, 4)
     await signed()
     const where = `task_id = 'secret-${days}'`
@@ -71,8 +71,8 @@ describe.skipIf(postgres === null)('whoever has the database alone', () => {
     now = start + days * day
     await logSteps(platform, `later-${days}`, 1)
     const taken = { entries: [[Number(first), Number(last)]], id: 'prn_x', legal_basis: 'retention of 184 days' }
-    const said = { pruned_at: new Date(now).toISOString(), pruned_by: 'system:retention' }
-    append('prune', 'prn_x', { prune: { ...taken, ...said, before, archive: 'x.zip', archive_sha256: 'x' } })
+    const claim = { pruned_at: new Date(now).toISOString(), pruned_by: 'system:retention' }
+    append('prune', 'prn_x', { prune: { ...taken, ...claim, before, archive: 'x.zip', archive_sha256: 'x' } })
     sql(`create table kept_e as table log_entries; create table kept_p as table log_payloads;
       delete from log_payloads where log_index between ${first} and ${last}; delete from log_entries where ${where}`)
     await signed()
@@ -83,19 +83,22 @@ describe.skipIf(postgres === null)('whoever has the database alone', () => {
     expect((await verdictOf()).valid).toBe(true)
   })
 
-  it.each(['toString', 'hasOwnProperty', '__proto__'])('hides nothing behind a member called %s', async (name) => {
-    const added = `"${name}":"${'0'.repeat(64)}",`
-    const change = (from: string, to: string) =>
-      sql(`update log_payloads set salts = replace(salts, '${from}', '${to}') where log_index = ${begun + 2}`)
-    change('"input"', `${added}"input"`)
-    const { status, body } = await platform.call<Verification>('GET', '/api/v1/tasks/one/verify')
-    expect([status, body.integrity?.first_bad?.code]).toEqual([200, 'payload_mismatch'])
-    expect((await verdictOf()).findings.map(({ code }) => code)).toEqual(['payload_mismatch'])
-    change(added, '')
-    expect((await verdictOf()).valid).toBe(true)
-  })
+  it.each(['toString', 'hasOwnProperty', '__proto__'])(
+    'cannot hide a change behind a member named %s',
+    async (name) => {
+      const added = `"${name}":"${'0'.repeat(64)}",`
+      const change = (from: string, to: string) =>
+        sql(`update log_payloads set salts = replace(salts, '${from}', '${to}') where log_index = ${begun + 2}`)
+      change('"input"', `${added}"input"`)
+      const { status, body } = await platform.call<Verification>('GET', '/api/v1/tasks/one/verify')
+      expect([status, body.integrity?.first_bad?.code]).toEqual([200, 'payload_mismatch'])
+      expect((await verdictOf()).findings.map(({ code }) => code)).toEqual(['payload_mismatch'])
+      change(added, '')
+      expect((await verdictOf()).valid).toBe(true)
+    },
+  )
 
-  it('prunes nothing less for keys that have been rotated', async () => {
+  it('does not stop a prune of entries that rotated keys signed', async () => {
     const env = { SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir }
     expect((await runPlatform(['rotate-key', '--reason', 'yearly', '--days', '1'], env)).code).toBe(0)
     await signed()
@@ -109,7 +112,7 @@ describe.skipIf(postgres === null)('whoever has the database alone', () => {
     expect(sql('select distinct task_id from log_entries')).toBe('newest')
   })
 
-  it('cannot have the signer begin beyond what it has read', async () => {
+  it('cannot make the signer skip entries', async () => {
     await signed()
     const size = Number(sql('select size from org_log'))
     const tree = new Frontier(0, [])
@@ -120,11 +123,11 @@ describe.skipIf(postgres === null)('whoever has the database alone', () => {
       insert into log_leaves (org_id, log_index, received_at, type, leaf_hash)
         select org_id, ${size}, last_received_at, 'event', '${forged}' from org_log;
       update org_log set size = ${size + 1}, checkpoint_size = ${size + 1}, checkpoint_at = '2020-01-01',
-        checkpoint_root = '${Buffer.from(tree.root()).toString('hex')}'; commit`)
+        checkpoint_root = '${hexOf(tree.root())}'; commit`)
     await vi.waitFor(async () => {
       const { events } = (await platform.call<EventList>('GET', '/api/v1/events')).body
       const reasons = events.filter(({ kind }) => kind === 'log.fork_refused').map(({ data }) => data.reason)
-      expect(reasons).toContainEqual(expect.stringMatching(/claims a checkpoint beyond the \d+ entries/))
+      expect(reasons).toContainEqual(expect.stringMatching(/claims a checkpoint beyond the \d+ signed entries/))
     }, soon)
     expect((await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')).body.size).toBe(size)
   })

@@ -1,9 +1,9 @@
-// Rows that an earlier version has written are shown as the current one names their members.
+// Rows of an earlier version are returned with the current names of their members.
 import type { IncidentList, LogDetail, LoggedStep, LogList } from '@svc/schemas'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 
@@ -35,7 +35,7 @@ describe.skipIf(postgres === null)('violations of an earlier version', () => {
     if (platform !== undefined) await discard(platform)
   })
 
-  it('have their message as reason', async () => {
+  it('are returned with their message as `reason`', async () => {
     const details = { code: 'GATE_MISSING', reason: expect.any(String), rule_type: 'step_requires_gate' }
     const { body: log } = await platform.call<LogList>('GET', '/api/v1/logs?task_id=t')
     const { body: entry } = await platform.call<LogDetail>('GET', `/api/v1/logs/${log.logs[0]?.log_id}`)

@@ -1,19 +1,19 @@
-// Checkpoints that others sign as well.
+// Checkpoints with the signatures of witnesses.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseNote, parseVerifier, verifySignature } from '@svc/proof'
 import { describe, expect, it, vi } from 'vitest'
-import { begun, checkpointOf, fast, logSteps, register, soon } from '../support/log.js'
-import { discard, startPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
-import { startWitness } from '../support/witness.js'
+import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { discard, startPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { startWitness } from '../../support/witness.js'
 
 const postgres = await sharedPostgres()
 
 describe.skipIf(postgres === null)('witnesses', () => {
   if (postgres === null) return
-  it('sign for a log as long as it grows, also against whoever has its key', async () => {
+  it('sign a log while it grows, but not a shortened one that its own key signed', async () => {
     const url = postgres.freshDatabase()
     let platform = await startPlatform({ database_url: url, env: fast })
     await register(platform)
@@ -37,7 +37,7 @@ describe.skipIf(postgres === null)('witnesses', () => {
     await signs(320)
     await platform.close()
 
-    // Somebody with the database and the signer's folder forgets an entry, and signs for the rest with the true key.
+    // An attacker with the database and the signer's folder deletes an entry and signs the rest with the key.
     postgres.psql(
       url,
       `begin; delete from log_leaves where log_index >= ${begun + 319}; delete from log_entries where log_index >= ${begun + 319};
@@ -57,7 +57,7 @@ describe.skipIf(postgres === null)('witnesses', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('are told apart from what is none', async () => {
+  it('are rejected in an invalid form', async () => {
     await expect(startPlatform({ env: { SVC_WITNESSES: 'http://127.0.0.1:1' } })).rejects.toThrow('is not URL#KEY')
   })
 })

@@ -1,13 +1,13 @@
-// What is old is archived and taken out, what is held stays, and the log is as provable afterwards as before.
+// Retention: old entries are archived and deleted, held ones stay, and all proofs stay valid.
 import { createHash } from 'node:crypto'
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Hold, InclusionProof, Retention, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from '../support/bundle.js'
-import { begun, checkpointOf, fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 const desk = openDesk()
@@ -16,7 +16,7 @@ afterAll(() => desk.clear())
 const day = 86_400_000
 const start = Date.parse('2026-01-10T09:00:00Z')
 
-describe.skipIf(postgres === null)('keeping', () => {
+describe.skipIf(postgres === null)('retention', () => {
   if (postgres === null) return
   const url = postgres.freshDatabase()
   const sql = (text: string) => postgres.psql(url, text)
@@ -45,7 +45,7 @@ describe.skipIf(postgres === null)('keeping', () => {
   })
   afterAll(() => discard(platform))
 
-  it('is for a year, and for 184 days at least', async () => {
+  it('is a year by default and 184 days at least', async () => {
     expect(await get('/api/v1/retention')).toEqual({ retention_days: 365, prunes: [] })
     for (const retention_days of [183, 0, -1, 1.5, '200'])
       expect((await post('/api/v1/retention', { retention_days })).status).toBe(422)
@@ -55,7 +55,7 @@ describe.skipIf(postgres === null)('keeping', () => {
     await signed()
   })
 
-  it('takes nothing out while everything is on hold', async () => {
+  it('deletes nothing while the whole log is on hold', async () => {
     const { status, body } = await post<Hold>('/api/v1/holds', { reason: 'a lawsuit' })
     expect(status).toBe(201)
     expect(await prune()).toMatchObject({ prunes: [] })
@@ -68,7 +68,7 @@ describe.skipIf(postgres === null)('keeping', () => {
     expect(await get('/api/v1/holds')).toMatchObject({ total: 1 })
   })
 
-  it('takes nothing out of a log that does not verify', async () => {
+  it('deletes nothing from a log that does not verify', async () => {
     await post('/api/v1/holds', { task_id: 'held', reason: 'an investigation' })
     await signed()
     sql(`update log_payloads set body = replace(body, '{"index":3}', '{"index":4}')`)
@@ -79,14 +79,14 @@ describe.skipIf(postgres === null)('keeping', () => {
       select log_index from log_entries where step = 4)`)
   })
 
-  it('takes out whole tasks that are over, and archives them first', async () => {
-    // From a time before events had leaves: no archive holds it.
+  it('archives whole old tasks and then deletes them', async () => {
+    // An event from before events had leaves: no archive holds it.
     sql(`insert into events (org_id, id, at, actor_kind, actor_id, kind, subject_kind, subject_id, data)
       select org_id, 'evt_early', '2026-01-01T00:00:00Z', 'system', 'x', 'agent.registered', 'agent', 'x', '{}' from org_log`)
     const { prunes } = await prune()
     expect(sql(`select count(*) from events where id = 'evt_early'`)).toBe('1')
     expect(prunes).toMatchObject([{ pruned_by: 'operator:local', legal_basis: 'retention of 184 days' }])
-    // 20 steps, and the events the log began with but for those of the incident, which is open.
+    // 20 steps and four of the first events: the open incident and its event stay.
     expect(prunes[0]?.entries).toBe(20 + 4)
     expect(sql(`select string_agg(distinct task_id, ' ' order by task_id) from log_entries`)).toBe('held long recent')
     const [name = ''] = archives()
@@ -99,7 +99,7 @@ describe.skipIf(postgres === null)('keeping', () => {
     expect((await platform.call('GET', '/api/v1/tasks/old/verify')).status).toBe(404)
   })
 
-  it('leaves what is kept as provable as before', async () => {
+  it('leaves the proofs of the other entries valid', async () => {
     await signed()
     for (const task of ['held', 'long', 'recent']) {
       const verdict = await get<Verification>(`/api/v1/tasks/${task}/verify`)
@@ -109,14 +109,15 @@ describe.skipIf(postgres === null)('keeping', () => {
     expect(proof.leaf_hash).toBe(sql('select leaf_hash from log_leaves where log_index = 7'))
     const path = desk.put('bundle.zip', await downloadBundle(platform))
     expect(await bothOn(path, trust, desk)).toMatchObject({
-      ...{ valid: true, payloads: { pruned: 24 } },
+      valid: true,
+      payloads: { pruned: 24 },
       removal_authorizations: [{ type: 'prune', by: 'operator:local', reason: 'retention of 184 days', entries: 24 }],
     })
     const late = desk.put('late.zip', await downloadBundle(platform, '?from=2026-10-01T00:00:00Z'))
     expect(await bothOn(late, trust, desk)).toMatchObject({ valid: true, payloads: { pruned: 0 } })
   })
 
-  it('is no cover for taking out more', async () => {
+  it('does not authorize the deletion of other entries', async () => {
     sql('create table kept_e as table log_entries; delete from log_entries where task_id = $$held$$')
     const path = desk.put('bundle.zip', await downloadBundle(platform))
     const codes = (await bothOn(path, trust, desk)).findings.map(({ code }) => code)
@@ -124,7 +125,7 @@ describe.skipIf(postgres === null)('keeping', () => {
     sql('insert into log_entries table kept_e except table log_entries; drop table kept_e')
   })
 
-  it('lets the rest go once its hold is released, each entry into one archive', async () => {
+  it('deletes the other entries after the release of their hold, each in one archive', async () => {
     expect((await prune()).prunes.length).toBe(1)
     const { holds } = await get<{ holds: Hold[] }>('/api/v1/holds?on=true&task_id=held')
     expect((await post(`/api/v1/holds/${holds[0]?.id}/release`)).status).toBe(200)
@@ -144,7 +145,7 @@ describe.skipIf(postgres === null)('keeping', () => {
   })
 })
 
-describe.skipIf(postgres === null)('a long time that was not pruned', () => {
+describe.skipIf(postgres === null)('a long period that was not pruned', () => {
   if (postgres === null) return
   const url = postgres.freshDatabase()
   let now = start
@@ -156,7 +157,7 @@ describe.skipIf(postgres === null)('a long time that was not pruned', () => {
   })
   afterAll(() => discard(platform))
 
-  it('goes into several archives, one after the other, what is held included', async () => {
+  it('is archived in several consecutive files, with held entries', async () => {
     await logSteps(platform, 'held', 10)
     for (let count = 0; count < 30; count++) await logSteps(platform, `old ${count}`, 1)
     const body = { task_id: 'held', reason: 'an investigation' }
@@ -166,11 +167,11 @@ describe.skipIf(postgres === null)('a long time that was not pruned', () => {
     const size = Number(postgres.psql(url, 'select size from org_log'))
     const trust = `log ${(await checkpointOf(platform, size - begun)).key}\n`
     const { prunes } = (await platform.call<Retention>('POST', '/api/v1/retention/prune')).body
-    // Events, 40 steps and what tells of the hold: twelve at a time.
-    const told = prunes.toReversed()
-    expect(told.map(({ entries }) => entries)).toEqual([4, 8, 12, 10])
+    // Events, 40 steps and the event of the hold: twelve at a time.
+    const ordered = prunes.toReversed()
+    expect(ordered.map(({ entries }) => entries)).toEqual([4, 8, 12, 10])
     let [steps, from] = [0, '']
-    for (const { archive, before } of told) {
+    for (const { archive, before } of ordered) {
       const path = join(platform.data_dir, 'archive', archive)
       const verdict = await bothOn(path, trust, desk)
       expect([verdict.valid, verdict.period.from ?? '', verdict.period.to]).toEqual([true, from, before])
@@ -179,7 +180,7 @@ describe.skipIf(postgres === null)('a long time that was not pruned', () => {
     }
     expect(steps).toBe(40)
     expect(postgres.psql(url, `select string_agg(distinct task_id, ' ') from log_entries`)).toBe('held new')
-    // That it is held, and by whom, is kept as long.
+    // The event of the hold stays as long as the hold.
     expect(postgres.psql(url, `select count(*) from events where kind = 'hold.placed'`)).toBe('1')
     expect((await platform.call<Retention>('POST', '/api/v1/retention/prune')).body.prunes.length).toBe(4)
   })

@@ -1,8 +1,8 @@
-// Two platforms on one PostgreSQL: many writers on few tasks, and what one learns the other must not miss.
+// Two platforms on one PostgreSQL server: many writers on few tasks, and changes that each must see of the other.
 import type { LoggedStep, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 
@@ -56,7 +56,7 @@ describe.skipIf(postgres === null)('two platforms on one server', () => {
     }
   })
 
-  it('judge a step on what the other has logged', async () => {
+  it('evaluate a step after the steps that the other logged', async () => {
     await log(0, 'shared', 1, 'START_NODE')
     expect((await log(1, 'shared', 2, 'step.exec')).body.violations.map((found) => found.name)).toEqual([
       'Code runs only after a gate',
@@ -69,7 +69,7 @@ describe.skipIf(postgres === null)('two platforms on one server', () => {
     ])
   })
 
-  it('learn of an agent that changed at the other', async () => {
+  it('see a change of an agent at the other', async () => {
     const tool = (which: number, step: number) =>
       log(which, 'tools', step, 'step.resource', { verb: 'POST', step_name: 'wire' })
     expect((await tool(0, 1)).body.violations).toEqual([])
@@ -78,7 +78,7 @@ describe.skipIf(postgres === null)('two platforms on one server', () => {
     expect((await tool(1, 3)).body.violations.map((found) => found.name)).toEqual(['Only declared tools'])
   })
 
-  it('answer a retry that comes to the other', async () => {
+  it('recognize a retry at the other', async () => {
     const first = await log(0, 'retry', 1, 'START_NODE')
     const again = await log(1, 'retry', 1, 'START_NODE')
     expect([again.status, again.body]).toEqual([200, first.body])

@@ -1,33 +1,33 @@
-// What the signer remembers of the sizes it has signed for.
+// The signed state: the sizes that the signer stores.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type SignedState, stateAfter, stateIn } from '../../platform/log/publish/signed-state.js'
+import { type SignedState, stateAfter, stateIn } from '../../../platform/log/publish/signed-state.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-state-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 const root = '0'.repeat(64)
 
-describe('the sizes that a signer remembers', () => {
-  it.each([1, 7, 250])('are few, and as dense as they are near, of a log signed for every %i entries', (step) => {
+describe('the sizes in a signed state', () => {
+  it.each([1, 7, 250])('are few, and denser near the newest, for a log signed every %i entries', (step) => {
     let state: SignedState | null = null
     for (let size = step; size <= step * 20_000; size += step) state = stateAfter(state, { origin: 'o', size, root })
     const { size = 0, earlier = [] } = state ?? {}
     expect(earlier.length).toBeLessThan(60)
     const sizes = [...earlier.map((one) => one.size), size]
     expect(sizes).toEqual([...new Set(sizes)].sort((a, b) => a - b))
-    // A log that was cut anywhere is compared with a size no further from the cut than three times what was cut.
+    // For every cut there is a size whose distance from the cut is at most three times the number of cut entries.
     for (const [at, next] of sizes.slice(1).entries())
       expect(next - (sizes[at] ?? 0)).toBeLessThanOrEqual(Math.max(step, 3 * (size - next)))
   })
 
-  it('stay when a log at rest is signed for again', () => {
+  it('do not change when an idle log is signed again', () => {
     const first = stateAfter(stateAfter(null, { origin: 'o', size: 4, root }), { origin: 'o', size: 9, root })
     expect(stateAfter(first, { origin: 'o', size: 9, root })).toEqual(first)
   })
 
-  it('are none in a file of an earlier release', () => {
+  it('are empty in a file of an earlier release', () => {
     const path = join(folder, 'state.json')
     writeFileSync(path, JSON.stringify({ origin: 'o', size: 3, root }))
     expect(stateIn(path)).toEqual({ origin: 'o', size: 3, root, earlier: [] })
@@ -38,7 +38,7 @@ describe('the sizes that a signer remembers', () => {
     { origin: 'o', size: '3', root },
     { origin: 'o', size: 3, root, earlier: [1] },
     { origin: 'o', size: 3, root, earlier: 'none' },
-  ])('are not read from %j', (state) => {
+  ])('are rejected in %j', (state) => {
     const path = join(folder, 'state.json')
     writeFileSync(path, JSON.stringify(state))
     expect(() => stateIn(path)).toThrow('is damaged')
