@@ -33,9 +33,9 @@ function contentsOf() {
   const hash = createHash('sha256')
   const pglite = new URL('../package.json', import.meta.resolve('@electric-sql/pglite'))
   hash.update(readFileSync(fileURLToPath(pglite)))
-  for (const name of readdirSync(`${dist}migrations`)
+  for (const name of readdirSync(`${dist}db/migrations`)
     .filter((name) => name.endsWith('.js'))
     .sort())
-    hash.update(readFileSync(`${dist}migrations/${name}`))
+    hash.update(readFileSync(`${dist}db/migrations/${name}`))
   return hash.digest('hex')
 }
