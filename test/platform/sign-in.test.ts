@@ -178,7 +178,7 @@ describe('a sign-in link', () => {
       text: await one.text(),
     }))
     expect([status, Number(headers.get('retry-after')) > 0]).toEqual([429, true])
-    expect(text).toContain('Too often: come back in')
+    expect(text).toContain('Too many requests: retry in')
   })
 
   it('is sent from the page that asks for an address, and from no other page', async () => {
