@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres())('a database user', () => {
     expect([code, stdout, stderr]).toEqual([
       1,
       expect.stringMatching(/^svc platform \S+: connecting to the database at \S+\n$/),
-      `svc-platform cannot start: the database user \`${user}\` lacks rights: run this as an administrator in the database \`${name}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`,
+      `svc-platform cannot start: the database user \`${user}\` lacks rights: run these statements as an administrator in the database \`${name}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`,
     ])
     postgres.psql(admin, stderr.split('\n').slice(1).join('\n'))
     const platform = await startPlatform({ database_url: url, env: fast })
