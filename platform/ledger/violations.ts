@@ -24,21 +24,13 @@ const types = {
   ...{ waived: 'boolean', manifest_id: 'text', details: 'json' },
 }
 
-/** An entry and what it violates. */
-export interface ViolatingEntry {
-  readonly entry: { readonly log_index: number }
-  readonly violations: readonly StepViolation[]
+/** A violation of the entry at `log_index`. */
+export interface NewViolation extends StepViolation {
+  readonly log_index: number
 }
 
-/** Keeps every violation of the placed entries. */
-export async function insertViolations(
-  scope: Scope,
-  tx: Transaction,
-  placed: readonly ViolatingEntry[],
-): Promise<void> {
-  const rows = placed.flatMap(({ entry, violations }) =>
-    violations.map((violation) => ({ log_index: entry.log_index, ...violation })),
-  )
+/** Stores violations of entries. */
+export async function insertViolations(scope: Scope, tx: Transaction, rows: readonly NewViolation[]): Promise<void> {
   if (rows.length === 0) return
   await tx.query(insertRows('log_violations', types), [
     rows.map(() => scope.org_id),
