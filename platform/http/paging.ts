@@ -1,7 +1,7 @@
 // Pages of lists, and the cursors between them.
 
 import type { Listed, Page } from '../db/list.js'
-import { invalid, type PlatformError } from '../errors.js'
+import { PlatformError } from '../errors.js'
 import type { Query } from './query.js'
 
 /** The page that a query asks for. Throws INVALID for an invalid cursor. */
@@ -48,5 +48,6 @@ export function numberAfter({ after }: Page): number | null {
 }
 
 function cursorInvalid(): PlatformError {
-  return invalid([{ path: 'cursor', message: 'is invalid: use `next_cursor` of a previous page' }])
+  const message = 'use `next_cursor` of a previous page'
+  return new PlatformError('INVALID', `\`cursor\` is invalid: ${message}`, { errors: [{ path: 'cursor', message }] })
 }

@@ -6,7 +6,7 @@ import { byMember, byReader, parameters, route } from '../http/route.js'
 import { type IncidentMove, moveIncident } from './move-command.js'
 import { findIncident, listIncidents } from './store.js'
 
-/** A move of an incident, with the body it takes. */
+/** The route of a move, with its body. */
 function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason', summary: string) {
   return route({
     method: 'post',
@@ -28,7 +28,7 @@ export const incidentRoutes = [
   route({
     method: 'get',
     path: '/api/v1/incidents',
-    summary: 'List incidents, the newest first',
+    summary: 'List incidents, newest first',
     tag: 'Incidents',
     access: byReader,
     query: {
@@ -50,18 +50,18 @@ export const incidentRoutes = [
   route({
     method: 'get',
     path: '/api/v1/incidents/{id}',
-    summary: 'One incident, with its history',
+    summary: 'Get an incident with its history',
     tag: 'Incidents',
     access: byReader,
     responses: { 200: 'incident' },
     handle: async ({ scope, params }, parts: Resources) => {
       const incident = await withSnapshot(parts.db, scope, (tx) => findIncident(scope, tx, params.id))
-      if (incident === null) throw new PlatformError('NOT_FOUND', 'no such incident')
+      if (incident === null) throw new PlatformError('NOT_FOUND', `incident \`${params.id}\` does not exist`)
       return { status: 200, body: incident }
     },
   }),
-  moveRoute('review', 'incident-note', 'Take an open incident on'),
-  moveRoute('resolve', 'incident-note', 'Close an incident that was dealt with; a further violation opens a new one'),
-  moveRoute('ignore', 'incident-reason', 'Close an incident that is none; further violations are only counted'),
-  moveRoute('reactivate', 'incident-note', 'Take a closed incident on again'),
+  moveRoute('review', 'incident-note', 'Start the review of an open incident'),
+  moveRoute('resolve', 'incident-note', 'Resolve an incident; a further violation opens a new one'),
+  moveRoute('ignore', 'incident-reason', 'Ignore an incident; further violations are only counted'),
+  moveRoute('reactivate', 'incident-note', 'Reactivate a resolved or ignored incident'),
 ]

@@ -1,6 +1,6 @@
 import { rules } from '@svc/engine'
 import { type Resources, withSnapshot } from '../db/db.js'
-import { listReply, numberAfter, pageOf } from '../http/paging.js'
+import { listReply, pageByIndex } from '../http/paging.js'
 import { byReader, parameters, route } from '../http/route.js'
 import { listPolicies } from './policies-store.js'
 
@@ -15,13 +15,15 @@ export const policyRoutes = [
     tag,
     access: byReader,
     query: {
-      ...{ agent_id: parameters.text('those of one agent'), scope: parameters.choice('scope', scopes) },
-      ...{ enabled: parameters.flag('enabled or not'), limit: parameters.limit(200, 50), cursor: parameters.cursor },
+      agent_id: parameters.text('policies of one agent'),
+      scope: parameters.choice('scope', scopes),
+      enabled: parameters.flag('false for disabled policies'),
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
     },
     responses: { 200: 'policy-list' },
     handle: async ({ scope, query }, parts: Resources) => {
-      const page = pageOf(query)
-      numberAfter(page)
+      const page = pageByIndex(query)
       const listed = await withSnapshot(parts.db, scope, (tx) => listPolicies(scope, tx, query, page))
       return listReply('policies', listed, page, (policy) => policy.id)
     },
@@ -29,7 +31,7 @@ export const policyRoutes = [
   route({
     method: 'get',
     path: '/api/v1/policies/rules',
-    summary: 'The rule functions and their parameters',
+    summary: 'List the rules and their parameters',
     tag,
     access: byReader,
     responses: { 200: 'rule-list' },
