@@ -1,5 +1,5 @@
 // A route is data: Express serves it and the OpenAPI document describes it from the same definition.
-import type { JsonMap, SchemaName, SchemaTypes } from '@svc/schemas'
+import { documents, type JsonMap, type SchemaName, type SchemaTypes } from '@svc/schemas'
 import type { Scope } from '../db/scope.js'
 import { type Access, admins, allRoles, operators, type Principal, type Role } from './principal.js'
 
@@ -105,6 +105,14 @@ const whole = (description: string, max: number): JsonMap => {
 /** PostgreSQL rejects the character NUL, and no name contains other control characters. */
 const printable: JsonMap = { type: 'string', pattern: '^[^\\u0000-\\u001f]*$' }
 
+/** The values that a schema lists for a member. */
+function valuesOf(name: SchemaName, member: string): readonly string[] {
+  const { properties = {} } = documents[name] as { readonly properties?: Readonly<Record<string, JsonMap>> }
+  const { enum: values } = properties[member] ?? {}
+  if (!Array.isArray(values)) throw new Error(`the schema \`${name}\` lists no values of \`${member}\``)
+  return values
+}
+
 /** Query parameters that several lists share. */
 export const parameters = {
   limit: (max: number, fallback: number) => ({
@@ -119,5 +127,10 @@ export const parameters = {
   text: (description: string): JsonMap => ({ ...printable, minLength: 1, maxLength: 200, description }),
   time: (description: string): JsonMap => ({ type: 'string', format: 'date-time', description }),
   flag: (description: string): JsonMap => ({ type: 'string', enum: ['true', 'false'], description }),
-  choice: (description: string, values: readonly string[]): JsonMap => ({ type: 'string', enum: values, description }),
+  /** One of the values that a schema lists for a member. */
+  choice: (description: string, name: SchemaName, member: string): JsonMap => ({
+    type: 'string',
+    enum: valuesOf(name, member),
+    description,
+  }),
 } as const

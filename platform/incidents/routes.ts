@@ -1,4 +1,3 @@
-import type { IncidentNote, IncidentReason } from '@svc/schemas'
 import { type Resources, withSnapshot } from '../db/db.js'
 import { PlatformError } from '../errors.js'
 import { listReply, pageByIndex } from '../http/paging.js'
@@ -17,9 +16,8 @@ function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason'
     body,
     responses: { 200: 'incident' },
     handle: async ({ scope, params, body: sent }, parts: Resources) => {
-      const { note, reason } = sent as Partial<IncidentNote & IncidentReason>
-      const moved = await moveIncident(parts, scope, params.id, move, note ?? reason ?? null)
-      return { status: 200, body: moved }
+      const note = ('reason' in sent ? sent.reason : sent.note) ?? null
+      return { status: 200, body: await moveIncident(parts, scope, params.id, move, note) }
     },
   })
 }
@@ -32,8 +30,8 @@ export const incidentRoutes = [
     tag: 'Incidents',
     access: byReader,
     query: {
-      state: parameters.choice('state', ['open', 'active', 'resolved', 'ignored']),
-      severity: parameters.choice('severity', ['low', 'medium', 'high', 'critical']),
+      state: parameters.choice('state', 'incident', 'state'),
+      severity: parameters.choice('severity', 'incident', 'severity'),
       agent_id: parameters.text('one agent'),
       task_id: parameters.text('one task'),
       policy_id: parameters.id('one policy'),

@@ -111,5 +111,5 @@ function commitAhead({ waiting }: WriteQueue): void {
 }
 
 function internal(): PlatformError {
-  return new PlatformError('INTERNAL', 'the entry could not be stored')
+  return new PlatformError('INTERNAL', 'could not store the entry: retry')
 }

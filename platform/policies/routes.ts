@@ -5,7 +5,6 @@ import { byReader, parameters, route } from '../http/route.js'
 import { listPolicies } from './policies-store.js'
 
 const tag = 'Policies'
-const scopes = ['agent_registration', 'step_execution', 'task_execution']
 
 export const policyRoutes = [
   route({
@@ -16,7 +15,7 @@ export const policyRoutes = [
     access: byReader,
     query: {
       agent_id: parameters.text('policies of one agent'),
-      scope: parameters.choice('scope', scopes),
+      scope: parameters.choice('scope', 'policy', 'scope'),
       enabled: parameters.flag('false for disabled policies'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,

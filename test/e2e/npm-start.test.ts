@@ -26,7 +26,7 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
       printed += chunk.toString()
     })
     await vi.waitFor(() => expect(printed).toContain('API description'), { timeout: 100_000, interval: 100 })
-    expect(printed.indexOf(`first start: making a database in ${join(data_dir, 'pg')}`)).toBeGreaterThan(0)
+    expect(printed.indexOf(`first start: creating a database in ${join(data_dir, 'pg')}`)).toBeGreaterThan(0)
     expect(existsSync(join(data_dir, 'lock'))).toBe(true)
     npm.kill('SIGTERM')
     await vi.waitFor(() => expect(existsSync(join(data_dir, 'lock'))).toBe(false), { timeout: 100_000, interval: 100 })

@@ -62,7 +62,7 @@ describe('a start', () => {
   ])('warns that nobody can sign in: %s', async (name, env, warns) => {
     const platform = await start(name.replaceAll(' ', '-'), env)
     const warning =
-      'warning: SVC_SMTP_URL is not set, so no sign-in link can be mailed; `svc-platform admin sign-in-link EMAIL`'
+      'warning: SVC_SMTP_URL is not set, so sign-in links cannot be mailed: run `svc-platform admin sign-in-link EMAIL`'
     if (warns) await vi.waitFor(() => expect(platform.printed).toContain(warning), soon)
     await platform.terminate()
     expect(platform.printed.includes(warning)).toBe(warns)
@@ -71,7 +71,7 @@ describe('a start', () => {
   it('names what is wrong when another is there, and when its settings are none', async () => {
     const first = await start('busy')
     await expect(start('busy')).rejects.toThrow(/data directory .* is in use by process \d+/)
-    await expect(start('beside', { SVC_PORT: new URL(first.url).port })).rejects.toThrow(/port \d+ is taken/)
+    await expect(start('beside', { SVC_PORT: new URL(first.url).port })).rejects.toThrow(/port \d+ is in use/)
     await expect(start('wrong', { SVC_PORT: 'http', SVC_DATABASE_URL: 'mysql://x' })).rejects.toThrow(
       /SVC_DATABASE_URL[\s\S]*SVC_PORT/,
     )
@@ -91,7 +91,7 @@ describe.skipIf(postgres === null)('the first key of a database', () => {
     const keys = [...names, 'four'].map((name) => credentialsIn(name).api_key)
     expect(keys.filter((key) => key !== null)).toHaveLength(1)
     const without = [...platforms, again].filter((_, index) => keys[index] === null)
-    for (const { printed } of without) expect(printed).toContain('svc key create makes another')
+    for (const { printed } of without) expect(printed).toContain('create one with `svc key create NAME`')
   })
 
   it('is made again on an embedded database whose credentials were moved away', async () => {

@@ -99,7 +99,7 @@ describe('svc workspace', () => {
       /^1 svc: no member of Acme has the address/,
     )
     expect(await ben?.('workspace', 'suspend', 'cleo@example.org')).toBe(
-      '1 svc: this is for owner or admin only: you are member here\n',
+      '1 svc: this needs the role owner or admin: your role in this workspace is member\n',
     )
   })
 
@@ -120,7 +120,7 @@ describe('svc workspace', () => {
     )
     expect(await cleo?.('verify', bundle, '--trust', trust)).toContain('everything in it holds')
     expect(statSync(bundle).mode & 0o077).toBe(0)
-    expect(await ben?.('bundle', '--out', bundle)).toMatch(/^1 svc: this is for owner, admin or auditor only/)
+    expect(await ben?.('bundle', '--out', bundle)).toMatch(/^1 svc: this needs the role owner, admin or auditor/)
     expect(await cleo?.('bundle', '--from', 'yesterday', '--out', bundle)).toMatch(/^1 svc: .*from/)
     expect(await cleo?.('verify', bundle, '--trust', trust)).toContain('everything in it holds')
   })
@@ -140,13 +140,15 @@ describe('svc workspace', () => {
     )
     expect(await ben?.('key', 'revoke', 'support agents')).toBe('support agents is revoked\n')
     expect(await ben?.('key', 'list')).toMatch(/support agents {2}ingest {2}revoked 2/)
-    expect(await cleo?.('key', 'list')).toMatch(/^1 svc: this is for owner or admin only: you are member here/)
+    expect(await cleo?.('key', 'list')).toMatch(
+      /^1 svc: this needs the role owner or admin: your role in this workspace is member/,
+    )
   })
 
   it('is handed over, and left', async () => {
     expect(await anna?.('workspace', 'leave')).toMatch(/^1 svc: hand the workspace over first/)
     expect(await ben?.('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(
-      /^1 svc: this is for owner only: you are admin here/,
+      /^1 svc: this needs the role owner: your role in this workspace is admin/,
     )
     expect(await anna?.('workspace', 'offer', 'handover', 'ben@example.org')).toMatch(/^handover in Acme offered/)
     expect(await ben?.('workspace', 'accept')).toBe('accepted: handover in Acme\n')

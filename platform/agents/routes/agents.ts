@@ -10,8 +10,6 @@ import { agentNotFound } from '../errors.js'
 import { agentView, findAgents, listAgents } from '../store/agents.js'
 
 const tag = 'Agents'
-const levels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified']
-const environments = ['development', 'test', 'staging', 'production']
 
 export const agentRoutes = [
   route({
@@ -35,8 +33,8 @@ export const agentRoutes = [
     tag,
     access: byReader,
     query: {
-      risk_classification: parameters.choice('risk level', levels),
-      environment: parameters.choice('environment', environments),
+      risk_classification: parameters.choice('risk level', 'agent', 'risk_classification'),
+      environment: parameters.choice('environment', 'agent', 'environment'),
       active: parameters.flag('false for deactivated agents'),
       q: parameters.text('part of the name or key'),
       limit: parameters.limit(200, 50),
