@@ -106,7 +106,7 @@ const whole = (description: string, max: number): JsonMap => {
 const printable: JsonMap = { type: 'string', pattern: '^[^\\u0000-\\u001f]*$' }
 
 /** The values that a schema lists for a member. */
-function valuesOf(name: SchemaName, member: string): readonly string[] {
+export function valuesOf(name: SchemaName, member: string): readonly string[] {
   const { properties = {} } = documents[name] as { readonly properties?: Readonly<Record<string, JsonMap>> }
   const { enum: values } = properties[member] ?? {}
   if (!Array.isArray(values)) throw new Error(`the schema \`${name}\` lists no values of \`${member}\``)
@@ -127,10 +127,5 @@ export const parameters = {
   text: (description: string): JsonMap => ({ ...printable, minLength: 1, maxLength: 200, description }),
   time: (description: string): JsonMap => ({ type: 'string', format: 'date-time', description }),
   flag: (description: string): JsonMap => ({ type: 'string', enum: ['true', 'false'], description }),
-  /** One of the values that a schema lists for a member. */
-  choice: (description: string, name: SchemaName, member: string): JsonMap => ({
-    type: 'string',
-    enum: valuesOf(name, member),
-    description,
-  }),
+  choice: (description: string, values: readonly string[]): JsonMap => ({ type: 'string', enum: values, description }),
 } as const

@@ -1,7 +1,7 @@
 import { type Resources, withSnapshot } from '../db/db.js'
 import { PlatformError } from '../errors.js'
 import { listReply, pageByIndex } from '../http/paging.js'
-import { byMember, byReader, parameters, route } from '../http/route.js'
+import { byMember, byReader, parameters, route, valuesOf } from '../http/route.js'
 import { type IncidentMove, moveIncident } from './move-command.js'
 import { findIncident, listIncidents } from './store.js'
 
@@ -30,8 +30,8 @@ export const incidentRoutes = [
     tag: 'Incidents',
     access: byReader,
     query: {
-      state: parameters.choice('state', 'incident', 'state'),
-      severity: parameters.choice('severity', 'incident', 'severity'),
+      state: parameters.choice('state', valuesOf('incident', 'state')),
+      severity: parameters.choice('severity', valuesOf('incident', 'severity')),
       agent_id: parameters.text('one agent'),
       task_id: parameters.text('one task'),
       policy_id: parameters.id('one policy'),

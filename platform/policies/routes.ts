@@ -1,7 +1,7 @@
 import { rules } from '@svc/engine'
 import { type Resources, withSnapshot } from '../db/db.js'
 import { listReply, pageByIndex } from '../http/paging.js'
-import { byReader, parameters, route } from '../http/route.js'
+import { byReader, parameters, route, valuesOf } from '../http/route.js'
 import { listPolicies } from './policies-store.js'
 
 const tag = 'Policies'
@@ -15,7 +15,7 @@ export const policyRoutes = [
     access: byReader,
     query: {
       agent_id: parameters.text('policies of one agent'),
-      scope: parameters.choice('scope', 'policy', 'scope'),
+      scope: parameters.choice('scope', valuesOf('policy', 'scope')),
       enabled: parameters.flag('false for disabled policies'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,

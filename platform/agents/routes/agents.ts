@@ -3,7 +3,7 @@ import { type Resources, withSnapshot } from '../../db/db.js'
 import { invalid } from '../../errors.js'
 import { listReply, pageOf } from '../../http/paging.js'
 import { keyOf } from '../../http/principal.js'
-import { byKey, byMember, byReader, parameters, route } from '../../http/route.js'
+import { byKey, byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { activate, confirmLevel, setFields } from '../commands/change-agent.js'
 import { registerAgent } from '../commands/register-agent.js'
 import { agentNotFound } from '../errors.js'
@@ -33,8 +33,8 @@ export const agentRoutes = [
     tag,
     access: byReader,
     query: {
-      risk_classification: parameters.choice('risk level', 'agent', 'risk_classification'),
-      environment: parameters.choice('environment', 'agent', 'environment'),
+      risk_classification: parameters.choice('risk level', valuesOf('agent', 'risk_classification')),
+      environment: parameters.choice('environment', valuesOf('agent', 'environment')),
       active: parameters.flag('false for deactivated agents'),
       q: parameters.text('part of the name or key'),
       limit: parameters.limit(200, 50),
