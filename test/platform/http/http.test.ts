@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BatchAnswer, LogList, Problem, RegisteredAgent, TaskList, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { freePort, sharedPostgres } from '../support/postgres.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { freePort, sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 
@@ -382,7 +382,7 @@ describe.skipIf(postgres === null)('a credential', () => {
 describe('what is written down of a request', () => {
   it('is one line: no credential, no body, no query, and no line of the caller', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'svc-log-'))
-    const program = fileURLToPath(new URL('../../platform/bin/svc-platform.js', import.meta.url))
+    const program = fileURLToPath(new URL('../../../platform/bin/svc-platform.js', import.meta.url))
     const port = await freePort()
     const child = spawn(process.execPath, [program, 'start'], {
       env: { PATH: process.env.PATH, SVC_DATA_DIR: data_dir, SVC_PORT: String(port), SVC_LOG_LEVEL: 'info' },

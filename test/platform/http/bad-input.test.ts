@@ -3,7 +3,7 @@
 import { canonical } from '@svc/proof'
 import type { BatchAnswer, LoggedStep, Problem, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CallOptions, discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { type CallOptions, discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let platform: TestPlatform
 const other_key = `SvcKey-${'o'.repeat(43)}`

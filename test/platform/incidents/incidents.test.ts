@@ -1,7 +1,7 @@
 // The life of an incident: every state by every move, and what a further violation does in each.
 import type { Incident, IncidentList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {

@@ -3,12 +3,12 @@
 import type { ApiKey, IncidentList } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hostile, nearly, type Schema, validFor } from '../support/from-schema.js'
-import { hangMs } from '../support/hang.js'
-import { checkpointOf, fast, logSteps } from '../support/log.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { hostile, nearly, type Schema, validFor } from '../../support/from-schema.js'
+import { hangMs } from '../../support/hang.js'
+import { checkpointOf, fast, logSteps } from '../../support/log.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 const runs = Number(process.env.SVC_FUZZ_CALLS ?? 120)
 

@@ -1,7 +1,7 @@
 // What engines say of themselves, and what is made of their silence.
 import type { EngineIntervals, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 describe('heartbeats', () => {
   let platform: TestPlatform

@@ -1,10 +1,10 @@
 // Two platforms on one server, whose clocks stand still: what one learns or counts, the other knows.
 import type { ApiKeyList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { soon } from '../support/log.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { type Answer, discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { soon } from '../../support/log.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { type Answer, discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fast, logSteps, register } from '../support/log.js'
-import { discard, serverKey, startPlatform } from '../support/platform.js'
-import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
+import { fast, logSteps, register } from '../../support/log.js'
+import { discard, serverKey, startPlatform } from '../../support/platform.js'
+import { hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
+import { runPlatform } from '../../support/process.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-rights-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -4,12 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../../platform/config.js'
-import { openDatabase } from '../../platform/db/db.js'
-import { lastMigration } from '../../platform/db/migrations/index.js'
-import { startProcess } from '../support/process.js'
+import { readConfig } from '../../../platform/config.js'
+import { openDatabase } from '../../../platform/db/db.js'
+import { lastMigration } from '../../../platform/db/migrations/index.js'
+import { startProcess } from '../../support/process.js'
 
-const builtLock = new URL('../../engine/dist/files/lock-file.js', import.meta.url).href
+const builtLock = new URL('../../../engine/dist/files/lock-file.js', import.meta.url).href
 const taker = `
   const { LockTaken, takeLock } = await import('${builtLock}')
   const attempt = (directory) => {

@@ -1,9 +1,9 @@
 // Every endpoint, from its own description and against it: never 5xx, never a stack trace.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let mails: MailServer
 let person: SignedIn

@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { takeLock } from '@svc/engine'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../../platform/config.js'
+import { readConfig } from '../../../platform/config.js'
 import {
   type Database,
   openDatabase,
   withSnapshot,
   withTransaction,
   withUnscopedTransaction,
-} from '../../platform/db/db.js'
-import { lastMigration, migrate } from '../../platform/db/migrations/index.js'
-import { scopeOf } from '../../platform/db/scope.js'
-import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
+} from '../../../platform/db/db.js'
+import { lastMigration, migrate } from '../../../platform/db/migrations/index.js'
+import { scopeOf } from '../../../platform/db/scope.js'
+import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
 
 const scope = scopeOf('org_1a', { kind: 'system', id: 'test' })
 

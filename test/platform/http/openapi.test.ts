@@ -3,8 +3,8 @@
 import { lazyCheck } from '@svc/engine'
 import { documents, type JsonMap } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { openapiDocument } from '../../platform/http/openapi.js'
-import { routes } from '../../platform/routes.js'
+import { openapiDocument } from '../../../platform/http/openapi.js'
+import { routes } from '../../../platform/routes.js'
 
 interface Parameter {
   readonly name: string

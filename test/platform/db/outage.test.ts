@@ -1,9 +1,9 @@
 // The database goes away and comes back: what is refused is refused honestly, and nothing acknowledged is lost.
 import type { Problem, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { soon } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
+import { soon } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
 
 describe.skipIf(!hasPostgres())('while the database is away', () => {
   let postgres: Postgres

@@ -6,9 +6,9 @@ import { PGlite } from '@electric-sql/pglite'
 import { readConfig } from '@svc/platform'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
-import { createSession } from '../../platform/db/embedded-session.js'
-import { newDatabasePath, prepareFolder } from '../../platform/db/new-database.js'
+import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
+import { createSession } from '../../../platform/db/embedded-session.js'
+import { newDatabasePath, prepareFolder } from '../../../platform/db/new-database.js'
 
 const folders: string[] = []
 const folder = () => {
