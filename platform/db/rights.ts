@@ -23,7 +23,7 @@ export async function assertRights(db: Database): Promise<void> {
         coalesce(has_schema_privilege(to_regnamespace('public'), 'create'), false) as can_create,
         u.rolsuper or u.rolcreaterole as can_create_role,
         r.oid is not null as role_exists,
-        u.rolsuper or coalesce(pg_role_exists(r.oid, 'member'), false)
+        u.rolsuper or coalesce(pg_has_role(r.oid, 'member'), false)
           or u.rolcreaterole and current_setting('server_version_num')::int < 160000 as can_become
       from pg_roles u left join pg_roles r on r.rolname = 'svc_app' where u.rolname = current_user`)
     return row
