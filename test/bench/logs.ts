@@ -61,7 +61,9 @@ function median(values: readonly number[]): number {
 export async function startBench(env: Record<string, string>) {
   const data_dir = mkdtempSync(join(tmpdir(), 'svc-bench-'))
   const platform = await startProcess({
-    ...{ SVC_DATA_DIR: data_dir, SVC_PORT: String(await freePort()), SVC_LOG_LEVEL: 'error' },
+    SVC_DATA_DIR: data_dir,
+    SVC_PORT: String(await freePort()),
+    SVC_LOG_LEVEL: 'error',
     ...env,
   })
   await post(platform, '/api/v1/agents', { agent_key: 'bench', declared_tools: ['book_reservation'] })
@@ -116,7 +118,10 @@ async function singleRate({ url, api_key }: PlatformProcess): Promise<number> {
   let task = 0
   const run = `bench-${Math.round(performance.now())}`
   const result = await autocannon({
-    ...{ url: `${url}/api/v1/logs`, connections, duration: seconds, method: 'POST' },
+    url: `${url}/api/v1/logs`,
+    connections,
+    duration: seconds,
+    method: 'POST',
     headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
     setupClient: (client) => {
       const task_id = `${run}-${task++}`
@@ -170,13 +175,11 @@ async function bareExpress(): Promise<number> {
   })
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   const result = await autocannon({
-    ...{
-      url: line.toString().trim(),
-      connections,
-      duration: seconds,
-      method: 'POST',
-      body: JSON.stringify(entry('bench', 1)),
-    },
+    url: line.toString().trim(),
+    connections,
+    duration: seconds,
+    method: 'POST',
+    body: JSON.stringify(entry('bench', 1)),
     headers: { authorization: 'Bearer SvcKey-x', 'content-type': 'application/json' },
   })
   await stop(child)

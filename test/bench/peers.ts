@@ -74,7 +74,12 @@ async function sample(judge: Contender, taken: number[]): Promise<void> {
 
 function svc(): Contender {
   const policies = conditions.map(({ name, field, limit }, index) => ({
-    ...{ id: index + 1, name, scope: 'step_execution', severity: 'critical', enabled: true, mode: 'enforce' },
+    id: index + 1,
+    name,
+    scope: 'step_execution',
+    severity: 'critical',
+    enabled: true,
+    mode: 'enforce',
     ...(typeof limit === 'number'
       ? { rule_type: 'field_in_range', params: { field, max: limit } }
       : { rule_type: 'field_in_list', params: { field, values: [limit] } }),
@@ -91,7 +96,9 @@ function svc(): Contender {
 function sdk(): Contender {
   const engine = new PolicyEngine()
   const rules = conditions.map(({ name, field, limit }) => ({
-    ...{ name, ruleAction: 'deny' as const, priority: 1 },
+    name,
+    ruleAction: 'deny' as const,
+    priority: 1,
     condition: typeof limit === 'number' ? `${field} > ${limit}` : `${field} != '${limit}'`,
   }))
   engine.loadPolicy({ name: 'bench', agents: ['*'], rules, default_action: 'allow' })
@@ -113,7 +120,9 @@ function cedar(): Contender {
     principal: { type: 'Agent', id: 'a' },
     action: { type: 'Action', id: 'step' },
     resource: { type: 'Tool', id: 't' },
-    ...{ context: facts, preparsedPolicySetId: 'bench', entities: [] },
+    context: facts,
+    preparsedPolicySetId: 'bench',
+    entities: [],
   }
   return () => {
     const answer = statefulIsAuthorized(call)

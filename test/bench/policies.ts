@@ -51,11 +51,15 @@ const elsewhere = { target_step_types: ['step.message'] }
 const verbs = (n: number) => (n % 2 ? ['POST', 'PATCH'] : ['POST', 'DELETE'])
 const named = (n: number) => ({ target_step_names: ['book_reservation', `tool_${n}`] })
 const taint = (n: number) => ({
-  ...{ taint_step_type: 'step.resource', taint_verb: 'GET' },
-  ...{ taint_property_filter: { 'target.trust': 'external', 'target.host': `h${n}.example` }, ...target },
+  taint_step_type: 'step.resource',
+  taint_verb: 'GET',
+  taint_property_filter: { 'target.trust': 'external', 'target.host': `h${n}.example` },
+  ...target,
 })
 const sandwich = (n: number) => ({
-  ...{ required_step_type: 'step.model', forbidden_intervening: [`step.custom_${n}`], ...target },
+  required_step_type: 'step.model',
+  forbidden_intervening: [`step.custom_${n}`],
+  ...target,
 })
 
 /** The third kind of compound asks for less than its first condition gives: nothing here is the same question twice. */
@@ -76,11 +80,26 @@ export function hundredPolicies(): PolicyInput[] {
     const template = templates[index % templates.length] ?? firstTemplate
     const [rule_type, params] = index % 5 === 4 ? compound(index) : template(index)
     return {
-      ...{ id: index + 1, name: `policy ${index + 1}`, rule_type, params, version: 1, enabled: true, controls: [] },
-      ...{ scope: 'step_execution' as const, severity: 'medium' as const, mode: 'enforce' as const },
-      ...{ description: null, risk_classification: null, agent_id: null, manifest_id: null, manifest_name: null },
-      ...{ manifest_repo: null, manifest_path: null, manifest_sha: null },
-      ...{ manifest_assigned_at: null, manifest_assigned_by: null },
+      id: index + 1,
+      name: `policy ${index + 1}`,
+      rule_type,
+      params,
+      version: 1,
+      enabled: true,
+      controls: [],
+      scope: 'step_execution' as const,
+      severity: 'medium' as const,
+      mode: 'enforce' as const,
+      description: null,
+      risk_classification: null,
+      agent_id: null,
+      manifest_id: null,
+      manifest_name: null,
+      manifest_repo: null,
+      manifest_path: null,
+      manifest_sha: null,
+      manifest_assigned_at: null,
+      manifest_assigned_by: null,
     }
   })
 }

@@ -14,8 +14,11 @@ it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
   const port = String(await freePort())
   let platform: PlatformProcess = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: port })
   const env = {
-    ...{ SVC_API_URL: platform.url, SVC_API_KEY: platform.api_key, SVC_AGENT_KEY: 'desk' },
-    ...{ SVC_POLICY_TTL_SECONDS: '1', SVC_CACHE_DIR: cache },
+    SVC_API_URL: platform.url,
+    SVC_API_KEY: platform.api_key,
+    SVC_AGENT_KEY: 'desk',
+    SVC_POLICY_TTL_SECONDS: '1',
+    SVC_CACHE_DIR: cache,
   }
   let serve = await startServe([], {}, env)
   const health = async () => (await serve.call<EngineHealth>('GET', '/health')).body

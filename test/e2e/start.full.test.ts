@@ -34,7 +34,9 @@ describe('a start', () => {
     expect(printed).toContain(`API key and operator token are in ${join(folder, 'piped', 'credentials.json')}`)
     const { mode, api_key, operator_token } = credentialsIn('piped')
     expect([mode, api_key, operator_token]).toEqual([
-      ...[0o600, expect.stringMatching(/^SvcKey-/), expect.stringMatching(/^SvcLocal-/)],
+      0o600,
+      expect.stringMatching(/^SvcKey-/),
+      expect.stringMatching(/^SvcLocal-/),
     ])
   })
 

@@ -21,11 +21,19 @@ afterAll(async () => {
 })
 
 const shape = ({ status, uptime_seconds, system, database, ...more }: PlatformHealth) => [
-  ...[status, typeof uptime_seconds, Object.keys(system), Object.keys(database), Object.keys(more)],
+  status,
+  typeof uptime_seconds,
+  Object.keys(system),
+  Object.keys(database),
+  Object.keys(more),
 ]
 const bare = ['ok', 'number', ['rss', 'heap', 'load'], ['connected', 'latency_ms'], []]
 const full = [
-  ...['ok', 'number', ['rss', 'heap', 'load', 'node'], ['connected', 'latency_ms', 'kind', 'migration'], ['version']],
+  'ok',
+  'number',
+  ['rss', 'heap', 'load', 'node'],
+  ['connected', 'latency_ms', 'kind', 'migration'],
+  ['version'],
 ]
 
 describe('GET /health', () => {

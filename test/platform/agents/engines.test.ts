@@ -9,8 +9,12 @@ describe('heartbeats', () => {
   let now = Date.UTC(2026, 5, 1, 12)
   const at = (minutes: number) => new Date(Date.UTC(2026, 5, 1, 12) + minutes * 60_000).toISOString()
   const beat = {
-    ...{ instance_id: 'one', agent_key: 'desk', load_state: 'enforcing', since: at(-10) },
-    ...{ policy_count: 15, version: '0.11.0' },
+    instance_id: 'one',
+    agent_key: 'desk',
+    load_state: 'enforcing',
+    since: at(-10),
+    policy_count: 15,
+    version: '0.11.0',
   }
   const send = (more: object, as: string = 'key') =>
     platform.call('POST', '/api/v1/engines/heartbeat', { as, body: { ...beat, ...more } })
@@ -20,7 +24,8 @@ describe('heartbeats', () => {
   beforeAll(async () => {
     platform = await startPlatform({ clock: () => now })
     const { body } = await platform.call<RegisteredAgent>('POST', '/api/v1/agents', {
-      ...{ as: 'key', body: { agent_key: 'desk' } },
+      as: 'key',
+      body: { agent_key: 'desk' },
     })
     agent_id = body.agent_id
   })

@@ -51,7 +51,11 @@ describe.skipIf(postgres === null)('a workspace on a server', () => {
       return answers
     }
     const [some, others, roles, more, holds] = await Promise.all([
-      ...[turns(registered), turns((turn) => logged(turn)), turns(changed), turns(changed), turns(held)],
+      turns(registered),
+      turns((turn) => logged(turn)),
+      turns(changed),
+      turns(changed),
+      turns(held),
     ])
     expect([some, others, holds].map((answers) => new Set(answers))).toEqual([
       new Set([201]),

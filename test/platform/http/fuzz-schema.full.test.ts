@@ -34,7 +34,8 @@ beforeAll(async () => {
   const other = await signedIn(platform, mails, 'other@example.org')
   await person.call('POST', `/auth/workspaces/${person.org_id}/promote`, { name: 'Acme' })
   const agent = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
-    ...{ as: 'key', body: { agent_key: 'a', risk_classification: 'high' } },
+    as: 'key',
+    body: { agent_key: 'a', risk_classification: 'high' },
   })
   const { results } = await logSteps(platform, 'task', 20)
   await checkpointOf(platform, 20)
@@ -42,8 +43,13 @@ beforeAll(async () => {
   const hold = await platform.call<{ id: string }>('POST', '/api/v1/holds', { body: { task_id: 'none', reason: 'x' } })
   const { incidents } = (await platform.call<IncidentList>('GET', '/api/v1/incidents')).body
   Object.assign(known, {
-    ...{ agent_id: [agent.body.agent_id], task_id: ['task'], org_id: [person.org_id], person_id: [other.id] },
-    ...{ log_id: results.map(({ entry }) => entry?.log_id), key_id: [spare.body.api_key?.id], hold_id: [hold.body.id] },
+    agent_id: [agent.body.agent_id],
+    task_id: ['task'],
+    org_id: [person.org_id],
+    person_id: [other.id],
+    log_id: results.map(({ entry }) => entry?.log_id),
+    key_id: [spare.body.api_key?.id],
+    hold_id: [hold.body.id],
     incident_id: incidents.map(({ id }) => id),
   })
   const document = (await (await fetch(`${platform.url}/openapi.json`)).json()) as {

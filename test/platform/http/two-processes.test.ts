@@ -84,7 +84,9 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'links to one mailbox',
       (platform, number) =>
         platform.call('POST', '/auth/magic-link', {
-          ...{ as: null, body: { email: 'mia@example.org' }, headers: from(`192.0.2.${number}`) },
+          as: null,
+          body: { email: 'mia@example.org' },
+          headers: from(`192.0.2.${number}`),
         }),
       2,
       202,
@@ -93,7 +95,9 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'links that one address asks for',
       (platform, number) =>
         platform.call('POST', '/auth/magic-link', {
-          ...{ as: null, body: { email: `m${number}@example.org` }, headers: from('198.51.100.1') },
+          as: null,
+          body: { email: `m${number}@example.org` },
+          headers: from('198.51.100.1'),
         }),
       4,
       202,
@@ -102,7 +106,8 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'refresh tokens that one address tries',
       (platform, number) =>
         platform.call('POST', '/auth/refresh', {
-          ...{ as: null, body: { refresh_token: `SvcRefresh-${'a'.repeat(42)}${number % 10}` } },
+          as: null,
+          body: { refresh_token: `SvcRefresh-${'a'.repeat(42)}${number % 10}` },
           headers: from('198.51.100.2'),
         }),
       40,
@@ -112,7 +117,8 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'wrong API keys from one address',
       (platform, number) =>
         platform.call('GET', '/api/v1/log/checkpoint', {
-          ...{ as: `SvcKey-${'w'.repeat(42)}${number % 10}`, headers: from('198.51.100.3') },
+          as: `SvcKey-${'w'.repeat(42)}${number % 10}`,
+          headers: from('198.51.100.3'),
         }),
       4,
       401,
@@ -121,7 +127,8 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'wrong operator tokens from one address',
       (platform, number) =>
         platform.call('GET', '/api/v1/agents', {
-          ...{ as: `operator-token-that-is-not-right-${number}`, headers: from('198.51.100.4') },
+          as: `operator-token-that-is-not-right-${number}`,
+          headers: from('198.51.100.4'),
         }),
       4,
       401,
@@ -158,7 +165,11 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
   it('keep no address and no secret of who tried, and forget them', async () => {
     const columns = `select column_name from information_schema.columns where table_name = 'svc_attempts' order by 1`
     expect(postgres.psql(url, columns).split('\n')).toEqual([
-      ...['asker', 'counted_at', 'limit_name', 'remaining', 'was_allowed'],
+      'asker',
+      'counted_at',
+      'limit_name',
+      'remaining',
+      'was_allowed',
     ])
     expect(postgres.psql(url, 'select max(length(asker)) from svc_attempts')).toBe('16')
     now += 7_200_000

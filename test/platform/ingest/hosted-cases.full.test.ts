@@ -49,7 +49,8 @@ describe.skipIf(postgres === null)('the rule cases through the platform', () => 
     platform = await startPlatform({ database_url })
     for (const { one, index } of sayable) {
       const { status, body } = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
-        ...{ as: 'key', body: registrationOf(one, index) },
+        as: 'key',
+        body: registrationOf(one, index),
       })
       expect([status, body]).toEqual([201, expect.anything()])
       agents.set(index, body.agent_id)

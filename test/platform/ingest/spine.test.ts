@@ -237,7 +237,8 @@ describe.each([
     const sent = { ...entry, ...nothing, step: null, step_number: 2, step_type: 'step.self', input: { a: null } }
     const batch = { entries: [{ ...sent, timestamp: '2026-01-05T09:00:00.250000' }] }
     const answer = await platform.call<{ results: { status: number }[] }>('POST', '/api/v1/logs/batch', {
-      ...{ as: 'key', body: batch },
+      as: 'key',
+      body: batch,
     })
     expect(answer.body.results.map(({ status }) => status)).toEqual([201])
     const { body } = await platform.call<LogList>('GET', '/api/v1/logs?task_id=nulls')
