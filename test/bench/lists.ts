@@ -1,4 +1,4 @@
-// How long a page of a list takes, whatever is asked for, over a million entries in 50,000 tasks.
+// The time of a page of a list for every filter, over a million entries in 50,000 tasks.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,7 +56,7 @@ export async function benchLists(): Promise<Row[]> {
   let slowest = { page: '', p95: 0 }
   for (const page of pages) {
     const times: number[] = []
-    // The first is not counted: it compiles what it needs.
+    // The first request is a warm-up and not counted.
     for (let round = 0; round <= rounds; round++) {
       const start = performance.now()
       const response = await fetch(platform.url + page, { headers })

@@ -1,5 +1,5 @@
-// A hundred conditions without any history, judged by others as well. The last of them is violated, so that everybody has to
-// look at all; each is used the way its own documentation calls the fast one, and must give the expected answer first.
+// A hundred conditions without history, compared with other engines. The last condition is violated, so that each engine
+// evaluates all of them. Each is used in the way its documentation calls fast, and its result is checked first.
 import { preparsePolicySet, statefulIsAuthorized } from '@cedar-policy/cedar-wasm/nodejs'
 import { PolicyEngine } from '@microsoft/agent-governance-sdk'
 import { compile, evaluate, newHistory, type PolicyInput } from '@svc/engine'
@@ -28,7 +28,7 @@ const facts = Object.fromEntries(
   ]),
 )
 
-/** Judges once; resolves with the names of what is violated. */
+/** Evaluates once; resolves with the names of the violated conditions. */
 type Contender = () => string[] | Promise<string[]>
 
 const rounds = 6

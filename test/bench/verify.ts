@@ -1,4 +1,4 @@
-// Verifying a task of 10,000 steps, next to hashing the same bytes once.
+// Verification of a task with 10,000 steps, compared with hashing the same bytes once.
 import { createHash, randomBytes } from 'node:crypto'
 import {
   advance,

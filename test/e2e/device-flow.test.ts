@@ -1,4 +1,4 @@
-// `svc login` with an authorization server that speaks nothing but RFC 8628.
+// `svc login` with an authorization server that implements RFC 8628 only.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,7 +22,7 @@ const code = {
 const tokens = { access_token: 'a', token_type: 'Bearer', expires_in: 900, refresh_token: 'r' }
 const account = { id: 'usr_1', email: 'mia@example.org', name: 'mia', workspaces: [], current_workspace: null }
 
-/** Logs in where the token endpoint answers this, one after the other; what was printed, and the forms that were sent. */
+/** Logs in with these answers of the token endpoint, in order; returns the output and the forms that were sent. */
 async function loginWith(answers: readonly (readonly [status: number, body: object])[]) {
   const left = [...answers]
   const forms: object[] = []
@@ -46,7 +46,7 @@ async function loginWith(answers: readonly (readonly [status: number, body: obje
 const error = (name: string, error_description = name) => [400, { error: name, error_description }] as const
 
 describe('svc login', () => {
-  it('sends forms with the grant, and goes on while the answer is pending', async () => {
+  it('sends forms with the grant, and polls while authorization is pending', async () => {
     const { exit, printed, forms } = await loginWith([error('authorization_pending'), [200, tokens]])
     expect([exit, printed]).toEqual([0, expect.stringContaining('logged in as mia@example.org')])
     const asked = { grant_type, device_code: 'a-device-code', client_id: 'svc-cli' }

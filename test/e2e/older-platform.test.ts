@@ -1,4 +1,4 @@
-// `svc` with a platform of an older version, whose answers lack fields: what is missing is unknown, not false.
+// `svc` with an older platform, whose answers lack fields: a missing field is unknown, not false.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -56,13 +56,13 @@ describe('svc whoami', () => {
     expect(await whoami()).toEqual({ code: 0, stdout: `mia@example.org at ${url}: ${line}\n`, stderr: '' })
   })
 
-  it('prints JSON with the fields that were sent, and no others', async () => {
+  it('prints JSON with the fields of the answer only', async () => {
     const { is_capped: _, is_suspended: __, ...older } = full
     answer = older
     expect(JSON.parse((await whoami('--json')).stdout)).toEqual(older)
   })
 
-  it('lets other commands say what they need', async () => {
+  it('lets other commands report what they need', async () => {
     const { workspaces: _, ...older } = full
     answer = older
     const { code, stderr } = await runSvc(['workspace', 'list'], { SVC_CONFIG_DIR: folder })

@@ -1,4 +1,4 @@
-// What a start prints: secrets on a terminal only, and a warning where nobody could sign in.
+// The output of a start: secrets on a terminal only, and a warning where no member could sign in.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ const secrets = /SvcKey-|SvcLocal-|token=/
 const hasScript = spawnSync('script', ['--version']).status === 0
 
 describe('a start', () => {
-  it('prints no secret where nobody sits, and names the file that holds them', async () => {
+  it('prints no secret without a terminal, and names the file with them', async () => {
     const { printed, terminate } = await start('piped')
     await terminate()
     expect(printed).not.toMatch(secrets)
@@ -61,7 +61,7 @@ describe('a start', () => {
   it.each([
     ['off loopback without mail', { SVC_HOST: '0.0.0.0' }, true],
     ['off loopback with mail', { SVC_HOST: '0.0.0.0', SVC_SMTP_URL: 'smtp://127.0.0.1:1' }, false],
-  ])('warns that nobody can sign in: %s', async (name, env, warns) => {
+  ])('warns where no member can sign in: %s', async (name, env, warns) => {
     const platform = await start(name.replaceAll(' ', '-'), env)
     const warning =
       'warning: SVC_SMTP_URL is not set, so sign-in links cannot be mailed: run `svc-platform admin sign-in-link EMAIL`'
@@ -70,7 +70,7 @@ describe('a start', () => {
     expect(platform.printed.includes(warning)).toBe(warns)
   })
 
-  it('names what is wrong when another is there, and when its settings are none', async () => {
+  it('names the lock, the port or the variables that prevent it', async () => {
     const first = await start('busy')
     await expect(start('busy')).rejects.toThrow(/data directory .* is in use by process \d+/)
     await expect(start('beside', { SVC_PORT: new URL(first.url).port })).rejects.toThrow(/port \d+ is in use/)
@@ -83,7 +83,7 @@ describe('a start', () => {
 
 describe.skipIf(postgres === null)('the first key of a database', () => {
   if (postgres === null) return
-  it('is made once, however many installs start on it together', async () => {
+  it('is created once by concurrent starts', async () => {
     const url = postgres.freshDatabase()
     const names = ['one', 'two', 'three']
     const platforms = await Promise.all(names.map((name) => start(name, { SVC_DATABASE_URL: url })))
@@ -96,7 +96,7 @@ describe.skipIf(postgres === null)('the first key of a database', () => {
     for (const { printed } of without) expect(printed).toContain('create one with `svc key create NAME`')
   })
 
-  it('is made again on an embedded database whose credentials were moved away', async () => {
+  it('is created again on an embedded database whose credentials file is missing', async () => {
     const first = await start('moved')
     await first.terminate()
     rmSync(join(folder, 'moved', 'credentials.json'))

@@ -33,9 +33,11 @@ beforeAll(async () => {
   mails = await startMailServer()
   platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url, SVC_CHECKPOINT_SECONDS: '1' } })
   ;[anna, ben, cleo] = [
-    await terminalOf('anna@example.org'),
-    await terminalOf('ben@example.org'),
-    await terminalOf('cleo@example.org'),
+    ...[
+      await terminalOf('anna@example.org'),
+      await terminalOf('ben@example.org'),
+      await terminalOf('cleo@example.org'),
+    ],
   ]
 })
 afterAll(async () => {

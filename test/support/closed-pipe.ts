@@ -1,4 +1,4 @@
-// A built program whose output goes into a pipe that is closed at once.
+// A built program whose output is a pipe that is closed at once.
 import { spawn } from 'node:child_process'
 import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -10,11 +10,11 @@ export const svcPlatform = fileURLToPath(new URL(`${root}platform/bin/svc-platfo
 export interface Piped {
   /** Process id of the program. */
   readonly pid: Promise<number>
-  /** Exit code of the program, and what it printed on the output that is not piped. */
+  /** Exit code of the program, and its output on the stream that is not piped. */
   readonly ended: Promise<{ readonly code: number; readonly other: string }>
 }
 
-// The reader ends at once, long before Node.js has started; 3 is the output that stays open, 4 tells the test of the program.
+// The reader ends before Node.js has started; descriptor 3 is the output that stays open, 4 reports to the test.
 const scripts = {
   stdout: '{ { node "$@" & echo "pid $!" >&4; wait $!; echo "code $?" >&4; } 2>&3 | true; }',
   stderr: '{ { node "$@" & echo "pid $!" >&4; wait $!; echo "code $?" >&4; } 2>&1 >&3 | true; }',

@@ -5,14 +5,7 @@ import type { LeafRecord, LogRecord } from '@svc/schemas'
 type Sql = (text: string) => string
 
 const tables = [
-  'log_entries',
-  'log_payloads',
-  'log_leaves',
-  'log_tiles',
-  'log_records',
-  'checkpoints',
-  'org_log',
-  'task_heads',
+  ...['log_entries', 'log_payloads', 'log_leaves', 'log_tiles', 'log_records', 'checkpoints', 'org_log', 'task_heads'],
 ]
 
 /** Keeps a copy of the log as it is now. */

@@ -17,9 +17,7 @@ export async function startMailServer(): Promise<MailServer> {
   const mails: { to: string; text: string }[] = []
   const seen = new Set<string>()
   const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS', 'AUTH'],
-    logger: false,
+    ...{ authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'], logger: false },
     onRcptTo: ({ address }, _session, done) =>
       done(address.startsWith('refused@') ? Object.assign(new Error('no such mailbox'), { responseCode: 550 }) : null),
     onData: (stream, session, done) => {

@@ -1,8 +1,8 @@
-// JSON as senders write it: numbers in every spelling, odd names and strings, any depth. Raw text, because a value that
-// was parsed and written again has lost its spelling.
+// Valid JSON in unusual forms: numbers in every spelling, odd names and strings, any depth. It is text, because a parsed value
+// loses its spelling.
 import fc from 'fast-check'
 
-/** Number literals that every edge accepts. */
+/** Number literals that every endpoint accepts. */
 const oddNumbers = [
   '0',
   '-0',
@@ -41,7 +41,7 @@ const oddNumbers = [
   '3.0e-10',
 ]
 
-/** Values that no edge accepts: readers would disagree about them. */
+/** Values that no endpoint accepts, because readers interpret them differently. */
 export const rejectedValues = [
   '9007199254740992',
   '-9007199254740993',
@@ -125,7 +125,7 @@ const wellFormed = fc.string({ unit: 'binary', maxLength: 12 }).filter((text) =>
 const string = fc.oneof(fc.constantFrom(...oddStrings), wellFormed)
 
 const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-/** A string as JSON, each code unit escaped or only what must be. */
+/** A string as JSON, with every code unit escaped or only the necessary ones. */
 const written = fc.tuple(string, fc.integer({ min: 0, max: 4 })).map(([text, how]) => ({
   text,
   json: how === 0 && text.length < 100 ? `"${text.split('').map(escaped).join('')}"` : JSON.stringify(text),
@@ -135,7 +135,7 @@ const space = fc.constantFrom('', '', '', ' ', '\t', ' \r')
 
 type Written = { readonly text: string; readonly json: string }
 
-/** An object of these members, each name once, whichever way it is escaped. */
+/** An object of these members, each name once in any escaping. */
 function object(members: readonly (readonly [Written, string])[], gap: string): string {
   const once = new Map(members.map(([name, value]) => [name.text, `${name.json}${gap}:${gap}${value}`]))
   return `{${gap}${[...once.values()].join(`${gap},${gap}`)}${gap}}`
@@ -160,7 +160,7 @@ export const oddObject: fc.Arbitrary<string> = fc
 /** The text of a string. */
 export const oddString: fc.Arbitrary<string> = written.map(({ json }) => json)
 
-/** An object with exactly so many levels, of lists and objects in turn. */
+/** An object with exactly so many levels, alternately lists and objects. */
 export function deepObject(levels: number, name = '""', innermost = '1e20'): string {
   let text = innermost
   for (let level = levels; level > 1; level--) text = level % 2 === 0 ? `[${text}]` : `{${name}:${text}}`

@@ -1,4 +1,4 @@
-// The lock of a data directory between processes that live, die and start together.
+// The lock of a data directory between processes that run, crash and start concurrently.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ const taker = `
   setInterval(() => {}, 1000)
 `
 
-/** A process that takes the lock once the file `word` is there, as closely with others as can be, and lives on. */
+/** A process that waits for the file `word`, then takes the lock at the same moment as others, and keeps running. */
 async function readyToTake(directory: string, word: string) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', taker, directory, word])
   const said = () =>
@@ -58,7 +58,7 @@ describe('a data directory', () => {
     for (const made of folders) rmSync(made, { recursive: true, force: true })
   })
 
-  it('belongs to one live process, and to the next when that one was killed', async () => {
+  it('belongs to one live process, and to the next one after a kill', async () => {
     const data_dir = folder()
     const config = readConfig({ SVC_DATA_DIR: data_dir }).value
     const holder = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0' })
@@ -73,7 +73,7 @@ describe('a data directory', () => {
     await db.close()
   })
 
-  it.each(['no lock', 'a stale lock'])('goes to one of the starts that come together on %s', async (found) => {
+  it.each(['no lock', 'a stale lock'])('is opened by one of several concurrent starts on %s', async (found) => {
     for (let round = 0; round < 4; round++) {
       const data_dir = folder()
       const word = join(folder(), 'go')

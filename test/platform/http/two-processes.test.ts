@@ -1,4 +1,4 @@
-// Two platforms on one server, whose clocks stand still: what one learns or counts, the other knows.
+// Two platforms on one server, with clocks that do not advance: revoked keys and counted attempts are shared.
 import type { ApiKeyList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { soon } from '../../support/log.js'
@@ -42,7 +42,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
   const refusedSoon = (platform: TestPlatform, key: string) =>
     vi.waitFor(async () => expect(await read(platform, key)).toBe(401), soon)
 
-  it.each(['revoke', 'roll'])('both refuse a key after one does %s it', async (change) => {
+  it.each(['revoke', 'roll'])('both reject an API key after one of them runs %s', async (change) => {
     const { key, path } = await newKey(change)
     expect([await read(one, key), await read(other, key)]).toEqual([404, 404])
     expect((await one.call('POST', `${path}/${change}`)).status).toBe(200)
@@ -51,7 +51,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     now += 900_000
   })
 
-  it('refuse a key that is revoked while it is used', async () => {
+  it('reject an API key that is revoked while it is used', async () => {
     const { key, path } = await newKey('busy')
     const used = Array.from({ length: 40 }, () => read(one, key))
     const revoked = one.call('POST', `${path}/revoke`)
@@ -60,7 +60,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     now += 900_000
   })
 
-  it('hear of a revoked key after the connection that listens was lost', async () => {
+  it('learn of a revoked API key after the listening connection was lost', async () => {
     const { key, path } = await newKey('lost')
     const listening = `from pg_stat_activity where application_name = 'svc notices' and datname = current_database()`
     const pids = () => postgres.psql(url, `select pid ${listening} order by pid`)
@@ -146,7 +146,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     now += 900_000
   })
 
-  it('let those go on who were known at an address before it sent wrong keys', async () => {
+  it('keep serving valid keys of an address that sends invalid ones', async () => {
     const headers = from('198.51.100.5')
     const ask = (platform: TestPlatform, as: string) =>
       platform.call('GET', '/api/v1/log/checkpoint', { as, headers }).then(({ status }) => status)
@@ -162,7 +162,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     expect(await ask(one, unknown.key)).toBe(404)
   })
 
-  it('keep no address and no secret of who tried, and forget them', async () => {
+  it('store neither addresses nor secrets of attempts, and delete attempts', async () => {
     const columns = `select column_name from information_schema.columns where table_name = 'svc_attempts' order by 1`
     expect(postgres.psql(url, columns).split('\n')).toEqual([
       'asker',
@@ -177,7 +177,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     expect(postgres.psql(url, 'select count(*) from svc_attempts')).toBe('1')
   })
 
-  it('count nothing for a key that is valid', async () => {
+  it('count no attempts for a valid API key', async () => {
     const { key } = await newKey('good')
     const counted = () => postgres.psql(url, 'select limit_name, remaining, counted_at from svc_attempts')
     const before = counted()
