@@ -37,7 +37,7 @@ const queries = {
     '?environment=test&status=running',
   ],
   incidents: ['', '?state=open', '?severity=critical', '?agent_id=ag_3', '?task_id=run-100', '?policy_id=3'],
-  events: ['', '?kind=rare', '?actor=somebody', '?subject=inc_7', `?${day}`],
+  events: ['', '?kind=rare', '?actor=rare-actor', '?subject=inc_7', `?${day}`],
   agents: ['', '?q=agent', '?environment=test'],
 }
 const pages = Object.entries(queries).flatMap(([list, all]) => all.map((query) => `/api/v1/${list}${query}`))

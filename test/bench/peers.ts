@@ -42,14 +42,14 @@ export async function benchPeers(): Promise<Row[]> {
     'json-rules-engine': rulesEngine(),
   }
   const samples = new Map<string, number[]>()
-  for (const [name, judge] of Object.entries(contenders)) {
-    const said = await judge()
-    if (said.join() !== `p${count - 1}`) throw new Error(`${name} finds ${said.join()} violated`)
+  for (const [name, contender] of Object.entries(contenders)) {
+    const violated = await contender()
+    if (violated.join() !== `p${count - 1}`) throw new Error(`${name} reports ${violated.join()}`)
     samples.set(name, [])
-    for (let run = 0; run < runsPerRound; run++) await judge()
+    for (let run = 0; run < runsPerRound; run++) await contender()
   }
   for (let round = 0; round < rounds; round++)
-    for (const [name, judge] of Object.entries(contenders)) await sample(judge, samples.get(name) ?? [])
+    for (const [name, contender] of Object.entries(contenders)) await sample(contender, samples.get(name) ?? [])
   const own = percentiles(samples.get('svc') ?? [])
   return [...samples].slice(1).map(([name, taken]) => {
     const theirs = percentiles(taken)
@@ -63,11 +63,11 @@ export async function benchPeers(): Promise<Row[]> {
   })
 }
 
-async function sample(judge: Contender, taken: number[]): Promise<void> {
+async function sample(contender: Contender, taken: number[]): Promise<void> {
   for (let run = 0; run < runsPerRound; run++) {
     const before = process.hrtime.bigint()
-    const said = judge()
-    if (said instanceof Promise) await said
+    const violated = contender()
+    if (violated instanceof Promise) await violated
     taken.push(Number(process.hrtime.bigint() - before))
   }
 }

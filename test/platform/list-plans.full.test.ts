@@ -86,9 +86,14 @@ const filters: Record<string, readonly [string, Run][]> = {
     { policy_id: '3' },
     { state: 'open', severity: 'low' },
   ].map((filter) => [JSON.stringify(filter), list(listIncidents, filter as Record<string, string>)]),
-  events: [{}, { kind: 'rare' }, { actor: 'somebody' }, { subject: 'inc_7' }, { from, to }, { kind: 'common', to }].map(
-    (filter) => [JSON.stringify(filter), list(listEvents, filter as Record<string, string>)],
-  ),
+  events: [
+    {},
+    { kind: 'rare' },
+    { actor: 'rare-actor' },
+    { subject: 'inc_7' },
+    { from, to },
+    { kind: 'common', to },
+  ].map((filter) => [JSON.stringify(filter), list(listEvents, filter as Record<string, string>)]),
   agents: [{}, { q: 'agent' }, { environment: 'test' }, { active: 'false' }, { risk_classification: 'high' }].map(
     (filter) => [JSON.stringify(filter), list(listAgents, filter as Record<string, string>)],
   ),

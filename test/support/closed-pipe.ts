@@ -1,7 +1,8 @@
 // A built program whose output is a pipe that is closed at once.
 import { spawn } from 'node:child_process'
-import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+
+export { freePort } from './postgres.js'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
 export const svc = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
@@ -47,13 +48,4 @@ export function startPiped(
     child.once('close', () => resolve({ code: Number(/code (\d+)\n/.exec(marks)?.[1]), other })),
   )
   return { pid, ended }
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -21,7 +21,7 @@ insert into task_heads (org_id, task_id, agent_id, seq, hash, first_log_index, l
     bool_or(step_type = 'END_NODE'), (min(log_index) - ${first}) % 990 = 0 from log_entries group by 1, 2;
 insert into log_leaves select '${org_id}', ${first + entries} + n, 'event', md5(n::text), timestamptz '2026-02-28' from generate_series(0, 9999) n;
 insert into events (org_id, log_index, id, at, actor_kind, actor_id, kind, subject_kind, subject_id, data)
-  select '${org_id}', ${first + entries} + n, 'evt_' || n, '2026-02-28', 'system', case when n % 500 = 0 then 'somebody' else 'ingest' end,
+  select '${org_id}', ${first + entries} + n, 'evt_' || n, '2026-02-28', 'system', case when n % 500 = 0 then 'rare-actor' else 'ingest' end,
     case when n % 900 = 0 then 'rare' else 'common' end, 'incident', 'inc_' || n % 5000, '{}' from generate_series(0, 9999) n;
 insert into incidents (org_id, log_index, id, agent_id, task_id, policy_id, policy_name, rule_type, severity, scope, state, mode,
     risk_score, violation_details, occurrences, first_seen, last_seen)

@@ -127,15 +127,15 @@ function psql(url: string, sql: string): string {
   return execFileSync(join(bindir ?? '', 'psql'), args, { encoding: 'utf8' }).trim()
 }
 
-/** PostgreSQL refuses to run as root: its own user then, else nobody. */
+/** PostgreSQL does not run as root: selects its own user, or another unprivileged one. */
 function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
-  for (const name of ['postgres', 'nobody']) {
+  for (const name of ['postgres', 'daemon']) {
     const id = (flag: string) => Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout)
     const uid = id('-u')
     if (uid > 0) return { uid, gid: id('-g') }
   }
-  throw new Error('there is no unprivileged user to run PostgreSQL as')
+  throw new Error('PostgreSQL needs an unprivileged user, such as `postgres`')
 }
 
 export function freePort(): Promise<number> {

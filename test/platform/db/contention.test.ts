@@ -76,7 +76,7 @@ describe.skipIf(postgres === null)('a workspace on a server', () => {
     await holder.query('select 1 from org_log where org_id = any($1) for update', [
       [owner, ...others].map(({ org_id }) => org_id),
     ])
-    const waiting = Array.from({ length: 8 }, (_, turn) =>
+    const waiting = Array.from({ length: 8 }, (_, round) =>
       owner.call('POST', `${path()}/role`, { role: round % 2 === 0 ? 'auditor' : 'member' }),
     )
     const promoted = others.map((one) => one.call('POST', `/auth/workspaces/${one.org_id}/promote`, { name: 'B' }))

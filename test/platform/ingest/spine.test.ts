@@ -164,7 +164,7 @@ describe.each([
       entry(2),
       entry(2),
       { ...entry(3), stepp: 1 },
-      { ...entry(3), agent_key: 'nobody' },
+      { ...entry(3), agent_key: 'unknown' },
       entry(3),
     ]
     const { body } = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', { as: 'key', body: { entries } })
