@@ -1,9 +1,9 @@
 // Errors about agents.
 import { PlatformError } from '../errors.js'
 
-/** NOT_FOUND; `name` is the id or the key of the agent, as the caller sent it. */
-export function agentNotFound(name: string): PlatformError {
-  return new PlatformError('NOT_FOUND', `agent \`${name}\` does not exist`)
+/** NOT_FOUND, with the same message for an unknown agent and for one of another workspace or API key. */
+export function agentNotFound(): PlatformError {
+  return new PlatformError('NOT_FOUND', 'this agent does not exist')
 }
 
 /** AGENT_DEACTIVATED. */

@@ -30,7 +30,7 @@ export async function moveIncident(
     // Incidents are opened and counted under the lock of the log: a reactivated one must not coincide with a new one.
     await lockLog(scope, tx)
     const incident = await lockIncident(scope, tx, id)
-    if (incident === null) throw new PlatformError('NOT_FOUND', `incident \`${id}\` does not exist`)
+    if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
     const { from, to } = transitions[move]
     if (!from.some((state) => state === incident.state))
       throw invalid(`cannot ${move} an incident that is \`${incident.state}\`: its state must be ${states(from)}`)

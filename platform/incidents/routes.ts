@@ -54,7 +54,7 @@ export const incidentRoutes = [
     responses: { 200: 'incident' },
     handle: async ({ scope, params }, parts: Resources) => {
       const incident = await withSnapshot(parts.db, scope, (tx) => findIncident(scope, tx, params.id))
-      if (incident === null) throw new PlatformError('NOT_FOUND', `incident \`${params.id}\` does not exist`)
+      if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
       return { status: 200, body: incident }
     },
   }),

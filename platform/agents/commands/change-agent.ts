@@ -29,7 +29,7 @@ async function changing(
 
 async function agentOf(scope: Scope, tx: Transaction, agent_id: string): Promise<AgentRow> {
   const [agent] = await findAgents(scope, tx, [agent_id])
-  if (agent === undefined) throw agentNotFound(agent_id)
+  if (agent === undefined) throw agentNotFound()
   return agent
 }
 

@@ -30,7 +30,7 @@ export async function takeHeartbeat(
   await withTransaction(db, scope, async (tx) => {
     const agent_id = agentIdOf(key.first_key_hash, heartbeat.agent_key)
     const [agent] = await findAgents(scope, tx, [agent_id])
-    if (agent === undefined || agent.api_key_id !== key.key_id) throw agentNotFound(heartbeat.agent_key)
+    if (agent === undefined || agent.api_key_id !== key.key_id) throw agentNotFound()
     const seen_at = Math.min(end, now)
     const since = new Date(begin).toISOString()
     if (!(await putInterval(scope, tx, agent_id, { ...heartbeat, since }, seen_at))) return

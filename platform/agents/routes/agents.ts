@@ -56,7 +56,7 @@ export const agentRoutes = [
     responses: { 200: 'agent' },
     handle: async ({ scope, params }, parts: Resources) => {
       const [agent] = await withSnapshot(parts.db, scope, (tx) => findAgents(scope, tx, [params.agent_id]))
-      if (agent === undefined) throw agentNotFound(params.agent_id)
+      if (agent === undefined) throw agentNotFound()
       return { status: 200, body: agentView(agent) }
     },
   }),

@@ -36,7 +36,7 @@ export const engineStateRoutes = [
       withSnapshot(parts.db, scope, async (tx) => {
         const { agent_id } = params
         const [agent] = await findAgents(scope, tx, [agent_id])
-        if (agent === undefined) throw agentNotFound(agent_id)
+        if (agent === undefined) throw agentNotFound()
         const limit = Number(query.limit ?? 100)
         const intervals = await readIntervals(scope, tx, agent_id, parts.clock() - heartbeatTimeoutMs, limit)
         return { status: 200, body: { intervals } }

@@ -56,7 +56,7 @@ async function rulesFor(scope: Scope, tx: Transaction, key: KeyIdentity | null, 
   const ids = key === null ? [named] : [named, agentIdOf(key.first_key_hash, named)]
   const found = await loadRules(scope, tx, ids)
   const rules = found.find(({ agent }) => key === null || agent.api_key_id === key.key_id)
-  if (rules === undefined) throw agentNotFound(named)
+  if (rules === undefined) throw agentNotFound()
   return rules
 }
 
