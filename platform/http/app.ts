@@ -163,7 +163,13 @@ function mediaType(route: Endpoint) {
     const isOther = (route.lines && type === 'application/x-ndjson') || (route.oauth && isForm(type))
     const accepted = type === 'application/json' || isOther
     if (accepted) next()
-    else next(new PlatformError('UNSUPPORTED_MEDIA_TYPE', 'send the body as `application/json`'))
+    else
+      next(
+        new PlatformError(
+          'UNSUPPORTED_MEDIA_TYPE',
+          `\`${type}\` is not supported: send the body as \`application/json\``,
+        ),
+      )
   }
 }
 
@@ -201,7 +207,11 @@ function notFound(routes: readonly Endpoint[]) {
   return (request: Request, _response: Response, next: NextFunction): void => {
     const found = routes.filter((route) => toPattern(route.path).test(request.path))
     const allow = found.map((route) => route.method.toUpperCase()).join(', ')
-    const wrongMethod = new PlatformError('METHOD_NOT_ALLOWED', `use ${allow} here`, { headers: { allow } })
+    const wrongMethod = new PlatformError(
+      'METHOD_NOT_ALLOWED',
+      `${request.method} is not supported here: use ${allow}`,
+      { headers: { allow } },
+    )
     next(found.length > 0 ? wrongMethod : new PlatformError('NOT_FOUND', 'this path does not exist: see /docs'))
   }
 }

@@ -25,6 +25,6 @@ export function asPlatformError(error: unknown): PlatformError {
   if (status === 415)
     return new PlatformError('UNSUPPORTED_MEDIA_TYPE', 'the charset of the body is not supported: send it in UTF-8')
   if (status !== undefined && status >= 400 && status < 500)
-    return new PlatformError('MALFORMED', 'the request cannot be read')
+    return new PlatformError('MALFORMED', 'the request is malformed')
   return new PlatformError('INTERNAL', 'internal error: report it with the `request_id`', { cause: error })
 }

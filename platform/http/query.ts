@@ -28,7 +28,9 @@ export function queryCheck(parameters: Parameters, required: readonly string[] =
 function outOfRange(path: string, text: string, { minimum, maximum }: JsonMap): FieldError[] {
   if (typeof maximum !== 'number' || typeof minimum !== 'number') return []
   const value = Number(text)
-  return value >= minimum && value <= maximum ? [] : [{ path, message: `must be from ${minimum} to ${maximum}` }]
+  return value >= minimum && value <= maximum
+    ? []
+    : [{ path, message: `must be from ${minimum} to ${maximum}, found ${text}` }]
 }
 
 function isTime(parameter: JsonMap | undefined): boolean {
