@@ -105,7 +105,7 @@ describe('fields that a member sets', () => {
     ['an unknown risk level', { risk_classification: 'low' }, 422],
     ['the character NUL', { name: 'a\0' }, 422],
   ])('are rejected: %s', async (_, body, status) => {
-    const { at } = await register({ agent_key: 'refused' })
+    const { at } = await register({ agent_key: 'rejected' })
     expect((await change('PATCH', at, body)).status).toBe(status)
   })
 })

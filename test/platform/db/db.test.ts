@@ -125,8 +125,8 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
     )
     for (const change of ["update events set kind = 'other'", 'delete from events', 'truncate events']) {
       await expect(withTransaction(db, scope, (tx) => tx.query(change))).rejects.toThrow('permission denied')
-      const refused = withUnscopedTransaction(db, (tx) => tx.query(change))
-      await expect(refused).rejects.toThrow(`events are append-only: ${change.split(' ')[0]} is refused`)
+      const rejected = withUnscopedTransaction(db, (tx) => tx.query(change))
+      await expect(rejected).rejects.toThrow(`events are append-only: ${change.split(' ')[0]} is refused`)
     }
     expect(await withTransaction(db, scope, (tx) => tx.query('select kind from events'))).toEqual([
       { kind: 'test.made' },
@@ -217,9 +217,9 @@ describe.skipIf(!hasPostgres())('a server', () => {
   it('is UNAVAILABLE while it is stopped, with a time to retry, and available afterwards', async () => {
     await raise(db, 'policy', 1)
     server.stop('fast')
-    const refused = { code: 'UNAVAILABLE', headers: { 'retry-after': '1' } }
-    await expect(counters(db)).rejects.toMatchObject(refused)
-    await expect(counters(db)).rejects.toMatchObject(refused)
+    const rejected = { code: 'UNAVAILABLE', headers: { 'retry-after': '1' } }
+    await expect(counters(db)).rejects.toMatchObject(rejected)
+    await expect(counters(db)).rejects.toMatchObject(rejected)
     server.start()
     expect(await counters(db)).toEqual([{ kind: 'policy', value: 1 }])
   })
@@ -240,8 +240,8 @@ describe.skipIf(!hasPostgres())('a server', () => {
     open()
     expect((await Promise.all(busy)).length).toBe(40)
     const many = Array.from({ length: 600 }, () => withTransaction(db, scope, (tx) => tx.query('select 1')))
-    const refused = (await Promise.allSettled(many)).filter(({ status }) => status === 'rejected')
-    expect(refused.length).toBe(95)
+    const rejected = (await Promise.allSettled(many)).filter(({ status }) => status === 'rejected')
+    expect(rejected.length).toBe(95)
   })
 
   it('is UNAVAILABLE to a transaction that it terminates, and stores none of it', async () => {

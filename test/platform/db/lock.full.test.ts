@@ -17,7 +17,7 @@ const taker = `
       takeLock(directory)
       return 'taken'
     } catch (error) {
-      return error instanceof LockTaken ? 'refused' : String(error)
+      return error instanceof LockTaken ? 'rejected' : String(error)
     }
   }
   const { existsSync, writeSync } = await import('node:fs')
@@ -73,7 +73,7 @@ describe('a data directory', () => {
     await db.close()
   })
 
-  it.each(['no lock', 'a stale lock'])('is opened by one of several concurrent starts on %s', async (found) => {
+  it.each(['no lock', 'a stale lock'])('is opened by one of several concurrent starts with %s', async (found) => {
     for (let round = 0; round < 4; round++) {
       const data_dir = folder()
       const word = join(folder(), 'go')
@@ -82,7 +82,7 @@ describe('a data directory', () => {
       writeFileSync(word, '')
       const answers = await Promise.all(starts.map((start) => start.answer))
       await Promise.all(starts.map((start) => start.end()))
-      expect(answers.sort()).toEqual(['refused', 'refused', 'refused', 'refused', 'taken'])
+      expect(answers.sort()).toEqual(['rejected', 'rejected', 'rejected', 'rejected', 'taken'])
     }
   })
 })

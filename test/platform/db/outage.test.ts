@@ -34,8 +34,8 @@ describe.skipIf(!hasPostgres())('an outage of the database', () => {
     '(stopped %s) is answered with 503 and Retry-After until the database is back',
     async (mode) => {
       postgres.stop(mode)
-      const refused = await Promise.all([log(step + 1), log(step + 1), platform.call<Problem>('GET', '/api/v1/logs')])
-      for (const { status, headers, body } of refused) {
+      const rejected = await Promise.all([log(step + 1), log(step + 1), platform.call<Problem>('GET', '/api/v1/logs')])
+      for (const { status, headers, body } of rejected) {
         expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '1'])
       }
       const health = async () => (await platform.call('GET', '/health')).body

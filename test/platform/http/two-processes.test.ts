@@ -19,6 +19,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     mails = await startMailServer()
     const env = {
       SVC_SMTP_URL: mails.url,
+      SVC_CHECKPOINT_SECONDS: '0',
       SVC_RATE_LIMIT_ADDRESS: '4',
       SVC_RATE_LIMIT_MAILBOX: '2',
       SVC_TRUSTED_PROXIES: '127.0.0.1',
@@ -39,7 +40,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     expect(made.status).toBe(201)
     return { key: made.body.key, path: `/auth/api-keys/${made.body.api_key.id}` }
   }
-  const refusedSoon = (platform: TestPlatform, key: string) =>
+  const rejectedSoon = (platform: TestPlatform, key: string) =>
     vi.waitFor(async () => expect(await read(platform, key)).toBe(401), soon)
 
   it.each(['revoke', 'roll'])('both reject an API key after one of them runs %s', async (change) => {
@@ -47,7 +48,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     expect([await read(one, key), await read(other, key)]).toEqual([404, 404])
     expect((await one.call('POST', `${path}/${change}`)).status).toBe(200)
     expect(await read(one, key)).toBe(401)
-    await refusedSoon(other, key)
+    await rejectedSoon(other, key)
     now += 900_000
   })
 
@@ -73,7 +74,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     }, soon)
     expect(await read(other, key)).toBe(404)
     expect((await one.call('POST', `${path}/revoke`)).status).toBe(200)
-    await refusedSoon(other, key)
+    await rejectedSoon(other, key)
     now += 900_000
   })
 
