@@ -1,19 +1,19 @@
-// What a start prints for a person: the address, how to get in, and three commands that work as they are printed.
+// The text that a start prints: the address, how to sign in, and three commands that work as printed.
 import type { AddressInfo } from 'node:net'
 import { isLoopback } from './config.js'
 import { type Config, credentialsPath, type RunningPlatform } from './index.js'
 
 export interface Greeted {
-  /** A sign-in link; null where none may be printed. */
+  /** A sign-in link; null when it must not be printed. */
   readonly link: string | null
   readonly isTerminal: boolean
   /** Whether the first API key is still valid. */
-  readonly isKeyGood: boolean
+  readonly isKeyValid: boolean
 }
 
 /**
- * Secrets are printed only on a terminal of the machine that alone reaches the platform: elsewhere what is printed is kept and
- * read by others, and the text names the file that holds them.
+ * Secrets are printed only on a terminal of a platform on loopback: other output is stored and read by others. There the text
+ * names the file with the secrets.
  */
 export function greeting(platform: RunningPlatform, config: Config, greeted: Greeted): string {
   const { address, port, family } = platform.listener.address() as AddressInfo
@@ -21,38 +21,40 @@ export function greeting(platform: RunningPlatform, config: Config, greeted: Gre
   const own = config.public_url ?? url
   const file = credentialsPath(config)
   const head = `
-svc platform is running at ${url}  (${platform.database}, data in ${config.data_dir})
+svc platform is running at ${url}  (${databases[platform.database]}, data in ${config.data_dir})
 
   sign in         ${greeted.link ?? `${own}/sign-in`}
 `
   const foot = `\nAPI description: ${own}/docs      stop: Ctrl+C\n`
-  if (!isLoopback(config)) return `${head}  the first API key and the operator token are in ${file}\n${foot}`
+  if (!isLoopback(config)) return `${head}${unshown(file)}${foot}`
   const { api_key } = platform.credentials
   const operator_token =
     config.operator_token === null
       ? shown(greeted, file, 'operator_token', platform.credentials.operator_token)
       : '$SVC_OPERATOR_TOKEN'
-  const once = `                  (once, within 15 minutes; ${url}/sign-in prints another)\n`
+  const once = `                  (valid once, for 15 minutes; ${url}/sign-in prints a new link here)\n`
   const known = `${head}${greeted.link === null ? '' : once}`
-  const where = `  ${config.operator_token === null ? 'both are' : 'the key is'} kept in ${file}, readable by you only\n`
-  // A command that cannot work is worse than none.
-  if (api_key === null || !greeted.isKeyGood) {
-    const why = api_key === null ? 'made by another process of this database' : 'rolled or revoked'
-    const line = greeted.isTerminal ? operator_token : `in ${file}, readable by you only`
-    return `${known}  API key         ${why}: svc key create makes another\n  operator token  ${line}\n${foot}`
+  const where = `  stored in       ${file} (only you can read it)\n`
+  // Without a valid key the commands would fail, and are not printed.
+  if (api_key === null || !greeted.isKeyValid) {
+    const why = api_key === null ? 'created by another process of this database' : 'rolled or revoked'
+    const line = greeted.isTerminal ? operator_token : `in ${file} (only you can read it)`
+    return `${known}  API key         ${why}: create one with \`svc key create NAME\`\n  operator token  ${line}\n${foot}`
   }
   const key = shown(greeted, file, 'api_key', api_key)
   const lines = greeted.isTerminal
-    ? `  API key         ${key}\n  operator token  ${operator_token}\n${where}`
+    ? `  API key         ${key}  (for agents)\n  operator token  ${operator_token}  (for you)\n${where}`
     : unshown(file)
   return `${known}${lines}${firstCommands(url, key, operator_token)}${foot}`
 }
 
+const databases = { pglite: 'embedded database', postgresql: 'PostgreSQL' }
+
 function unshown(file: string): string {
-  return `  API key and operator token are in ${file}, readable by you only\n`
+  return `  API key and operator token are in ${file} (only you can read it)\n`
 }
 
-/** A secret, or shell text that reads it where a command needs it. */
+/** A secret, or shell text that reads it from the file. */
 function shown({ isTerminal }: Greeted, file: string, name: string, secret: string): string {
   return isTerminal ? secret : `$(node -p 'require("${file}").${name}')`
 }
@@ -67,10 +69,10 @@ Try it:
   1. register an agent
      ${post('/api/v1/agents', '{"agent_key":"my-agent","owner_id":"me","purpose":"a first try"}')}
 
-  2. log its first step
+  2. log the first step of a task
      ${post('/api/v1/logs', step)}
 
-  3. ask whether the log has been altered
+  3. verify that nothing in the log of the task was altered
      curl -s ${url}/api/v1/tasks/first-task/verify -H "Authorization: Bearer ${operator_token}"
 `
 }

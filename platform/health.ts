@@ -1,4 +1,4 @@
-// Whether the platform works: for people, load balancers and Prometheus, also while the database is unavailable.
+// Health, liveness, readiness and metrics. They answer also while the database is unavailable.
 
 import { loadavg } from 'node:os'
 import type { Liveness, PlatformHealth, PlatformReadiness } from '@svc/schemas'
@@ -15,7 +15,7 @@ export interface HealthParts extends Resources {
   readonly version: string
   /** ms since 1970. */
   readonly started_at: number
-  /** Why checkpoints are rejected, by organization; empty when none are. */
+  /** Why checkpoints are rejected, by organization. */
   readonly rejected: ReadonlyMap<string, string>
   readonly identify: Authentication['identify']
 }
@@ -33,7 +33,7 @@ export function healthRouter(parts: HealthParts): Router {
   })
   router.get('/readyz', async (_request: Request, response: Response) => {
     const { connected } = await probe()
-    // Entries are still accepted while checkpoints are refused: rejecting senders would lose more than it saves.
+    // While checkpoints are rejected entries are still accepted: rejecting them would lose evidence.
     const checkpoints = parts.rejected.size === 0 ? 'ok' : 'refused'
     const status = connected && checkpoints === 'ok' ? 'ok' : 'degraded'
     answer(response, connected ? 200 : 503, { status, checkpoints } satisfies PlatformReadiness)
@@ -52,7 +52,7 @@ function answer(response: Response, status: number, body: object): void {
   response.status(status).json(body)
 }
 
-/** Whether the request has a valid credential of any kind. One that is not valid is answered like none. */
+/** Whether the request has a valid credential of any kind; an invalid one counts as none. */
 async function hasCredential({ identify }: HealthParts, request: Request): Promise<boolean> {
   const { authorization } = request.headers
   if (authorization === undefined) return false
@@ -60,7 +60,7 @@ async function hasCredential({ identify }: HealthParts, request: Request): Promi
   try {
     return (await identify(sender)) !== null
   } catch (error) {
-    // Too many wrong ones, or no database to ask: the health is answered all the same.
+    // After too many invalid credentials, or without a database, the caller still gets the public health.
     if (error instanceof PlatformError) return false
     throw error
   }
@@ -72,10 +72,10 @@ interface Probed {
   readonly migration: string | null
 }
 
-/** For how long one answer of the database serves all checks, ms. */
-const fresh = 1000
+/** How long one answer of the database is reused, ms. */
+const maxAgeMs = 1000
 
-/** Asks the database at most once a second, however many ask here. */
+/** Queries the database at most once per `maxAgeMs`. */
 function createProbe({ db, clock }: Resources): () => Promise<Probed> {
   let last: { readonly at: number; readonly probed: Promise<Probed> } | null = null
   const ask = async (started: number): Promise<Probed> => {
@@ -88,12 +88,12 @@ function createProbe({ db, clock }: Resources): () => Promise<Probed> {
   }
   return () => {
     const now = clock()
-    if (last === null || Math.abs(now - last.at) >= fresh) last = { at: now, probed: ask(now) }
+    if (last === null || Math.abs(now - last.at) >= maxAgeMs) last = { at: now, probed: ask(now) }
     return last.probed
   }
 }
 
-/** What everybody may know, and for those with a credential also what runs here. */
+/** The public health; for callers with a credential also the versions. */
 function healthOf(parts: HealthParts, { connected, latency_ms, migration }: Probed, isKnown: boolean): PlatformHealth {
   const { rss, heapUsed } = process.memoryUsage()
   const { db, clock, started_at, version } = parts

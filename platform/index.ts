@@ -1,4 +1,4 @@
-// What other packages may use of the platform.
+// The exports of the package.
 export { credentialsPath } from './access/credentials.js'
 export { type Config, readConfig } from './config.js'
 export { PlatformError } from './errors.js'

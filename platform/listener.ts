@@ -1,26 +1,26 @@
 // The HTTP server of this process.
 import { createServer, type Server } from 'node:http'
 
-/** How long a request may take to arrive, ms: 8 MiB over a slow line. */
+/** How long a request may take to arrive, ms: 8 MiB over a slow connection. */
 const requestTimeoutMs = 60_000
-/** Longer than the minute that load balancers keep connections: they would send into one that is being closed. */
-const idleConnectionMs = 75_000
+/** Load balancers keep connections for a minute and would send requests on one that the platform closes earlier. */
+const idleTimeoutMs = 75_000
 
 export function createListener(): Server {
-  return createServer({ requestTimeout: requestTimeoutMs, keepAliveTimeout: idleConnectionMs })
+  return createServer({ requestTimeout: requestTimeoutMs, keepAliveTimeout: idleTimeoutMs })
 }
 
-/** Where the listener can be reached from this machine. */
+/** The URL of the listener on this machine. */
 export function addressOf(listener: Server): string {
   const at = listener.address()
   if (at === null || typeof at === 'string') return 'http://127.0.0.1'
   return `http://${at.family === 'IPv6' ? `[${at.address}]` : at.address}:${at.port}`
 }
 
-/** Stops accepting, and resolves when every request in progress is answered. */
+/** Stops accepting connections, and resolves when every request in progress is answered. */
 export async function closeServer(listener: Server): Promise<void> {
   if (!listener.listening) return
-  // A connection whose request is still being answered is not kept afterwards.
+  // Connections with a request in progress close after its answer.
   listener.keepAliveTimeout = 1
   const closed = new Promise((resolve) => listener.close(resolve))
   listener.closeIdleConnections()

@@ -5,7 +5,7 @@ export function createLogger(level: string): Logger {
   return pino({ level, serializers: { err: errorView } })
 }
 
-/** An error as it is logged: the details that the database adds quote values of rows, and are left out. */
+/** An error as it is logged, without the details of the database, which quote values of rows. */
 function errorView(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) }
   const { name, message, stack } = error

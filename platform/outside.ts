@@ -1,4 +1,4 @@
-// What is called from here: witnesses, anchors, and the one door to the network.
+// Everything that the platform calls: witnesses, anchors, and the one door to the network.
 import { smallOrderProblem } from '@svc/proof'
 import { type Config, isLoopback } from './config.js'
 import { PlatformError } from './errors.js'
@@ -14,7 +14,7 @@ export interface Outside {
   readonly witnesses: readonly WitnessAddress[]
 }
 
-/** Throws INVALID for an address that is not valid or that may not be called, before anything is opened. */
+/** Throws INVALID for an address that is invalid or that must not be called, before anything is opened. */
 export function openOutside(config: Config, warn: (message: string) => void): Outside {
   const outgoing = createOutgoing(createTargets(config.private_targets, isLoopback(config)))
   const anchors = createAnchors(
@@ -28,13 +28,13 @@ function witnessAt(text: string, { targets }: Outgoing): WitnessAddress {
   const witness = parseWitness(text)
   const problem = witness === null ? null : targets.problemOf(witness.url)
   if (problem !== null)
-    throw new PlatformError('INVALID', `SVC_WITNESSES holds an address that is not called: ${problem}`)
+    throw new PlatformError('INVALID', `SVC_WITNESSES contains an address that must not be called: ${problem}`)
   if (witness !== null) return witness
   const weak = smallOrderProblem(text.split(/#(.*)/s)[1] ?? '')
   if (weak !== null) throw new PlatformError('INVALID', `SVC_WITNESSES: ${weak}`)
   throw new PlatformError(
     'INVALID',
-    `SVC_WITNESSES holds \`${text}\`, which is not URL#KEY with the key that the witness prints`,
+    `SVC_WITNESSES contains \`${text}\`: write \`URL#KEY\` with the key that the witness prints`,
   )
 }
 
@@ -44,10 +44,10 @@ function anchorAt(text: string, around: AnchorContext): Anchor {
     if (anchor !== null) return anchor
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    throw new PlatformError('INVALID', `SVC_ANCHORS holds an address that is not called: ${problem}`)
+    throw new PlatformError('INVALID', `SVC_ANCHORS contains an address that must not be called: ${problem}`)
   }
   throw new PlatformError(
     'INVALID',
-    `SVC_ANCHORS holds \`${text}\`, which is none of file:FOLDER, git:FOLDER and https://…`,
+    `SVC_ANCHORS contains \`${text}\`: write \`file:FOLDER\`, \`git:FOLDER\` or \`https://…\``,
   )
 }

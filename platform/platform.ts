@@ -25,7 +25,7 @@ import { docsRouter } from './http/docs.js'
 import { createMeter, type Meter } from './http/meter.js'
 import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
-import { createIngest, type Ingest } from './ingest/writer.js'
+import { createIngest, type Ingest } from './ingest/write-queue.js'
 import { addressOf, closeServer, createListener } from './listener.js'
 import { type Log, openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
@@ -44,20 +44,20 @@ export interface RunningPlatform {
   readonly listener: Server
   readonly credentials: Credentials
   readonly database: 'pglite' | 'postgresql'
-  /** A sign-in link for the owner of the first workspace, once it listens; null when they are no longer a member of it. */
+  /** A sign-in link for the owner of the first workspace; null once they are not a member of it. Call after listening. */
   readonly ownerLink: () => Promise<string | null>
-  /** Whether the key that was made at the first start is still valid. */
-  readonly isFirstKeyGood: () => Promise<boolean>
-  /** Stops accepting, answers what has been accepted, then closes the database. */
+  /** Whether the key of the first start is still valid. */
+  readonly isFirstKeyValid: () => Promise<boolean>
+  /** Stops accepting requests, answers those in progress, then closes the database. */
   readonly close: () => Promise<void>
 }
 
-/** Histories of the tasks last written to: a few hundred bytes each. */
+/** Cached histories of tasks: a few hundred bytes each. */
 const maxHistories = 20_000
-/** Agents whose rules stay compiled, per organization. */
+/** Agents with cached compiled policies, per organization. */
 const maxCompiledAgents = 5000
 
-/** Opens the database, brings it up to date, makes the first workspace, and returns a platform that is complete. */
+/** Opens and migrates the database, creates the first workspace, and returns the complete platform. */
 export async function createPlatform(
   config: Config,
   clock: () => number = Date.now,
@@ -69,14 +69,14 @@ export async function createPlatform(
   const keys = encryptionKeys(config)
   const sealer = createSealer(keys)
   if (config.smtp_url === null && !isLoopback(config))
-    warn('no mail is sent: set SVC_SMTP_URL, or make sign-in links with `svc-platform admin sign-in-link EMAIL`')
+    warn('no mail is sent: set SVC_SMTP_URL, or create sign-in links with `svc-platform admin sign-in-link EMAIL`')
   const db = await openDatabase(config, warn)
   try {
     await prepareDatabase(db, sealer)
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock())
     const meter = createMeter()
     const ingest = createIngest(commitParts({ db, clock, sealer, meter }), (error) =>
-      logger.error({ err: error }, 'an entry could not be stored'),
+      logger.error({ err: error }, 'could not store an entry'),
     )
     const command = typedCommand(config.inherited.PATH ?? '')
     const log = await openLog({ db, clock, logger, config, ...outside, command })
@@ -123,11 +123,11 @@ function mailerOf(config: Config, print: (text: string) => void, remark: (messag
   return createMailer({ smtp_url, from, print: isLoopback(config) ? print : null, remark })
 }
 
-/** Rejects with CONFLICT or ENCRYPTION_KEY_INVALID when something is missing that would fail later. */
+/** Rejects with CONFLICT or ENCRYPTION_KEY_INVALID when rights or keys are missing. */
 async function prepareDatabase(db: Database, sealer: Sealer): Promise<void> {
   await assertRights(db)
   await migrate(db)
-  // An embedded database has one process, whose key file can be replaced while nothing is sealed with it.
+  // The key file of an embedded database can be replaced until a secret is encrypted with it.
   if (db.kind === 'postgresql') await withUnscopedTransaction(db, (tx) => checkEncryptionKey(tx, sealer))
   const used = await withUnscopedTransaction(db, sealingKeysUnscoped)
   const missing = used.filter((id) => !sealer.key_ids.includes(id))
@@ -163,7 +163,7 @@ interface Handling {
   readonly sealer: Sealer
 }
 
-/** What answers requests: probes and documents, pages, then the routes. */
+/** Answers requests: probes and the API description, pages, then the routes. */
 function requestHandler({ config, access, operator, meter, ingest, log, sealer }: Handling) {
   const { clock, logger, limits } = access
   const { public_url, trusted_proxies } = config
@@ -196,7 +196,7 @@ function requestHandler({ config, access, operator, meter, ingest, log, sealer }
   })
 }
 
-/** What the first start prints, for as long as it is valid. */
+/** The access that the first start prints, while it is valid. */
 function firstAccess({ owner_email }: Config, access: AccessParts, org_id: string, { api_key }: Credentials) {
   const { db, clock, url } = access
   return {
@@ -204,7 +204,7 @@ function firstAccess({ owner_email }: Config, access: AccessParts, org_id: strin
       const isMember = await withUnscopedTransaction(db, (tx) => isMemberUnscoped(tx, org_id, owner_email))
       return isMember ? makeLink(db, clock(), url(), owner_email) : null
     },
-    isFirstKeyGood: async () => {
+    isFirstKeyValid: async () => {
       if (api_key === null) return false
       const found = await withUnscopedTransaction(db, (tx) => findKeyUnscoped(tx, secretHash(api_key)))
       return found !== null && !isKeyEnded(found, clock())

@@ -1,5 +1,4 @@
-// Every route; Express and the OpenAPI document read this list. Express tries them in this order: what agents send all
-// day comes first.
+// All routes, for Express and the OpenAPI document. Express tries them in this order: the most frequent ones come first.
 import { apiKeyRoutes } from './access/routes/api-keys.js'
 import { authRoutes } from './access/routes/auth.js'
 import { deviceRoutes } from './access/routes/devices.js'

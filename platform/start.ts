@@ -1,4 +1,4 @@
-// Starting the platform for a person: what to do next is on the screen.
+// The command `svc-platform start`.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -8,7 +8,7 @@ import { isLoopback } from './config.js'
 import { greeting } from './greeting.js'
 import { type Config, createPlatform, PlatformError, type RunningPlatform, readConfig } from './index.js'
 
-/** Runs until told to stop; returns the exit code. */
+/** Runs until SIGTERM or SIGINT; returns the exit code. */
 export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable): Promise<number> {
   for (const warning of unknownVariables(env)) err.write(`warning: ${warning}\n`)
   const { value: config, errors } = readConfig(env)
@@ -23,13 +23,14 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
       await platform.close()
       throw error
     })
+    const stopRequested = nextStopSignal()
     const isTerminal = (out as { isTTY?: boolean }).isTTY === true
     const prints = isTerminal && isLoopback(config) && config.smtp_url === null
     const link = prints ? await platform.ownerLink() : null
-    out.write(greeting(platform, config, { link, isTerminal, isKeyGood: await platform.isFirstKeyGood() }))
+    out.write(greeting(platform, config, { link, isTerminal, isKeyValid: await platform.isFirstKeyValid() }))
     if (!isLoopback(config) && config.smtp_url === null) err.write(noMail(config))
-    await untilToldToStop()
-    out.write('stopping: answering what has been accepted\n')
+    await stopSignal()
+    out.write('stopping: answering the requests in progress\n')
     await platform.close()
     return 0
   } catch (error) {
@@ -38,11 +39,11 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
   }
 }
 
-/** What takes the first seconds of a start. */
+/** The first step of a start, which takes seconds. */
 function opening({ database_url, data_dir }: Config): string {
   if (database_url !== null) return `connecting to the database at ${new URL(database_url).host}`
   const folder = join(data_dir, 'pg')
-  return existsSync(folder) ? `opening the database in ${folder}` : `first start: making a database in ${folder}`
+  return existsSync(folder) ? `opening the database in ${folder}` : `first start: creating a database in ${folder}`
 }
 
 function listen({ listener }: RunningPlatform, config: Config): Promise<void> {
@@ -52,7 +53,7 @@ function listen({ listener }: RunningPlatform, config: Config): Promise<void> {
   })
 }
 
-function untilToldToStop(): Promise<void> {
+function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
@@ -60,13 +61,13 @@ function untilToldToStop(): Promise<void> {
 
 function explain(error: unknown, config: Config): string {
   const { code, message } = error as { code?: string; message?: string }
-  if (code === 'EADDRINUSE') return `port ${config.port} is taken: stop what uses it, or set SVC_PORT`
+  if (code === 'EADDRINUSE') return `port ${config.port} is in use: stop the program that uses it, or set SVC_PORT`
   if (error instanceof PlatformError && error.code === 'UNAVAILABLE')
-    return 'the database at SVC_DATABASE_URL does not answer'
+    return 'the database at SVC_DATABASE_URL is unavailable'
   return message ?? String(error)
 }
 
-/** Off loopback a link is not printed where it is asked for, so that without mail only an operator can make one. */
+/** Off loopback sign-in links are mailed and never printed: without mail only an operator can create one. */
 function noMail({ owner_email }: Config): string {
-  return `warning: SVC_SMTP_URL is not set, so no sign-in link can be mailed; \`svc-platform admin sign-in-link EMAIL\` prints one, first for ${owner_email}\n`
+  return `warning: SVC_SMTP_URL is not set, so sign-in links cannot be mailed: run \`svc-platform admin sign-in-link EMAIL\`, first for ${owner_email}\n`
 }

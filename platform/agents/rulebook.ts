@@ -1,5 +1,4 @@
-// Which policies judge an agent's steps: compiled once per agent and kept until something in the organization that
-// could change them has changed.
+// The compiled policies of agents, cached until the configuration of the organization changes.
 
 import { compile, type PolicyInput, type PolicySet } from '@svc/engine'
 import { canonical, policySetDigest } from '@svc/proof'
@@ -10,7 +9,7 @@ import { effectivePolicies } from '../policies/policies-store.js'
 import { rememberPolicySet } from '../policies/policy-sets-store.js'
 import { type AgentRow, agentFacts, findAgents } from './store/agents.js'
 
-/** An agent with everything that judging one of its steps needs. */
+/** An agent with everything that the evaluation of its steps needs. */
 export interface AgentRules {
   readonly agent: AgentRow
   /** The agent as rules see it. */
@@ -21,14 +20,14 @@ export interface AgentRules {
 }
 
 export interface Rulebook {
-  /** Rules of these agents as they are at `config_version`; agents that do not exist are absent. */
+  /** The rules of these agents at `config_version`; unknown agents are absent. */
   readonly of: (
     scope: Scope,
     tx: Transaction,
     config_version: number,
     agent_ids: readonly string[],
   ) => Promise<ReadonlyMap<string, AgentRules>>
-  /** Called when the transaction that loaded rules may not have been committed. */
+  /** Called when a transaction that loaded rules may not be committed. */
   readonly forget: (org_id: string) => void
 }
 
@@ -37,7 +36,7 @@ interface Edition {
   readonly agents: Map<string, AgentRules>
 }
 
-/** Keeps at most `limit` agents of an organization; `config_version` is read under the log's lock, so it cannot lie. */
+/** Caches at most `limit` agents per organization; `config_version` is read under the lock of the log. */
 export function createRulebook(limit: number): Rulebook {
   const editions = new Map<string, Edition>()
   return {
@@ -54,7 +53,7 @@ export function createRulebook(limit: number): Rulebook {
   }
 }
 
-/** Reads and compiles what applies to the agents, and sees to it that each set is stored under its digest. */
+/** Loads and compiles the policies of the agents, and stores each set under its digest. */
 export async function loadRules(scope: Scope, tx: Transaction, agent_ids: readonly string[]): Promise<AgentRules[]> {
   if (agent_ids.length === 0) return []
   const agents = await findAgents(scope, tx, agent_ids)

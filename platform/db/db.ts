@@ -1,10 +1,10 @@
-// The database: a PostgreSQL server, or the same dialect embedded in this process. The driver is the same for both.
+// The database: a PostgreSQL server, or PGlite in this process. Both are used through the same driver.
 import { setTimeout } from 'node:timers/promises'
 import knexModule, { type Knex } from 'knex'
 import pg from 'pg'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
-import { createTurns, type Turns } from './concurrency.js'
+import { type ConcurrencyLimits, createConcurrencyLimits } from './concurrency.js'
 import { startEmbedded } from './embedded.js'
 import { newDatabasePath } from './new-database.js'
 import type { Scope } from './scope.js'
@@ -12,30 +12,30 @@ import type { Scope } from './scope.js'
 export interface Database {
   readonly knex: Knex
   readonly kind: 'pglite' | 'postgresql'
-  /** Runs `work` while no other holder of the same lock runs: in this process, and on a server in any other. */
+  /** Runs `work` while no other holder of the same lock runs: in this process, and on a server in any process. */
   readonly exclusively: <T>(lock: number, work: () => Promise<T>) => Promise<T>
   /** Transactions of one organization wait here for each other, before they take a connection. */
-  readonly turns: Turns
+  readonly withinLimit: ConcurrencyLimits
   readonly close: () => Promise<void>
 }
 
-/** What a command needs to change rows: the database, and the time in ms since 1970. */
+/** The parts of a command that changes rows: the database, and the time in ms since 1970. */
 export interface Resources {
   readonly db: Database
   readonly clock: () => number
 }
 
-/** Where the driver's own remarks go, such as a lost connection; without one they go nowhere. */
+/** Receives remarks of the driver, such as a lost connection; without one they are dropped. */
 export type Remark = (message: string) => void
 
-/** Statements of one transaction, straight to the connection: ingestion runs thousands a second. */
+/** Statements of one transaction, without a query builder: ingestion runs thousands a second. */
 export interface Transaction {
   readonly query: <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<Row[]>
 }
 
 /**
- * Opens the database the configuration names. An embedded one that is not there yet begins as a copy of `new_database`;
- * null makes it from nothing. Throws CONFLICT when the data directory is in use.
+ * Opens the database that the configuration names. A new embedded one is a copy of `new_database`; null creates it empty.
+ * Throws CONFLICT when the data directory is in use.
  */
 export async function openDatabase(
   config: Config,
@@ -44,8 +44,8 @@ export async function openDatabase(
 ): Promise<Database> {
   if (config.database_url !== null) {
     const knex = connect({ connectionString: config.database_url }, serverConnections, remark)
-    const turns = turnsOn(serverConnections)
-    return { knex, kind: 'postgresql', exclusively: exclusion(knex, true), turns, close: () => knex.destroy() }
+    const withinLimit = limitsOf(serverConnections)
+    return { knex, kind: 'postgresql', exclusively: exclusion(knex, true), withinLimit, close: () => knex.destroy() }
   }
   return openEmbedded(config.data_dir, new_database, remark)
 }
@@ -65,12 +65,12 @@ async function openEmbedded(
   }
   const knex = connect(connection as Knex.PgConnectionConfig, embeddedConnections, remark)
   const close = async () => {
-    // A connection that is not given back does not keep the process alive.
+    // A connection that is never released does not keep the process alive.
     await settledWithin(knex.destroy(), closeTimeoutMs)
     await embedded.close()
   }
-  const turns = turnsOn(embeddedConnections)
-  return { knex, kind: 'pglite', exclusively: exclusion(knex, false), turns, close }
+  const withinLimit = limitsOf(embeddedConnections)
+  return { knex, kind: 'pglite', exclusively: exclusion(knex, false), withinLimit, close }
 }
 
 async function settledWithin(work: Promise<void>, ms: number): Promise<void> {
@@ -79,62 +79,61 @@ async function settledWithin(work: Promise<void>, ms: number): Promise<void> {
   timer.abort()
 }
 
-/** Some connections are left for whoever has no organization yet, however many organizations wait for their locks. */
-function turnsOn(connections: number): Turns {
-  const [each, together] = [createTurns(connections / 2), createTurns(Math.floor(connections * 0.6))]
+/** Organizations together leave some connections to transactions without an organization, such as sign-in. */
+function limitsOf(connections: number): ConcurrencyLimits {
+  const each = createConcurrencyLimits(connections / 2)
+  const together = createConcurrencyLimits(Math.floor(connections * 0.6))
   return (name, work) => each(name, () => (name === '' ? work() : together('all', work)))
 }
 
-// More than a few connections only wait for the one session.
+// Further connections would only wait for the one session.
 const embeddedConnections = 4
 const serverConnections = 10
 
-/** Longer than a connection waits for the session: an answer that takes more is lost, and so is the connection. */
+/** Longer than a connection waits for the session; after a time-out the connection is lost. */
 const answerTimeoutMs = 60_000
 const closeTimeoutMs = 3000
 
 function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: number, remark: Remark = nothing): Knex {
   const types = new pg.TypeOverrides()
-  // bigint columns hold positions and step numbers, which the edge keeps below 2^53.
+  // bigint columns hold log indexes and step numbers, which the schemas keep below 2^53.
   types.setTypeParser(pg.types.builtins.INT8, Number)
   return knexModule.knex({
     client: 'pg',
     connection: { ...connection, types } as Knex.PgConnectionConfig,
     pool: { min: 0, max, acquireTimeoutMillis: 5000 },
-    // What goes wrong reaches whoever asked, as UNAVAILABLE, and is logged there.
+    // Errors reach the caller as UNAVAILABLE, and are logged there.
     log: { warn: remark, error: remark, debug: remark, deprecate: remark },
   })
 }
 
 /**
- * Turns within the process come first, so that waiting for a server's lock takes one connection and not the pool. The
- * embedded database needs no more: its connections are one session, which its own lock would never keep apart.
+ * Holders within the process queue first, so that waiting for a lock of the server takes one connection and not the pool.
+ * The embedded database needs only the queue: its connections share one session, which holds a lock as a whole.
  */
 function exclusion(knex: Knex, shared: boolean): Database['exclusively'] {
   const last = new Map<number, Promise<unknown>>()
   return (lock, work) => {
-    const turn = (last.get(lock) ?? Promise.resolve()).then(() => (shared ? holding(knex, lock, work) : work()))
+    const run = (last.get(lock) ?? Promise.resolve()).then(() => (shared ? holding(knex, lock, work) : work()))
     last.set(
       lock,
-      turn.catch(() => undefined),
+      run.catch(() => undefined),
     )
-    return turn
+    return run
   }
 }
 
 async function holding<T>(knex: Knex, lock: number, work: () => Promise<T>): Promise<T> {
   const { client } = knex
-  const connection = (await client.acquireConnection().catch((error: unknown) => {
-    throw isAway(error) ? away(error) : error
-  })) as pg.Client
+  const connection: pg.Client = await client.acquireConnection().catch(throwUnavailable)
   try {
     await connection.query('select pg_advisory_lock($1)', [lock])
     return await work()
   } catch (error) {
-    throw isAway(error) ? away(error) : error
+    throw isUnavailable(error) ? unavailable(error) : error
   } finally {
     await connection.query('select pg_advisory_unlock($1)', [lock]).catch(() => {
-      // A connection that cannot unlock must not go back to the pool with the lock in its hands.
+      // A connection that cannot unlock still holds the lock and must not return to the pool.
       Object.assign(connection, { __knex__disposed: 'connection lost' })
     })
     await client.releaseConnection(connection)
@@ -145,99 +144,100 @@ function nothing(): void {}
 
 /**
  * Runs `work` in one transaction bound to the scope's organization by row-level security. Rejects with
- * UNAVAILABLE when the database is away; whether a commit that was under way took place is then unknown.
+ * UNAVAILABLE when the database is unavailable; whether a commit in progress took place is then unknown.
  */
 export async function withTransaction<T>(
   db: Database,
   scope: Scope,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  return db.turns(scope.org_id, () => inTransaction(db, `begin; ${asTenant(scope)}`, work))
+  return db.withinLimit(scope.org_id, () => inTransaction(db, `begin; ${asTenant(scope)}`, work))
 }
 
-/** The same for reading: one moment of the database throughout, and unable to write. */
+/** Like `withTransaction`, but reads one snapshot of the database and cannot write. */
 export async function withSnapshot<T>(db: Database, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const begin = 'begin isolation level repeatable read read only'
-  return db.turns(scope.org_id, () => inTransaction(db, `${begin}; ${asTenant(scope)}`, work))
+  return db.withinLimit(scope.org_id, () => inTransaction(db, `${begin}; ${asTenant(scope)}`, work))
 }
 
-/** The same for the few who know no organization yet, as the owner of the tables: sign-in by key, start-up, jobs. */
+/** Like `withTransaction`, but as the owner of the tables: for sign-in by key, the start, and jobs. */
 export function withUnscopedTransaction<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return db.turns('', () => inTransaction(db, unscoped, work))
+  return db.withinLimit('', () => inTransaction(db, unscoped, work))
 }
 
 /**
- * The same for what reaches beyond one organization and locks something of it: it waits for a turn of its own, so that
- * nobody's sign-in waits for what others have locked.
+ * Like `withUnscopedTransaction`, for commands that lock rows of one organization and need others besides: it counts
+ * against the limit of that organization, so that sign-in does not wait for its locks.
  */
 export function withUnscopedTransactionOf<T>(
   db: Database,
   { org_id }: Scope,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  return db.turns(org_id, () => inTransaction(db, unscoped, work))
+  return db.withinLimit(org_id, () => inTransaction(db, unscoped, work))
 }
 
 async function inTransaction<T>(db: Database, begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const connection = await begun(db, begin)
   let broken = false
+  const run = <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+    connection.query<Row>(text, [...values]).catch((error: unknown) => {
+      broken = isDriverUnavailable(error)
+      throw broken ? unavailable(error) : error
+    })
   try {
-    const result = await work(transactionOn(connection))
-    const { command } = await connection.query('commit')
-    // PostgreSQL answers a commit after a failed statement with a rollback, and calls neither an error.
-    if (command !== 'COMMIT') throw new Error('the database has given up the transaction: a statement in it failed')
+    const result = await work({
+      query: async <Row>(text: string, values?: readonly unknown[]) =>
+        (await run<Row & pg.QueryResultRow>(text, values)).rows,
+    })
+    const { command } = await run('commit')
+    // After a failed statement PostgreSQL answers a commit with ROLLBACK, without an error.
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a statement in it failed')
     return result
   } catch (error) {
-    broken = isAway(error)
+    broken ||= isUnavailable(error)
     if (!broken)
       await connection.query('rollback').catch(() => {
         broken = true
       })
-    throw broken ? away(error) : error
+    throw broken ? unavailable(error) : error
   } finally {
-    await giveBack(db, connection, broken)
+    await release(db, connection, broken)
   }
 }
 
 /**
- * A connection with its transaction begun. Connections that were lost while they waited in the pool are let go and the
- * next one is tried: nothing has been done on them. A new one that fails means that the database is away.
+ * A connection with an open transaction. Connections that were lost in the pool are discarded and the next one is tried.
+ * Rejects with UNAVAILABLE when a new connection fails.
  */
 async function begun(db: Database, begin: string): Promise<pg.Client> {
   for (let attempt = 0; ; attempt++) {
-    const connection = (await db.knex.client.acquireConnection().catch(throwAway)) as pg.Client
+    const connection: pg.Client = await db.knex.client.acquireConnection().catch(throwUnavailable)
     try {
       await connection.query(begin)
       return connection
     } catch (error) {
-      const isLost = isAway(error)
-      await giveBack(db, connection, isLost)
-      if (!isLost || attempt >= serverConnections) throw isLost ? away(error) : error
+      const isLost = isDriverUnavailable(error)
+      await release(db, connection, isLost)
+      if (!isLost || attempt >= serverConnections) throw isLost ? unavailable(error) : error
     }
   }
 }
 
-async function giveBack({ knex }: Database, connection: pg.Client, broken: boolean): Promise<void> {
+async function release({ knex }: Database, connection: pg.Client, broken: boolean): Promise<void> {
   if (broken) Object.assign(connection, { __knex__disposed: 'connection lost' })
   await knex.client.releaseConnection(connection)
 }
 
-function transactionOn(connection: pg.Client): Transaction {
-  return {
-    query: async <Row>(text: string, values: readonly unknown[] = []) =>
-      (await connection.query<Row & pg.QueryResultRow>(text, [...values])).rows,
-  }
-}
+/** How long a transaction waits for the locks of another, ms. */
+const lockTimeoutMs = 20_000
 
-/** How long one may wait for another of the same organization before it is told to come back, ms. */
-const longestLock = 20_000
+const limitWait = `set local lock_timeout = '${lockTimeoutMs}ms'`
+const unscoped = `begin; ${limitWait}`
 
-const patient = `set local lock_timeout = '${longestLock}ms'`
-const unscoped = `begin; ${patient}`
-
-/** INVARIANT (isolation): until the transaction ends, the database shows and takes rows of this organization only. */
+/** INVARIANT (isolation): until the transaction ends, only rows of this organization can be read and written. */
 function asTenant({ org_id }: Scope): string {
-  return `set local role svc_app; ${patient}; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`
+  return `set local role svc_app; ${limitWait}; select set_config('app.org_id', '${checkedOrg(org_id)}', true)`
 }
 
 function checkedOrg(org_id: string): string {
@@ -245,20 +245,24 @@ function checkedOrg(org_id: string): string {
   return org_id
 }
 
-function throwAway(error: unknown): never {
-  throw away(error)
+function throwUnavailable(error: unknown): never {
+  throw unavailable(error)
 }
 
-function away(cause: unknown): PlatformError {
-  return new PlatformError('UNAVAILABLE', 'the database is away: try again', { cause })
+function unavailable(cause: unknown): PlatformError {
+  if (cause instanceof PlatformError && cause.code === 'UNAVAILABLE') return cause
+  return new PlatformError('UNAVAILABLE', 'the database is unavailable: retry', { cause })
 }
 
-/** Errors that say the connection or the server is gone, or cannot take more: SQLSTATE classes 08, 53, 57P, a lock that is not freed or cannot be, and Node's own. */
-function isAway(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message?: string }
-  if (/^(08|53|57P0|55P03|40P01|40001)/.test(code ?? '')) return true
-  if (/^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(code ?? '')) return true
-  return /Connection terminated|connection error|not queryable|timeout acquiring a connection|query read timeout/i.test(
-    message ?? '',
+/** Whether the code of an error means that the server is unreachable or overloaded, or that a lock was not granted. */
+function isUnavailable(error: unknown): boolean {
+  const { code = '' } = error as { code?: string }
+  return (
+    /^(08|53|57P0|55P03|40P01|40001)/.test(code) || /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(code)
   )
+}
+
+/** The same for an error of a query: one that neither the server sent nor a value caused is of the connection. */
+function isDriverUnavailable(error: unknown): boolean {
+  return isUnavailable(error) || !(error instanceof pg.DatabaseError || error instanceof TypeError)
 }

@@ -1,18 +1,18 @@
-// The one session of the embedded database, lent to one connection of the driver at a time, in this process.
+// Connections of the driver share the one session of the embedded database: one of them holds it at a time.
 import { Duplex } from 'node:stream'
 import { setImmediate as otherWork } from 'node:timers/promises'
 
-/** Sends whole messages of the PostgreSQL wire protocol to the backend, and passes on its answer in parts cut anywhere. */
+/** Sends whole messages of the PostgreSQL wire protocol to the backend; its answer arrives in parts of any length. */
 export type Backend = (messages: Uint8Array, take: (part: Uint8Array) => void) => Promise<void>
 
 export interface EmbeddedSession {
-  /** A connection for the driver: what `pg` takes as its `stream`. */
+  /** A connection for the driver: a `stream` of `pg`. */
   readonly connect: () => Duplex
 }
 
 /**
- * Connections to a backend that has one session only. A connection holds the session from its first statement until
- * the backend reports that no transaction is open; the others wait, at most `maxWaitMs`, in the order they came.
+ * Connections to a backend with one session. A connection holds the session from its first statement until the backend
+ * reports that no transaction is open; the others wait in order of arrival, at most `maxWaitMs`.
  */
 export function createSession(backend: Backend, maxWaitMs: number): EmbeddedSession {
   const lease = createLease(maxWaitMs)
@@ -20,9 +20,9 @@ export function createSession(backend: Backend, maxWaitMs: number): EmbeddedSess
 }
 
 interface Lease {
-  /** False when the wait was too long, or was given up. */
+  /** False when the wait timed out or was stopped. */
   readonly take: (owner: object) => Promise<boolean>
-  readonly giveBack: (owner: object) => void
+  readonly release: (owner: object) => void
   readonly stopWaiting: (owner: object) => void
   readonly isHeldBy: (owner: object) => boolean
 }
@@ -49,7 +49,7 @@ function createLease(maxWaitMs: number): Lease {
       holder = owner
       return true
     },
-    giveBack: (owner) => {
+    release: (owner) => {
       if (holder !== owner) return
       const [next] = waiting.keys()
       holder = next ?? null
@@ -64,7 +64,7 @@ function createLease(maxWaitMs: number): Lease {
 const endsExchange = new Set([0x51, 0x53, 0x48])
 const terminate = 0x58
 
-/** What the driver takes for a socket. */
+/** A connection that the driver uses like a socket. */
 class Connection extends Duplex {
   readonly #backend: Backend
   readonly #lease: Lease
@@ -78,7 +78,7 @@ class Connection extends Duplex {
     this.#lease = lease
   }
 
-  // The driver sets up a socket and waits for it.
+  // The methods that the driver calls on a socket.
   connect(): void {
     process.nextTick(() => this.emit('connect'))
   }
@@ -89,7 +89,7 @@ class Connection extends Duplex {
 
   override _read(): void {}
 
-  /** The driver writes whole messages; they are kept until one comes that the backend answers. */
+  /** The driver writes whole messages; they are buffered until one arrives that the backend answers. */
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
     this.#collected.push(chunk)
     if (!this.#isComplete(chunk)) {
@@ -101,7 +101,7 @@ class Connection extends Duplex {
     this.#exchange(messages).then(() => done(), done)
   }
 
-  /** The first message, of the start-up, has no type byte. */
+  /** The start-up message, which is the first, has no type byte. */
   #isComplete(chunk: Buffer): boolean {
     if (this.#started) return endsExchange.has(lastMessageType(chunk) ?? 0)
     this.#started = true
@@ -110,24 +110,24 @@ class Connection extends Duplex {
 
   async #exchange(messages: Buffer): Promise<void> {
     const isGranted = await this.#lease.take(this)
-    if (this.destroyed) return this.#lease.giveBack(this)
+    if (this.destroyed) return this.#lease.release(this)
     if (!isGranted) {
       this.push(busyAnswer)
       return
     }
     this.#isBusy = true
     try {
-      // The backend computes without a pause: timers and sockets get their turn before it.
+      // The backend blocks the event loop: timers and sockets run before it.
       await otherWork()
       const status = await this.#ask(messages)
-      if (status === idle && !this.destroyed) this.#lease.giveBack(this)
+      if (status === idle && !this.destroyed) this.#lease.release(this)
     } finally {
       this.#isBusy = false
       if (this.destroyed) await this.#rollBack()
     }
   }
 
-  /** The transaction status that ends the answer; null when the answer has no such end. */
+  /** The transaction status at the end of the answer; null for an answer without one. */
   async #ask(messages: Buffer): Promise<number | null> {
     let end: Buffer = Buffer.alloc(0)
     await this.#backend(messages, (part) => {
@@ -153,13 +153,13 @@ class Connection extends Duplex {
     )
   }
 
-  /** A connection that ends inside a transaction leaves nothing of it. */
+  /** Rolls back the open transaction of a connection that ends. */
   async #rollBack(): Promise<void> {
     if (!this.#lease.isHeldBy(this)) return
     try {
       await this.#backend(abandon, () => undefined)
     } finally {
-      this.#lease.giveBack(this)
+      this.#lease.release(this)
     }
   }
 }
@@ -188,7 +188,7 @@ function message(type: string, body: Buffer): Buffer {
 
 const abandon = Buffer.concat([message('S', Buffer.alloc(0)), message('Q', Buffer.from('rollback\0'))])
 
-/** 55P03, lock_not_available, as PostgreSQL words it on the wire; then ready, outside a transaction. */
+/** ErrorResponse with 55P03, lock_not_available; then ReadyForQuery outside a transaction. */
 const busyAnswer = Buffer.concat([
   message('E', Buffer.from('SERROR\0VERROR\0C55P03\0Mthe embedded database is busy\0\0')),
   message('Z', Buffer.from('I')),

@@ -17,7 +17,7 @@ export interface Embedded {
 const maxWaitMs = 20_000
 
 /**
- * Opens the database in the data directory; a first start begins with a copy of `new_database`, where there is one.
+ * Opens the database in the data directory; the first start copies `new_database` if it exists.
  * Throws CONFLICT when another process has it open.
  */
 export async function startEmbedded(
@@ -48,7 +48,7 @@ export async function startEmbedded(
   }
 }
 
-/** PGlite would let a second process in silently, and the data would be corrupted. */
+/** PGlite itself has no lock: a second process would corrupt the data. */
 function lockedBy(data_dir: string): () => void {
   try {
     return takeLock(data_dir, 'set SVC_DATA_DIR')

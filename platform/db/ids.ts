@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** A new identifier: the prefix, then a UUIDv7 (RFC 9562 §5.7) of that time, ms since 1970. */
+/** A new id: the prefix and a UUIDv7 (RFC 9562 §5.7) of the time `now`, ms since 1970. */
 export function newId(prefix: string, now: number): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(now, 0, 6)

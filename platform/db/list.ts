@@ -1,10 +1,10 @@
-// A page of a list, with the total of the list.
+// Pages of lists, with the total of the list.
 import type { Transaction } from './db.js'
 import { type Filters, readByIndex } from './sql.js'
 
 export interface Page {
   readonly limit: number
-  /** The key of the last row of the page before. */
+  /** The key of the last row of the previous page. */
   readonly after: string | number | null
 }
 
@@ -13,7 +13,7 @@ export interface Listed<T> {
   readonly total: number
 }
 
-/** Conditions of a list by name, as the query of a request has them. */
+/** Conditions of a list by name, from the query of a request. */
 export type Filter = Readonly<Record<string, string>>
 
 interface Listing {
@@ -23,7 +23,7 @@ interface Listing {
   readonly newest_first: boolean
 }
 
-/** One page in the order of the listing's key, which is unique, so that pages neither repeat nor skip a row. */
+/** One page in the order of the key, which is unique, so that pages neither repeat nor skip rows. */
 export async function page<T>(
   tx: Transaction,
   { table, columns, key, newest_first }: Listing,

@@ -1,5 +1,5 @@
-// What a process must hear of at once, because it may have cached the opposite. On a server processes hear of each other by
-// LISTEN and NOTIFY; an embedded database has one process, which tells itself.
+// Notices that invalidate what processes have cached. On a server they are sent with LISTEN and NOTIFY; an embedded database
+// has one process, which delivers them itself.
 import pg from 'pg'
 import type { Remark, Transaction } from './db.js'
 
@@ -9,67 +9,67 @@ export interface Notice {
 }
 
 export interface Notices {
-  /** Within the transaction of a change: other processes hear of it when that commits. */
+  /** Called within the transaction of a change: other processes get the notice when it commits. */
   readonly announce: (tx: Transaction, notice: Notice) => Promise<void>
-  /** After that transaction: this process hears of it now. */
+  /** Called after that transaction: this process gets the notice now. */
   readonly deliver: (notice: Notice) => void
-  /** `hear` gets null where notices may have been missed, so that everything cached is in doubt. */
-  readonly subscribe: (hear: (notice: Notice | null) => void) => void
-  /** Whether notices of all processes arrive here. */
+  /** `listener` gets null when notices may have been missed: all caches are then invalid. */
+  readonly subscribe: (listener: (notice: Notice | null) => void) => void
+  /** Whether notices of other processes arrive. */
   readonly isConnected: () => boolean
   readonly close: () => Promise<void>
 }
 
 const channel = 'svc_notices'
 const hello = 'hello'
-/** ms. */
-const [firstDelay, longestDelay] = [100, 5000]
+const minDelayMs = 100
+const maxDelayMs = 5000
 
-/** `database_url`: the server, or null for an embedded database. `remark` hears when the connection is lost. */
+/** `database_url`: the server, or null for an embedded database. `remark` reports a lost connection. */
 export function createNotices(database_url: string | null, remark: Remark): Notices {
-  const hearers: ((notice: Notice | null) => void)[] = []
-  const tell = (notice: Notice | null) => {
-    for (const hear of hearers) hear(notice)
+  const listeners: ((notice: Notice | null) => void)[] = []
+  const deliver = (notice: Notice | null) => {
+    for (const listener of listeners) listener(notice)
   }
-  const subscribe = (hear: (notice: Notice | null) => void) => {
-    hearers.push(hear)
+  const subscribe = (listener: (notice: Notice | null) => void) => {
+    listeners.push(listener)
   }
   if (database_url === null) {
     return {
       announce: async () => undefined,
-      deliver: tell,
+      deliver,
       subscribe,
       isConnected: () => true,
       close: async () => undefined,
     }
   }
-  const listener = listen(database_url, tell, remark)
+  const connection = listen(database_url, deliver, remark)
   const announce = async (tx: Transaction, notice: Notice) => {
     await tx.query('select pg_notify($1, $2)', [channel, JSON.stringify(notice)])
   }
-  return { announce, deliver: tell, subscribe, ...listener }
+  return { announce, deliver, subscribe, ...connection }
 }
 
-/** Keeps one connection that listens, and makes another when it is lost. */
+/** Listens on one connection, and replaces it when it is lost. */
 function listen(
   connectionString: string,
-  tell: (notice: Notice | null) => void,
+  deliver: (notice: Notice | null) => void,
   remark: Remark,
 ): Pick<Notices, 'isConnected' | 'close'> {
   let client: pg.Client | null = null
   let timer: NodeJS.Timeout | undefined
   let is_connected = false
   let is_closed = false
-  let delay = firstDelay
+  let delay = minDelayMs
 
   const connect = async () => {
-    const made = new pg.Client({ connectionString, ...connection })
+    const made = new pg.Client({ connectionString, ...connectionOptions })
     client = made
     made.on('error', () => lose(made))
     made.on('end', () => lose(made))
     made.on('notification', ({ payload = '', processId }) => {
-      if (payload !== hello) return tell(read(payload))
-      // A pooler that gives each statement another connection accepts LISTEN and delivers nothing: only an echo proves it.
+      if (payload !== hello) return deliver(read(payload))
+      // A pooler that gives each statement another connection accepts LISTEN but delivers nothing: only an echo proves delivery.
       if (processId === (made as { processID?: number }).processID) arrive()
     })
     try {
@@ -82,19 +82,19 @@ function listen(
   }
   const arrive = () => {
     is_connected = true
-    delay = firstDelay
-    tell(null)
+    delay = minDelayMs
+    deliver(null)
   }
   const lose = (lost: pg.Client) => {
     if (client !== lost) return
     client = null
     lost.end().catch(() => undefined)
     if (is_closed) return
-    if (is_connected) remark('the connection that listens for changes of API keys is lost: connecting again')
+    if (is_connected) remark('lost the connection that listens for changes of API keys: reconnecting')
     is_connected = false
-    tell(null)
+    deliver(null)
     timer = setTimeout(connect, delay)
-    delay = Math.min(longestDelay, delay * 2)
+    delay = Math.min(maxDelayMs, delay * 2)
   }
   const close = async () => {
     is_closed = true
@@ -105,14 +105,14 @@ function listen(
   return { isConnected: () => is_connected, close }
 }
 
-const connection = {
+const connectionOptions = {
   application_name: 'svc notices',
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
   connectionTimeoutMillis: 5000,
 }
 
-/** Null for what another version may have sent: everything cached is in doubt then. */
+/** Null for a notice that another version sent: all caches are then invalid. */
 function read(payload: string): Notice | null {
   try {
     const { kind, key_id } = JSON.parse(payload) as Partial<Notice>

@@ -1,17 +1,17 @@
-// What the user of a PostgreSQL server must be allowed to do before migrations can run: asked first, so that a start names the
-// statements that are missing and not the one that failed.
+// The rights that migrations need on a PostgreSQL server: checked first, so that the start prints the statements that grant
+// them instead of the statement that failed.
 import { PlatformError } from '../errors.js'
 import { type Database, withUnscopedTransaction } from './db.js'
 
 interface Rights {
   readonly user: string
   readonly database: string
-  /** May make tables. */
-  readonly may_create: boolean
-  readonly may_make_role: boolean
-  readonly has_role: boolean
-  /** May become the role that isolates organizations, or let itself become it. */
-  readonly may_become: boolean
+  /** Can create tables. */
+  readonly can_create: boolean
+  readonly can_create_role: boolean
+  readonly role_exists: boolean
+  /** Is a member of the role that isolates organizations, or can grant it to itself. */
+  readonly can_become: boolean
 }
 
 /** Rejects with CONFLICT, whose message holds the statements that an administrator must run. */
@@ -20,11 +20,11 @@ export async function assertRights(db: Database): Promise<void> {
   const rights = await withUnscopedTransaction(db, async (tx) => {
     const [row] = await tx.query<Rights>(`
       select quote_ident(current_user) as user, current_database() as database,
-        coalesce(has_schema_privilege(to_regnamespace('public'), 'create'), false) as may_create,
-        u.rolsuper or u.rolcreaterole as may_make_role,
-        r.oid is not null as has_role,
+        coalesce(has_schema_privilege(to_regnamespace('public'), 'create'), false) as can_create,
+        u.rolsuper or u.rolcreaterole as can_create_role,
+        r.oid is not null as role_exists,
         u.rolsuper or coalesce(pg_has_role(r.oid, 'member'), false)
-          or u.rolcreaterole and current_setting('server_version_num')::int < 160000 as may_become
+          or u.rolcreaterole and current_setting('server_version_num')::int < 160000 as can_become
       from pg_roles u left join pg_roles r on r.rolname = 'svc_app' where u.rolname = current_user`)
     return row
   })
@@ -32,16 +32,16 @@ export async function assertRights(db: Database): Promise<void> {
   if (rights === undefined || statements.length === 0) return
   throw new PlatformError(
     'CONFLICT',
-    `the database user \`${rights.user}\` lacks rights: run this as an administrator in the database \`${rights.database}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`.trimEnd(),
+    `the database user \`${rights.user}\` lacks rights: run these statements as an administrator in the database \`${rights.database}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`.trimEnd(),
   )
 }
 
-/** Whoever makes the role may grant it. */
-function missing({ user, may_create, may_make_role, has_role, may_become }: Rights): string[] {
-  const needsRole = !has_role && !may_make_role
-  const needsGrant = needsRole || (has_role && !may_become)
+/** The statements that grant the missing rights; a user who creates the role can also grant it. */
+function missing({ user, can_create, can_create_role, role_exists, can_become }: Rights): string[] {
+  const needsRole = !role_exists && !can_create_role
+  const needsGrant = needsRole || (role_exists && !can_become)
   return [
     ...(needsGrant ? [`${needsRole ? 'create role svc_app nologin; ' : ''}grant svc_app to ${user};`] : []),
-    ...(may_create ? [] : [`grant usage, create on schema public to ${user};`]),
+    ...(can_create ? [] : [`grant usage, create on schema public to ${user};`]),
   ]
 }

@@ -1,4 +1,4 @@
-// Whose data a store function may touch, and on whose behalf. Nothing reads or writes a tenant's table without one.
+// The organization whose rows a store function reads and writes, and the actor. Every access to a tenant's table needs a scope.
 
 declare const scoped: unique symbol
 
@@ -13,7 +13,7 @@ export interface Scope {
   readonly [scoped]: true
 }
 
-/** The only way to a Scope: called where a caller has been identified, and for the system's own work. */
+/** Creates a scope: for an authenticated caller, and for work of the system. */
 export function scopeOf(org_id: string, actor: Actor): Scope {
   return { org_id, actor } as Scope
 }

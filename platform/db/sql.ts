@@ -1,12 +1,12 @@
 // Fragments of SQL that several tables share.
 import type { Transaction } from './db.js'
 
-/** A timestamptz column as RFC 3339 UTC with milliseconds, the form in which times are hashed and sent. */
+/** A timestamptz column as RFC 3339 UTC with milliseconds, the format of hashes and answers. */
 export function utc(column: string, alias = column.replace(/^.*\./, '')): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${alias}`
 }
 
-/** Columns of rows as one array each, for an insert through `unnest`. */
+/** One array per column, for an insert through `unnest`. */
 export function columnsOf<Row>(rows: readonly Row[], columns: readonly (keyof Row & string)[]): unknown[][] {
   return columns.map((column) => rows.map((row) => row[column]))
 }
@@ -22,7 +22,7 @@ export interface Filters {
   text: string
   readonly values: unknown[]
   readonly add: (condition: string, value: unknown) => Filters
-  /** The column from `first` to before `end`, each where it is given. */
+  /** Limits the column to `first` and above, and to below `end`, if they are given. */
   readonly addRange: (
     column: string,
     range: { readonly first?: string | number | undefined; readonly end?: string | number | undefined },
@@ -30,7 +30,7 @@ export interface Filters {
   readonly addText: (condition: string | null) => Filters
 }
 
-/** Conditions that are left out when there is nothing to compare with; `?` stands for the value. */
+/** Conditions, without those whose value is undefined; `?` is replaced by the value. */
 export function filters(values: unknown[], text: string): Filters {
   const chain: Filters = {
     text,
@@ -50,14 +50,14 @@ export function filters(values: unknown[], text: string): Filters {
   return chain
 }
 
-/** The range of names, compared byte by byte, that begin with `text`: names are printable ASCII, which is below DEL. */
+/** The range of names that begin with `text`, in byte order: names are printable ASCII, which is below DEL. */
 export function namesFrom(text: string): { readonly first: string; readonly end: string } {
   return { first: text, end: `${text}\x7f` }
 }
 
 /**
- * Until the transaction ends, tables are read by their indexes. Counting most rows of one organization can look cheaper from
- * end to end, and is not where other organizations have rows, or where the table has grown since its last statistics.
+ * Disables sequential scans until the transaction ends. The planner can prefer one to count most rows of an organization,
+ * although other organizations have rows, or the table has grown since its last statistics.
  */
 export async function readByIndex(tx: Transaction): Promise<void> {
   await tx.query('set local enable_seqscan = off')

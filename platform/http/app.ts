@@ -1,4 +1,4 @@
-// The platform over HTTP: the order of everything a request passes through, once.
+// The platform over HTTP: the one place that sets the order in which a request is processed.
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -18,7 +18,7 @@ import type { Endpoint, Reply, ReplyFile, Route } from './route.js'
 import type { SharedLimit } from './shared-limits.js'
 import { readJson, validated } from './validate.js'
 
-/** What passes requests on: the routes and pages of the rooms, and who may call them. */
+/** The routes and pages of the rooms, and what every request needs on its way to them. */
 export interface AppParts<Parts> {
   readonly clock: () => number
   readonly logger: Logger
@@ -27,12 +27,12 @@ export interface AppParts<Parts> {
   readonly public_url: string | null
   readonly limits: Readonly<Record<'by_address' | 'by_poller', SharedLimit>>
   readonly authenticate: Authentication['authenticate']
-  /** Answered before the routes. */
+  /** Tried before the routes. */
   readonly pages: readonly Router[]
   readonly routes: readonly Route<Parts>[]
-  /** What the handlers of the routes are given. */
+  /** Passed to the handlers of the routes. */
   readonly parts: Parts
-  /** Shows a problem to a person at a browser; false where the caller is a program. */
+  /** Shows a problem as a page in a browser; false when the caller is a program. */
   readonly showProblem: (request: Request, response: Response, problem: Problem) => boolean
 }
 
@@ -54,7 +54,7 @@ export function createApp<Parts>(app_parts: AppParts<Parts>): Express {
 const none = ["'none'"]
 const self = ["'self'"]
 const headers = {
-  // Forms tell where they come from, which they would not under `no-referrer`; other sites are told nothing either way.
+  // Under `no-referrer` forms would send no origin; other sites get no referrer with either policy.
   referrerPolicy: { policy: 'same-origin' as const },
   contentSecurityPolicy: {
     useDefaults: false,
@@ -72,7 +72,7 @@ const headers = {
   },
 }
 
-/** Names the request; counts it and writes one line when it is answered: no body, no query, no credential. */
+/** Gives the request its id; when it is answered, counts it and logs one line without body, query or credential. */
 function identify({ logger, clock, meter }: Pick<AppParts<never>, 'logger' | 'clock' | 'meter'>) {
   return (request: Request, response: Response, next: NextFunction) => {
     const request_id = `req_${randomUUID()}`
@@ -90,15 +90,16 @@ function identify({ logger, clock, meter }: Pick<AppParts<never>, 'logger' | 'cl
   }
 }
 
-/** How long somebody is taken for who they were when their request began, ms. */
-const longestKnown = 1000
-/** How long a download may stand still, ms. */
-const longestPause = 60_000
-const largestBody = 1024 * 1024
-const largestBatch = 8 * 1024 * 1024
-const readBody = express.raw({ type: () => true, limit: largestBody, inflate: false })
-const readSmall = express.raw({ type: () => true, limit: 10 * 1024, inflate: false })
-const readBatch = express.raw({ type: () => true, limit: largestBatch, inflate: false })
+/** How long an authenticated caller needs no second authentication, ms. */
+const maxAuthenticationAgeMs = 1000
+/** How long a download may make no progress, ms. */
+const downloadTimeoutMs = 60_000
+const maxBodyBytes = 1024 * 1024
+const maxBatchBytes = 8 * 1024 * 1024
+const maxAnonymousBytes = 10 * 1024
+const readBody = express.raw({ type: () => true, limit: maxBodyBytes, inflate: false })
+const readSmall = express.raw({ type: () => true, limit: maxAnonymousBytes, inflate: false })
+const readBatch = express.raw({ type: () => true, limit: maxBatchBytes, inflate: false })
 
 function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Parts>): void {
   const { authenticate, clock, limits, public_url, parts } = app_parts
@@ -115,7 +116,7 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
     response.locals.is_oauth = route.oauth === true
     rejectUnprintable(request)
     if (isOpen) {
-      // Before anything of it is read, so that what is refused counts as well.
+      // Before the body is read, so that rejected requests count as well.
       await limits[route.limit ?? 'by_address'].take(networkOf(request))
       rejectOtherOrigins(public_url, request)
     }
@@ -126,8 +127,8 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
   const read = route.lines ? readBatch : isOpen ? readSmall : readBody
   const steps = route.body === undefined ? [] : [mediaType(route), read]
   app[route.method](path, admit, ...steps, async (request: Request, response: Response) => {
-    // Whoever takes their time to send a body may have lost what they were let in by.
-    const isLate = clock() - Number(response.locals.known_at) > longestKnown
+    // While a body arrives slowly, the credential of its sender may be revoked.
+    const isLate = clock() - Number(response.locals.known_at) > maxAuthenticationAgeMs
     const principal = isLate ? await known(request) : (response.locals.principal as Principal)
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const isSentAsForm = route.oauth === true && isForm(request.headers['content-type'])
@@ -149,11 +150,11 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
   })
 }
 
-/** Nothing here has a name with control characters, and the database cannot even be asked for NUL. */
+/** No id contains control characters, and PostgreSQL rejects a query for NUL. */
 function rejectUnprintable({ params }: Request): void {
   const names = Object.values(params).flat()
   if (names.some((name) => /\p{Cc}/u.test(name ?? '')))
-    throw new PlatformError('NOT_FOUND', 'there is nothing of this name')
+    throw new PlatformError('NOT_FOUND', 'the path contains control characters')
 }
 
 function mediaType(route: Endpoint) {
@@ -162,7 +163,13 @@ function mediaType(route: Endpoint) {
     const isOther = (route.lines && type === 'application/x-ndjson') || (route.oauth && isForm(type))
     const accepted = type === 'application/json' || isOther
     if (accepted) next()
-    else next(new PlatformError('UNSUPPORTED_MEDIA_TYPE', 'send the body as `application/json`'))
+    else
+      next(
+        new PlatformError(
+          'UNSUPPORTED_MEDIA_TYPE',
+          `\`${type}\` is not supported: send the body as \`application/json\``,
+        ),
+      )
   }
 }
 
@@ -180,7 +187,7 @@ function send(response: Response, { status, body, headers: extra }: Reply): void
   response.end(bytes)
 }
 
-/** Whoever goes away before the end is not told of it. */
+/** Sends the file, then discards it; a caller that disconnects ends the download without an error. */
 async function sendFile(response: Response, { path, type, name, discard }: ReplyFile): Promise<void> {
   try {
     const { size } = await stat(path)
@@ -188,8 +195,8 @@ async function sendFile(response: Response, { path, type, name, discard }: Reply
     response.setHeader('content-length', size)
     response.setHeader('content-disposition', `attachment; filename="${name}"`)
     response.setHeader('cache-control', 'no-store')
-    // Whoever stops reading must not keep the file here.
-    response.setTimeout(longestPause, () => response.destroy())
+    // A caller that stops reading must not keep the file open.
+    response.setTimeout(downloadTimeoutMs, () => response.destroy())
     await pipeline(createReadStream(path), response).catch(() => response.destroy())
   } finally {
     await discard()
@@ -200,8 +207,12 @@ function notFound(routes: readonly Endpoint[]) {
   return (request: Request, _response: Response, next: NextFunction): void => {
     const found = routes.filter((route) => toPattern(route.path).test(request.path))
     const allow = found.map((route) => route.method.toUpperCase()).join(', ')
-    const wrongMethod = new PlatformError('METHOD_NOT_ALLOWED', `use ${allow} here`, { headers: { allow } })
-    next(found.length > 0 ? wrongMethod : new PlatformError('NOT_FOUND', 'there is nothing at this path: see /docs'))
+    const wrongMethod = new PlatformError(
+      'METHOD_NOT_ALLOWED',
+      `${request.method} is not supported here: use ${allow}`,
+      { headers: { allow } },
+    )
+    next(found.length > 0 ? wrongMethod : new PlatformError('NOT_FOUND', 'this path does not exist: see /docs'))
   }
 }
 
@@ -210,7 +221,7 @@ function toPattern(path: string): RegExp {
 }
 
 function answerError({ logger, showProblem }: Pick<AppParts<never>, 'logger' | 'showProblem'>) {
-  // Express knows an error handler by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   return (thrown: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const error = asPlatformError(thrown)
     const request_id = String(response.locals.request_id)

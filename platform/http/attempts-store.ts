@@ -1,23 +1,23 @@
-// How often secrets were tried, for all processes of a database together: a bucket for each asker that fills again with time.
+// Attempts to guess secrets, counted for all processes of a database: a token bucket per caller.
 import { createHash } from 'node:crypto'
 import type { Transaction } from '../db/db.js'
 
 export interface CountedLimit {
   readonly name: string
-  /** How many at once. */
+  /** Capacity of the bucket. */
   readonly count: number
-  /** In how many seconds an empty bucket is full again. */
+  /** Seconds in which an empty bucket fills. */
   readonly seconds: number
 }
 
-/** Counts an attempt in one statement that locks one row; ms to wait where it is one too many, 0 where it is allowed. */
+/** Counts an attempt in one statement that locks one row. Returns 0 if it is allowed, else the ms to wait. */
 export async function countAttemptUnscoped(
   tx: Transaction,
   now: number,
   { name, count, seconds }: CountedLimit,
-  asker: string,
+  caller: string,
 ): Promise<number> {
-  // The clocks of two processes may differ: a time before the last one fills nothing.
+  // Clocks of processes differ: a time before the last one does not fill the bucket.
   const refilled = `least($3::float8, known.remaining
     + greatest(0, extract(epoch from excluded.counted_at - known.counted_at)) * $3::float8 / $4::float8)`
   const [row] = await tx.query<{ remaining: number; was_allowed: boolean }>(
@@ -28,24 +28,24 @@ export async function countAttemptUnscoped(
        was_allowed = ${refilled} >= 1,
        counted_at = greatest(known.counted_at, excluded.counted_at)
      returning remaining, was_allowed`,
-    [name, askerHash(asker), count, seconds, new Date(now).toISOString()],
+    [name, callerHash(caller), count, seconds, new Date(now).toISOString()],
   )
   if (row === undefined || row.was_allowed) return 0
   return Math.ceil(((1 - row.remaining) * seconds * 1000) / count)
 }
 
-/** Forgets askers that were silent since `before`, ms since 1970; rows that somebody is counting on are left for the next time. */
+/** Deletes callers without an attempt since `before` (ms since 1970); rows that are locked stay until the next time. */
 export async function forgetAttemptsUnscoped(tx: Transaction, before: number): Promise<void> {
   await tx.query(
     `delete from svc_attempts where (limit_name, asker) in (
-       select limit_name, asker from svc_attempts where counted_at < $1 limit ${mostForgotten} for update skip locked)`,
+       select limit_name, asker from svc_attempts where counted_at < $1 limit ${maxDeleted} for update skip locked)`,
     [new Date(before).toISOString()],
   )
 }
 
-const mostForgotten = 10_000
+const maxDeleted = 10_000
 
-/** Mailboxes and network addresses are personal data: their hash is enough to count them. */
-function askerHash(asker: string): Buffer {
-  return createHash('sha256').update(asker).digest().subarray(0, 16)
+/** Mailboxes and network addresses are personal data: a hash suffices to count them. */
+function callerHash(caller: string): Buffer {
+  return createHash('sha256').update(caller).digest().subarray(0, 16)
 }

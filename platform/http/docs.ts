@@ -1,4 +1,4 @@
-// The readable description of the endpoints: everything is served from here, nothing from elsewhere.
+// The page that shows the API description; it loads nothing from other origins.
 
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

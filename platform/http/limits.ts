@@ -1,46 +1,46 @@
-// How often something may be asked of one process: a bucket for each asker that fills again with time. Limits that guard secrets
-// are shared by all processes instead (shared-limits.ts).
+// Rate limits of one process: a token bucket per caller. Limits that guard secrets are shared by all processes instead
+// (shared-limits.ts).
 import { PlatformError } from '../errors.js'
 
 export interface Limit {
-  /** Takes one; throws RATE_LIMITED, saying when to come back, where there is none left. */
-  readonly take: (asker: string) => void
-  /** Takes one; false where there is none left. */
-  readonly has: (asker: string) => boolean
+  /** Takes a token. Throws RATE_LIMITED with the time to wait when the bucket is empty. */
+  readonly take: (caller: string) => void
+  /** Takes a token; false when the bucket is empty. */
+  readonly has: (caller: string) => boolean
 }
 
-/** Askers that are remembered; beyond that the longest silent are forgotten, who by then have a full bucket or nearly. */
-const mostAskers = 50_000
+/** Beyond this many callers the one idle for longest is forgotten: its bucket is nearly full by then. */
+const maxCallers = 50_000
 
-/** `count` at once, and as many again in every `seconds`; 0 sets no limit. `clock`: ms since 1970. */
+/** A bucket of `count` tokens that fills in `seconds`; 0 sets no limit. `clock`: ms since 1970. */
 export function createLimit(count: number, seconds: number, clock: () => number): Limit {
   if (count === 0) return { take: () => undefined, has: () => true }
   const buckets = new Map<string, { left: number; at: number }>()
   const perMs = count / (seconds * 1000)
-  /** Takes one; ms to wait where there is none. */
-  const taken = (asker: string): number => {
+  /** Takes a token; if the bucket is empty, returns the ms to wait. */
+  const taken = (caller: string): number => {
     const now = clock()
-    const known = buckets.get(asker) ?? { left: count, at: now }
+    const known = buckets.get(caller) ?? { left: count, at: now }
     const left = Math.min(count, known.left + (now - known.at) * perMs)
     if (left < 1) return (1 - left) / perMs
-    buckets.delete(asker)
-    buckets.set(asker, { left: left - 1, at: now })
-    if (buckets.size > mostAskers) buckets.delete(buckets.keys().next().value as string)
+    buckets.delete(caller)
+    buckets.set(caller, { left: left - 1, at: now })
+    if (buckets.size > maxCallers) buckets.delete(buckets.keys().next().value as string)
     return 0
   }
   return {
-    has: (asker) => taken(asker) === 0,
-    take: (asker) => {
-      const wait = taken(asker)
-      if (wait > 0) throw tooOften(wait)
+    has: (caller) => taken(caller) === 0,
+    take: (caller) => {
+      const wait = taken(caller)
+      if (wait > 0) throw rateLimited(wait)
     },
   }
 }
 
-/** RATE_LIMITED, for somebody who may come back after so many ms. */
-export function tooOften(wait: number): PlatformError {
+/** RATE_LIMITED, for a caller that must wait for so many ms. */
+export function rateLimited(wait: number): PlatformError {
   const seconds = Math.ceil(wait / 1000)
-  return new PlatformError('RATE_LIMITED', `too often: come back in ${seconds} s`, {
+  return new PlatformError('RATE_LIMITED', `too many requests: retry in ${seconds} s`, {
     headers: { 'retry-after': String(seconds) },
   })
 }

@@ -1,8 +1,8 @@
-// Counters of this process as Prometheus reads them (text exposition format 0.0.4). They name no tenant.
+// Counters of this process as Prometheus reads them (text exposition format 0.0.4), without names of tenants.
 
 export interface Meter {
   readonly answered: (status: number) => void
-  /** A commit to the log, with so many entries. */
+  /** Counts a commit to the log with so many entries. */
   readonly committed: (entries: number) => void
   readonly text: (process: ProcessState) => string
 }
@@ -13,7 +13,7 @@ export interface ProcessState {
   readonly rss: number
 }
 
-/** Entries of one commit, up to the largest batch. */
+/** Upper bounds of the histogram of entries per commit, up to the largest batch. */
 const bounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 const classes = ['1xx', '2xx', '3xx', '4xx', '5xx']
 
@@ -53,7 +53,7 @@ export function createMeter(): Meter {
   }
 }
 
-/** What follows the metric's name, and the value. */
+/** The suffix of the metric's name, and the value. */
 type Row = readonly [string, number]
 
 function metric(name: string, type: string, help: string, rows: readonly Row[]): string[] {

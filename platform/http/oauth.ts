@@ -1,4 +1,4 @@
-// What OAuth clients expect of an endpoint: bodies as forms, and errors of their own shape (RFC 6749 §5.2, RFC 8628 §3.5).
+// OAuth endpoints take bodies as forms and have an error format of their own (RFC 6749 §5.2, RFC 8628 §3.5).
 import type { OauthError } from '@svc/schemas'
 import { type ErrorCode, invalid, type PlatformError } from '../errors.js'
 import { decode } from './validate.js'
@@ -14,8 +14,8 @@ export function mediaTypeOf(content_type: string | undefined): string {
 }
 
 /**
- * A form as an object. A parameter without a value counts as omitted (RFC 6749 §3.2). Throws INVALID for one that is sent twice,
- * and MALFORMED for bytes that are not UTF-8.
+ * A form as an object. A parameter without a value counts as omitted (RFC 6749 §3.2). Throws INVALID for a parameter that is
+ * sent twice, and MALFORMED for bytes that are not UTF-8.
  */
 export function readForm(bytes: Uint8Array): Readonly<Record<string, string>> {
   const fields = [...new URLSearchParams(decode(bytes))].filter(([, value]) => value !== '')
@@ -36,7 +36,7 @@ const errors: Partial<Readonly<Record<ErrorCode, OauthError['error']>>> = {
   EXPIRED_TOKEN: 'expired_token',
 }
 
-/** The error as OAuth clients read it, with status 400; null for one that every endpoint answers as a problem, such as 429. */
+/** The error in the format of OAuth, with status 400; null for errors that every endpoint answers as a problem, such as 429. */
 export function oauthErrorOf({ code, message }: PlatformError): OauthError | null {
   const error = errors[code]
   return error === undefined ? null : { error, error_description: message }

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document: made from the routes and the schemas, so that it cannot say anything else.
+// The OpenAPI 3.1 document, made from the routes and the schemas that the platform serves and checks.
 import { documents, type JsonMap, type SchemaName } from '@svc/schemas'
 import { errorTable } from '../errors.js'
 import type { Principal } from './principal.js'
@@ -20,16 +20,21 @@ export function openapiDocument(routes: readonly Endpoint[], version: string): J
       schemas: Object.fromEntries(Object.entries(documents).map(([name, document]) => [name, component(document)])),
       securitySchemes: {
         api_key: { type: 'http', scheme: 'bearer', description: 'An API key, `SvcKey-…`' },
-        person: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Of somebody who has signed in' },
+        person: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'The access token of a person who has signed in',
+        },
         browser: { type: 'apiKey', in: 'cookie', name: 'svc_access', description: cookieText },
-        operator: { type: 'http', scheme: 'bearer', description: 'The token of a local install' },
+        operator: { type: 'http', scheme: 'bearer', description: 'The operator token of a local installation' },
       },
     },
   }
 }
 
 const cookieText =
-  'Set by signing in with a browser; named `__Host-svc_access` where the platform is reached over HTTPS. With X-CSRF-Token for changes'
+  'Set when a person signs in with a browser; over HTTPS its name is `__Host-svc_access`. Changes also need the header X-CSRF-Token'
 
 const schemesOf: Readonly<Record<Principal['kind'], readonly string[]>> = {
   key: ['api_key'],
@@ -70,11 +75,11 @@ function operation(route: Endpoint): JsonMap {
 const idempotencyKey: JsonMap = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'For 24 hours the same key means the same request, and gets the same answer',
+  description: 'A repeated request with the same key gets the answer of the first, for 24 hours',
   schema: { type: 'string', pattern: '^[!-~]{1,200}$' },
 }
 
-/** A parameter as its caller thinks of it: all arrive as text, and are checked as text. */
+/** The type of a query parameter as callers see it; the platform checks the text that it receives. */
 function published({ pattern, ...schema }: JsonMap): JsonMap {
   if (typeof schema.maximum === 'number') return { ...schema, type: 'integer' }
   if (Array.isArray(schema.enum) && schema.enum.every((value) => value === 'true' || value === 'false'))
@@ -83,7 +88,7 @@ function published({ pattern, ...schema }: JsonMap): JsonMap {
 }
 
 function requestContent(route: Endpoint, body: SchemaName): JsonMap {
-  const lines = { 'application/x-ndjson': { schema: { type: 'string', description: 'One entry a line' } } }
+  const lines = { 'application/x-ndjson': { schema: { type: 'string', description: 'One entry per line' } } }
   const form = { 'application/x-www-form-urlencoded': { schema: reference(body) } }
   const examples = examplesOf(documents[body].examples)
   return {
@@ -93,43 +98,43 @@ function requestContent(route: Endpoint, body: SchemaName): JsonMap {
   }
 }
 
-/** The examples of a schema as those of a body: pages show the first, and invent one where there is none. */
+/** The examples of a body's schema: API pages show the first of them, or invent one without them. */
 function examplesOf(examples: unknown): JsonMap {
   if (!Array.isArray(examples)) return {}
   return { examples: Object.fromEntries(examples.map((value, index) => [`example_${index + 1}`, { value }])) }
 }
 
-/** Served apart from the routes, because they need no credential and must answer while the database is unavailable. */
+/** Served apart from the routes: they need no credential and answer while the database is unavailable. */
 const probes: Record<string, Record<string, JsonMap>> = {
   '/health': {
     get: {
-      summary: 'Whether the platform works; with a credential also what runs here',
+      summary: 'Health of the platform; with a credential also its versions',
       tags: ['Health'],
       operationId: 'get_health',
-      security: [{}, ...['api_key', 'person', 'operator'].map((scheme) => ({ [scheme]: [] }))],
+      security: [{}, { api_key: [] }, { person: [] }, { operator: [] }],
       responses: {
-        200: { description: 'It works', content: json('platform-health') },
+        200: { description: 'The database is available', content: json('platform-health') },
         503: { description: 'The database is unavailable', content: json('platform-health') },
       },
     },
   },
   '/livez': {
     get: {
-      summary: 'Whether the process runs',
+      summary: 'Liveness of the process',
       tags: ['Health'],
       operationId: 'get_livez',
       security: [],
-      responses: { 200: { description: 'It runs', content: json('liveness') } },
+      responses: { 200: { description: 'The process runs', content: json('liveness') } },
     },
   },
   '/readyz': {
     get: {
-      summary: 'Whether requests can be sent here',
+      summary: 'Readiness for requests',
       tags: ['Health'],
       operationId: 'get_readyz',
       security: [],
       responses: {
-        200: { description: 'They can', content: json('platform-readiness') },
+        200: { description: 'The platform accepts requests', content: json('platform-readiness') },
         503: { description: 'The database is unavailable', content: json('platform-readiness') },
       },
     },
@@ -168,7 +173,7 @@ function reference(name: SchemaName): JsonMap {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** A schema as a component: references point within the document, and the file's own identity is left out. */
+/** A schema as a component: without its identity, and with references that point into this document. */
 function component(document: JsonMap): JsonMap {
   const { $id: _id, $schema: _schema, ...rest } = document
   const text = JSON.stringify(rest, (key, value) =>

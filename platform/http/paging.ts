@@ -1,10 +1,10 @@
-// Pages: what a cursor is, and what a list answers.
+// Pages of lists, and the cursors between them.
 
 import type { Listed, Page } from '../db/list.js'
 import { PlatformError } from '../errors.js'
 import type { Query } from './query.js'
 
-/** Which page a query asks for. Throws INVALID for a cursor that is none. */
+/** The page that a query asks for. Throws INVALID for an invalid cursor. */
 export function pageOf(query: Query, fallback = 50): Page {
   return {
     limit: Number(query.limit ?? fallback),
@@ -12,13 +12,13 @@ export function pageOf(query: Query, fallback = 50): Page {
   }
 }
 
-/** The same for a list that is in the order of log indexes. */
+/** The page of a list in the order of log indexes. Throws INVALID for an invalid cursor. */
 export function pageByIndex(query: Query, fallback = 50): Page {
   const page = pageOf(query, fallback)
   return { limit: page.limit, after: numberAfter(page) }
 }
 
-/** The list under its name, its total, and where the next page begins. */
+/** The reply of a list: the rows under `name`, the total, and the cursor of the next page. */
 export function listReply<T>(
   name: string,
   { rows, total }: Listed<T>,
@@ -28,7 +28,7 @@ export function listReply<T>(
   return { status: 200, body: { [name]: rows, total, next_cursor: nextCursor(rows, limit, keyOf) } }
 }
 
-/** A cursor past the last row; null when there can be no further page. */
+/** A cursor past the last row; null on the last page. */
 export function nextCursor<T>(rows: readonly T[], limit: number, keyOf: (row: T) => string | number): string | null {
   const last = rows.at(-1)
   return last === undefined || rows.length < limit ? null : Buffer.from(String(keyOf(last))).toString('base64url')
@@ -37,16 +37,17 @@ export function nextCursor<T>(rows: readonly T[], limit: number, keyOf: (row: T)
 function decode(cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString()
   if (/^[A-Za-z0-9_-]+$/.test(text)) return text
-  throw new PlatformError('INVALID', '`cursor` is invalid', {
-    errors: [{ path: 'cursor', message: 'use `next_cursor` of a previous page' }],
-  })
+  throw cursorInvalid()
 }
 
-/** A cursor over whole numbers. */
+/** The cursor of a list whose key is a whole number. Throws INVALID. */
 export function numberAfter({ after }: Page): number | null {
   if (after === null) return null
   if (/^\d{1,15}$/.test(String(after))) return Number(after)
-  throw new PlatformError('INVALID', '`cursor` is invalid', {
-    errors: [{ path: 'cursor', message: 'use `next_cursor` of a previous page' }],
-  })
+  throw cursorInvalid()
+}
+
+function cursorInvalid(): PlatformError {
+  const message = 'use `next_cursor` of a previous page'
+  return new PlatformError('INVALID', `\`cursor\` is invalid: ${message}`, { errors: [{ path: 'cursor', message }] })
 }

@@ -1,4 +1,4 @@
-// Query parameters, checked like bodies: unknown ones are refused, so that a misspelt filter never means "all".
+// Query parameters, checked like bodies: unknown ones are rejected, because a misspelt filter would select everything.
 
 import { lazyCheck, type SchemaCheck } from '@svc/engine'
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
@@ -9,7 +9,7 @@ export type Query = Readonly<Record<string, string>>
 
 type Parameters = Readonly<Record<string, JsonMap>>
 
-/** A check for a route's parameters, which brings times into the one form the database is asked in. Throws INVALID. */
+/** A check for a route's parameters, which also converts times into UTC. Throws INVALID. */
 export function queryCheck(parameters: Parameters, required: readonly string[] = []): (query: unknown) => Query {
   const check: SchemaCheck = lazyCheck({ type: 'object', additionalProperties: false, properties: parameters })
   return (query) => {
@@ -24,18 +24,20 @@ export function queryCheck(parameters: Parameters, required: readonly string[] =
   }
 }
 
-/** What no schema of strings can say. */
+/** Limits of numbers, which a schema of strings cannot express. */
 function outOfRange(path: string, text: string, { minimum, maximum }: JsonMap): FieldError[] {
   if (typeof maximum !== 'number' || typeof minimum !== 'number') return []
   const value = Number(text)
-  return value >= minimum && value <= maximum ? [] : [{ path, message: `must be from ${minimum} to ${maximum}` }]
+  return value >= minimum && value <= maximum
+    ? []
+    : [{ path, message: `must be from ${minimum} to ${maximum}, found ${text}` }]
 }
 
 function isTime(parameter: JsonMap | undefined): boolean {
   return parameter?.format === 'date-time'
 }
 
-/** A time that passed its format, in UTC with milliseconds: the database knows fewer zones than RFC 3339. */
+/** A valid time, in UTC with milliseconds: PostgreSQL accepts fewer zones than RFC 3339. */
 function utcTime(text: string): string {
   return new Date(parseTimestamp(text) ?? Number.NaN).toISOString()
 }

@@ -1,5 +1,5 @@
 // A route is data: Express serves it and the OpenAPI document describes it from the same definition.
-import type { JsonMap, SchemaName, SchemaTypes } from '@svc/schemas'
+import { documents, type JsonMap, type SchemaName, type SchemaTypes } from '@svc/schemas'
 import type { Scope } from '../db/scope.js'
 import { type Access, admins, allRoles, operators, type Principal, type Role } from './principal.js'
 
@@ -7,7 +7,7 @@ type ParameterIn<Path extends string> = Path extends `${string}{${infer Name}}${
   ? Name | ParameterIn<Rest>
   : never
 
-/** A request that may be answered. */
+/** A request whose caller has access. */
 export interface Call<Path extends string = string, Body = unknown> {
   readonly principal: Principal
   readonly scope: Scope
@@ -15,17 +15,17 @@ export interface Call<Path extends string = string, Body = unknown> {
   readonly params: Readonly<Record<ParameterIn<Path>, string>>
   readonly query: Readonly<Record<string, string>>
   readonly header: (name: string) => string | undefined
-  /** The body, checked against the route's schema where it names one. */
+  /** The body, checked against the schema that the route names. */
   readonly body: Body
   readonly raw: Uint8Array
   readonly request_id: string
 }
 
-/** A file to be sent, and what to do once it was, or could not be. */
+/** A file to send; `discard` is called afterwards, also after a failure. */
 export interface ReplyFile {
   readonly path: string
   readonly type: string
-  /** What whoever downloads it may call it. */
+  /** The file name for the caller. */
   readonly name: string
   readonly discard: () => Promise<void>
 }
@@ -37,7 +37,7 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What is described of a route. */
+/** A route without its handler: what OpenAPI describes. */
 export interface Endpoint {
   readonly method: 'get' | 'post' | 'patch' | 'delete'
   /** OpenAPI spelling: `/api/v1/logs/{log_id}`. */
@@ -46,32 +46,32 @@ export interface Endpoint {
   readonly tag: string
   readonly access: Access
   readonly body?: SchemaName
-  /** Bodies up to 8 MiB, JSON or a JSON value a line; the handler reads `raw`. */
+  /** Bodies up to 8 MiB, JSON or JSON lines; the handler reads `raw`. */
   readonly lines?: true
-  /** An OAuth endpoint: takes forms as well as JSON, and answers errors as RFC 6749 §5.2 has them. */
+  /** An OAuth endpoint: takes forms as well as JSON, and answers errors in the format of RFC 6749 §5.2. */
   readonly oauth?: true
-  /** Query parameters: schemas of strings; any other is refused. */
+  /** Query parameters: schemas of strings; unknown parameters are rejected. */
   readonly query?: Readonly<Record<string, JsonMap>>
-  /** Query parameters that must be there. */
+  /** Query parameters that are required. */
   readonly required?: readonly string[]
-  /** What counts requests of nobody in particular; `by_address` unless said otherwise. */
+  /** The limit that counts anonymous requests; `by_address` by default. */
   readonly limit?: 'by_poller'
-  /** True where the header `Idempotency-Key` is honoured. */
+  /** True if the endpoint honours the header `Idempotency-Key`. */
   readonly idempotent?: true
   readonly responses: Readonly<Record<number, SchemaName | null>>
-  /** Media type of what is answered with 200, where that is no JSON. */
+  /** Media type of the file that is answered with 200 instead of JSON. */
   readonly file?: string
 }
 
-/** An endpoint and how it is answered; `parts` is what the handler needs of the platform. */
+/** An endpoint and its handler; `parts` is what the handler needs of the platform. */
 export interface Route<Parts> extends Endpoint {
   readonly handle: (call: Call, parts: Parts) => Promise<Reply>
 }
 
-/** The type of a body whose schema has this name. */
+/** The type of a body, by the name of its schema. */
 export type BodyOf<Name> = Name extends SchemaName ? SchemaTypes[Name] : unknown
 
-/** A route whose handler's parameters and body have the types that its path and its schema give. */
+/** A route. The types of the handler's parameters and body follow from its path and its schema. */
 export function route<const Path extends string, Parts, const Name extends SchemaName | undefined = undefined>(
   definition: Omit<Endpoint, 'path' | 'body'> & {
     readonly path: Path
@@ -82,7 +82,7 @@ export function route<const Path extends string, Parts, const Name extends Schem
   return definition as Route<Parts>
 }
 
-/** What members of a workspace may do, by role (docs/design/platform.md §4). */
+/** Access for members of a workspace, by role (docs/design/platform.md §4). */
 const people = (roles: readonly Role[] | null): Access => ({ kinds: ['operator', 'person'], key_scope: 'read', roles })
 
 export const byKey: Access = { kinds: ['key'], key_scope: 'ingest', roles: null }
@@ -91,9 +91,9 @@ export const byReader = people(allRoles)
 export const byMember = people(operators)
 export const byAuditor = people(['owner', 'admin', 'auditor'])
 export const byAdmin = people(admins)
-/** A person about themselves, whatever they are in their workspace. */
+/** A person, with any role or none. */
 export const byPerson: Access = { kinds: ['person'], key_scope: 'read', roles: null }
-/** Whoever reads, or an API key. */
+/** A member with any role, the operator, or an API key. */
 export const byEither: Access = { kinds: ['operator', 'person', 'key'], key_scope: 'read', roles: allRoles }
 export const byAnonymous: Access = { kinds: ['anonymous'], key_scope: 'read', roles: null }
 
@@ -102,8 +102,16 @@ const whole = (description: string, max: number): JsonMap => {
   return { type: 'string', pattern: `^\\d{1,${digits}}$`, description, maximum: max }
 }
 
-/** The database cannot hold the character NUL, and nothing is called by any other that cannot be seen. */
+/** PostgreSQL rejects the character NUL, and no name contains other control characters. */
 const printable: JsonMap = { type: 'string', pattern: '^[^\\u0000-\\u001f]*$' }
+
+/** The values that a schema lists for a member. */
+export function valuesOf(name: SchemaName, member: string): readonly string[] {
+  const { properties = {} } = documents[name] as { readonly properties?: Readonly<Record<string, JsonMap>> }
+  const { enum: values } = properties[member] ?? {}
+  if (!Array.isArray(values)) throw new Error(`the schema \`${name}\` lists no values of \`${member}\``)
+  return values
+}
 
 /** Query parameters that several lists share. */
 export const parameters = {
@@ -112,10 +120,10 @@ export const parameters = {
     minimum: 1,
     default: fallback,
   }),
-  skip: { ...whole('how many to pass over', 1_000_000_000), minimum: 0 },
+  skip: { ...whole('number of rows to skip', 1_000_000_000), minimum: 0 },
   index: (description: string): JsonMap => ({ ...whole(description, 999_999_999_999_999), minimum: 0 }),
   id: (description: string): JsonMap => ({ ...whole(description, 999_999_999_999_999), minimum: 1 }),
-  cursor: { type: 'string', maxLength: 200, description: '`next_cursor` of the page before' },
+  cursor: { type: 'string', maxLength: 200, description: '`next_cursor` of the previous page' },
   text: (description: string): JsonMap => ({ ...printable, minLength: 1, maxLength: 200, description }),
   time: (description: string): JsonMap => ({ type: 'string', format: 'date-time', description }),
   flag: (description: string): JsonMap => ({ type: 'string', enum: ['true', 'false'], description }),

@@ -1,85 +1,84 @@
-// Limits that guard secrets: counted in the database, so that all processes together allow what one would.
+// Limits that guard secrets: counted in the database, so that all processes share one limit.
 
 import { type Database, withUnscopedTransaction } from '../db/db.js'
 import { type CountedLimit, countAttemptUnscoped, forgetAttemptsUnscoped } from './attempts-store.js'
-import { tooOften } from './limits.js'
+import { rateLimited } from './limits.js'
 
 export interface SharedLimit {
-  /** Counts one; rejects with RATE_LIMITED, with the time to wait, where there is none left. */
-  readonly take: (asker: string) => Promise<void>
+  /** Counts an attempt. Rejects with RATE_LIMITED and the time to wait when the limit is reached. */
+  readonly take: (caller: string) => Promise<void>
   /**
-   * Lets an asker try a secret, and counts the attempt if it returns null. Rejects with RATE_LIMITED, without trying where this
-   * process knows that there is none left.
+   * Runs an attempt, and counts it if it returns null. Rejects with RATE_LIMITED when the limit is reached, without running the
+   * attempt if this process knows that.
    */
-  readonly guard: <T>(asker: string, attempt: () => Promise<T | null>) => Promise<T | null>
+  readonly guard: <T>(caller: string, attempt: () => Promise<T | null>) => Promise<T | null>
 }
 
-/** Makes one limit; `count` 0 sets none. */
+/** Creates a limit; `count` 0 sets none. */
 export type SharedLimits = (name: string, count: number, seconds: number) => SharedLimit
 
-/** Askers that are remembered as refused; a forgotten one costs a statement and is refused again. */
-const maxRefused = 50_000
-/** ms. */
-const forgetEvery = 60_000
-const forgetAfter = 3_600_000
+/** Blocked callers in memory; a forgotten one costs a statement and is blocked again. */
+const maxBlocked = 50_000
+const cleanupIntervalMs = 60_000
+const retentionMs = 3_600_000
 
 /** `clock`: ms since 1970. */
 export function createSharedLimits(db: Database, clock: () => number): SharedLimits {
-  let forgotten_at = clock()
-  const count = (limit: CountedLimit, asker: string) =>
+  let cleaned_at = clock()
+  const count = (limit: CountedLimit, caller: string) =>
     withUnscopedTransaction(db, async (tx) => {
       const now = clock()
-      const wait = await countAttemptUnscoped(tx, now, limit, asker)
-      if (now - forgotten_at >= forgetEvery) {
-        forgotten_at = now
-        await forgetAttemptsUnscoped(tx, now - forgetAfter)
+      const wait = await countAttemptUnscoped(tx, now, limit, caller)
+      if (now - cleaned_at >= cleanupIntervalMs) {
+        cleaned_at = now
+        await forgetAttemptsUnscoped(tx, now - retentionMs)
       }
       return wait
     })
-  return (name, most, seconds) =>
-    most === 0 ? unlimited : sharedLimit(clock, (asker) => count({ name, count: most, seconds }, asker))
+  return (name, max, seconds) =>
+    max === 0 ? unlimited : sharedLimit(clock, (caller) => count({ name, count: max, seconds }, caller))
 }
 
 const unlimited: SharedLimit = { take: async () => undefined, guard: (_, attempt) => attempt() }
 
 /** `count` returns the ms to wait. */
-function sharedLimit(clock: () => number, count: (asker: string) => Promise<number>): SharedLimit {
-  const refused_until = new Map<string, number>()
+function sharedLimit(clock: () => number, count: (caller: string) => Promise<number>): SharedLimit {
+  const blocked_until = new Map<string, number>()
   const running = new Map<string, Promise<unknown>>()
 
-  const assertOpen = (asker: string) => {
-    const until = refused_until.get(asker)
+  const assertOpen = (caller: string) => {
+    const until = blocked_until.get(caller)
     if (until === undefined) return
-    if (until > clock()) throw tooOften(until - clock())
-    refused_until.delete(asker)
+    if (until > clock()) throw rateLimited(until - clock())
+    blocked_until.delete(caller)
   }
-  const counted = async (asker: string) => {
-    assertOpen(asker)
-    const wait = await count(asker)
+  const counted = async (caller: string) => {
+    assertOpen(caller)
+    const wait = await count(caller)
     if (wait === 0) return
-    if (refused_until.size >= maxRefused) refused_until.delete(refused_until.keys().next().value as string)
-    refused_until.set(asker, clock() + wait)
-    throw tooOften(wait)
+    if (blocked_until.size >= maxBlocked) blocked_until.delete(blocked_until.keys().next().value as string)
+    blocked_until.set(caller, clock() + wait)
+    throw rateLimited(wait)
   }
-  // INVARIANT (one connection per asker): a flood of attempts from one asker waits here, and not for the database.
-  const inTurn = async <T>(asker: string, work: () => Promise<T>): Promise<T> => {
-    assertOpen(asker)
-    const before = running.get(asker) ?? Promise.resolve()
-    const turn = before.catch(() => undefined).then(work)
-    running.set(asker, turn)
+  // INVARIANT (one connection per caller): many attempts of one caller wait here, and not for the database.
+  const inOrder = async <T>(caller: string, work: () => Promise<T>): Promise<T> => {
+    assertOpen(caller)
+    const last = running.get(caller) ?? Promise.resolve()
+    const run = last.catch(() => undefined).then(work)
+    running.set(caller, run)
     try {
-      return await turn
+      return await run
     } finally {
-      if (running.get(asker) === turn) running.delete(asker)
+      if (running.get(caller) === run) running.delete(caller)
     }
   }
   return {
-    take: (asker) => inTurn(asker, () => counted(asker)),
-    guard: (asker, attempt) =>
-      inTurn(asker, async () => {
-        assertOpen(asker)
+    take: (caller) => inOrder(caller, () => counted(caller)),
+    guard: (caller, attempt) =>
+      inOrder(caller, async () => {
+        assertOpen(caller)
         const result = await attempt()
-        if (result === null) await counted(asker)
+        if (result === null) await counted(caller)
         return result
       }),
   }

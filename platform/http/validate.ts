@@ -1,4 +1,4 @@
-// From bytes to checked values: strict JSON first, then the schema; all that is wrong at once.
+// From bytes to checked values: strict JSON, then the schema; an error names every field that is wrong.
 import { createChecker, createNullRemoval, type SchemaProblem } from '@svc/engine'
 import { lineAndColumn, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName, type SchemaTypes } from '@svc/schemas'
@@ -6,8 +6,8 @@ import { type FieldError, invalid, PlatformError } from '../errors.js'
 
 const checker = createChecker(Object.values(documents))
 const nulls = createNullRemoval(Object.values(documents))
-/** Fields that an answer names as wrong; nobody mends more at once. */
-const mostErrors = 50
+/** Fields that one answer names as wrong. */
+const maxErrors = 50
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Reads a JSON body. Throws MALFORMED naming line and column. */
@@ -16,7 +16,7 @@ export function readJson(bytes: Uint8Array): unknown {
   return parseText(decode(bytes))
 }
 
-/** Reads a body of one JSON value a line; blank lines are passed over, and a line that is not JSON is its MALFORMED. */
+/** Reads a body of JSON lines without blank ones; a line that is not JSON becomes the error MALFORMED. */
 export function readJsonLines(bytes: Uint8Array): unknown[] {
   const lines = decode(bytes).split('\n')
   return lines.flatMap((line, index) => (line.trim() === '' ? [] : [readLine(line, index)]))
@@ -52,8 +52,8 @@ function parseText(text: string, lines_before: number | null = null): unknown {
 }
 
 /**
- * The value as its schema's type, without the nulls of optional members, which are taken out of it. Throws INVALID naming
- * every field that is wrong.
+ * The value with the type of its schema; null in optional members is removed from it. Throws INVALID naming every field
+ * that is wrong.
  */
 export function validated<Name extends SchemaName>(name: Name, value: unknown): SchemaTypes[Name] {
   nulls(`${name}.json`)(value)
@@ -64,9 +64,9 @@ export function isValid(name: SchemaName, value: unknown): boolean {
   return checker(`${name}.json`)(value).length === 0
 }
 
-/** Turns the findings of a check into an error, or passes the value on. */
+/** Returns the value, or throws INVALID if there are problems. */
 export function checked<T>(problems: readonly SchemaProblem[], value: unknown): T {
-  if (problems.length > 0) throw invalid(problems.slice(0, mostErrors).map(fieldError))
+  if (problems.length > 0) throw invalid(problems.slice(0, maxErrors).map(fieldError))
   return value as T
 }
 

@@ -1,4 +1,4 @@
-// The life of an incident (docs/design/platform.md §4): one table decides what is possible, for this code and its documents.
+// The life cycle of an incident (docs/design/platform.md §4), as one table of transitions.
 import type { Incident } from '@svc/schemas'
 import { type Resources, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
@@ -9,7 +9,7 @@ import { lockIncident, updateIncident } from './store.js'
 
 export type IncidentMove = keyof typeof transitions
 
-/** From which states each move leads where. */
+/** The states from and to which each move leads. */
 export const transitions = {
   review: { from: ['open'], to: 'active' },
   resolve: { from: ['open', 'active'], to: 'resolved' },
@@ -17,7 +17,7 @@ export const transitions = {
   reactivate: { from: ['resolved', 'ignored'], to: 'active' },
 } as const satisfies Record<string, { from: readonly Incident['state'][]; to: Incident['state'] }>
 
-/** Moves the incident. Rejects with NOT_FOUND, or INVALID_TRANSITION naming both states. */
+/** Moves the incident. Rejects with NOT_FOUND, or with INVALID_TRANSITION. */
 export async function moveIncident(
   { db, clock }: Resources,
   scope: Scope,
@@ -27,13 +27,13 @@ export async function moveIncident(
 ): Promise<Incident> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
-    // Whoever counts or opens incidents holds the log; one that is reactivated must not meet a new one of its kind.
+    // Incidents are opened and counted under the lock of the log: a reactivated one must not coincide with a new one.
     await lockLog(scope, tx)
     const incident = await lockIncident(scope, tx, id)
-    if (incident === null) throw new PlatformError('NOT_FOUND', 'no such incident')
+    if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
     const { from, to } = transitions[move]
     if (!from.some((state) => state === incident.state))
-      throw invalid(`it is \`${incident.state}\`, and cannot become \`${to}\` by ${move}`)
+      throw invalid(`cannot ${move} an incident that is \`${incident.state}\`: its state must be ${states(from)}`)
     const { kind, id: by } = scope.actor
     const entry = { at: new Date(now).toISOString(), by: `${kind}:${by}`, from: incident.state, to, note }
     const moved = await updateIncident(scope, tx, now, id, {
@@ -42,11 +42,15 @@ export async function moveIncident(
       note,
       history: [...incident.history, entry],
     })
-    if (moved === null) throw invalid('another incident of the same policy, agent and task is open: deal with that one')
+    if (moved === null) throw invalid('another incident of the same policy, agent and task is open: use that one')
     const data = { from: incident.state, to, note }
     await recordEvents(scope, tx, now, [{ kind: `incident.${to}`, subject_kind: 'incident', subject_id: id, data }])
     return moved
   })
+}
+
+function states(from: readonly Incident['state'][]): string {
+  return from.map((state) => `\`${state}\``).join(' or ')
 }
 
 function invalid(detail: string): PlatformError {

@@ -1,4 +1,4 @@
-// Violations become incidents (docs/design/platform.md §4), in the transaction that found them.
+// Violations become incidents (docs/design/platform.md §4), in the transaction of their evaluation.
 import type { StepViolation } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import { newId } from '../db/ids.js'
@@ -6,7 +6,7 @@ import type { Scope } from '../db/scope.js'
 import { recordEvents } from '../ledger/events.js'
 import { countOccurrences, type IncidentKey, insertIncidents, latestIncidents, type NewIncident } from './store.js'
 
-/** A violation and where it was found; a registration has no task, no entry and no step. */
+/** A violation with its agent, task, entry and step; a registration has none of the last three. */
 export interface FoundViolation extends IncidentKey {
   readonly log_id: string | null
   readonly step: number | null
@@ -16,8 +16,8 @@ export interface FoundViolation extends IncidentKey {
 }
 
 /**
- * Opens an incident for each policy, agent and task that has none open or active, and counts the others. After
- * `resolved` a new one opens; after `ignored` it only counts. Waived violations make none. The log must be locked.
+ * Per policy, agent and task, counts the violations on an incident that is open, active or ignored; without one, or after a
+ * resolved one, opens an incident. Waived violations open none. The log must be locked.
  */
 export async function raiseIncidents(
   scope: Scope,
@@ -67,7 +67,14 @@ function newIncident(group: Group, now: number): NewIncident {
   const [{ policy_id, agent_id, task_id, log_id, step, scope, risk_score, violation }] = group
   const at = new Date(now).toISOString()
   return {
-    ...{ id: newId('inc', now), agent_id, task_id, log_id, step, policy_id, scope, risk_score },
+    id: newId('inc', now),
+    agent_id,
+    task_id,
+    log_id,
+    step,
+    policy_id,
+    scope,
+    risk_score,
     policy_name: violation.name,
     rule_type: violation.violation_details.rule_type,
     manifest_id: violation.manifest_id,

@@ -1,12 +1,11 @@
-import type { IncidentNote, IncidentReason } from '@svc/schemas'
 import { type Resources, withSnapshot } from '../db/db.js'
 import { PlatformError } from '../errors.js'
 import { listReply, pageByIndex } from '../http/paging.js'
-import { byMember, byReader, parameters, route } from '../http/route.js'
+import { byMember, byReader, parameters, route, valuesOf } from '../http/route.js'
 import { type IncidentMove, moveIncident } from './move-command.js'
 import { findIncident, listIncidents } from './store.js'
 
-/** A move of an incident, with the body it takes. */
+/** The route of a move, with its body. */
 function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason', summary: string) {
   return route({
     method: 'post',
@@ -17,9 +16,8 @@ function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason'
     body,
     responses: { 200: 'incident' },
     handle: async ({ scope, params, body: sent }, parts: Resources) => {
-      const { note, reason } = sent as Partial<IncidentNote & IncidentReason>
-      const moved = await moveIncident(parts, scope, params.id, move, note ?? reason ?? null)
-      return { status: 200, body: moved }
+      const note = ('reason' in sent ? sent.reason : sent.note) ?? null
+      return { status: 200, body: await moveIncident(parts, scope, params.id, move, note) }
     },
   })
 }
@@ -28,12 +26,12 @@ export const incidentRoutes = [
   route({
     method: 'get',
     path: '/api/v1/incidents',
-    summary: 'List incidents, the newest first',
+    summary: 'List incidents, newest first',
     tag: 'Incidents',
     access: byReader,
     query: {
-      state: parameters.choice('state', ['open', 'active', 'resolved', 'ignored']),
-      severity: parameters.choice('severity', ['low', 'medium', 'high', 'critical']),
+      state: parameters.choice('state', valuesOf('incident', 'state')),
+      severity: parameters.choice('severity', valuesOf('incident', 'severity')),
       agent_id: parameters.text('one agent'),
       task_id: parameters.text('one task'),
       policy_id: parameters.id('one policy'),
@@ -50,18 +48,18 @@ export const incidentRoutes = [
   route({
     method: 'get',
     path: '/api/v1/incidents/{id}',
-    summary: 'One incident, with its history',
+    summary: 'Get an incident with its history',
     tag: 'Incidents',
     access: byReader,
     responses: { 200: 'incident' },
     handle: async ({ scope, params }, parts: Resources) => {
       const incident = await withSnapshot(parts.db, scope, (tx) => findIncident(scope, tx, params.id))
-      if (incident === null) throw new PlatformError('NOT_FOUND', 'no such incident')
+      if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
       return { status: 200, body: incident }
     },
   }),
-  moveRoute('review', 'incident-note', 'Take an open incident on'),
-  moveRoute('resolve', 'incident-note', 'Close an incident that was dealt with; a further violation opens a new one'),
-  moveRoute('ignore', 'incident-reason', 'Close an incident that is none; further violations are only counted'),
-  moveRoute('reactivate', 'incident-note', 'Take a closed incident on again'),
+  moveRoute('review', 'incident-note', 'Start the review of an open incident'),
+  moveRoute('resolve', 'incident-note', 'Resolve an incident; a further violation opens a new one'),
+  moveRoute('ignore', 'incident-reason', 'Ignore an incident; further violations are only counted'),
+  moveRoute('reactivate', 'incident-note', 'Reactivate a resolved or ignored incident'),
 ]

@@ -1,14 +1,14 @@
-// Incidents: violations kept until somebody deals with them. One per policy, agent and task while open or active.
+// Incidents. At most one per policy, agent and task is open or active.
 
 import type { Incident } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../db/list.js'
 import type { Scope } from '../db/scope.js'
-import { filters, insertRows, utc } from '../db/sql.js'
+import { columnsOf, filters, insertRows, utc } from '../db/sql.js'
 import { appendLeaves, type NewLeaf } from '../ledger/leaves.js'
 import { shownDetails } from '../ledger/violations.js'
 
-/** What makes a violation the same occurrence as an earlier one. */
+/** Violations with the same key are occurrences of one incident. */
 export interface IncidentKey {
   readonly policy_id: number
   readonly agent_id: string
@@ -20,7 +20,7 @@ export interface KnownIncident extends IncidentKey {
   readonly state: Incident['state']
 }
 
-/** The latest incident of each key, whatever its state. The log must be locked, so that nobody else adds one. */
+/** The latest incident of each key, in any state. The log must be locked, so that no incident is added meanwhile. */
 export async function latestIncidents(
   scope: Scope,
   tx: Transaction,
@@ -37,7 +37,7 @@ export async function latestIncidents(
   )
 }
 
-/** Counts further violations on incidents that exist; times are ms since 1970. */
+/** Counts further violations on existing incidents; `now` is ms since 1970. */
 export async function countOccurrences(
   scope: Scope,
   tx: Transaction,
@@ -55,22 +55,29 @@ export async function countOccurrences(
 export type NewIncident = Omit<Incident, 'log_index' | 'reviewed_by' | 'note' | 'history' | 'state'>
 
 const types = {
-  ...{
-    org_id: 'text',
-    log_index: 'bigint',
-    id: 'text',
-    agent_id: 'text',
-    task_id: 'text',
-    log_id: 'text',
-    step: 'bigint',
-    policy_id: 'bigint',
-  },
-  ...{ policy_name: 'text', rule_type: 'text', manifest_id: 'text', severity: 'text', scope: 'text', mode: 'text' },
-  ...{ risk_score: 'float8', violation_details: 'json', occurrences: 'int', first_seen: 'timestamptz' },
-  ...{ last_seen: 'timestamptz', state: 'text' },
+  org_id: 'text',
+  log_index: 'bigint',
+  id: 'text',
+  agent_id: 'text',
+  task_id: 'text',
+  log_id: 'text',
+  step: 'bigint',
+  policy_id: 'bigint',
+  policy_name: 'text',
+  rule_type: 'text',
+  manifest_id: 'text',
+  severity: 'text',
+  scope: 'text',
+  mode: 'text',
+  risk_score: 'float8',
+  violation_details: 'json',
+  occurrences: 'int',
+  first_seen: 'timestamptz',
+  last_seen: 'timestamptz',
+  state: 'text',
 } as const
 
-/** Opens new incidents, each a leaf of the log; `now` is ms since 1970. */
+/** Inserts incidents, each with a leaf of the log; `now` is ms since 1970. */
 export async function insertIncidents(
   scope: Scope,
   tx: Transaction,
@@ -90,10 +97,7 @@ export async function insertIncidents(
     }),
   )
   const columns = Object.keys(types) as (keyof typeof types)[]
-  await tx.query(
-    insertRows('incidents', types),
-    columns.map((column) => rows.map((row) => row[column])),
-  )
+  await tx.query(insertRows('incidents', types), columnsOf(rows, columns))
 }
 
 function leafOf(id: string, incident: unknown): NewLeaf {
@@ -104,19 +108,19 @@ export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, 
   scope, state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
 
-/** A row that was read by `incidentColumns`, as it is shown. */
+/** A row of `incidentColumns` as callers see it. */
 export function shownIncident(row: Incident): Incident {
   return { ...row, violation_details: shownDetails(row.violation_details) }
 }
 
-/** The incident; null when there is none. */
+/** Null when the incident does not exist. */
 export async function findIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
   const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2`
   const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
   return incident === undefined ? null : shownIncident(incident)
 }
 
-/** The incident, locked until the transaction ends; null when there is none. */
+/** Like `findIncident`, but locks the incident until the transaction ends. */
 export async function lockIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
   const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2 for update`
   const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
@@ -126,8 +130,8 @@ export async function lockIncident(scope: Scope, tx: Transaction, id: string): P
 export type IncidentChange = Pick<Incident, 'state' | 'reviewed_by' | 'note' | 'history'>
 
 /**
- * Changes the incident, which makes another leaf of the log at `now` (ms since 1970); null when one of the same policy,
- * agent and task is open or active already.
+ * Changes the incident and appends a leaf to the log at `now` (ms since 1970). Null when another incident of the same
+ * policy, agent and task is open or active.
  */
 export async function updateIncident(
   scope: Scope,

@@ -1,4 +1,4 @@
-// What a group commit works on, and the words its parts share.
+// The items, the state and the outcomes of a group commit.
 import type { StoredHead } from '@svc/proof'
 import type { LoggedStep, LogRequest } from '@svc/schemas'
 import type { AgentRules } from '../agents/rulebook.js'
@@ -6,22 +6,22 @@ import type { PlatformError } from '../errors.js'
 import type { KeyIdentity } from '../http/principal.js'
 import type { CommittedPayload } from '../ledger/commitments.js'
 import type { EarlierStep, LogState } from '../ledger/log.js'
-import { type NewEntry, sealPayload } from './entry.js'
+import { commitPayload, type NewEntry } from './entry.js'
 import type { Histories } from './histories.js'
 
 export interface Item {
   readonly key: KeyIdentity
   readonly request: LogRequest
-  /** Sealed at its first use, or ahead of it while the database is busy. */
+  /** The commitments: made at the first call, or earlier while the database is busy. */
   readonly payload: () => CommittedPayload
 }
 
-/** A step waiting to be placed. */
+/** A step that waits to be appended. */
 export function itemOf(key: KeyIdentity, request: LogRequest): Item {
-  let sealed: CommittedPayload | undefined
+  let committed: CommittedPayload | undefined
   const payload = () => {
-    sealed ??= sealPayload(request)
-    return sealed
+    committed ??= commitPayload(request)
+    return committed
   }
   return { key, request, payload }
 }
@@ -30,16 +30,16 @@ export type Outcome =
   | { readonly status: 200 | 201; readonly replayed: boolean; readonly entry: LoggedStep }
   | { readonly error: PlatformError }
 
-/** An entry placed by this batch, with what its violations make of it. */
-export interface PlacedEntry extends NewEntry {
-  /** Whose data it carries, as its sender says. */
+/** An entry that this batch appends, with its evaluation. */
+export interface AppendedEntry extends NewEntry {
+  /** The subjects of its data, as its sender declares them. */
   readonly subjects: readonly string[]
   readonly rules: AgentRules
   readonly violations: LoggedStep['violations']
   readonly risk_score: number
 }
 
-/** The log as locked, what was read under the lock, and everything placed so far. */
+/** The locked log, the rows that were read under the lock, and the entries appended so far. */
 export interface Batch {
   readonly org_id: string
   /** Size of the log before this batch. */
@@ -48,16 +48,18 @@ export interface Batch {
   readonly after: LogState['after']
   /** ms since 1970; one time for the whole batch, never below the log's last. */
   readonly received_at: number
+  /** By task. */
   readonly heads: Map<string, StoredHead>
+  /** By `stepKey`. */
   readonly earlier: Map<string, EarlierStep[]>
   readonly agents: ReadonlyMap<string, AgentRules>
   /** The one active agent of a key, null when it has several or none. */
   readonly sole_agents: ReadonlyMap<string, string | null>
   readonly histories: Histories
-  readonly placed: PlacedEntry[]
+  readonly appended: AppendedEntry[]
 }
 
-/** Names a step of a task as its sender does. */
+/** The key of a step, by its task and the number that its sender gives it. */
 export function stepKey(task_id: string, step: number): string {
   return `${step} ${task_id}`
 }

@@ -1,7 +1,8 @@
-// One group commit (docs/design/log.md §2): everything between locking the organization's log and answering.
-// INVARIANT (order): only the holder of the log row's lock places entries, so that seq, log_index and received_at
-// have no gap and no fork, however many processes write.
+// One group commit (docs/design/log.md §2), from the lock of the organization's log to the outcomes.
+// INVARIANT (order): only the holder of the log's lock appends entries, so that seq, log_index and received_at have neither
+// gaps nor forks, however many processes write.
 import { record } from '@svc/engine'
+import type { StoredHead } from '@svc/proof'
 import type { Rulebook } from '../agents/rulebook.js'
 import { soleActiveAgents } from '../agents/store/agents.js'
 import { type Database, type Transaction, withTransaction } from '../db/db.js'
@@ -9,20 +10,20 @@ import type { Scope } from '../db/scope.js'
 import { raiseIncidents } from '../incidents/raise-command.js'
 import { appendEntries, findSteps, lockLog, readHeads, readTail } from '../ledger/log.js'
 import { type NamedSubject, rememberSubjects } from '../ledger/subjects.js'
-import { insertViolations } from '../ledger/violations.js'
+import { insertViolations, type NewViolation } from '../ledger/violations.js'
 import type { Sealer } from '../secrets/seal.js'
-import { type Batch, type Item, type Outcome, type PlacedEntry, stepKey } from './batch.js'
+import { append, namedAgent } from './append.js'
+import { type AppendedEntry, type Batch, type Item, type Outcome, stepKey } from './batch.js'
 import type { Histories } from './histories.js'
 import type { Partitions } from './partitions.js'
-import { namedAgent, place } from './place.js'
 import { foundViolations } from './violations.js'
 
 export interface CommitParts {
   readonly db: Database
   readonly clock: () => number
-  /** Counts a commit with so many entries. */
+  /** Counts a commit of so many entries. */
   readonly committed: (entries: number) => void
-  /** Keeps the keys that subjects are hashed with. */
+  /** Encrypts the keys that subjects are hashed with. */
   readonly sealer: Sealer
   readonly rulebook: Rulebook
   readonly histories: Histories
@@ -30,7 +31,8 @@ export interface CommitParts {
 }
 
 /**
- * Places the items in order and commits them together; `meanwhile` is called while the database is writing. Rejects when nothing was committed, or when it is unknown.
+ * Appends the items in order and commits them together; calls `meanwhile` while the database writes. Rejects when nothing
+ * was committed, or when the outcome of the commit is unknown.
  */
 export async function commitBatch(
   parts: CommitParts,
@@ -40,26 +42,18 @@ export async function commitBatch(
 ): Promise<Outcome[]> {
   try {
     let entries = 0
-    const placed = await withTransaction(parts.db, scope, async (tx) => {
+    const outcomes = await withTransaction(parts.db, scope, async (tx) => {
       const batch = await openBatch(parts, scope, tx, items)
       await catchUp(scope, tx, batch, items)
-      const outcomes = items.map((item) => place(batch, item))
-      entries = batch.placed.length
-      if (entries > 0) {
-        await parts.partitions.ensure(tx, batch.received_at)
-        const appended = appendEntries(scope, tx, batch)
-        meanwhile()
-        await appended
-        await rememberSubjects(scope, tx, parts.sealer, batch.placed.flatMap(namedSubjects))
-        await insertViolations(scope, tx, batch.placed)
-        await raiseIncidents(scope, tx, batch.received_at, foundViolations(batch.placed))
-      }
-      return outcomes
+      const answers = items.map((item) => append(batch, item))
+      entries = batch.appended.length
+      if (entries > 0) await write(parts, scope, tx, batch, meanwhile)
+      return answers
     })
     if (entries > 0) parts.committed(entries)
-    return placed
+    return outcomes
   } catch (error) {
-    // What the caches learned from this batch did not happen, or cannot be relied on.
+    // The caches include this batch, which may not be committed.
     parts.rulebook.forget(scope.org_id)
     parts.partitions.forget()
     parts.histories.forget(
@@ -70,8 +64,28 @@ export async function commitBatch(
   }
 }
 
-function namedSubjects({ subjects, entry: { log_index } }: PlacedEntry): NamedSubject[] {
+async function write(parts: CommitParts, scope: Scope, tx: Transaction, batch: Batch, meanwhile: () => void) {
+  const { appended, received_at } = batch
+  await parts.partitions.ensure(tx, received_at)
+  const written = appendEntries(scope, tx, received_at, appended, changedHeads(batch))
+  meanwhile()
+  await written
+  await rememberSubjects(scope, tx, parts.sealer, appended.flatMap(namedSubjects))
+  await insertViolations(scope, tx, appended.flatMap(violationRows))
+  await raiseIncidents(scope, tx, received_at, foundViolations(appended))
+}
+
+function changedHeads({ appended, heads }: Batch): StoredHead[] {
+  const changed = new Set(appended.map(({ entry }) => entry.task_id))
+  return [...heads.values()].filter((head) => changed.has(head.task_id))
+}
+
+function namedSubjects({ subjects, entry: { log_index } }: AppendedEntry): NamedSubject[] {
   return subjects.map((subject) => ({ subject, log_index }))
+}
+
+function violationRows({ violations, entry: { log_index } }: AppendedEntry): NewViolation[] {
+  return violations.map((violation) => ({ log_index, ...violation }))
 }
 
 async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, items: readonly Item[]): Promise<Batch> {
@@ -94,25 +108,25 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
     agents: await parts.rulebook.of(scope, tx, log.config_version, [...new Set(agent_ids)]),
     sole_agents,
     histories: parts.histories,
-    placed: [],
+    appended: [],
   }
 }
 
-/** Entries that may be what is sent again; a step above all earlier ones of its task cannot be. */
+/** Entries that an item may replay; a step number above all earlier ones of its task is new. */
 async function earlierSteps(scope: Scope, tx: Transaction, heads: Batch['heads'], items: readonly Item[]) {
-  const suspects = items.flatMap(({ request }) => {
+  const wanted = items.flatMap(({ request }) => {
     const step = request.step ?? request.step_number ?? 0
     return step <= (heads.get(request.task_id)?.max_step ?? 0) ? [{ task_id: request.task_id, step }] : []
   })
   const earlier: Batch['earlier'] = new Map()
-  for (const found of await findSteps(scope, tx, suspects)) {
+  for (const found of await findSteps(scope, tx, wanted)) {
     const key = stepKey(found.entry.task_id, found.entry.step)
     earlier.set(key, [...(earlier.get(key) ?? []), found])
   }
   return earlier
 }
 
-/** Brings histories up to their heads: another process, or an earlier life of this one, may have written since. */
+/** Brings histories up to their heads: another process, or this one before a restart, may have written entries. */
 async function catchUp(scope: Scope, tx: Transaction, batch: Batch, items: readonly Item[]): Promise<void> {
   for (const task_id of new Set(items.map((item) => item.request.task_id))) {
     const head = batch.heads.get(task_id)

@@ -1,10 +1,10 @@
-// From an accepted step to what is stored of it: the record, its hash, and the payload that opens its commitments.
+// From an accepted step to its stored form: the record, its hash, and the payload that opens the commitments.
 import { type Decision, isExternalCall, type PolicyInput } from '@svc/engine'
 import { leafHash, logIdOf, payloadFields, recordText, type StoredEntry } from '@svc/proof'
 import { hasWritePermission, type LogRecord, type LogRequest, type Step } from '@svc/schemas'
 import { type CommittedPayload, commitTo } from '../ledger/commitments.js'
 
-/** A step number and the flags a log entry always has, whichever of its two shapes the step arrived in. */
+/** A step with the number and the flags that every log entry has. */
 export type AcceptedStep = Step & {
   readonly step: number
   readonly timestamp: string
@@ -12,7 +12,7 @@ export type AcceptedStep = Step & {
   readonly has_write_permission: boolean
 }
 
-/** What a request says of a step, in the shape rules see. The flags follow from the step when they are not sent. */
+/** The step of a request as rules see it. Flags that are not sent follow from the step. */
 export function acceptedStep(request: LogRequest, agent_id: string): AcceptedStep {
   const { task_id, step_type, timestamp } = request
   const payload = Object.fromEntries(
@@ -26,8 +26,8 @@ export function acceptedStep(request: LogRequest, agent_id: string): AcceptedSte
   }
 }
 
-/** What the log knows of an entry before it is written. */
-export interface Placement {
+/** The fields that the log gives an entry. */
+export interface LogFields {
   readonly org_id: string
   readonly agent_id: string
   readonly api_key_id: string
@@ -38,7 +38,7 @@ export interface Placement {
   readonly received_at: number
   readonly occurred_at: number
   readonly client_prev_hash: string | null
-  /** The last checkpoint that was published before. */
+  /** The last published checkpoint. */
   readonly after: LogRecord['after']
 }
 
@@ -48,79 +48,79 @@ export interface NewEntry {
   readonly body: string
 }
 
-/** In the order canonical JSON puts them, so that each value's text is made once. */
-const sealedFields = payloadFields.toSorted()
+/** In the order of canonical JSON, so that each value is serialized once. */
+const committedFields = payloadFields.toSorted()
 
-/** Commits to every payload field that was sent, with a fresh salt each. */
-export function sealPayload(request: LogRequest): CommittedPayload {
+/** Commits to each payload field of the request, with fresh salts. */
+export function commitPayload(request: LogRequest): CommittedPayload {
   return commitTo(
     Object.fromEntries(
-      sealedFields.flatMap((field) => (request[field] === undefined ? [] : [[field, request[field]]])),
+      committedFields.flatMap((field) => (request[field] === undefined ? [] : [[field, request[field]]])),
     ),
   )
 }
 
-/** Makes the entry: commits to the evaluation, and hashes the record. */
+/** Makes the entry: commits to the evaluation and hashes the record. */
 export function makeEntry(
   step: AcceptedStep,
   payload: CommittedPayload,
-  place: Placement,
+  fields: LogFields,
   evaluation: readonly unknown[],
 ): NewEntry {
-  const judged = commitTo({ evaluation })
-  const record = recordText(recordOf(step, place, judged.data.evaluation ?? '', payload.data))
-  // `evaluation` stands before every payload field, as canonical JSON wants it.
+  const evaluated = commitTo({ evaluation })
+  const record = recordText(recordOf(step, fields, evaluated.data.evaluation ?? '', payload.data))
+  // In canonical JSON `evaluation` comes before every payload field.
   const joined = (own: string, others: string) => (others === '' ? `{${own}}` : `{${own},${others}}`)
   return {
-    entry: storedEntry(step, place, record, leafHash(record)),
-    salts: joined(judged.salts, payload.salts),
-    body: joined(judged.values, payload.values),
+    entry: storedEntry(step, fields, record, leafHash(record)),
+    salts: joined(evaluated.salts, payload.salts),
+    body: joined(evaluated.values, payload.values),
   }
 }
 
 function recordOf(
   step: AcceptedStep,
-  place: Placement,
+  fields: LogFields,
   evaluation: string,
   data: Readonly<Record<string, string>>,
 ): LogRecord {
   return {
     v: 'svc.log/1',
     type: 'step',
-    org_id: place.org_id,
-    agent_id: place.agent_id,
+    org_id: fields.org_id,
+    agent_id: fields.agent_id,
     task_id: step.task_id ?? '',
-    seq: place.seq,
+    seq: fields.seq,
     step: step.step,
     step_type: step.step_type,
     timestamp: step.timestamp,
-    received_at: new Date(place.received_at).toISOString(),
+    received_at: new Date(fields.received_at).toISOString(),
     is_external_call: step.is_external_call,
     has_write_permission: step.has_write_permission,
-    prev_hash: place.prev_hash,
-    ...(place.client_prev_hash !== null && { client_prev_hash: place.client_prev_hash }),
-    api_key_id: place.api_key_id,
-    policy_set: place.policy_set,
+    prev_hash: fields.prev_hash,
+    ...(fields.client_prev_hash !== null && { client_prev_hash: fields.client_prev_hash }),
+    api_key_id: fields.api_key_id,
+    policy_set: fields.policy_set,
     evaluation,
     data: { ...data },
-    after: { ...place.after },
+    after: { ...fields.after },
   }
 }
 
-function storedEntry(step: AcceptedStep, place: Placement, record: string, hash: string): StoredEntry {
-  const { seq, prev_hash, log_index, client_prev_hash, org_id, agent_id, api_key_id, policy_set } = place
+function storedEntry(step: AcceptedStep, fields: LogFields, record: string, hash: string): StoredEntry {
+  const { seq, prev_hash, log_index, client_prev_hash, org_id, agent_id, api_key_id, policy_set } = fields
   return {
     org_id,
     log_index,
-    log_id: logIdOf(place.received_at, hash),
+    log_id: logIdOf(fields.received_at, hash),
     agent_id,
     task_id: step.task_id ?? '',
     seq,
     step: step.step,
     step_type: step.step_type,
     timestamp: step.timestamp,
-    occurred_at: new Date(place.occurred_at).toISOString(),
-    received_at: new Date(place.received_at).toISOString(),
+    occurred_at: new Date(fields.occurred_at).toISOString(),
+    received_at: new Date(fields.received_at).toISOString(),
     is_external_call: step.is_external_call,
     has_write_permission: step.has_write_permission,
     prev_hash,
@@ -132,7 +132,7 @@ function storedEntry(step: AcceptedStep, place: Placement, record: string, hash:
   }
 }
 
-/** What the record commits to of an evaluation: each policy's answer, without details (docs/design/log.md §1). */
+/** The evaluation as the record commits to it: the result of each policy, without details (docs/design/log.md §1). */
 export function evaluationSummary(decision: Decision, policies: ReadonlyMap<number, PolicyInput>) {
   return decision.policies.map(({ policy_id, violated, violation_details }) => ({
     policy_id,

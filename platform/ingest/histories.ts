@@ -1,23 +1,23 @@
-// Histories of tasks that are being written, kept between batches so that judging a step reads nothing.
+// Histories of active tasks, cached between batches so that an evaluation reads no rows.
 import { type History, newHistory, type PolicySet } from '@svc/engine'
 
-/** A task's history as indexed for one policy set, and how far into the task it reaches. */
+/** A task's history, indexed for one policy set, up to the entry `seq`. */
 export interface CachedHistory {
   readonly set: PolicySet
   readonly history: History
   seq: number
-  /** When its last step counts as having occurred, ms since 1970; null before the first. */
+  /** `occurred_at` of its last step, ms since 1970; null before the first. */
   last_at: number | null
 }
 
 export interface Histories {
-  /** The cached history when it was indexed for this very set, else a new one that reaches nowhere. */
+  /** The cached history if it is indexed for this set, else a new one at `seq` 0. */
   readonly of: (org_id: string, task_id: string, set: PolicySet) => CachedHistory
-  /** Called when what was added to these tasks has not been committed. */
+  /** Called when entries of these tasks were not committed. */
   readonly forget: (org_id: string, task_ids: Iterable<string>) => void
 }
 
-/** Keeps the `limit` most recently used; a forgotten one is rebuilt from the log when it is asked for. */
+/** Keeps the `limit` most recently used histories; others are rebuilt from the log. */
 export function createHistories(limit: number): Histories {
   const known = new Map<string, CachedHistory>()
   const key = (org_id: string, task_id: string) => `${org_id}\0${task_id}`

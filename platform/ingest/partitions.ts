@@ -1,11 +1,11 @@
-// The log's monthly partitions, asked for once a month rather than once a batch.
+// Creates the log's monthly partitions: one statement per month, not per batch.
 import type { Transaction } from '../db/db.js'
 import { ensurePartitionsUnscoped } from '../ledger/log.js'
 
 export interface Partitions {
-  /** Sees to it that the partitions of that time (ms since 1970) exist when the transaction commits. */
+  /** Creates the partitions of that time (ms since 1970) unless they exist. */
   readonly ensure: (tx: Transaction, time: number) => Promise<void>
-  /** Called when a transaction that may have made them has not been committed. */
+  /** Called when a transaction that may have created partitions was not committed. */
   readonly forget: () => void
 }
 

@@ -1,18 +1,18 @@
-// Recognising a step that was sent before (docs/design/log.md §4): same task, step and content is the same entry.
+// Recognizes replays (docs/design/log.md §4): the same task, step number and content is the same entry.
 
 import { commitment, payloadFields, type StoredEntry } from '@svc/proof'
 import { canonicalType, type LogRecord } from '@svc/schemas'
 import type { AcceptedStep } from './entry.js'
 
-/** An entry that claims the same step of the same task; salts are null once its payload is erased. */
+/** An entry with the same task and step number; `salts` is null once its payload is erased. */
 export interface Candidate {
   readonly entry: StoredEntry
   readonly salts: string | null
 }
 
 /**
- * True when `step` says exactly what the entry's sender said: every member, aliases resolved. Payloads are compared by
- * recomputing their commitments, so that no digest of content need be kept; an erased one is taken to be the same.
+ * Whether `step` equals the step of the entry in every member, with aliases resolved. Payloads are compared by their
+ * commitments, so that no other digest of them is stored; an erased payload counts as equal.
  */
 export function isSameStep(candidate: Candidate, step: AcceptedStep, client_prev_hash: string | null): boolean {
   const { entry, salts } = candidate

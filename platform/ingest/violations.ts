@@ -1,10 +1,10 @@
-// From a policy's result to what is told of it and kept of it.
+// Violations of entries, in the form that incidents are raised from.
 import type { FoundViolation } from '../incidents/raise-command.js'
-import type { PlacedEntry } from './batch.js'
+import type { AppendedEntry } from './batch.js'
 
-/** What the violations of placed entries are to incidents. */
-export function foundViolations(placed: readonly PlacedEntry[]): FoundViolation[] {
-  return placed.flatMap(({ entry, rules, risk_score, violations }) =>
+/** The violations of appended entries, each with its agent, task and entry. */
+export function foundViolations(appended: readonly AppendedEntry[]): FoundViolation[] {
+  return appended.flatMap(({ entry, rules, risk_score, violations }) =>
     violations.map((violation) => ({
       policy_id: violation.policy_id,
       agent_id: entry.agent_id,

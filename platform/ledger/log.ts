@@ -23,12 +23,11 @@ export interface EarlierStep {
   readonly violations: LoggedStep['violations']
 }
 
-/** The rows that one commit adds to the log. */
-export interface Addition {
-  /** ms since 1970. */
-  readonly received_at: number
-  readonly heads: ReadonlyMap<string, StoredHead>
-  readonly placed: readonly { readonly entry: StoredEntry; readonly salts: string; readonly body: string }[]
+/** An entry with the payload that opens its commitments. */
+export interface EntryRow {
+  readonly entry: StoredEntry
+  readonly salts: string
+  readonly body: string
 }
 
 /** Locks the organization's log until the transaction ends. Every writer and every change of policies takes this lock. */
@@ -180,18 +179,24 @@ const headChanges = headFields
   .map((column) => `${column} = excluded.${column}`)
   .join(', ')
 
-/** Writes entries, payloads, leaves and heads, and adds to the size of the log: one statement, one round trip. */
-export async function appendEntries(scope: Scope, tx: Transaction, added: Addition): Promise<void> {
-  const entries = added.placed.map(({ entry }) => entry)
-  const touched = new Set(entries.map((entry) => entry.task_id))
-  const heads = [...added.heads.values()].filter((head) => touched.has(head.task_id))
+/** Writes entries with their payloads and leaves, and the heads of their tasks, at `received_at` (ms since 1970). */
+export async function appendEntries(
+  scope: Scope,
+  tx: Transaction,
+  received_at: number,
+  rows: readonly EntryRow[],
+  heads: readonly StoredHead[],
+): Promise<void> {
   await tx.query(append, [
     scope.org_id,
-    entries.length,
-    new Date(added.received_at).toISOString(),
-    ...columnsOf(entries, entryFields),
-    added.placed.map(({ salts }) => salts),
-    added.placed.map(({ body }) => body),
+    rows.length,
+    new Date(received_at).toISOString(),
+    ...columnsOf(
+      rows.map(({ entry }) => entry),
+      entryFields,
+    ),
+    rows.map(({ salts }) => salts),
+    rows.map(({ body }) => body),
     ...columnsOf(heads, headFields),
   ])
 }

@@ -31,21 +31,13 @@ const types = {
   details: 'json',
 }
 
-/** An entry and what it violates. */
-export interface ViolatingEntry {
-  readonly entry: { readonly log_index: number }
-  readonly violations: readonly StepViolation[]
+/** A violation of the entry at `log_index`. */
+export interface NewViolation extends StepViolation {
+  readonly log_index: number
 }
 
-/** Inserts every violation of the appended entries. */
-export async function insertViolations(
-  scope: Scope,
-  tx: Transaction,
-  placed: readonly ViolatingEntry[],
-): Promise<void> {
-  const rows = placed.flatMap(({ entry, violations }) =>
-    violations.map((violation) => ({ log_index: entry.log_index, ...violation })),
-  )
+/** Stores violations of entries. */
+export async function insertViolations(scope: Scope, tx: Transaction, rows: readonly NewViolation[]): Promise<void> {
   if (rows.length === 0) return
   await tx.query(insertRows('log_violations', types), [
     rows.map(() => scope.org_id),

@@ -1,4 +1,4 @@
-// The baseline on a new agent: an ordinary assignment whose repository is null (docs/design/engine.md §4).
+// Assigns the baseline to a new agent: an assignment whose repository is null (docs/design/engine.md §4).
 import { materialise, parseManifest } from '@svc/engine'
 import { baseline } from '@svc/library'
 import type { Agent } from '@svc/schemas'
@@ -8,7 +8,7 @@ import { recordEvents } from '../ledger/events.js'
 import { insertAssignment } from './assignments-store.js'
 import { insertPolicies } from './policies-store.js'
 
-/** Puts the release's frozen baseline on the agent. Never called for one that exists, so that it cannot come back. */
+/** Assigns the baseline of this release. Called for new agents only, so that a removed baseline does not return. */
 export async function applyBaseline(
   scope: Scope,
   tx: Transaction,
@@ -17,7 +17,7 @@ export async function applyBaseline(
 ): Promise<void> {
   const file = baseline()
   const { value, errors } = parseManifest(file.text, file.path)
-  if (value === null || errors.length > 0) throw new Error('the bundled baseline is not a valid manifest')
+  if (value === null || errors.length > 0) throw new Error('the bundled baseline is invalid')
   const { policies, manifest_id } = materialise(value, {
     source: 'baseline',
     path: file.path,

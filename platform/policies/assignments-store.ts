@@ -1,4 +1,4 @@
-// Assignments: which manifest is put on which agent. The baseline's `repo_id` is null.
+// Assignments of manifests to agents. `repo_id` is null for the baseline.
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { nextIds } from './policies-store.js'

@@ -1,4 +1,4 @@
-// Policies: those materialised from manifests, which name their agent, and those written by hand.
+// Policies, both those from manifests, which name their agent, and those written by hand.
 
 import type { PolicyInput } from '@svc/engine'
 import type { Policy } from '@svc/schemas'
@@ -11,15 +11,15 @@ export const policyColumns = `id, name, rule_type, params, scope, severity, desc
   enabled, mode, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,
   ${utc('manifest_assigned_at')}, manifest_assigned_by`
 
-/** What of an agent says which policies apply to it. */
+/** The fields of an agent that select its policies. */
 export interface Target {
   readonly agent_id: string
   readonly effective_risk_classification: string
 }
 
 /**
- * Policies in effect for each agent, in id order: its own, and those for every agent, or for its level exactly when
- * they name one (docs/design/engine.md §4).
+ * Policies in effect for each agent, in order of their ids: its own, and those for all agents or for its risk level
+ * (docs/design/engine.md §4).
  */
 export async function effectivePolicies(
   scope: Scope,
@@ -39,10 +39,10 @@ export async function effectivePolicies(
   return new Map(agents.map((agent) => [agent.agent_id, rows.filter((policy) => applies(policy, agent))]))
 }
 
-/** A policy about to be stored; its id and version are given here. */
+/** A policy to insert; the store assigns its id and version. */
 export type NewPolicy = Omit<Policy, 'id' | 'version'>
 
-/** Stores policies of an assignment under the organization's next ids, in order. */
+/** Inserts the policies of an assignment with the next ids of the organization, in order. */
 export async function insertPolicies(
   scope: Scope,
   tx: Transaction,
@@ -69,7 +69,7 @@ export async function insertPolicies(
   return ids
 }
 
-/** The first of `count` fresh integer ids of a kind; ids are per organization and never given twice. */
+/** Reserves `count` consecutive ids of a kind and returns the first; ids are per organization and never reused. */
 export async function nextIds(scope: Scope, tx: Transaction, kind: 'policy' | 'repo' | 'assignment', count: number) {
   const [row] = await tx.query<{ value: number }>(
     `insert into counters (org_id, kind, value) values ($1, $2, $3)

@@ -1,4 +1,4 @@
-// Effective policy sets by digest, each stored once, so that a record's `policy_set` can be opened years later.
+// Policy sets by digest, each stored once, so that the `policy_set` of a record can be resolved years later.
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 

@@ -1,11 +1,10 @@
 import { rules } from '@svc/engine'
 import { type Resources, withSnapshot } from '../db/db.js'
-import { listReply, numberAfter, pageOf } from '../http/paging.js'
-import { byReader, parameters, route } from '../http/route.js'
+import { listReply, pageByIndex } from '../http/paging.js'
+import { byReader, parameters, route, valuesOf } from '../http/route.js'
 import { listPolicies } from './policies-store.js'
 
 const tag = 'Policies'
-const scopes = ['agent_registration', 'step_execution', 'task_execution']
 
 export const policyRoutes = [
   route({
@@ -15,13 +14,15 @@ export const policyRoutes = [
     tag,
     access: byReader,
     query: {
-      ...{ agent_id: parameters.text('those of one agent'), scope: parameters.choice('scope', scopes) },
-      ...{ enabled: parameters.flag('enabled or not'), limit: parameters.limit(200, 50), cursor: parameters.cursor },
+      agent_id: parameters.text('policies of one agent'),
+      scope: parameters.choice('scope', valuesOf('policy', 'scope')),
+      enabled: parameters.flag('false for disabled policies'),
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
     },
     responses: { 200: 'policy-list' },
     handle: async ({ scope, query }, parts: Resources) => {
-      const page = pageOf(query)
-      numberAfter(page)
+      const page = pageByIndex(query)
       const listed = await withSnapshot(parts.db, scope, (tx) => listPolicies(scope, tx, query, page))
       return listReply('policies', listed, page, (policy) => policy.id)
     },
@@ -29,7 +30,7 @@ export const policyRoutes = [
   route({
     method: 'get',
     path: '/api/v1/policies/rules',
-    summary: 'The rule functions and their parameters',
+    summary: 'List the rules and their parameters',
     tag,
     access: byReader,
     responses: { 200: 'rule-list' },

@@ -1,4 +1,4 @@
-// The reference: Express 5 with its JSON parser, answering a constant.
+// The reference: Express 5 with its JSON parser, which answers a constant.
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 

@@ -1,4 +1,4 @@
-// The reference: node:http that reads the body and answers the bytes of the file it was given.
+// The reference: node:http, which reads the body and answers the bytes of a file.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -21,7 +21,8 @@ export async function benchBundle(): Promise<Row[]> {
   if (postgres === null) return []
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-bundle-'))
   const { platform, stop } = await startBench({
-    ...{ SVC_DATABASE_URL: postgres.emptyDatabase(), SVC_CHECKPOINT_SECONDS: '1' },
+    SVC_DATABASE_URL: postgres.emptyDatabase(),
+    SVC_CHECKPOINT_SECONDS: '1',
   })
   try {
     for (let task = 0; task < entries / perTask; task++) {

@@ -1,4 +1,4 @@
-// How long one decision takes: 100 policies of all six categories, 20 of them compound, on 50 and on 10,000 steps.
+// The time of one evaluation: 100 policies of all six categories, 20 of them compound, on 50 and on 10,000 steps.
 import { compile, evaluate, newHistory, type PolicySet, record } from '@svc/engine'
 import type { Row } from './main.js'
 import { agent, hundredPolicies, pastStep, step } from './policies.js'

@@ -1,4 +1,4 @@
-// The first `npm start` on an empty data directory, next to the bare database engine making an empty one.
+// The first `npm start` on an empty data directory, compared with PGlite creating an empty database.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL(import.meta.url.includes('/test/dist/') ? '..
 
 interface Start {
   readonly seconds: number
-  /** The most that the process held, MiB; NaN where the system does not tell. */
+  /** Peak memory of the process, MiB; NaN where the system does not report it. */
   readonly memory: number
 }
 
@@ -42,7 +42,7 @@ export async function benchFirstStart(): Promise<Row[]> {
   return [row('time', ({ seconds }) => seconds, 's'), row('memory', ({ memory }) => memory, 'MiB')]
 }
 
-/** Runs until it prints that it is ready, then ends it. */
+/** Runs the command until it prints that it is ready, then ends it. */
 async function first(command: string, args: (folder: string) => readonly string[], ready: string): Promise<Start> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-start-'))
   const began = performance.now()

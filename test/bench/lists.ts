@@ -1,4 +1,4 @@
-// How long a page of a list takes, whatever is asked for, over a million entries in 50,000 tasks.
+// The time of a page of a list for every filter, over a million entries in 50,000 tasks.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,15 +13,31 @@ const rounds = 20
 const day = 'from=2026-01-20T00:00:00Z&to=2026-01-21T00:00:00Z'
 const queries = {
   logs: [
-    ...['', '?step_type=step.credential', '?step_type=absent', '?agent_id=ag_3', '?task_id=run-100', `?${day}`],
-    ...['?q=run-100', '?q=absent', '?agent_id=ag_3&step_type=absent'],
+    '',
+    '?step_type=step.credential',
+    '?step_type=absent',
+    '?agent_id=ag_3',
+    '?task_id=run-100',
+    `?${day}`,
+    '?q=run-100',
+    '?q=absent',
+    '?agent_id=ag_3&step_type=absent',
   ],
   'logs/tasks': [
-    ...['', '?skip=40000', '?agent_id=ag_3', '?environment=test', '?status=error', '?status=running'],
-    ...['?unfinished=true', `?${day}`, '?q=run-1', '?q=absent', '?environment=test&status=running'],
+    '',
+    '?skip=40000',
+    '?agent_id=ag_3',
+    '?environment=test',
+    '?status=error',
+    '?status=running',
+    '?unfinished=true',
+    `?${day}`,
+    '?q=run-1',
+    '?q=absent',
+    '?environment=test&status=running',
   ],
   incidents: ['', '?state=open', '?severity=critical', '?agent_id=ag_3', '?task_id=run-100', '?policy_id=3'],
-  events: ['', '?kind=rare', '?actor=somebody', '?subject=inc_7', `?${day}`],
+  events: ['', '?kind=rare', '?actor=rare-actor', '?subject=inc_7', `?${day}`],
   agents: ['', '?q=agent', '?environment=test'],
 }
 const pages = Object.entries(queries).flatMap(([list, all]) => all.map((query) => `/api/v1/${list}${query}`))
@@ -40,7 +56,7 @@ export async function benchLists(): Promise<Row[]> {
   let slowest = { page: '', p95: 0 }
   for (const page of pages) {
     const times: number[] = []
-    // The first is not counted: it compiles what it needs.
+    // The first request is a warm-up and not counted.
     for (let round = 0; round <= rounds; round++) {
       const start = performance.now()
       const response = await fetch(platform.url + page, { headers })

@@ -1,5 +1,5 @@
-// How many steps a second the platform takes in, next to a bare Express that answers a constant and, for batches, to
-// one `unnest` insert of the same rows.
+// Steps per second that the platform logs, compared with bare Express that answers a constant and, for batches, with
+// `unnest` inserts of the same rows.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ export async function benchLogs(): Promise<Row[]> {
   return rows
 }
 
-/** Two platforms of this build in turn, one of which signs for its log every second. */
+/** Two platforms of this build in alternation, one of which signs its log every second. */
 async function benchCheckpoints(database: () => Record<string, string>): Promise<Row> {
   const rates = { on: [] as number[], off: [] as number[] }
   const [on, off] = [
@@ -57,11 +57,13 @@ function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 }
 
-/** A platform with an agent, on a data directory of its own. */
+/** A platform with an agent, on its own data directory. */
 export async function startBench(env: Record<string, string>) {
   const data_dir = mkdtempSync(join(tmpdir(), 'svc-bench-'))
   const platform = await startProcess({
-    ...{ SVC_DATA_DIR: data_dir, SVC_PORT: String(await freePort()), SVC_LOG_LEVEL: 'error' },
+    SVC_DATA_DIR: data_dir,
+    SVC_PORT: String(await freePort()),
+    SVC_LOG_LEVEL: 'error',
     ...env,
   })
   await post(platform, '/api/v1/agents', { agent_key: 'bench', declared_tools: ['book_reservation'] })
@@ -111,12 +113,15 @@ export const entry = (task_id: string, step: number) => ({
   properties: { target: { trust: 'internal', host: 'booking.example' } },
 })
 
-/** Each connection writes a task of its own, a step at a time. */
+/** Each connection writes its own task, one step at a time. */
 async function singleRate({ url, api_key }: PlatformProcess): Promise<number> {
   let task = 0
   const run = `bench-${Math.round(performance.now())}`
   const result = await autocannon({
-    ...{ url: `${url}/api/v1/logs`, connections, duration: seconds, method: 'POST' },
+    url: `${url}/api/v1/logs`,
+    connections,
+    duration: seconds,
+    method: 'POST',
     headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
     setupClient: (client) => {
       const task_id = `${run}-${task++}`
@@ -141,7 +146,7 @@ async function batchRate(platform: PlatformProcess): Promise<number> {
   return rows / ((performance.now() - started) / 1000)
 }
 
-/** Rows of the size of a log entry and its payload, 500 at a time, each insert committed: what the database can do. */
+/** Inserts of rows of the size of a log entry and its payload, 500 per commit: the limit of the database. */
 async function unnestRate(url: string): Promise<number> {
   const client = new pg.Client(url)
   await client.connect()
@@ -170,13 +175,11 @@ async function bareExpress(): Promise<number> {
   })
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   const result = await autocannon({
-    ...{
-      url: line.toString().trim(),
-      connections,
-      duration: seconds,
-      method: 'POST',
-      body: JSON.stringify(entry('bench', 1)),
-    },
+    url: line.toString().trim(),
+    connections,
+    duration: seconds,
+    method: 'POST',
+    body: JSON.stringify(entry('bench', 1)),
     headers: { authorization: 'Bearer SvcKey-x', 'content-type': 'application/json' },
   })
   await stop(child)

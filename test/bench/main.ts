@@ -16,7 +16,7 @@ export interface Row {
   readonly what: string
   readonly measured: string
   readonly reference: string
-  /** Measured against the reference; more is better when the unit is a rate, less when it is a time. */
+  /** Relative to the reference; higher is better for a rate, lower for a time. */
   readonly ratio: string
   readonly bar: string
 }

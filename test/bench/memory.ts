@@ -1,4 +1,4 @@
-// What a million steps leave behind in the memory of the local engine.
+// Memory of the local engine after a million steps.
 import { existsSync, readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 import { startServe } from '../support/serve.js'

@@ -1,5 +1,5 @@
-// A hundred conditions without any history, judged by others as well. The last of them is violated, so that everybody has to
-// look at all; each is used the way its own documentation calls the fast one, and must give the expected answer first.
+// A hundred conditions without history, compared with other engines. The last condition is violated, so that each engine
+// evaluates all of them. Each is used in the way its documentation calls fast, and its result is checked first.
 import { preparsePolicySet, statefulIsAuthorized } from '@cedar-policy/cedar-wasm/nodejs'
 import { PolicyEngine } from '@microsoft/agent-governance-sdk'
 import { compile, evaluate, newHistory, type PolicyInput } from '@svc/engine'
@@ -28,7 +28,7 @@ const facts = Object.fromEntries(
   ]),
 )
 
-/** Judges once; resolves with the names of what is violated. */
+/** Evaluates once; resolves with the names of the violated conditions. */
 type Contender = () => string[] | Promise<string[]>
 
 const rounds = 6
@@ -42,14 +42,14 @@ export async function benchPeers(): Promise<Row[]> {
     'json-rules-engine': rulesEngine(),
   }
   const samples = new Map<string, number[]>()
-  for (const [name, judge] of Object.entries(contenders)) {
-    const said = await judge()
-    if (said.join() !== `p${count - 1}`) throw new Error(`${name} finds ${said.join()} violated`)
+  for (const [name, contender] of Object.entries(contenders)) {
+    const violated = await contender()
+    if (violated.join() !== `p${count - 1}`) throw new Error(`${name} reports ${violated.join()}`)
     samples.set(name, [])
-    for (let run = 0; run < runsPerRound; run++) await judge()
+    for (let run = 0; run < runsPerRound; run++) await contender()
   }
   for (let round = 0; round < rounds; round++)
-    for (const [name, judge] of Object.entries(contenders)) await sample(judge, samples.get(name) ?? [])
+    for (const [name, contender] of Object.entries(contenders)) await sample(contender, samples.get(name) ?? [])
   const own = percentiles(samples.get('svc') ?? [])
   return [...samples].slice(1).map(([name, taken]) => {
     const theirs = percentiles(taken)
@@ -63,18 +63,23 @@ export async function benchPeers(): Promise<Row[]> {
   })
 }
 
-async function sample(judge: Contender, taken: number[]): Promise<void> {
+async function sample(contender: Contender, taken: number[]): Promise<void> {
   for (let run = 0; run < runsPerRound; run++) {
     const before = process.hrtime.bigint()
-    const said = judge()
-    if (said instanceof Promise) await said
+    const violated = contender()
+    if (violated instanceof Promise) await violated
     taken.push(Number(process.hrtime.bigint() - before))
   }
 }
 
 function svc(): Contender {
   const policies = conditions.map(({ name, field, limit }, index) => ({
-    ...{ id: index + 1, name, scope: 'step_execution', severity: 'critical', enabled: true, mode: 'enforce' },
+    id: index + 1,
+    name,
+    scope: 'step_execution',
+    severity: 'critical',
+    enabled: true,
+    mode: 'enforce',
     ...(typeof limit === 'number'
       ? { rule_type: 'field_in_range', params: { field, max: limit } }
       : { rule_type: 'field_in_list', params: { field, values: [limit] } }),
@@ -91,7 +96,9 @@ function svc(): Contender {
 function sdk(): Contender {
   const engine = new PolicyEngine()
   const rules = conditions.map(({ name, field, limit }) => ({
-    ...{ name, ruleAction: 'deny' as const, priority: 1 },
+    name,
+    ruleAction: 'deny' as const,
+    priority: 1,
     condition: typeof limit === 'number' ? `${field} > ${limit}` : `${field} != '${limit}'`,
   }))
   engine.loadPolicy({ name: 'bench', agents: ['*'], rules, default_action: 'allow' })
@@ -113,7 +120,9 @@ function cedar(): Contender {
     principal: { type: 'Agent', id: 'a' },
     action: { type: 'Action', id: 'step' },
     resource: { type: 'Tool', id: 't' },
-    ...{ context: facts, preparsedPolicySetId: 'bench', entities: [] },
+    context: facts,
+    preparsedPolicySetId: 'bench',
+    entities: [],
   }
   return () => {
     const answer = statefulIsAuthorized(call)

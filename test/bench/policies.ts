@@ -1,4 +1,4 @@
-// What is benched: a hundred policies of all six categories, no two alike, 20 of them compound, and a step of theirs.
+// The data of the benchmarks: a hundred different policies of all six categories, 20 of them compound, and a step.
 import type { PolicyInput } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 
@@ -7,7 +7,7 @@ type Rule = readonly [rule_type: string, params: Record<string, unknown>]
 const target = { target_step_types: ['step.resource'] }
 const desk = { target_step_names: ['book_reservation', 'cancel_reservation'] }
 
-/** Templates; every number makes another policy of them. Three in a hundred are violated by `step`, as in a real desk. */
+/** Templates of policies, numbered. Three in a hundred are violated by `step`. */
 const templates: readonly ((n: number) => Rule)[] = [
   (n) => ['field_not_empty', { field: n % 2 === 0 ? 'step_name' : `input.field_${n}`, ...(n % 2 && elsewhere) }],
   (n) => ['field_in_list', { field: 'data.classification', values: ['public', 'internal', `level ${n}`] }],
@@ -51,14 +51,18 @@ const elsewhere = { target_step_types: ['step.message'] }
 const verbs = (n: number) => (n % 2 ? ['POST', 'PATCH'] : ['POST', 'DELETE'])
 const named = (n: number) => ({ target_step_names: ['book_reservation', `tool_${n}`] })
 const taint = (n: number) => ({
-  ...{ taint_step_type: 'step.resource', taint_verb: 'GET' },
-  ...{ taint_property_filter: { 'target.trust': 'external', 'target.host': `h${n}.example` }, ...target },
+  taint_step_type: 'step.resource',
+  taint_verb: 'GET',
+  taint_property_filter: { 'target.trust': 'external', 'target.host': `h${n}.example` },
+  ...target,
 })
 const sandwich = (n: number) => ({
-  ...{ required_step_type: 'step.model', forbidden_intervening: [`step.custom_${n}`], ...target },
+  required_step_type: 'step.model',
+  forbidden_intervening: [`step.custom_${n}`],
+  ...target,
 })
 
-/** The third kind of compound asks for less than its first condition gives: nothing here is the same question twice. */
+/** The third kind of compound policy has other conditions than the first: no two conditions are equal. */
 function compound(n: number): Rule {
   const conditions = [5, 11, 17].map((offset) => {
     const [rule_type, params] = (templates[(n + offset) % templates.length] ?? firstTemplate)(200 + n)
@@ -76,11 +80,26 @@ export function hundredPolicies(): PolicyInput[] {
     const template = templates[index % templates.length] ?? firstTemplate
     const [rule_type, params] = index % 5 === 4 ? compound(index) : template(index)
     return {
-      ...{ id: index + 1, name: `policy ${index + 1}`, rule_type, params, version: 1, enabled: true, controls: [] },
-      ...{ scope: 'step_execution' as const, severity: 'medium' as const, mode: 'enforce' as const },
-      ...{ description: null, risk_classification: null, agent_id: null, manifest_id: null, manifest_name: null },
-      ...{ manifest_repo: null, manifest_path: null, manifest_sha: null },
-      ...{ manifest_assigned_at: null, manifest_assigned_by: null },
+      id: index + 1,
+      name: `policy ${index + 1}`,
+      rule_type,
+      params,
+      version: 1,
+      enabled: true,
+      controls: [],
+      scope: 'step_execution' as const,
+      severity: 'medium' as const,
+      mode: 'enforce' as const,
+      description: null,
+      risk_classification: null,
+      agent_id: null,
+      manifest_id: null,
+      manifest_name: null,
+      manifest_repo: null,
+      manifest_path: null,
+      manifest_sha: null,
+      manifest_assigned_at: null,
+      manifest_assigned_by: null,
     }
   })
 }
@@ -110,7 +129,7 @@ export const agent = {
   project_root: '/srv/desk',
 }
 
-/** A task under way: models think, a person approves now and then, and the tool is used. */
+/** A running task: calls of models, occasional approvals, and calls of a tool. */
 export function pastStep(index: number): Step {
   if (index % 10 === 0)
     return {

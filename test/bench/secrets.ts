@@ -1,5 +1,5 @@
-// Whether the time of an answer tells who has an account or which key is valid: both kinds are asked in turn, so that they
-// meet the same machine.
+// Whether the time of an answer reveals an account or a valid key: both kinds are measured in alternation, under the same
+// load.
 import { freePort, startPostgres } from '../support/postgres.js'
 import { startBench } from './logs.js'
 import type { Row } from './main.js'
@@ -28,7 +28,7 @@ export async function benchSecrets(): Promise<Row[]> {
         body: JSON.stringify({ email }),
       })
     const accounts = await compare(ask('known@example.org'), ask('other@example.org'))
-    // A key that was seen before is remembered: each is used once, as a caller who guesses would.
+    // Keys are cached after their first use: each is used once, as in guessing.
     postgres.psql(
       database_url,
       `insert into api_keys (org_id, key_id, key_hash, first_key_hash, name, scopes, created_at, last_used_at)

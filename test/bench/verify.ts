@@ -1,4 +1,4 @@
-// Verifying a task of 10,000 steps, next to hashing the same bytes once.
+// Verification of a task with 10,000 steps, compared with hashing the same bytes once.
 import { createHash, randomBytes } from 'node:crypto'
 import {
   advance,
@@ -83,9 +83,19 @@ function stored(index: number, head: StoredHead | null): Stored {
   const { evaluation = '', ...data } = Object.fromEntries(sealed) as Record<string, string>
   const received_at = new Date(Date.UTC(2026, 0, 5) + index * 1000).toISOString()
   const projected = {
-    ...{ org_id, agent_id: 'ag_0', task_id, seq: index + 1, step: index + 1, timestamp: received_at, received_at },
-    ...{ step_type: index === 0 ? 'task.start' : step.step_type, is_external_call: false, has_write_permission: true },
-    ...{ prev_hash: head?.hash ?? '', api_key_id: 'key_0', policy_set: '0'.repeat(64) },
+    org_id,
+    agent_id: 'ag_0',
+    task_id,
+    seq: index + 1,
+    step: index + 1,
+    timestamp: received_at,
+    received_at,
+    step_type: index === 0 ? 'task.start' : step.step_type,
+    is_external_call: false,
+    has_write_permission: true,
+    prev_hash: head?.hash ?? '',
+    api_key_id: 'key_0',
+    policy_set: '0'.repeat(64),
   }
   const record = recordText({
     v: 'svc.log/1',

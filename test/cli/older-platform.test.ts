@@ -56,7 +56,7 @@ describe('svc whoami', () => {
     expect(await whoami()).toEqual({ code: 0, stdout: `mia@example.org at ${url}: ${line}\n`, stderr: '' })
   })
 
-  it('prints JSON with the fields that were sent, and no others', async () => {
+  it('prints JSON with the fields of the answer only', async () => {
     const { is_capped: _, is_suspended: __, ...older } = full
     answer = older
     expect(JSON.parse((await whoami('--json')).stdout)).toEqual(older)

@@ -1,4 +1,4 @@
-// The default install under everything that a real one meets at once: writers, health checks, a monitor, a stop.
+// The default installation under load: writers, health checks, a monitor, and a stop.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { type PlatformProcess, startProcess } from '../support/process.js'
 const seconds = Number(process.env.SVC_LOAD_SECONDS ?? 10)
 const writers = 8
 const checksPerSecond = 50
-/** An answer that takes longer is one that never comes. */
+/** An answer that takes longer counts as missing. */
 const hungMs = 15_000
 
 const data_dir = mkdtempSync(join(tmpdir(), 'svc-load-'))

@@ -1,4 +1,4 @@
-// The README's first command, as a person types it.
+// The first command of the README.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ afterAll(() => {
 })
 
 describe.skipIf(process.platform === 'win32')('npm start', () => {
-  it('reports what it does before it is ready, and ends as a whole on SIGTERM', async () => {
+  it('reports the creation of the database, and ends all processes on SIGTERM', async () => {
     const npm = spawn('npm', ['start'], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
       env: { ...process.env, SVC_DATA_DIR: data_dir, SVC_PORT: '0', SVC_LOG_LEVEL: 'error' },
@@ -26,7 +26,7 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
       printed += chunk.toString()
     })
     await vi.waitFor(() => expect(printed).toContain('API description'), { timeout: 100_000, interval: 100 })
-    expect(printed.indexOf(`first start: making a database in ${join(data_dir, 'pg')}`)).toBeGreaterThan(0)
+    expect(printed.indexOf(`first start: creating a database in ${join(data_dir, 'pg')}`)).toBeGreaterThan(0)
     expect(existsSync(join(data_dir, 'lock'))).toBe(true)
     npm.kill('SIGTERM')
     await vi.waitFor(() => expect(existsSync(join(data_dir, 'lock'))).toBe(false), { timeout: 100_000, interval: 100 })

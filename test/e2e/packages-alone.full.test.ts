@@ -1,4 +1,4 @@
-// The packages that are installed alone: what comes with them, and that they work.
+// Packages installed alone: their dependencies, and that they work.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const run = (program: string, args: readonly string[], cwd: string) =>
   execFileSync(program, args, { encoding: 'utf8', cwd, stdio: ['ignore', 'pipe', 'ignore'] }).trim()
 
-/** The packages of other makers that these need, and all that those need. */
+/** The external dependencies of these packages, direct and transitive. */
 function needed(names: readonly string[]): string[] {
   const seen = new Set<string>()
   const pending = [...names]
@@ -30,7 +30,7 @@ function dependenciesOf(path: string): string[] {
   return Object.keys((JSON.parse(text) as { dependencies?: Record<string, string> }).dependencies ?? {})
 }
 
-/** An empty folder with the package, as it is packed, and what it says it needs; the names of all that is installed. */
+/** Installs the packed package with its dependencies into an empty folder; returns the names of all installed packages. */
 function installed(name: string) {
   const home = join(folder, name)
   const all = new Set<string>()
@@ -59,8 +59,8 @@ function installed(name: string) {
   return { home, own: [...all].sort(), others: needs }
 }
 
-describe('a package alone', () => {
-  it('proof brings the schemas and nothing else, and verifies', () => {
+describe('a package that is installed alone', () => {
+  it('is proof, which depends on the schemas only, and verifies', () => {
     const { home, own, others } = installed('proof')
     expect([own, others]).toEqual([['proof', 'schemas'], []])
     const program = `const { canonical, emptyTree } = await import('@svc/proof'); console.log(canonical({ b: 1, a: typeof emptyTree }))`
@@ -68,7 +68,7 @@ describe('a package alone', () => {
     expect(run(process.execPath, ['node_modules/@svc/proof/svc-verify.mjs', '--help'], home)).toContain('--trust')
   })
 
-  it('engine brings its own three and at most eight others, and decides', () => {
+  it('is engine, which depends on three own packages and at most eight others, and evaluates', () => {
     const { home, own, others } = installed('engine')
     expect(own).toEqual(['engine', 'library', 'proof', 'schemas'])
     for (const direct of ['ajv', 're2js', 'yaml']) expect(others).toContain(direct)
@@ -80,7 +80,7 @@ describe('a package alone', () => {
     expect(run(process.execPath, ['--input-type=module', '-e', program], home)).toBe('true policies.0.params.condition')
   })
 
-  it('cli is the command', () => {
+  it('is cli, which provides the command', () => {
     const { home, others } = installed('cli')
     for (const heavy of ['express', 'knex', 'pg', 'pino', 'helmet']) expect(others).not.toContain(heavy)
     expect(run(process.execPath, ['node_modules/@svc/cli/bin/svc.js', 'rules', '--name', 'not'], home)).toContain(

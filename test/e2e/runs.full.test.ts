@@ -1,4 +1,4 @@
-// The recorded runs, when they are here: every task verifies, nothing honest is blocked, importing twice adds nothing.
+// The recorded runs, where they are available: every task verifies, no step is blocked, a second import adds nothing.
 import { describe, expect, it } from 'vitest'
 import { sharedPostgres } from '../support/postgres.js'
 import { sharedData } from '../support/shared.js'
@@ -15,7 +15,7 @@ describe
       ? []
       : [{ kind: 'postgresql', database: () => ({ SVC_DATABASE_URL: postgres.freshDatabase() }) }]),
   ])('recorded runs on $kind', ({ database }) => {
-  it('come in whole, verify, and block nothing', async () => {
+  it('are imported completely, verify, and are not blocked', async () => {
     const { first, second, tasks, valid } = await importRuns(file ?? '', database())
     expect(first).toMatchObject({ runs: 100, steps: 3241, created: 3241, failures: [], bad_lines: 0, would_block: {} })
     expect({ tasks, valid }).toEqual({ tasks: 100, valid: 100 })

@@ -1,5 +1,5 @@
-// `npm run e2e:runs -- FILE`: recorded runs through the real import and the real HTTP into a platform on each database,
-// every task verified, and the same file once more, which must add nothing.
+// `npm run e2e:runs -- FILE`: imports recorded runs over HTTP into a platform on each database, verifies every task, and
+// imports the file again, which must add nothing.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -76,7 +76,7 @@ async function verifyAll({ url, operator_token }: PlatformProcess) {
   }
 }
 
-/** The outcome for a person; true when everything held. */
+/** Prints the result; true when all checks passed. */
 function report(kind: string, { first, second, seconds, tasks, valid }: Outcome): boolean {
   const { runs, steps, violations, would_block } = first
   const blocks = Object.values(would_block).reduce((sum, count) => sum + count, 0)

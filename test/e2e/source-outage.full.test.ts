@@ -1,4 +1,4 @@
-// A platform that goes away and comes back, seen from the local engine: nothing is ungoverned meanwhile.
+// An outage of the platform, seen from the local engine, which evaluates all the time.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,8 +14,11 @@ it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
   const port = String(await freePort())
   let platform: PlatformProcess = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: port })
   const env = {
-    ...{ SVC_API_URL: platform.url, SVC_API_KEY: platform.api_key, SVC_AGENT_KEY: 'desk' },
-    ...{ SVC_POLICY_TTL_SECONDS: '1', SVC_CACHE_DIR: cache },
+    SVC_API_URL: platform.url,
+    SVC_API_KEY: platform.api_key,
+    SVC_AGENT_KEY: 'desk',
+    SVC_POLICY_TTL_SECONDS: '1',
+    SVC_CACHE_DIR: cache,
   }
   let serve = await startServe([], {}, env)
   const health = async () => (await serve.call<EngineHealth>('GET', '/health')).body
@@ -39,7 +42,7 @@ it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
 
   platform = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: port })
   await eventually({ load_state: 'enforcing', policy_count: 15, stale: false, last_fetch_succeeded: true })
-  // The platform learns in which states both runs of the engine were, also what came to pass while it was away.
+  // The platform learns the states of both runs of the engine, also those during the outage.
   const listed = await fetch(`${platform.url}/api/v1/agents`, { headers: operator() })
   const { agents } = (await listed.json()) as { agents: { agent_id: string }[] }
   const states = async () => {

@@ -1,4 +1,4 @@
-// What a start prints: secrets on a terminal only, and a warning where nobody could sign in.
+// The output of a start: secrets on a terminal only, and a warning where no member could sign in.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ const secrets = /SvcKey-|SvcLocal-|token=/
 const hasScript = spawnSync('script', ['--version']).status === 0
 
 describe('a start', () => {
-  it('prints no secret where nobody sits, and names the file that holds them', async () => {
+  it('prints no secret without a terminal, and names the file with them', async () => {
     const { printed, terminate } = await start('piped')
     await terminate()
     expect(printed).not.toMatch(secrets)
@@ -34,7 +34,9 @@ describe('a start', () => {
     expect(printed).toContain(`API key and operator token are in ${join(folder, 'piped', 'credentials.json')}`)
     const { mode, api_key, operator_token } = credentialsIn('piped')
     expect([mode, api_key, operator_token]).toEqual([
-      ...[0o600, expect.stringMatching(/^SvcKey-/), expect.stringMatching(/^SvcLocal-/)],
+      0o600,
+      expect.stringMatching(/^SvcKey-/),
+      expect.stringMatching(/^SvcLocal-/),
     ])
   })
 
@@ -59,19 +61,19 @@ describe('a start', () => {
   it.each([
     ['off loopback without mail', { SVC_HOST: '0.0.0.0' }, true],
     ['off loopback with mail', { SVC_HOST: '0.0.0.0', SVC_SMTP_URL: 'smtp://127.0.0.1:1' }, false],
-  ])('warns that nobody can sign in: %s', async (name, env, warns) => {
+  ])('warns where no member can sign in: %s', async (name, env, warns) => {
     const platform = await start(name.replaceAll(' ', '-'), env)
     const warning =
-      'warning: SVC_SMTP_URL is not set, so no sign-in link can be mailed; `svc-platform admin sign-in-link EMAIL`'
+      'warning: SVC_SMTP_URL is not set, so sign-in links cannot be mailed: run `svc-platform admin sign-in-link EMAIL`'
     if (warns) await vi.waitFor(() => expect(platform.printed).toContain(warning), soon)
     await platform.terminate()
     expect(platform.printed.includes(warning)).toBe(warns)
   })
 
-  it('names what is wrong when another is there, and when its settings are none', async () => {
+  it('names the lock, the port or the variables that prevent it', async () => {
     const first = await start('busy')
     await expect(start('busy')).rejects.toThrow(/data directory .* is in use by process \d+/)
-    await expect(start('beside', { SVC_PORT: new URL(first.url).port })).rejects.toThrow(/port \d+ is taken/)
+    await expect(start('beside', { SVC_PORT: new URL(first.url).port })).rejects.toThrow(/port \d+ is in use/)
     await expect(start('wrong', { SVC_PORT: 'http', SVC_DATABASE_URL: 'mysql://x' })).rejects.toThrow(
       /SVC_DATABASE_URL[\s\S]*SVC_PORT/,
     )
@@ -81,7 +83,7 @@ describe('a start', () => {
 
 describe.skipIf(postgres === null)('the first key of a database', () => {
   if (postgres === null) return
-  it('is made once, however many installs start on it together', async () => {
+  it('is created once by concurrent starts', async () => {
     const url = postgres.freshDatabase()
     const names = ['one', 'two', 'three']
     const platforms = await Promise.all(names.map((name) => start(name, { SVC_DATABASE_URL: url })))
@@ -91,10 +93,10 @@ describe.skipIf(postgres === null)('the first key of a database', () => {
     const keys = [...names, 'four'].map((name) => credentialsIn(name).api_key)
     expect(keys.filter((key) => key !== null)).toHaveLength(1)
     const without = [...platforms, again].filter((_, index) => keys[index] === null)
-    for (const { printed } of without) expect(printed).toContain('svc key create makes another')
+    for (const { printed } of without) expect(printed).toContain('create one with `svc key create NAME`')
   })
 
-  it('is made again on an embedded database whose credentials were moved away', async () => {
+  it('is created again on an embedded database whose credentials file is missing', async () => {
     const first = await start('moved')
     await first.terminate()
     rmSync(join(folder, 'moved', 'credentials.json'))

@@ -1,4 +1,4 @@
-// Readers that end before `svc-platform` does: a command ends without a word, the platform goes on.
+// Readers that close the pipe of `svc-platform`: a command ends without output, the platform continues.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ describe('a command whose output is closed', () => {
     { closed: 'stdout', args: ['--version'] },
     { closed: 'stderr', args: ['nothing'] },
     { closed: 'stderr', args: ['rotate-key'] },
-  ] as const)('ends quietly: svc-platform $args', async ({ closed, args }) => {
+  ] as const)('ends without an error message: svc-platform $args', async ({ closed, args }) => {
     const { code, other } = await startPiped(closed, [svcPlatform, ...args]).ended
     expect(other).toBe('')
     expect([0, 2, 141]).toContain(code)
@@ -20,7 +20,7 @@ describe('a command whose output is closed', () => {
 })
 
 describe('a platform whose output is closed', () => {
-  it.each(['stdout', 'stderr'] as const)('goes on: %s', async (closed) => {
+  it.each(['stdout', 'stderr'] as const)('continues to serve: %s', async (closed) => {
     const postgres = await sharedPostgres()
     if (postgres === null) return
     const folder = mkdtempSync(join(tmpdir(), 'svc-pipe-'))

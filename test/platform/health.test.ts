@@ -1,4 +1,4 @@
-// What anybody may know of a running platform, and what a valid credential adds.
+// The public health of a platform, and the fields that a valid credential adds.
 import type { PlatformHealth } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { logSteps, register } from '../support/log.js'
@@ -21,11 +21,19 @@ afterAll(async () => {
 })
 
 const shape = ({ status, uptime_seconds, system, database, ...more }: PlatformHealth) => [
-  ...[status, typeof uptime_seconds, Object.keys(system), Object.keys(database), Object.keys(more)],
+  status,
+  typeof uptime_seconds,
+  Object.keys(system),
+  Object.keys(database),
+  Object.keys(more),
 ]
 const bare = ['ok', 'number', ['rss', 'heap', 'load'], ['connected', 'latency_ms'], []]
 const full = [
-  ...['ok', 'number', ['rss', 'heap', 'load', 'node'], ['connected', 'latency_ms', 'kind', 'migration'], ['version']],
+  'ok',
+  'number',
+  ['rss', 'heap', 'load', 'node'],
+  ['connected', 'latency_ms', 'kind', 'migration'],
+  ['version'],
 ]
 
 describe('GET /health', () => {
@@ -35,9 +43,9 @@ describe('GET /health', () => {
     ['no credential', async () => null, bare],
     ['a wrong key', async () => `SvcKey-${'w'.repeat(43)}`, bare],
     ['a wrong operator token', async () => `SvcLocal-${'w'.repeat(43)}`, bare],
-    ['a token nobody signed', async () => 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ1c3JfMSJ9.AAAA', bare],
-    ['an API key that may only ingest', () => made(['ingest']), full],
-    ['an API key that may only read', () => made(['read']), full],
+    ['a token with an invalid signature', async () => 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ1c3JfMSJ9.AAAA', bare],
+    ['an API key with the scope ingest', () => made(['ingest']), full],
+    ['an API key with the scope read', () => made(['read']), full],
     ['the operator token', async () => 'operator', full],
     ['the token of a person', async () => (await signedIn(platform, mails, 'mia@example.org')).token, full],
   ]
@@ -46,7 +54,7 @@ describe('GET /health', () => {
     expect([status, shape(body)]).toEqual([200, expected])
   })
 
-  it('answers after too many wrong credentials, without telling whether the next is valid', async () => {
+  it('answers after too many invalid credentials, without revealing whether the next one is valid', async () => {
     const headers = { 'x-forwarded-for': '192.0.2.1' }
     const behind = await startPlatform({ env: { SVC_RATE_LIMIT_ADDRESS: '2', SVC_TRUSTED_PROXIES: '127.0.0.1' } })
     const ask = async (as: string) => {
@@ -59,11 +67,11 @@ describe('GET /health', () => {
   })
 })
 
-describe.skipIf(postgres === null)('the checks together', () => {
-  it('ask the database once, in a transaction', async () => {
+describe.skipIf(postgres === null)('concurrent health checks', () => {
+  it('query the database once, in a transaction', async () => {
     const url = postgres?.freshDatabase() ?? ''
     const now = Date.parse('2026-03-01T12:00:00Z')
-    // The clock stands still, so that no answer grows old.
+    // The clock does not advance, so that no answer expires.
     const checked = await startPlatform({ database_url: url, clock: () => now })
     const asked = await Promise.all(Array.from({ length: 40 }, () => checked.call('GET', '/health', { as: null })))
     expect(asked.map(({ status }) => status)).toEqual(Array(40).fill(200))
@@ -85,10 +93,10 @@ describe('GET /metrics', () => {
     return { text, values: new Map(rows.map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])])) }
   }
 
-  it('counts requests by class, entries and commits, and names no tenant', async () => {
+  it('counts requests by class, entries and commits, without names of tenants', async () => {
     const before = (await numbers()).values
     const agent_id = await register(platform)
-    await logSteps(platform, 'a-task-of-somebody', 3)
+    await logSteps(platform, 'a-task-of-a-tenant', 3)
     await platform.call('GET', '/api/v1/agents', { as: null })
     const { text, values } = await numbers()
     const grown = (name: string) => (values.get(name) ?? 0) - (before.get(name) ?? 0)
@@ -99,7 +107,7 @@ describe('GET /metrics', () => {
     expect(grown('svc_http_requests_total{status="2xx"}')).toBeGreaterThan(2)
     expect(values.get('svc_uptime_seconds')).toBeGreaterThan(0)
     expect(values.get('process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
-    for (const secret of ['a-task-of-somebody', String(agent_id), 'org_', 'SvcKey']) expect(text).not.toContain(secret)
+    for (const secret of ['a-task-of-a-tenant', String(agent_id), 'org_', 'SvcKey']) expect(text).not.toContain(secret)
   })
 })
 

@@ -1,4 +1,4 @@
-// A real browser on this machine; null with a message where there is none.
+// A browser of this machine; null, with a message, without one.
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 

@@ -1,7 +1,8 @@
-// A built program whose output goes into a pipe that is closed at once.
+// A built program whose output is a pipe that is closed at once.
 import { spawn } from 'node:child_process'
-import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+
+export { freePort } from './postgres.js'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
 export const svc = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
@@ -10,11 +11,11 @@ export const svcPlatform = fileURLToPath(new URL(`${root}platform/bin/svc-platfo
 export interface Piped {
   /** Process id of the program. */
   readonly pid: Promise<number>
-  /** Exit code of the program, and what it printed on the output that is not piped. */
+  /** Exit code of the program, and its output on the stream that is not piped. */
   readonly ended: Promise<{ readonly code: number; readonly other: string }>
 }
 
-// The reader ends at once, long before Node.js has started; 3 is the output that stays open, 4 tells the test of the program.
+// The reader ends before Node.js has started; descriptor 3 is the output that stays open, 4 reports to the test.
 const scripts = {
   stdout: '{ { node "$@" & echo "pid $!" >&4; wait $!; echo "code $?" >&4; } 2>&3 | true; }',
   stderr: '{ { node "$@" & echo "pid $!" >&4; wait $!; echo "code $?" >&4; } 2>&1 >&3 | true; }',
@@ -47,13 +48,4 @@ export function startPiped(
     child.once('close', () => resolve({ code: Number(/code (\d+)\n/.exec(marks)?.[1]), other })),
   )
   return { pid, ended }
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

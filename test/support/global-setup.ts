@@ -1,4 +1,4 @@
-// Once a run: the PostgreSQL server that its files share, with a database in it that theirs are copies of.
+// Once per run: the PostgreSQL server that the test files share, with the template of their databases.
 import { readConfig } from '@svc/platform'
 import type { TestProject } from 'vitest/node'
 import { openDatabase } from '../../platform/db/db.js'
@@ -16,7 +16,7 @@ export default async function setUp(project: TestProject): Promise<(() => Promis
   const db = await openDatabase(config)
   await migrate(db)
   await db.close()
-  // A connection to it, such as that of the automatic vacuum, would keep it from being copied.
+  // A connection, such as that of autovacuum, would prevent copies of it.
   server.psql(server.url, `alter database ${templateName} allow_connections false`)
   project.provide('postgres', { url: server.url, folder: server.folder })
   return server.remove

@@ -1,4 +1,4 @@
-// Nothing here is a measure of speed: that is the benchmarks' work.
+// The limit beyond which a test counts work as hanging. Benchmarks measure speed.
 
-/** What takes this long, on the slowest machine and beside any load, grows faster than its input: ms. */
+/** Work that takes longer, on any machine under any load, grows faster than its input, ms. */
 export const hangMs = 30_000

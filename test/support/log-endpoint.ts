@@ -1,28 +1,28 @@
-// The two endpoints an importing client talks to, with every way of failing that a test asks for. It knows nothing of
-// policies or chains: what a client sends is checked against the published documents and remembered.
+// A server with the two endpoints of an import, which fails as a test asks. It checks requests against the published schemas
+// and stores them; it has no policies and no chains.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createChecker } from '@svc/engine'
 import { parseStrictJson } from '@svc/proof'
 import { type BatchResult, documents, type LogRequest } from '@svc/schemas'
 
-/** What to do with a request instead of answering it well; `drop` does the work and then cuts the connection. */
+/** A failure of a request; `drop` processes the request and then closes the connection. */
 export type Fault = { status: number; headers?: Record<string, string>; detail?: string } | 'drop'
 
 export interface Request {
-  /** From 0, batches and registrations apart. */
+  /** From 0, counted separately for batches and registrations. */
   readonly number: number
   readonly at: number
   readonly entries: readonly LogRequest[]
 }
 
 export interface Script {
-  /** Called when a batch arrives; a promise holds its answer back. */
+  /** Called when a batch arrives; a promise delays its answer. */
   readonly batch?: (request: Request) => Fault | undefined | Promise<Fault | undefined>
   readonly agent?: (number: number) => Fault | undefined
-  /** What becomes of an entry that would be stored. */
+  /** The result of an entry that would be stored. */
   readonly entry?: (entry: LogRequest, batch: number) => BatchResult | undefined
-  /** Names of the policies an entry violates. */
+  /** Names of the policies that an entry violates. */
   readonly violated?: (entry: LogRequest) => readonly string[]
 }
 
@@ -30,11 +30,11 @@ export interface LogEndpoint {
   readonly url: string
   readonly batches: readonly Request[]
   readonly agents: readonly Record<string, unknown>[]
-  /** What a right client never sends. */
+  /** Requests that a correct client never sends. */
   readonly complaints: readonly string[]
   /** The entries that were stored, by task in the order of arrival. */
   readonly stored: ReadonlyMap<string, readonly LogRequest[]>
-  /** Most batches at once. */
+  /** Largest number of concurrent batches. */
   readonly most_at_once: () => number
   readonly close: () => Promise<void>
 }
@@ -97,7 +97,7 @@ export async function startLogEndpoint(script: Script = {}): Promise<LogEndpoint
       under_way--
       for (const task of tasks) busy.delete(task)
     }
-    // A client that dies has nothing under way.
+    // A client that died has no batch in progress.
     response.once('close', free)
     const fault = await script.batch?.(request)
     const results = fault === undefined || fault === 'drop' ? entries.map((entry) => store(entry, request.number)) : []

@@ -1,4 +1,4 @@
-// A real platform over a real database and real HTTP; every answer is checked against the published document.
+// A platform on a real database over HTTP; every answer is checked against the published document.
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ export interface TestPlatform {
   readonly api_key: string
   readonly operator_token: string
   readonly data_dir: string
-  /** What it was started with, for another process on the same data. */
+  /** Its environment, for another process on the same data. */
   readonly env: Readonly<Record<string, string>>
   readonly call: <T = Record<string, unknown>>(
     method: string,
@@ -35,14 +35,14 @@ export interface TestPlatform {
     options?: CallOptions,
   ) => Promise<Answer<T>>
   readonly close: () => Promise<void>
-  /** Closes, and opens again on the same data, with that in its environment besides. */
+  /** Closes it and starts it again on the same data, with additional variables. */
   readonly restart: (env?: Readonly<Record<string, string>>) => Promise<TestPlatform>
 }
 
 export interface Start {
   /**
-   * Absent: a new database of the run's server where there is one, which starts in a fifth of the time; else, as with
-   * null and with a data directory alone, the embedded one.
+   * By default a new database on the server of the run, which starts five times as fast; without a server, with null, and
+   * with a data directory alone, the embedded database.
    */
   readonly database_url?: string | null
   readonly data_dir?: string
@@ -50,7 +50,7 @@ export interface Start {
   readonly clock?: () => number
 }
 
-/** The processes of a server need one key; a test that is about keys sets its own. */
+/** Processes of one server share an encryption key; tests of keys set their own. */
 export const serverKey = Buffer.alloc(32, 7).toString('base64')
 
 export async function startPlatform(given: Start = {}): Promise<TestPlatform> {
@@ -69,7 +69,7 @@ export async function startPlatform(given: Start = {}): Promise<TestPlatform> {
   await new Promise<void>((resolve) => platform.listener.listen(0, '127.0.0.1', () => resolve()))
   const url = `http://127.0.0.1:${(platform.listener.address() as AddressInfo).port}`
   const { operator_token } = platform.credentials
-  // Another process of the database may have made the first key.
+  // Another process of the database may have created the first key.
   const api_key = platform.credentials.api_key ?? ''
   const check = await responseChecker(url)
   const call = async <T>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> => {
@@ -120,7 +120,7 @@ type Paths = Record<
   Record<string, { responses: Record<string, { content?: Record<string, { schema: { $ref: string } }> }> }>
 >
 
-/** Fails a test whose answer is not what /openapi.json says it is. */
+/** Throws for an answer that does not match /openapi.json. */
 async function responseChecker(url: string) {
   const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Paths }
   const checker = createChecker(Object.values(documents))

@@ -1,4 +1,4 @@
-// PostgreSQL servers from the machine's own binaries: one that a run shares, and ones that a test may stop.
+// PostgreSQL servers from the binaries of this machine: one per run, and servers that a test can stop.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -12,14 +12,14 @@ import { type Config, readConfig } from '@svc/platform'
 export interface SharedPostgres {
   /** Connection URL of a new database with the tables of this build. */
   readonly freshDatabase: () => string
-  /** Connection URL of a new database with nothing in it. */
+  /** Connection URL of a new empty database. */
   readonly emptyDatabase: () => string
   readonly psql: (url: string, sql: string) => string
-  /** Where it lives; it belongs to the user it runs as. */
+  /** Its folder, owned by the user it runs as. */
   readonly folder: string
 }
 
-/** A server of one's own. */
+/** A server of one test file. */
 export interface Postgres extends Omit<SharedPostgres, 'freshDatabase'> {
   readonly url: string
   readonly start: () => void
@@ -34,10 +34,10 @@ declare module 'vitest' {
   }
 }
 
-/** The database in the shared server that the others are copies of. */
+/** The template database of the shared server. */
 export const templateName = 'svc_template'
 
-/** Where the binaries of a server are; null where there are none. Asked once: a test runs psql hundreds of times. */
+/** The folder of the server's binaries; null without them. Looked up once: a test runs psql hundreds of times. */
 const bindir = findBinaries()
 
 function findBinaries(): string | null {
@@ -51,8 +51,8 @@ export function hasPostgres(): boolean {
 }
 
 /**
- * Makes and starts a cluster as an unprivileged user, which PostgreSQL insists on; null with a message where there are no
- * binaries. It ends with the process that started it, however that ends. `settings` are options of the server.
+ * Creates and starts a cluster as an unprivileged user, as PostgreSQL requires; null, with a message, without binaries. It
+ * ends with the process that started it, also after a crash. `settings` are options of the server.
  */
 export async function startPostgres(settings = ''): Promise<Postgres | null> {
   if (bindir === null) {
@@ -88,13 +88,13 @@ export async function startPostgres(settings = ''): Promise<Postgres | null> {
   }
 }
 
-/** Stops the server and removes its folder as soon as its standard input ends, which it does with this process. */
+/** Stops the server and removes its folder when its standard input ends, at the latest with this process. */
 function watch(places: readonly string[], user: { uid?: number; gid?: number }) {
   const script = 'cat; "$1" -D "$2" -m immediate -w stop; rm -rf "$3"'
   const guard = spawn('sh', ['-c', script, 'sh', ...places], {
     ...user,
     cwd: '/',
-    // Apart from the terminal's own process group, so that Ctrl+C does not end it first.
+    // In its own process group, so that Ctrl+C does not end it first.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
@@ -103,7 +103,7 @@ function watch(places: readonly string[], user: { uid?: number; gid?: number }) 
   return guard
 }
 
-/** The server that the global set-up has started; null where there is none. */
+/** The server that the global set-up started; null without binaries. */
 export async function sharedPostgres(): Promise<SharedPostgres | null> {
   const { inject } = await import('vitest')
   const shared = inject('postgres')
@@ -127,15 +127,15 @@ function psql(url: string, sql: string): string {
   return execFileSync(join(bindir ?? '', 'psql'), args, { encoding: 'utf8' }).trim()
 }
 
-/** PostgreSQL refuses to run as root: its own user then, else nobody. */
+/** PostgreSQL does not run as root: selects its own user, or another unprivileged one. */
 function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
-  for (const name of ['postgres', 'nobody']) {
+  for (const name of ['postgres', 'daemon']) {
     const id = (flag: string) => Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout)
     const uid = id('-u')
     if (uid > 0) return { uid, gid: id('-g') }
   }
-  throw new Error('there is no unprivileged user to run PostgreSQL as')
+  throw new Error('PostgreSQL needs an unprivileged user, such as `postgres`')
 }
 
 export function freePort(): Promise<number> {
@@ -149,8 +149,8 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * The database that a long suite runs on: in the fast project the server where there is one, which takes half the time;
- * else, and in the full project, the embedded one.
+ * The database of a long suite: in the fast project the server if there is one, which takes half the time; otherwise, and
+ * in the full project, the embedded database.
  */
 export async function databaseHere(): Promise<{ kind: FreshDatabase['kind']; database_url: string | null }> {
   const { inject } = await import('vitest')
@@ -162,9 +162,9 @@ export async function databaseHere(): Promise<{ kind: FreshDatabase['kind']; dat
 
 export interface FreshDatabase {
   readonly kind: 'pglite' | 'postgresql'
-  /** Where a database with the tables of this build lives that is not used yet: a new folder, or a new name. */
+  /** The location of a new database with the tables of this build: a new folder, or a new name. */
   readonly fresh: () => Config
-  /** The same on a server, without tables. */
+  /** Like `fresh`, but without tables on a server. */
   readonly empty: () => Config
 }
 

@@ -1,4 +1,4 @@
-// The platform as its users run it: a process of its own, which can be killed.
+// The built platform in a process of its own, which can be killed.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,15 +12,15 @@ export interface PlatformProcess {
   readonly pid: number
   readonly api_key: string
   readonly operator_token: string
-  /** What it has printed so far. */
+  /** Its output so far. */
   readonly printed: string
-  /** Ends it without warning, as a crash does. */
+  /** Ends it with SIGKILL, like a crash. */
   readonly kill9: () => Promise<void>
-  /** Ends it as an operator does; the exit code. */
+  /** Ends it with SIGTERM; resolves with the exit code. */
   readonly terminate: () => Promise<number | null>
 }
 
-/** Starts the built platform and waits until it says where it is. Rejects with what it printed when it ends instead. */
+/** Starts the platform and waits until it prints its address. Rejects with its output when it ends instead. */
 export function startProcess(env: Readonly<Record<string, string>>): Promise<PlatformProcess> {
   const child = spawn(process.execPath, [program(root), 'start'], {
     env: { PATH: process.env.PATH, SVC_LOG_LEVEL: 'error', ...keyFor(env), ...env },
@@ -56,7 +56,7 @@ function credentialsIn(data_dir: string): { api_key: string | null; operator_tok
   return JSON.parse(readFileSync(join(data_dir, 'credentials.json'), 'utf8'))
 }
 
-/** The processes of a server need one key; a test that is about keys sets its own. */
+/** Processes of one server share an encryption key; tests of keys set their own. */
 function keyFor({ SVC_DATABASE_URL }: Readonly<Record<string, string>>): Record<string, string> {
   return SVC_DATABASE_URL === undefined ? {} : { SVC_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') }
 }
@@ -66,7 +66,7 @@ function end(child: ChildProcess, signal: NodeJS.Signals, ended: Promise<number 
   return ended
 }
 
-/** Runs another command of the built platform to its end. */
+/** Runs another command of the platform to its end. */
 export function runPlatform(args: readonly string[], env: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [program(root), ...args], { env: { PATH: process.env.PATH, ...env } })
   const printed = { stdout: '', stderr: '' }

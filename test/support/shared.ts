@@ -1,4 +1,4 @@
-// Real data that is not part of the project: tests that want it say so and are skipped where it is absent.
+// Data outside the repository: tests that need it are skipped, with a message, where it is absent.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 

@@ -1,4 +1,4 @@
-// The command `svc` as its users run it: the built program, in a process of its own.
+// The built command `svc` in a process of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -16,7 +16,7 @@ export interface Running {
   readonly finished: Promise<Finished>
 }
 
-/** Starts `svc` with nothing of this process's environment but the path. */
+/** Starts `svc` without the environment of this process, except PATH. */
 export function startSvc(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -31,7 +31,7 @@ export function startSvc(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  // A program that refuses its arguments does not wait for its input.
+  // A program that rejects its arguments does not read its input.
   child.stdin.on('error', () => undefined)
   child.stdin.end(stdin ?? '')
   const finished = new Promise<Finished>((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
@@ -43,12 +43,12 @@ export function runSvc(...call: Parameters<typeof startSvc>): Promise<Finished> 
 }
 
 export interface Login {
-  /** The page where a person decides; its `user_code` is the code that was printed. */
+  /** The page where a person approves; its `user_code` is the printed code. */
   readonly address: URL
   readonly finished: Promise<Finished>
 }
 
-/** Starts `svc login`, and waits until it says where a person can let it in. */
+/** Starts `svc login`, and waits until it prints the page where a person approves. */
 export function startLogin(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Login> {
   const { child, finished } = startSvc(['login', ...args], env)
   let printed = ''

@@ -1,13 +1,13 @@
-// What a client sends for a task to `svc serve`; each answer is one of success.
+// Requests of a task to `svc serve`, all of which succeed.
 import type { Evaluation, RecordedStep } from '@svc/schemas'
 import { expect } from 'vitest'
 import type { Serve } from './serve.js'
 
-/** What the baseline blocks, unless a gate passed shortly before. */
+/** A step that the baseline blocks, unless a gate passed shortly before. */
 export const exec = { step_type: 'step.exec', step_name: 'make' }
 export const gate = { step_type: 'step.gate', properties: { guard: { result: 'passed' } } }
 
-/** Calls of the process that `serve` answers with at that time: it may be started again. */
+/** Calls of the process that `serve` returns at that time: it may be restarted. */
 export function callsOf(serve: () => Serve) {
   return {
     evaluate: async (task_id: string, intended: object = exec) => {

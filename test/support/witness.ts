@@ -1,4 +1,4 @@
-// A witness as its users run it: the built command, in a process of its own.
+// The built witness in a process of its own.
 import { startSvc } from './svc.js'
 
 export interface WitnessProcess {
@@ -9,7 +9,7 @@ export interface WitnessProcess {
   readonly stop: () => Promise<number | null>
 }
 
-/** Starts a witness on a free port. Rejects with what it printed when it ends instead. */
+/** Starts a witness on a free port. Rejects with its output when it ends instead. */
 export async function startWitness(folder: string, logs: readonly string[], name = 'witness.example') {
   const args = ['witness', '--name', name, '--dir', folder, '--port', '0', ...logs.flatMap((key) => ['--log', key])]
   const { child, finished } = startSvc(args)

@@ -1,4 +1,4 @@
-// What operators do with an agent: set its fields, deactivate and reactivate it, confirm a lower risk level.
+// Changes of an agent by members: set its fields, deactivate and reactivate it, confirm a lower risk level.
 import type { Agent, AgentChange, AgentConfirmation } from '@svc/schemas'
 import { assertMayStill } from '../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
@@ -7,11 +7,12 @@ import { PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { agentNotFound } from '../errors.js'
 import { type AgentRow, agentView, findAgents, putAgent, setActive } from '../store/agents.js'
 import { agentValues } from './merge-registration.js'
 import { evaluateRegistration, noteAgent } from './register-agent.js'
 
-/** Runs a change of the agent under the lock of the log. Rejects with NOT_FOUND. Returns the agent after it. */
+/** Changes the agent under the lock of the log, and returns it. Rejects with NOT_FOUND. */
 async function changing(
   { db, clock }: Resources,
   scope: Scope,
@@ -28,13 +29,13 @@ async function changing(
 
 async function agentOf(scope: Scope, tx: Transaction, agent_id: string): Promise<AgentRow> {
   const [agent] = await findAgents(scope, tx, [agent_id])
-  if (agent === undefined) throw new PlatformError('NOT_FOUND', 'no such agent')
+  if (agent === undefined) throw agentNotFound()
   return agent
 }
 
 /**
- * Sets fields over what the agent sends, now and when it registers again; null takes what the agent sends again. A risk
- * level that an operator sets is in effect at once. Registration is evaluated, and violations make incidents.
+ * Sets fields that override the registration, also later ones; null removes the override. A risk level set here is in
+ * effect at once. Registration is evaluated again, and violations become incidents.
  */
 export function setFields(resources: Resources, scope: Scope, agent_id: string, change: AgentChange): Promise<Agent> {
   return changing(resources, scope, agent_id, async (tx, known, now) => {
@@ -49,7 +50,7 @@ export function setFields(resources: Resources, scope: Scope, agent_id: string, 
   })
 }
 
-/** Deactivates an agent, whose steps are then refused, or reactivates it; nothing happens to one that already is. */
+/** Deactivates an agent, whose steps are then rejected, or reactivates it. Idempotent. */
 export function activate(resources: Resources, scope: Scope, agent_id: string, active: boolean): Promise<Agent> {
   return changing(resources, scope, agent_id, async (tx, known, now) => {
     if (known.active === active) return
@@ -62,8 +63,8 @@ export function activate(resources: Resources, scope: Scope, agent_id: string, a
 }
 
 /**
- * Puts the declared risk level, which is lower than the one in effect, into effect. Rejects with INVALID_TRANSITION when
- * they are the same, and with CONFLICT when the agent declares another level than the operator confirms.
+ * Puts a declared risk level into effect that is lower than the one in effect. Rejects with INVALID_TRANSITION when they are
+ * equal, and with CONFLICT when the agent declares another level than `confirmed`.
  */
 export function confirmLevel(
   resources: Resources,
@@ -74,9 +75,15 @@ export function confirmLevel(
   return changing(resources, scope, agent_id, async (tx, known, now) => {
     const { risk_classification: declared, effective_risk_classification: effective, api_key_id, sent } = known
     if (declared === effective)
-      throw new PlatformError('INVALID_TRANSITION', `the level \`${effective}\` is in effect: there is none to confirm`)
+      throw new PlatformError(
+        'INVALID_TRANSITION',
+        `no risk level waits for confirmation: \`${effective}\` is in effect`,
+      )
     if (confirmed !== undefined && confirmed !== declared)
-      throw new PlatformError('CONFLICT', `the agent declares \`${declared}\`, and not \`${confirmed}\``)
+      throw new PlatformError(
+        'CONFLICT',
+        `the agent declares \`${declared}\`, not \`${confirmed}\`: confirm that level`,
+      )
     const { operator_set } = known
     const values = agentValues({ agent_id, api_key_id, known, sent, operator_set, confirmed: true })
     await putAgent(scope, tx, now, values)

@@ -1,4 +1,4 @@
-// What a local engine fetches for one agent: its policies, and a tag that changes when they do.
+// The policies of one agent, for its local engine, with an ETag that changes when they change.
 import type { EffectivePolicies } from '@svc/schemas'
 import { type Database, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
@@ -13,7 +13,7 @@ export interface PolicyParts {
   readonly policy_ttl_seconds: number
 }
 
-/** Rejects with NOT_FOUND for an agent that this key has not registered. */
+/** Rejects with NOT_FOUND for an agent that this API key has not registered. */
 export async function effectivePoliciesOf(
   { db, policy_ttl_seconds }: PolicyParts,
   scope: Scope,
@@ -22,10 +22,11 @@ export async function effectivePoliciesOf(
 ): Promise<{ body: EffectivePolicies; etag: string }> {
   return withTransaction(db, scope, async (tx) => {
     const [rules] = await loadRules(scope, tx, [agentIdOf(key.first_key_hash, agent_key)])
-    if (rules === undefined) throw new PlatformError('NOT_FOUND', 'no such agent for this key: register it first')
+    if (rules === undefined)
+      throw new PlatformError('NOT_FOUND', `this API key has no agent \`${agent_key}\`: register it first`)
     const policies = [...rules.policies.values()]
     const body = {
-      // The engine evaluates with the level that is in effect, as the platform does.
+      // The local engine uses the risk level in effect, as the platform does.
       agent: { ...agentView(rules.agent), risk_classification: rules.agent.effective_risk_classification },
       policies,
       policies_offered: policies.length,

@@ -1,5 +1,4 @@
-// What an agent is after a registration or a change by an operator: what operators set, over values sent now, over values
-// sent earlier, over defaults.
+// The values of an agent after a registration or a change. Precedence: set by members, sent now, sent earlier, default.
 import { attributesOf, compareLevels, type RiskLevel } from '@svc/engine'
 import type { AgentRegistration, JsonMap } from '@svc/schemas'
 import type { AgentRow, AgentValues } from '../store/agents.js'
@@ -9,18 +8,18 @@ export interface Merge {
   readonly api_key_id: string
   readonly known: AgentRow | null
   readonly sent: JsonMap
-  /** What operators set; it precedes what the agent sends. */
+  /** Set by members; overrides `sent`. */
   readonly operator_set: JsonMap
-  /** True where an operator decides the risk level, so that a lower one needs no confirmation. */
+  /** True when a member sets the risk level, so that a lower one needs no confirmation. */
   readonly confirmed?: boolean
 }
 
-/** Defaults fill what was never given; a lower risk level waits for an operator, a higher one applies at once. */
+/** Merges the values. A higher risk level is in effect at once; a lower one waits for confirmation. */
 export function agentValues({ known, sent, operator_set, confirmed = false, ...ids }: Merge): AgentValues {
   const values = { ...sent, ...operator_set } as AgentRegistration
   const risk_classification = values.risk_classification ?? 'unclassified'
   const effective = known?.effective_risk_classification ?? risk_classification
-  const waits = !confirmed && compareLevels(risk_classification, effective) < 0
+  const is_pending = !confirmed && compareLevels(risk_classification, effective) < 0
   return {
     ...ids,
     agent_key: values.agent_key,
@@ -30,14 +29,14 @@ export function agentValues({ known, sent, operator_set, confirmed = false, ...i
     purpose: values.purpose ?? null,
     owner_id: values.owner_id ?? null,
     risk_classification,
-    effective_risk_classification: waits ? effective : risk_classification,
+    effective_risk_classification: is_pending ? effective : risk_classification,
     environment: values.environment ?? 'development',
     declared_tools: values.declared_tools ?? null,
     attributes: attributesOf(sent),
   }
 }
 
-/** What stays set by operators when the agent registers again: all but a risk level that the agent now raises. */
+/** The overrides that remain when the agent registers again: all but a risk level that the agent now raises. */
 export function keptSettings(known: AgentRow | null, sent: JsonMap): JsonMap {
   const { risk_classification: set, ...others } = known?.operator_set ?? {}
   if (known === null || set === undefined) return others

@@ -1,17 +1,17 @@
-// Registering an agent (docs/design/platform.md §2): idempotent; the baseline comes first, then registration is judged.
+// Registers an agent (docs/design/platform.md §2). Idempotent; a new agent gets the baseline before its registration is evaluated.
 
 import { evaluate, newHistory, registrationFacts } from '@svc/engine'
 import { canonical } from '@svc/proof'
 import type { AgentRegistration, JsonMap, RegisteredAgent } from '@svc/schemas'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { raiseIncidents } from '../../incidents/raise-command.js'
 import { stepViolation } from '../../incidents/violation.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
 import { applyBaseline } from '../../policies/apply-baseline-command.js'
+import { agentDeactivated } from '../errors.js'
 import { loadRules } from '../rulebook.js'
 import { type AgentValues, agentIdOf, findAgents, putAgent } from '../store/agents.js'
 import { agentValues, keptSettings } from './merge-registration.js'
@@ -21,7 +21,7 @@ export interface Registration {
   readonly answer: RegisteredAgent
 }
 
-/** Creates the agent, or merges what is sent over what was sent before. Violations make incidents and refuse nothing. */
+/** Creates the agent, or merges the body over earlier registrations. Violations become incidents; they reject nothing. */
 export async function registerAgent(
   resources: Resources,
   scope: Scope,
@@ -33,12 +33,7 @@ export async function registerAgent(
   return withTransaction(resources.db, scope, async (tx) => {
     await lockLog(scope, tx)
     const [known] = await findAgents(scope, tx, [agent_id])
-    if (known !== undefined && !known.active) {
-      throw new PlatformError(
-        'AGENT_DEACTIVATED',
-        `agent \`${body.agent_key}\` is deactivated: an operator can reactivate it`,
-      )
-    }
+    if (known !== undefined && !known.active) throw agentDeactivated(body.agent_key)
     const sent: JsonMap = { ...known?.sent, ...body }
     const operator_set = keptSettings(known ?? null, sent)
     const values = agentValues({ agent_id, api_key_id: key.key_id, known: known ?? null, sent, operator_set })
@@ -55,7 +50,7 @@ export async function registerAgent(
   })
 }
 
-/** Records the change, and makes every process load the agent again. */
+/** Records an event of the change, and invalidates the cached agent in every process. */
 export async function noteAgent(scope: Scope, tx: Transaction, now: number, kind: string, agent: AgentValues) {
   const { agent_id, agent_key, risk_classification, effective_risk_classification } = agent
   const data = { agent_key, risk_classification, effective_risk_classification }
@@ -63,7 +58,7 @@ export async function noteAgent(scope: Scope, tx: Transaction, now: number, kind
   await bumpConfig(scope, tx)
 }
 
-/** Policies see the fields as they were sent or set, before any default. Violations make incidents. */
+/** Evaluates the registration with the fields as sent or set, without defaults. Violations become incidents. */
 export async function evaluateRegistration(scope: Scope, tx: Transaction, now: number, agent: AgentValues) {
   const [rules] = await loadRules(scope, tx, [agent.agent_id])
   if (rules === undefined) return []
@@ -72,9 +67,9 @@ export async function evaluateRegistration(scope: Scope, tx: Transaction, now: n
   const decision = evaluate(rules.set, 'registration', context)
   const violations = decision.policies.flatMap(stepViolation)
   const { agent_id } = agent
-  const nowhere = { agent_id, task_id: null, log_id: null, step: null, scope: 'agent_registration' as const }
+  const where = { agent_id, task_id: null, log_id: null, step: null, scope: 'agent_registration' as const }
   const found = violations.map((violation) => ({
-    ...nowhere,
+    ...where,
     policy_id: violation.policy_id,
     risk_score: decision.risk_score,
     violation,

@@ -1,18 +1,19 @@
-// A local engine says in which state it is, or was.
+// Stores heartbeats of local engines.
 
 import { type EngineHeartbeat, parseTimestamp } from '@svc/schemas'
 import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { invalid, PlatformError } from '../../errors.js'
+import { invalid } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
+import { agentNotFound } from '../errors.js'
 import { agentIdOf, findAgents } from '../store/agents.js'
 import { putInterval } from '../store/engines.js'
 
-/** Clocks differ; by more than this one of them is wrong, ms. */
-const mostAhead = 300_000
+/** Largest accepted difference of clocks, ms. */
+const maxClockSkewMs = 300_000
 
-/** Keeps the interval, with an event when it is new. Rejects with NOT_FOUND for an agent that is not this key's. */
+/** Stores the interval, and records an event if it is new. Rejects with NOT_FOUND for an agent of another API key. */
 export async function takeHeartbeat(
   { db, clock }: Resources,
   scope: Scope,
@@ -22,12 +23,14 @@ export async function takeHeartbeat(
   const now = clock()
   const begin = parseTimestamp(heartbeat.since) ?? now
   const end = parseTimestamp(heartbeat.until ?? '') ?? now
-  if (begin > now + mostAhead) throw invalid([{ path: 'since', message: 'lies in the future' }])
-  if (end < begin) throw invalid([{ path: 'until', message: 'is before `since`' }])
+  if (begin > now + maxClockSkewMs)
+    throw invalid([{ path: 'since', message: `must not be in the future, found \`${heartbeat.since}\`` }])
+  if (end < begin)
+    throw invalid([{ path: 'until', message: `must not be before \`since\`, found \`${heartbeat.until}\`` }])
   await withTransaction(db, scope, async (tx) => {
     const agent_id = agentIdOf(key.first_key_hash, heartbeat.agent_key)
     const [agent] = await findAgents(scope, tx, [agent_id])
-    if (agent === undefined || agent.api_key_id !== key.key_id) throw new PlatformError('NOT_FOUND', 'no such agent')
+    if (agent === undefined || agent.api_key_id !== key.key_id) throw agentNotFound()
     const seen_at = Math.min(end, now)
     const since = new Date(begin).toISOString()
     if (!(await putInterval(scope, tx, agent_id, { ...heartbeat, since }, seen_at))) return

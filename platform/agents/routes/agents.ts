@@ -1,22 +1,21 @@
 import type { AgentChange, AgentRegistration } from '@svc/schemas'
 import { type Resources, withSnapshot } from '../../db/db.js'
-import { invalid, PlatformError } from '../../errors.js'
+import { invalid } from '../../errors.js'
 import { listReply, pageOf } from '../../http/paging.js'
 import { keyOf } from '../../http/principal.js'
-import { byKey, byMember, byReader, parameters, route } from '../../http/route.js'
+import { byKey, byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { activate, confirmLevel, setFields } from '../commands/change-agent.js'
 import { registerAgent } from '../commands/register-agent.js'
+import { agentNotFound } from '../errors.js'
 import { agentView, findAgents, listAgents } from '../store/agents.js'
 
 const tag = 'Agents'
-const levels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified']
-const environments = ['development', 'test', 'staging', 'production']
 
 export const agentRoutes = [
   route({
     method: 'post',
     path: '/api/v1/agents',
-    summary: 'Register an agent, or update it: idempotent by agent_key',
+    summary: 'Register or update an agent; idempotent by agent_key',
     tag,
     access: byKey,
     body: 'agent-registration',
@@ -34,12 +33,12 @@ export const agentRoutes = [
     tag,
     access: byReader,
     query: {
-      ...{
-        risk_classification: parameters.choice('risk level', levels),
-        environment: parameters.choice('environment', environments),
-      },
-      ...{ active: parameters.flag('deactivated ones or not'), q: parameters.text('part of the name or key') },
-      ...{ limit: parameters.limit(200, 50), cursor: parameters.cursor },
+      risk_classification: parameters.choice('risk level', valuesOf('agent', 'risk_classification')),
+      environment: parameters.choice('environment', valuesOf('agent', 'environment')),
+      active: parameters.flag('false for deactivated agents'),
+      q: parameters.text('part of the name or key'),
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
     },
     responses: { 200: 'agent-list' },
     handle: async ({ scope, query }, parts: Resources) => {
@@ -51,20 +50,20 @@ export const agentRoutes = [
   route({
     method: 'get',
     path: '/api/v1/agents/{agent_id}',
-    summary: 'One agent',
+    summary: 'Get an agent',
     tag,
     access: byReader,
     responses: { 200: 'agent' },
     handle: async ({ scope, params }, parts: Resources) => {
       const [agent] = await withSnapshot(parts.db, scope, (tx) => findAgents(scope, tx, [params.agent_id]))
-      if (agent === undefined) throw new PlatformError('NOT_FOUND', 'no such agent')
+      if (agent === undefined) throw agentNotFound()
       return { status: 200, body: agentView(agent) }
     },
   }),
   route({
     method: 'patch',
     path: '/api/v1/agents/{agent_id}',
-    summary: 'Set fields of an agent over what it sends; null takes what it sends again',
+    summary: 'Override fields of an agent; null removes the override',
     tag,
     access: byMember,
     body: 'agent-change',
@@ -77,7 +76,7 @@ export const agentRoutes = [
   route({
     method: 'delete',
     path: '/api/v1/agents/{agent_id}',
-    summary: 'Deactivate an agent: its steps are refused until it is reactivated, and its records stay',
+    summary: 'Deactivate an agent; its steps are rejected until it is reactivated',
     tag,
     access: byMember,
     responses: { 200: 'agent' },
@@ -89,7 +88,7 @@ export const agentRoutes = [
   route({
     method: 'post',
     path: '/api/v1/agents/{agent_id}/reactivate',
-    summary: 'Reactivate a deactivated agent',
+    summary: 'Reactivate an agent',
     tag,
     access: byMember,
     responses: { 200: 'agent' },
@@ -113,16 +112,16 @@ export const agentRoutes = [
   }),
 ]
 
-/** The database cannot hold the character NUL in text. */
+/** PostgreSQL cannot store the character NUL. Throws INVALID. */
 function rejectNul(body: AgentRegistration | AgentChange): void {
   const fields = Object.entries(body).filter(holdsNul)
   if (fields.length > 0)
     throw invalid(
-      fields.map(([path]) => ({ path: path.replaceAll('\0', ''), message: 'the character NUL is not allowed' })),
+      fields.map(([path]) => ({ path: path.replaceAll('\0', ''), message: 'must not contain the character NUL' })),
     )
 }
 
-/** Looks at names and values at any depth. */
+/** Checks names and values at any depth. */
 function holdsNul(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('\0')
   return typeof value === 'object' && value !== null && Object.entries(value).flat().some(holdsNul)

@@ -8,10 +8,10 @@ export const effectivePolicyRoutes = [
   route({
     method: 'get',
     path: '/api/v1/policies/effective',
-    summary: 'What the local engine fetches: the policies in effect for one agent',
+    summary: 'Get the policies in effect for an agent, as local engines do',
     tag,
     access: byReadingKey,
-    query: { agent_key: parameters.text('the agent, by its own key') },
+    query: { agent_key: parameters.text('key of the agent') },
     required: ['agent_key'],
     responses: { 200: 'effective-policies', 304: null },
     handle: async ({ scope, principal, query, header }, parts: PolicyParts) => {
@@ -23,7 +23,7 @@ export const effectivePolicyRoutes = [
   }),
 ]
 
-/** Whether If-None-Match names the tag: a list, compared weakly, as proxies weaken tags (RFC 9110 §13.1.2). */
+/** Whether If-None-Match lists the tag. The comparison is weak, because proxies weaken tags (RFC 9110 §13.1.2). */
 function isKnown(etag: string, header = ''): boolean {
   const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes(etag) || tags.includes('*')

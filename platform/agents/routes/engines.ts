@@ -1,20 +1,20 @@
 import { type Resources, withSnapshot } from '../../db/db.js'
-import { PlatformError } from '../../errors.js'
 import { keyOf } from '../../http/principal.js'
 import { byKey, byReader, parameters, route } from '../../http/route.js'
 import { takeHeartbeat } from '../commands/take-heartbeat.js'
+import { agentNotFound } from '../errors.js'
 import { findAgents } from '../store/agents.js'
 import { readIntervals } from '../store/engines.js'
 
 const tag = 'Engines'
-/** Engines speak once a minute: after three silent ones nobody knows how they are, ms. */
-const silence = 180_000
+/** Engines send a heartbeat per minute; after three missing ones their state is unknown, ms. */
+const heartbeatTimeoutMs = 180_000
 
 export const engineStateRoutes = [
   route({
     method: 'post',
     path: '/api/v1/engines/heartbeat',
-    summary: 'A local engine tells in which state it is, or was',
+    summary: 'Report the state of a local engine',
     tag,
     access: byKey,
     body: 'engine-heartbeat',
@@ -27,18 +27,18 @@ export const engineStateRoutes = [
   route({
     method: 'get',
     path: '/api/v1/agents/{agent_id}/engines',
-    summary: "In which states an agent's local engines were, and when",
+    summary: "List the states of an agent's local engines over time",
     tag,
     access: byReader,
     query: { limit: parameters.limit(1000, 100) },
     responses: { 200: 'engine-intervals' },
     handle: async ({ scope, params, query }, parts: Resources) =>
       withSnapshot(parts.db, scope, async (tx) => {
-        const { agent_id = '' } = params
+        const { agent_id } = params
         const [agent] = await findAgents(scope, tx, [agent_id])
-        if (agent === undefined) throw new PlatformError('NOT_FOUND', 'no such agent')
+        if (agent === undefined) throw agentNotFound()
         const limit = Number(query.limit ?? 100)
-        const intervals = await readIntervals(scope, tx, agent_id, parts.clock() - silence, limit)
+        const intervals = await readIntervals(scope, tx, agent_id, parts.clock() - heartbeatTimeoutMs, limit)
         return { status: 200, body: { intervals } }
       }),
   }),

@@ -1,4 +1,4 @@
-// Agents, and how they are named.
+// Agents and their ids.
 
 import { createHash } from 'node:crypto'
 import type { RiskLevel } from '@svc/engine'
@@ -9,8 +9,8 @@ import type { Scope } from '../../db/scope.js'
 import { filters, utc } from '../../db/sql.js'
 
 /**
- * An agent as stored. `sent` holds the values it was registered with, before any default; `operator_set` what operators
- * set over them.
+ * An agent as stored. `sent` holds the registered values without defaults; `operator_set` holds the values that members set
+ * over them.
  */
 export interface AgentRow extends Agent {
   readonly api_key_id: string
@@ -19,7 +19,7 @@ export interface AgentRow extends Agent {
   readonly version: number
 }
 
-/** The level an agent declares; the table holds it apart from the one in effect while it waits to be confirmed. */
+/** The declared risk level, which is a column of its own while it waits for confirmation. */
 export const declaredLevel = 'coalesce(pending_risk_classification, risk_classification)'
 
 export const agentColumns = `agent_id, api_key_id, agent_key, sent, operator_set, name, purpose, owner_id,
@@ -27,7 +27,7 @@ export const agentColumns = `agent_id, api_key_id, agent_key, sent, operator_set
 
 /**
  * `ag_` and the first 32 hex digits of SHA-256("svc.agent/1" NUL hex SHA-256(key's first secret) NUL agent_key):
- * the same agent_key under the same key is the same agent, also after the key has been rolled (docs/design/platform.md §2).
+ * the same agent_key under the same API key is the same agent, also after the key was rolled (docs/design/platform.md §2).
  */
 export function agentIdOf(first_key_hash: Uint8Array, agent_key: string): string {
   const hash = createHash('sha256').update(`svc.agent/1\0${Buffer.from(first_key_hash).toString('hex')}\0${agent_key}`)
@@ -35,8 +35,8 @@ export function agentIdOf(first_key_hash: Uint8Array, agent_key: string): string
 }
 
 /**
- * The agent as rules see it: its own fields, with the level that is in effect, then its attributes. Tools that were never
- * declared are null.
+ * The agent as rules see it: its fields with the risk level in effect, then its attributes. `declared_tools` is null if they
+ * were never declared.
  */
 export function agentFacts(agent: AgentRow): JsonMap {
   const { agent_id, agent_key, name, purpose, owner_id, environment, declared_tools, attributes } = agent
@@ -60,7 +60,7 @@ export async function findAgents(scope: Scope, tx: Transaction, agent_ids: reado
   return tx.query<AgentRow>(text, [scope.org_id, agent_ids])
 }
 
-/** For each key its only active agent, or null when it has several. A key whose only agent is deactivated has that one. */
+/** The only active agent of each key, or null for several. A key without active agents has its only deactivated one. */
 export async function soleActiveAgents(scope: Scope, tx: Transaction, key_ids: readonly string[]) {
   const sole = new Map<string, string | null>()
   if (key_ids.length === 0) return sole
@@ -75,7 +75,7 @@ export async function soleActiveAgents(scope: Scope, tx: Transaction, key_ids: r
   return sole
 }
 
-/** What a registration or an operator decides; everything else of the row follows. */
+/** The values that a registration or a member decides; the rest of the row follows. */
 export interface AgentValues {
   readonly agent_id: string
   readonly api_key_id: string
@@ -92,7 +92,7 @@ export interface AgentValues {
   readonly attributes: JsonMap
 }
 
-/** Inserts the agent or replaces what is known of it, raising its version. */
+/** Inserts or replaces the agent and increments its version. */
 export async function putAgent(scope: Scope, tx: Transaction, now: number, agent: AgentValues): Promise<void> {
   const { risk_classification: declared, effective_risk_classification: effective } = agent
   await tx.query(
@@ -106,16 +106,26 @@ export async function putAgent(scope: Scope, tx: Transaction, now: number, agent
        declared_tools = excluded.declared_tools, attributes = excluded.attributes,
        version = agents.version + 1, updated_at = excluded.updated_at`,
     [
-      ...[scope.org_id, agent.agent_id, agent.api_key_id, agent.agent_key, JSON.stringify(agent.sent)],
-      ...[JSON.stringify(agent.operator_set), agent.name, agent.purpose, agent.owner_id],
-      ...[effective, declared === effective ? null : declared],
-      ...[agent.environment, agent.declared_tools === null ? null : JSON.stringify(agent.declared_tools)],
-      ...[JSON.stringify(agent.attributes), new Date(now).toISOString()],
+      scope.org_id,
+      agent.agent_id,
+      agent.api_key_id,
+      agent.agent_key,
+      JSON.stringify(agent.sent),
+      JSON.stringify(agent.operator_set),
+      agent.name,
+      agent.purpose,
+      agent.owner_id,
+      effective,
+      declared === effective ? null : declared,
+      agent.environment,
+      agent.declared_tools === null ? null : JSON.stringify(agent.declared_tools),
+      JSON.stringify(agent.attributes),
+      new Date(now).toISOString(),
     ],
   )
 }
 
-/** Deactivates the agent or makes it active again, raising its version. */
+/** Deactivates or reactivates the agent and increments its version. */
 export async function setActive(scope: Scope, tx: Transaction, now: number, agent_id: string, active: boolean) {
   await tx.query(
     'update agents set active = $3, version = version + 1, updated_at = $4 where org_id = $1 and agent_id = $2',

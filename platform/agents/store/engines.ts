@@ -1,10 +1,10 @@
-// What local engines said of themselves: the state they were in, from when to when.
+// The states that local engines reported, as intervals of time.
 import type { EngineHeartbeat, EngineIntervals } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'
 
-/** Adds the interval, or what is new of one that is known; `seen_at` is ms since 1970. True when it is new. */
+/** Inserts the interval, or updates when it was last seen (`seen_at`, ms since 1970). True when it is new. */
 export async function putInterval(
   scope: Scope,
   tx: Transaction,
@@ -18,20 +18,17 @@ export async function putInterval(
      on conflict (org_id, agent_id, instance_id, since) do update
        set last_seen_at = greatest(engine_intervals.last_seen_at, excluded.last_seen_at)
      returning xmax = 0 as added`,
-    [
-      ...[scope.org_id, agent_id, instance_id, since, load_state, policy_count, version],
-      new Date(seen_at).toISOString(),
-    ],
+    [scope.org_id, agent_id, instance_id, since, load_state, policy_count, version, new Date(seen_at).toISOString()],
   )
   return row?.added ?? false
 }
 
-/** The latest intervals of an agent's engines, newest first; `silent_before` (ms) is when the last word is too old. */
+/** The latest intervals of an agent's engines, newest first; those last seen before `unknown_before` (ms) end unknown. */
 export async function readIntervals(
   scope: Scope,
   tx: Transaction,
   agent_id: string,
-  silent_before: number,
+  unknown_before: number,
   limit: number,
 ): Promise<EngineIntervals['intervals']> {
   return tx.query(
@@ -40,6 +37,6 @@ export async function readIntervals(
      from (select *, lead(since) over (partition by instance_id order by since) as next
            from engine_intervals where org_id = $1 and agent_id = $2) i
      order by since desc, instance_id limit ${limit}`,
-    [scope.org_id, agent_id, new Date(silent_before).toISOString()],
+    [scope.org_id, agent_id, new Date(unknown_before).toISOString()],
   )
 }

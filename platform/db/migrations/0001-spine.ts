@@ -1,5 +1,5 @@
 // The first schema: organizations, keys, agents, policies, the log, incidents and the audit trail.
-// Every table of a tenant begins its key with org_id; partitioned tables carry received_at in it as well.
+// The key of every tenant's table begins with org_id; that of a partitioned table also contains received_at.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `
@@ -285,5 +285,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(): Promise<void> {
-  throw new Error('the first migration cannot be undone: drop the database instead')
+  throw new Error('the first migration is irreversible: drop the database instead')
 }

@@ -1,4 +1,4 @@
-// What proofs are made of: the inner nodes of each log's tree, its signed checkpoints, and whose signature they bear.
+// The data of proofs: inner nodes of each log's tree, signed checkpoints, and their keys.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `

@@ -1,4 +1,4 @@
-// In which state local engines were, and when.
+// The states of local engines over time.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `
@@ -21,5 +21,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(): Promise<void> {
-  throw new Error('what engines said of themselves is evidence: restore a backup instead')
+  throw new Error('states of engines are evidence: restore a backup instead')
 }

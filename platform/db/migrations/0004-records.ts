@@ -1,4 +1,4 @@
-// What the log holds besides steps.
+// Records of the log other than steps.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `

@@ -1,4 +1,4 @@
-// What has been erased, by whom, and why that was allowed.
+// Erasures: their targets, actors and reasons.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `
@@ -20,5 +20,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(): Promise<void> {
-  throw new Error('what was erased cannot be brought back: restore a backup instead')
+  throw new Error('an erasure is irreversible: restore a backup instead')
 }

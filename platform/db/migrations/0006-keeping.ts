@@ -1,4 +1,4 @@
-// What may go and what must stay: whose data is where, how long entries are kept, what is held, and what was pruned.
+// Retention: the subjects of entries, retention periods, holds, and prunes.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `

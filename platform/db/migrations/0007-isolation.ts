@@ -1,5 +1,5 @@
-// Isolation of tenants a second time, in the database: whoever works for an organization does so as a role that sees the rows
-// of that organization only, and none before it has said which.
+// Isolation of tenants in the database: transactions of an organization run as a role that sees only the rows of the
+// organization that the transaction has set, and no rows before.
 import type { Knex } from 'knex'
 
 const functions = /* sql */ `
@@ -37,7 +37,7 @@ select svc_isolate(c.oid::regclass) from pg_class c join pg_attribute a on a.att
   where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition;
 revoke update, delete on events from svc_app;
 
--- Partitions are made by their owner, whoever asks for them.
+-- Partitions are made by their owner, not by the role that needs them.
 alter function svc_ensure_month(timestamptz) security definer;
 alter function svc_ensure_month(timestamptz) set search_path = public, pg_temp;
 `
@@ -47,5 +47,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(): Promise<void> {
-  throw new Error('isolation is not undone: restore a backup instead')
+  throw new Error('this migration is irreversible: restore a backup instead')
 }

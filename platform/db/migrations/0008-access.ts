@@ -1,4 +1,4 @@
-// People, what they belong to, and how they get in.
+// People, their workspaces, and their sessions.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `
@@ -71,5 +71,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(): Promise<void> {
-  throw new Error('who has access is not undone: restore a backup instead')
+  throw new Error('a migration of access is not undone: restore a backup instead')
 }

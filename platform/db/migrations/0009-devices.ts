@@ -1,4 +1,4 @@
-// Programs that ask a person to let them in (RFC 8628).
+// Device authorization (RFC 8628).
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `
@@ -19,5 +19,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(): Promise<void> {
-  throw new Error('who has access is not undone: restore a backup instead')
+  throw new Error('a migration of access is not undone: restore a backup instead')
 }

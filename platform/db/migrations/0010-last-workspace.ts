@@ -1,4 +1,4 @@
-// A new session begins where the last one worked; what has expired is found without reading every offer.
+// A new session begins in the workspace of the last one; an index finds expired offers.
 import type { Knex } from 'knex'
 
 export async function up(knex: Knex): Promise<void> {
@@ -7,5 +7,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(): Promise<void> {
-  throw new Error('who has access is not undone: restore a backup instead')
+  throw new Error('a migration of access is not undone: restore a backup instead')
 }

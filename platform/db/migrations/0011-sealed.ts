@@ -1,4 +1,4 @@
-// The keys that subjects are hashed with are kept sealed from their first use on.
+// The keys that subjects are hashed with are encrypted before their first use.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `
@@ -13,5 +13,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(): Promise<void> {
-  throw new Error('what is sealed is not laid open: restore a backup instead')
+  throw new Error('encryption is not undone: restore a backup instead')
 }

@@ -1,4 +1,4 @@
-// What lists are answered from: the times of a task's first and last step by number, and the order of what was written.
+// The columns and indexes of lists: the times of a task's first and last step, and the order of writes.
 import type { Knex } from 'knex'
 
 const times = /* sql */ `

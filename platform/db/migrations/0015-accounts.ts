@@ -1,4 +1,4 @@
-// Accounts that can be ended, invitations that sign in, devices that must poll less often, and addresses in one form.
+// Accounts can be ended, invitations sign in, devices are slowed down, and addresses are normalized.
 import type { Knex } from 'knex'
 import { parseAddress } from '../../mail/address.js'
 
@@ -34,5 +34,5 @@ export async function normaliseAddresses(knex: Knex): Promise<void> {
 }
 
 export async function down(): Promise<void> {
-  throw new Error('who has access is not undone: restore a backup instead')
+  throw new Error('a migration of access is not undone: restore a backup instead')
 }

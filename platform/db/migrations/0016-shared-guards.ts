@@ -1,4 +1,4 @@
-// What all processes of one database share: which encryption key they use, and how often secrets were tried.
+// State that the processes of one database share: the encryption key in use, and attempts to guess secrets.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `

@@ -1,5 +1,5 @@
-// Functions are executable by every user of the database unless that is revoked. Only what the application's role calls is left
-// to it: the partitions of a month are made by their owner, at its request.
+// Every user of the database can execute functions until that is revoked. The application's role keeps only the function
+// that creates the partitions of a month, which runs as its owner.
 import type { Knex } from 'knex'
 
 const rights = /* sql */ `

@@ -1,4 +1,4 @@
-// The list of migrations, in order. They are part of the program: nothing is read from disk at run time.
+// The migrations, in order. They are part of the program: no file is read at run time.
 import type { Knex } from 'knex'
 import { PlatformError } from '../../errors.js'
 import { type Database, withUnscopedTransaction } from '../db.js'
@@ -44,13 +44,12 @@ const source: Knex.MigrationSource<(typeof migrations)[number]> = {
   getMigration: async ({ migration }) => migration,
 }
 
-/** Any number that only this program locks. */
+/** The key of the advisory lock, unique to this program. */
 const migrationLock = 7_283_001
 
 /**
- * Brings the database up to this build; a no-op when it is. Starts that come together take turns; a lock that a killed
- * one left in the bookkeeping table is then known to be stale, and is freed. Rejects with UNAVAILABLE when the database
- * is away.
+ * Runs the migrations that are missing. Concurrent starts run one after the other, so that a lock in the table of
+ * migrations is a stale one of a killed process, and is freed. Rejects with UNAVAILABLE when the database is unavailable.
  */
 export function migrate({ knex, exclusively }: Database): Promise<void> {
   const config = { migrationSource: source, tableName: 'svc_migrations' }
@@ -60,7 +59,7 @@ export function migrate({ knex, exclusively }: Database): Promise<void> {
   })
 }
 
-/** What a migration says of its own accord, without its whole text before it. */
+/** Shortens an error that a migration raised itself to its message: Knex puts the whole statement before it. */
 function plainly(error: unknown): never {
   const { message, code } = error as { message: string; code?: string }
   if (code !== 'P0001') throw error
@@ -69,7 +68,7 @@ function plainly(error: unknown): never {
   })
 }
 
-/** The last migration that has run, null before the first. Rejects with UNAVAILABLE when the database is away. */
+/** The last migration that has run; null before the first. Rejects with UNAVAILABLE. */
 export async function lastMigration(db: Database): Promise<string | null> {
   const [row] = await withUnscopedTransaction(db, (tx) =>
     tx.query<{ name: string }>('select name from svc_migrations order by id desc limit 1'),

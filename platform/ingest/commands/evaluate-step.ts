@@ -1,4 +1,4 @@
-// Hosted evaluation: the local engine's question, answered with the history the platform holds. Changes nothing.
+// Hosted evaluation: evaluates a step as the local engine does, with the history that the platform stores. Writes no rows.
 
 import {
   evaluate,
@@ -12,6 +12,7 @@ import {
 } from '@svc/engine'
 import { actionDigest, occurredAt } from '@svc/proof'
 import type { Evaluation, HostedEvaluateRequest } from '@svc/schemas'
+import { agentNotFound } from '../../agents/errors.js'
 import { type AgentRules, loadRules } from '../../agents/rulebook.js'
 import { agentIdOf } from '../../agents/store/agents.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
@@ -21,7 +22,7 @@ import { invalid, PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { readHead, readTail } from '../../ledger/log.js'
 
-/** Judges the intended step. A key sees its own agents only; an operator names the agent by its id. */
+/** Evaluates the intended step. A key sees only its own agents; a member names the agent by its id. */
 export async function evaluateStep(
   resources: Resources,
   scope: Scope,
@@ -29,7 +30,7 @@ export async function evaluateStep(
   { intended, context = {} }: HostedEvaluateRequest,
 ): Promise<Evaluation> {
   const named = context.agent_id ?? intended.agent_id
-  if (named === undefined) throw invalid([{ path: 'context.agent_id', message: 'name the agent' }])
+  if (named === undefined) throw invalid([{ path: 'context.agent_id', message: 'is missing: name the agent' }])
   const now = resources.clock()
   return withTransaction(resources.db, scope, async (tx) => {
     const rules = await rulesFor(scope, tx, key, named)
@@ -50,22 +51,23 @@ export async function evaluateStep(
   })
 }
 
-/** The agent by its id or, for a key, by its own key; an agent of another key does not exist. */
+/** The rules of the agent, by its id or, for an API key, also by its `agent_key`. Rejects with NOT_FOUND. */
 async function rulesFor(scope: Scope, tx: Transaction, key: KeyIdentity | null, named: string): Promise<AgentRules> {
   const ids = key === null ? [named] : [named, agentIdOf(key.first_key_hash, named)]
   const found = await loadRules(scope, tx, ids)
   const rules = found.find(({ agent }) => key === null || agent.api_key_id === key.key_id)
-  if (rules === undefined) throw new PlatformError('NOT_FOUND', 'no such agent')
+  if (rules === undefined) throw agentNotFound()
   return rules
 }
 
-/** What the task has done before a step of that type: nothing, where its id is used again after its end. */
+/** The history of the task before a step of that type: empty when the step reuses the id of a task that ended. */
 async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, task_id: string | null, step_type: string) {
   let history = newHistory(rules.set)
   let state: RunState = 'none'
   const head = task_id === null ? null : await readHead(scope, tx, task_id)
   if (task_id === null || head === null) return { history, last_at: null }
-  if (head.agent_id !== rules.agent.agent_id) throw new PlatformError('NOT_FOUND', 'no such task of this agent')
+  if (head.agent_id !== rules.agent.agent_id)
+    throw new PlatformError('NOT_FOUND', `agent \`${rules.agent.agent_key}\` has no task \`${task_id}\``)
   let last_at: number | null = null
   for (const { step, at } of await readTail(scope, tx, task_id, 0)) {
     if (startsRun(state, step.step_type)) history = newHistory(rules.set)

@@ -1,4 +1,4 @@
-// Idempotency-Key (docs/design/log.md §4): for 24 hours the same key means the same request, and gets the same answer.
+// Idempotency-Key (docs/design/log.md §4): for 24 hours a repeated request gets the answer of the first.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
@@ -6,10 +6,10 @@ import { invalid, PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { forgetRequest, type KnownRequest, keepAnswer, reserveRequest } from '../store/idempotency.js'
 
-/** How long a key is remembered, ms. */
-const remembered = 24 * 3600 * 1000
+/** How long an answer is kept, ms. */
+const retentionMs = 24 * 3600 * 1000
 
-/** A request as it was sent: the key it came with, if any, and its body. */
+/** The body of a request and its Idempotency-Key, if it has one. */
 export interface KeyedRequest {
   readonly idempotency_key: string | undefined
   readonly raw: Uint8Array
@@ -22,8 +22,8 @@ export interface KeptReply {
 }
 
 /**
- * Runs the request, or answers as it was answered before. The body is compared through a salted digest only. Rejects
- * with IDEMPOTENCY_KEY_REUSED when the key came with another body.
+ * Runs the request, or repeats the answer of the first request with the key. Bodies are compared by a salted digest.
+ * Rejects with IDEMPOTENCY_KEY_REUSED when the key was used for another body.
  */
 export async function withIdempotencyKey(
   { db, clock }: Resources,
@@ -37,7 +37,7 @@ export async function withIdempotencyKey(
     throw invalid([{ path: 'Idempotency-Key', message: 'must be 1 to 200 printable characters' }])
   const salt = randomBytes(32)
   const reservation = { key_id: key.key_id, name, salt, mac: macOf(raw, salt) }
-  const known = await withTransaction(db, scope, (tx) => reserveRequest(scope, tx, clock(), remembered, reservation))
+  const known = await withTransaction(db, scope, (tx) => reserveRequest(scope, tx, clock(), retentionMs, reservation))
   const answer = known === null ? null : answerTo(raw, known)
   if (answer !== null) return answer
   try {
@@ -45,18 +45,18 @@ export async function withIdempotencyKey(
     await withTransaction(db, scope, (tx) => keepAnswer(scope, tx, reservation, { status, body }))
     return { status, body, ...(headers && { headers }) }
   } catch (error) {
-    // Not carried out, so the key is free again; when this fails too, the same request may still be sent again.
+    // The request failed: its key is free again. If this fails too, the same request can still be repeated.
     await withTransaction(db, scope, (tx) => forgetRequest(scope, tx, reservation)).catch(() => null)
     throw error
   }
 }
 
-/** The answer kept for this request; null while the first try has none, which makes it safe to run again. */
+/** The answer of the first request; null if it has none, so that the request runs again. */
 function answerTo(raw: Uint8Array, { salt, mac, answer }: KnownRequest): KeptReply | null {
   if (!timingSafeEqual(mac, macOf(raw, salt))) {
     throw new PlatformError(
       'IDEMPOTENCY_KEY_REUSED',
-      'this `Idempotency-Key` was sent with another request: use a new one',
+      'this `Idempotency-Key` was used for another request: use a new one',
     )
   }
   if (answer === null) return null

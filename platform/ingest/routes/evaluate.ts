@@ -6,7 +6,7 @@ export const engineRoutes = [
   route({
     method: 'post',
     path: '/api/v1/engine/evaluate',
-    summary: 'Judge a step before it runs, on the history the platform holds of its task',
+    summary: 'Evaluate a step before it runs, with the stored history of its task',
     tag: 'Engine',
     access: byEither,
     body: 'hosted-evaluate-request',

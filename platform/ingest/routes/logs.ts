@@ -7,7 +7,7 @@ import { byKey, type Call, type Reply, route } from '../../http/route.js'
 import { readJson, readJsonLines, validated } from '../../http/validate.js'
 import type { Outcome } from '../batch.js'
 import { withIdempotencyKey } from '../commands/remember-answer.js'
-import type { Ingest } from '../writer.js'
+import type { Ingest } from '../write-queue.js'
 
 const tag = 'Log'
 
@@ -36,7 +36,7 @@ export const stepRoutes = [
   route({
     method: 'post',
     path: '/api/v1/logs/batch',
-    summary: 'Log up to 1,000 steps, in order; each has a result of its own',
+    summary: 'Log up to 1,000 steps in order; each has its own result',
     tag,
     access: byKey,
     body: 'batch-request',
@@ -50,7 +50,7 @@ export const stepRoutes = [
   }),
 ]
 
-/** Runs the call once for an Idempotency-Key. */
+/** Runs the call once per Idempotency-Key. */
 function remembered(call: Call, parts: Resources, run: () => Promise<Reply>): Promise<Reply> {
   const request = { idempotency_key: call.header('idempotency-key'), raw: call.raw }
   return withIdempotencyKey(parts, call.scope, keyOf(call.principal), request, run)
@@ -60,7 +60,7 @@ function reply(status: number, body: unknown, replayed: boolean): Reply {
   return { status, body, headers: replayed ? { 'idempotent-replayed': 'true' } : {} }
 }
 
-/** Entries of a batch, as one object or a line each. */
+/** The entries of a batch, which is a JSON object or JSON lines. */
 function batchEntries(call: Call): readonly unknown[] {
   if (!/^application\/x-ndjson\b/i.test(call.header('content-type') ?? '')) {
     return validated('batch-request', readJson(call.raw)).entries
@@ -68,11 +68,11 @@ function batchEntries(call: Call): readonly unknown[] {
   return validated('batch-request', { entries: readJsonLines(call.raw) }).entries
 }
 
-/** Logs the entries that are valid, in order; the others get their problem and stop nobody. */
+/** Logs the valid entries in order; each invalid one gets a problem as its result. */
 async function logBatch(call: Call, { ingest }: IngestParts, entries: readonly unknown[]): Promise<BatchResult[]> {
   const read = entries.map(readEntry)
-  const sound = read.flatMap((entry) => (entry instanceof PlatformError ? [] : [entry]))
-  const outcomes = (await ingest.submit(call.scope, keyOf(call.principal), sound)).values()
+  const valid = read.flatMap((entry) => (entry instanceof PlatformError ? [] : [entry]))
+  const outcomes = (await ingest.submit(call.scope, keyOf(call.principal), valid)).values()
   return read.map((entry) => {
     const outcome = entry instanceof PlatformError ? { error: entry } : outcomes.next().value
     return batchResult(outcome ?? { error: new PlatformError('INTERNAL', 'no answer') }, call.request_id)
@@ -89,13 +89,11 @@ function readEntry(value: unknown): LogRequest | PlatformError {
   }
 }
 
-/** `step_number` is another name of `step`; saying two different numbers is not a step. */
+/** `step_number` is an alias of `step`. Throws INVALID when both are sent and differ. */
 function oneNumber(request: LogRequest): LogRequest {
   const { step, step_number } = request
   if (step === undefined || step_number === undefined || step === step_number) return request
-  throw invalid([
-    { path: 'step_number', message: `is another name of \`step\`, and says ${step_number} where that says ${step}` },
-  ])
+  throw invalid([{ path: 'step_number', message: `must be ${step}, the same as \`step\`, found ${step_number}` }])
 }
 
 function batchResult(outcome: Outcome, request_id: string): BatchResult {

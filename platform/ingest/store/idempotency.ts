@@ -15,15 +15,15 @@ export interface KnownRequest {
   readonly answer: { readonly status: number; readonly body: unknown } | null
 }
 
-/** Takes the key for this request; returns what is known when it was taken within `remembered` ms, else null. */
+/** Reserves the key for this request; returns the earlier request if the key was used within `retention_ms`, else null. */
 export async function reserveRequest(
   scope: Scope,
   tx: Transaction,
   now: number,
-  remembered: number,
+  retention_ms: number,
   { key_id, name, salt, mac }: Reservation,
 ): Promise<KnownRequest | null> {
-  const oldest = new Date(now - remembered).toISOString()
+  const oldest = new Date(now - retention_ms).toISOString()
   await tx.query('delete from idempotency_keys where org_id = $1 and created_at < $2', [scope.org_id, oldest])
   const taken = await tx.query(
     `insert into idempotency_keys (org_id, api_key_id, key, salt, mac, created_at) values ($1, $2, $3, $4, $5, $6)
@@ -52,7 +52,7 @@ export async function keepAnswer(
   ])
 }
 
-/** Gives the key back: the request it was taken for was not carried out. */
+/** Releases the key of a request that failed. */
 export async function forgetRequest(scope: Scope, tx: Transaction, { key_id, name }: Reservation): Promise<void> {
   await tx.query('delete from idempotency_keys where org_id = $1 and api_key_id = $2 and key = $3 and answer is null', [
     scope.org_id,

@@ -1,14 +1,14 @@
-// Every endpoint from its own schema, nearly from it and against it: never 5xx, never a stack trace, an answer
-// within two seconds, and each as the published document says.
+// Fuzzing with values from, close to and against the schema of every endpoint: no 5xx, no stack trace, an answer in time, and
+// every answer matches the published document.
 import type { ApiKey, IncidentList } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hostile, nearly, type Schema, validFor } from '../support/from-schema.js'
-import { hangMs } from '../support/hang.js'
-import { checkpointOf, fast, logSteps } from '../support/log.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { hostile, nearly, type Schema, validFor } from '../../support/from-schema.js'
+import { hangMs } from '../../support/hang.js'
+import { checkpointOf, fast, logSteps } from '../../support/log.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 const runs = Number(process.env.SVC_FUZZ_CALLS ?? 120)
 
@@ -22,7 +22,7 @@ let platform: TestPlatform
 let person: SignedIn
 let paths: Record<string, Record<string, Operation>>
 let schemas: Record<string, Schema>
-/** Ids of what is there. */
+/** Ids that exist. */
 const known: Record<string, string[]> = {}
 let slowest = 0
 
@@ -34,7 +34,8 @@ beforeAll(async () => {
   const other = await signedIn(platform, mails, 'other@example.org')
   await person.call('POST', `/auth/workspaces/${person.org_id}/promote`, { name: 'Acme' })
   const agent = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
-    ...{ as: 'key', body: { agent_key: 'a', risk_classification: 'high' } },
+    as: 'key',
+    body: { agent_key: 'a', risk_classification: 'high' },
   })
   const { results } = await logSteps(platform, 'task', 20)
   await checkpointOf(platform, 20)
@@ -42,8 +43,13 @@ beforeAll(async () => {
   const hold = await platform.call<{ id: string }>('POST', '/api/v1/holds', { body: { task_id: 'none', reason: 'x' } })
   const { incidents } = (await platform.call<IncidentList>('GET', '/api/v1/incidents')).body
   Object.assign(known, {
-    ...{ agent_id: [agent.body.agent_id], task_id: ['task'], org_id: [person.org_id], person_id: [other.id] },
-    ...{ log_id: results.map(({ entry }) => entry?.log_id), key_id: [spare.body.api_key?.id], hold_id: [hold.body.id] },
+    agent_id: [agent.body.agent_id],
+    task_id: ['task'],
+    org_id: [person.org_id],
+    person_id: [other.id],
+    log_id: results.map(({ entry }) => entry?.log_id),
+    key_id: [spare.body.api_key?.id],
+    hold_id: [hold.body.id],
     incident_id: incidents.map(({ id }) => id),
   })
   const document = (await (await fetch(`${platform.url}/openapi.json`)).json()) as {
@@ -62,7 +68,7 @@ afterAll(async () => {
 
 const resolve = (ref: string): Schema => schemas[ref.split('/').at(-1) ?? ''] ?? {}
 
-/** A request of the operation, with as much wrong about it as `wrong` makes. */
+/** A request of the operation, with `wrong` applied to its parts. */
 function requestOf(
   path: string,
   { parameters = [], requestBody }: Operation,
@@ -91,19 +97,19 @@ const textOf = (value: unknown): string => {
   return (text.isWellFormed() ? text : text.toWellFormed()).slice(0, 2000) || 'x'
 }
 
-describe('an endpoint answers', () => {
+describe('an endpoint', () => {
   it.each([
-    ['what its schema allows', (one: fc.Arbitrary<unknown>) => one],
-    ['what its schema nearly allows', nearly],
+    ['values that its schema allows', (one: fc.Arbitrary<unknown>) => one],
+    ['values that its schema nearly allows', nearly],
     [
-      'what nobody should send',
+      'hostile values',
       (one: fc.Arbitrary<unknown>) => fc.oneof({ weight: 1, arbitrary: one }, { weight: 3, arbitrary: hostile }),
     ],
-  ] as const)('%s', async (_, wrong) => {
+  ] as const)('answers %s without an internal error', async (_, wrong) => {
     const statuses: Record<number, number> = {}
     for (const [path, operations] of Object.entries(paths))
       for (const [method, operation] of Object.entries(operations)) {
-        // These end what the others are asked with.
+        // These end the credentials of the other requests.
         const mine = ['/auth/logout', '/auth/workspaces/{org_id}/leave'].includes(path) ? [] : [person.token]
         const asker = fc.constantFrom(platform.api_key, platform.operator_token, ...mine)
         await fc.assert(
@@ -116,7 +122,7 @@ describe('an endpoint answers', () => {
               Object.entries(inQuery).map(([name, value]): [string, string] => [name, textOf(value)]),
             )
             const started = performance.now()
-            // Fails by itself where the answer is not what the document says.
+            // Throws when the answer does not match the document.
             const answer = await platform.call(method.toUpperCase(), `${filled}?${query}`, {
               as,
               ...(body !== undefined && { raw: JSON.stringify(body) ?? 'null' }),
@@ -137,7 +143,7 @@ describe('an endpoint answers', () => {
     expect(statuses[200]).toBeGreaterThan(0)
   })
 
-  it('and who asked is still let in', async () => {
+  it('leaves the credentials of the callers valid', async () => {
     expect((await person.me()).id).toBe(person.id)
     expect((await platform.call('GET', '/api/v1/agents')).status).toBe(200)
   })

@@ -1,7 +1,7 @@
-// The life of an incident: every state by every move, and what a further violation does in each.
+// The life cycle of an incident: every move from every state, and the effect of further violations in each state.
 import type { Incident, IncidentList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let platform: TestPlatform
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => discard(platform))
 
 let tasks = 0
-/** A task with one violation, and what finds its incidents and violates again. */
+/** A task with one violation; functions list its incidents and violate again. */
 async function violated() {
   const task_id = `t${tasks++}`
   let step = 0
@@ -42,7 +42,7 @@ const rows = Object.entries(expected).flatMap(([state, moves]) =>
 )
 
 describe('an incident', () => {
-  it.each(rows)('$state, by $name: $to', async ({ state, name, to }) => {
+  it.each(rows)('in state $state, after $name: $to', async ({ state, name, to }) => {
     const { id } = await violated()
     for (const before of toState[state] ?? []) await move(id, before)
     const { status, body } = await move(id, name)
@@ -55,14 +55,14 @@ describe('an incident', () => {
     }
   })
 
-  it('that is open or active counts what follows', async () => {
+  it('that is open or active counts further violations', async () => {
     const { id, again, list } = await violated()
     await move(id, 'review')
     await again()
     expect(await list()).toMatchObject([{ id, state: 'active', occurrences: 2 }])
   })
 
-  it('that was resolved is followed by a new one, and cannot be active beside it', async () => {
+  it('that is resolved is followed by a new one, and cannot be active beside it', async () => {
     const { id, again, list } = await violated()
     await move(id, 'resolve')
     await again()
@@ -73,14 +73,14 @@ describe('an incident', () => {
     expect((await move(id, 'reactivate')).status).toBe(409)
   })
 
-  it('that is ignored only counts', async () => {
+  it('that is ignored counts further violations', async () => {
     const { id, again, list } = await violated()
     await move(id, 'ignore')
     await again()
     expect(await list()).toMatchObject([{ id, state: 'ignored', occurrences: 2, note: 'known' }])
   })
 
-  it('is read by its id, with everything that was done about it', async () => {
+  it('is read by its id with its history', async () => {
     const { id } = await violated()
     await move(id, 'review')
     await move(id, 'resolve')
@@ -94,7 +94,7 @@ describe('an incident', () => {
     expect([none.status, none.body.code]).toEqual([404, 'NOT_FOUND'])
   })
 
-  it('needs a reason to be ignored, and an operator', async () => {
+  it('is ignored only with a reason and by a member', async () => {
     const { id } = await violated()
     expect((await move(id, 'ignore', {})).status).toBe(422)
     expect((await platform.call('POST', `/api/v1/incidents/${id}/resolve`, { as: 'key', body: {} })).status).toBe(403)

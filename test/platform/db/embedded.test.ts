@@ -1,4 +1,4 @@
-// The embedded database as many connections use it at once: one session, kept apart for each transaction.
+// The embedded database: concurrent connections on one session, with separate transactions.
 import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,9 +6,9 @@ import { PGlite } from '@electric-sql/pglite'
 import { readConfig } from '@svc/platform'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
-import { createSession } from '../../platform/db/embedded-session.js'
-import { newDatabasePath, prepareFolder } from '../../platform/db/new-database.js'
+import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
+import { createSession } from '../../../platform/db/embedded-session.js'
+import { newDatabasePath, prepareFolder } from '../../../platform/db/new-database.js'
 
 const folders: string[] = []
 const folder = () => {
@@ -20,7 +20,7 @@ afterAll(() => {
   for (const made of folders) rmSync(made, { recursive: true, force: true })
 })
 
-describe('connections to the one session', () => {
+describe('a connection to the one session', () => {
   let pglite: PGlite
   let connect: (maxWaitMs?: number) => Promise<pg.Client>
   beforeAll(async () => {
@@ -46,7 +46,7 @@ describe('connections to the one session', () => {
   })
   afterAll(() => pglite.close())
 
-  it('answers each connection what it asked, transactions beside plain statements', async () => {
+  it('gets its own answers, beside transactions and plain statements of others', async () => {
     const rounds = 40
     const writer = async (id: number) => {
       const client = await connect()
@@ -75,7 +75,7 @@ describe('connections to the one session', () => {
     await client.end()
   })
 
-  it('keeps nothing of a connection that is lost inside a transaction, and lets the next one in', async () => {
+  it('is rolled back when it is lost inside a transaction, and the next one gets the session', async () => {
     const [lost, other] = [await connect(), await connect()]
     await lost.query('begin')
     await lost.query('insert into rows values (9, 9)')
@@ -85,7 +85,7 @@ describe('connections to the one session', () => {
     await other.end()
   })
 
-  it('keeps nothing of a connection that is lost while its statement fails', async () => {
+  it('is rolled back when it is lost during a failing statement', async () => {
     const [lost, other] = [await connect(), await connect()]
     await lost.query('begin')
     const failing = lost.query('select 1 / 0')
@@ -95,7 +95,7 @@ describe('connections to the one session', () => {
     await other.end()
   })
 
-  it('answers 55P03 to a connection that waits too long, which can ask again', async () => {
+  it('gets 55P03 when it waits too long, and can retry', async () => {
     const [holder, waiting] = [await connect(20), await connect(20)]
     await holder.query('begin')
     await expect(waiting.query('select 1')).rejects.toMatchObject({ code: '55P03' })
@@ -104,7 +104,7 @@ describe('connections to the one session', () => {
     await Promise.all([holder.end(), waiting.end()])
   })
 
-  it.each([0, 1, 3_000_000])('passes an answer of %i characters on whole', async (length) => {
+  it.each([0, 1, 3_000_000])('gets a whole answer of %i characters', async (length) => {
     const client = await connect()
     const { rows } = await client.query(`select repeat('ä', $1) as text from generate_series(1, 3)`, [length])
     expect(rows.map(({ text }) => text.length)).toEqual([length, length, length])
@@ -119,7 +119,7 @@ describe('the embedded database', () => {
     return { db: await openDatabase(config, (message) => remarks.push(message)), remarks }
   }
 
-  it('keeps its folder from other users, also where that was there before', async () => {
+  it('makes its folder unreadable for other users, also an existing one', async () => {
     const data_dir = folder()
     chmodSync(data_dir, 0o755)
     await (await started(data_dir)).db.close()
@@ -130,7 +130,7 @@ describe('the embedded database', () => {
     await db.close()
   })
 
-  it('warns of a folder above it in which every user may replace it', async () => {
+  it('warns of a parent folder in which every user can replace it', async () => {
     const parent = folder()
     const data_dir = join(parent, 'data')
     chmodSync(parent, 0o777)
@@ -141,7 +141,7 @@ describe('the embedded database', () => {
     await db.close()
   })
 
-  it('closes although a transaction never ends', async () => {
+  it('closes during an open transaction', async () => {
     const data_dir = folder()
     const { db } = await started(data_dir)
     let begun = () => {}

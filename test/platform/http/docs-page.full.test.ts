@@ -1,16 +1,16 @@
-// The page of the API in a real browser: it shows every endpoint, and breaks none of its own policy.
+// The API page in a real browser: it shows every endpoint and does not violate its content security policy.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../support/postgres.js'
-import { startProcess } from '../support/process.js'
+import { freePort } from '../../support/postgres.js'
+import { startProcess } from '../../support/process.js'
 
 const hasBrowser = spawnSync('chromium', ['--version']).status === 0
 if (!hasBrowser) console.log('skipped: no chromium on this machine')
 
-/** What the page has become after its scripts have run, and what the browser had to say. */
+/** The page after its scripts have run, and the messages of the browser. */
 function render(url: string, profile: string) {
   const quiet = [
     '--disable-gpu',
@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('/docs', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('shows every endpoint without a complaint of the browser', async () => {
+  it('shows every endpoint without an error in the browser', async () => {
     const { paths } = (await (await fetch(`${platform.url}/openapi.json`)).json()) as { paths: Record<string, object> }
     const { dom, console: said } = render(`${platform.url}/docs`, join(folder, 'profile'))
     const shown = dom.replaceAll(/<wbr>|\u200b/g, '')

@@ -1,66 +1,73 @@
-// Placing one step at the end of its task, or recognising it as one that was placed before.
+// Appends one step to its task, or recognizes it as a replay of an earlier entry.
 
 import { evaluate, occasionOf, record } from '@svc/engine'
 import { advance, occurredAt, type StoredHead } from '@svc/proof'
 import type { LoggedStep } from '@svc/schemas'
+import { agentDeactivated } from '../agents/errors.js'
 import type { AgentRules } from '../agents/rulebook.js'
 import { agentIdOf } from '../agents/store/agents.js'
-import { PlatformError } from '../errors.js'
+import { invalid, PlatformError } from '../errors.js'
 import { stepViolation } from '../incidents/violation.js'
-import { type Batch, type Item, type Outcome, type PlacedEntry, stepKey } from './batch.js'
+import { type AppendedEntry, type Batch, type Item, type Outcome, stepKey } from './batch.js'
 import { type AcceptedStep, acceptedStep, evaluationSummary, makeEntry } from './entry.js'
 import type { CachedHistory } from './histories.js'
 import { type Candidate, isSameStep } from './replay.js'
-import { subjectsOf } from './subject.js'
+import { subjectsOf } from './subjects.js'
 
-/** Places `item`; the batch's heads, histories and candidates for replay then include it. */
-export function place(batch: Batch, item: Item): Outcome {
+/** Appends the step; the heads, histories and earlier steps of the batch then include it. */
+export function append(batch: Batch, item: Item): Outcome {
   const { request } = item
   const head = batch.heads.get(request.task_id) ?? null
   const rules = writerOf(batch, item, head)
   if (rules instanceof PlatformError) return { error: rules }
   const step = acceptedStep(request, rules.agent.agent_id)
-  const sent = {
-    ...{ step, client_prev_hash: request.prev_hash ?? null, api_key_id: item.key.key_id, payload: item.payload },
+  const sent: SentStep = {
+    step,
+    client_prev_hash: request.prev_hash ?? null,
+    api_key_id: item.key.key_id,
+    payload: item.payload,
     subjects: subjectsOf(request),
   }
   const candidates = batch.earlier.get(stepKey(request.task_id, step.step)) ?? []
-  const again = candidates.find((candidate) => isSameStep(candidate, step, sent.client_prev_hash))
-  if (again !== undefined) return { status: 200, replayed: true, entry: answerOf(again, again.violations) }
+  const replay = candidates.find((candidate) => isSameStep(candidate, step, sent.client_prev_hash))
+  if (replay !== undefined) return { status: 200, replayed: true, entry: answerOf(replay, replay.violations) }
   const history = batch.histories.of(batch.org_id, request.task_id, rules.set)
-  const placed = judgeAndMake(batch, sent, head, rules, history)
-  remember(batch, placed, step, head, history)
-  return { status: 201, replayed: false, entry: answerOf(placed, placed.violations) }
+  const appended = evaluateAndMake(batch, sent, head, rules, history)
+  remember(batch, appended, step, head, history)
+  return { status: 201, replayed: false, entry: answerOf(appended, appended.violations) }
 }
 
-/** The agent a step is logged for: as sent, else the task's, else the key's only active one (docs/design/platform.md §2). */
+/** The agent that the request names, by id or by key (docs/design/platform.md §2); null when it names none. */
 export function namedAgent({ request, key }: Item): string | null {
   if (request.agent_id !== undefined) return request.agent_id
   return request.agent_key === undefined ? null : agentIdOf(key.first_key_hash, request.agent_key)
 }
 
+/** The agent of the step: that of its task, else the one it names, else the only active agent of the key. */
 function writerOf(batch: Batch, item: Item, head: StoredHead | null): AgentRules | PlatformError {
   const { key, request } = item
   const named = namedAgent(item)
   const agent_id = head?.agent_id ?? named ?? batch.sole_agents.get(key.key_id) ?? null
   if (agent_id === null) {
-    const message = 'the key serves several agents or none: name one as `agent_id` or `agent_key`'
-    const errors = [{ path: 'agent_id', message }]
-    return new PlatformError('INVALID', 'the step does not say which agent made it', { errors })
+    const message = 'name the agent, here or as `agent_key`: the API key has several agents or none'
+    return invalid([{ path: 'agent_id', message }])
   }
   const rules = batch.agents.get(agent_id)
   if (rules === undefined || rules.agent.api_key_id !== key.key_id) {
-    const what = head === null ? 'no such agent for this key: register it first' : `no such task \`${request.task_id}\``
-    return new PlatformError('NOT_FOUND', what)
+    const message =
+      head === null
+        ? `this API key has no agent \`${request.agent_key ?? agent_id}\`: register it first`
+        : `this API key has no task \`${request.task_id}\``
+    return new PlatformError('NOT_FOUND', message)
   }
   if (named !== null && named !== agent_id) {
-    return new PlatformError('CONFLICT', `task \`${request.task_id}\` belongs to another agent, and a task has one`)
+    return new PlatformError(
+      'CONFLICT',
+      `task \`${request.task_id}\` belongs to another agent: use another \`task_id\``,
+    )
   }
   if (rules.agent.active) return rules
-  return new PlatformError(
-    'AGENT_DEACTIVATED',
-    `agent \`${rules.agent.agent_key}\` is deactivated: an operator can reactivate it`,
-  )
+  return agentDeactivated(rules.agent.agent_key)
 }
 
 interface SentStep {
@@ -71,14 +78,14 @@ interface SentStep {
   readonly subjects: readonly string[]
 }
 
-/** Judges the step on the history before it, then makes its entry. */
-function judgeAndMake(
+/** Evaluates the step with the history before it, then makes its entry. */
+function evaluateAndMake(
   batch: Batch,
   sent: SentStep,
   head: StoredHead | null,
   rules: AgentRules,
   { history, last_at }: CachedHistory,
-): PlacedEntry {
+): AppendedEntry {
   const { step, api_key_id, client_prev_hash } = sent
   const now = occurredAt(step.timestamp, last_at)
   const decision = evaluate(rules.set, occasionOf(step), {
@@ -98,7 +105,7 @@ function judgeAndMake(
       policy_set: rules.digest,
       seq: (head?.seq ?? 0) + 1,
       prev_hash: head?.hash ?? '',
-      log_index: batch.size + batch.placed.length,
+      log_index: batch.size + batch.appended.length,
       received_at: batch.received_at,
       occurred_at: now,
       client_prev_hash,
@@ -112,19 +119,19 @@ function judgeAndMake(
 
 function remember(
   batch: Batch,
-  placed: PlacedEntry,
+  appended: AppendedEntry,
   step: AcceptedStep,
   head: StoredHead | null,
   history: CachedHistory,
-) {
-  const at = Date.parse(placed.entry.occurred_at)
+): void {
+  const at = Date.parse(appended.entry.occurred_at)
   record(history.set, history.history, step, at)
-  history.seq = placed.entry.seq
+  history.seq = appended.entry.seq
   history.last_at = at
-  batch.heads.set(placed.entry.task_id, advance(head, placed.entry))
-  const key = stepKey(placed.entry.task_id, step.step)
-  batch.earlier.set(key, [...(batch.earlier.get(key) ?? []), placed])
-  batch.placed.push(placed)
+  batch.heads.set(appended.entry.task_id, advance(head, appended.entry))
+  const key = stepKey(appended.entry.task_id, step.step)
+  batch.earlier.set(key, [...(batch.earlier.get(key) ?? []), appended])
+  batch.appended.push(appended)
 }
 
 function answerOf({ entry }: Candidate, violations: LoggedStep['violations']): LoggedStep {

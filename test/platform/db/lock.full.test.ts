@@ -1,15 +1,15 @@
-// The lock of a data directory between processes that live, die and start together.
+// The lock of a data directory between processes that run, crash and start concurrently.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../../platform/config.js'
-import { openDatabase } from '../../platform/db/db.js'
-import { lastMigration } from '../../platform/db/migrations/index.js'
-import { startProcess } from '../support/process.js'
+import { readConfig } from '../../../platform/config.js'
+import { openDatabase } from '../../../platform/db/db.js'
+import { lastMigration } from '../../../platform/db/migrations/index.js'
+import { startProcess } from '../../support/process.js'
 
-const builtLock = new URL('../../engine/dist/files/lock-file.js', import.meta.url).href
+const builtLock = new URL('../../../engine/dist/files/lock-file.js', import.meta.url).href
 const taker = `
   const { LockTaken, takeLock } = await import('${builtLock}')
   const attempt = (directory) => {
@@ -17,7 +17,7 @@ const taker = `
       takeLock(directory)
       return 'taken'
     } catch (error) {
-      return error instanceof LockTaken ? 'refused' : String(error)
+      return error instanceof LockTaken ? 'rejected' : String(error)
     }
   }
   const { existsSync, writeSync } = await import('node:fs')
@@ -28,7 +28,7 @@ const taker = `
   setInterval(() => {}, 1000)
 `
 
-/** A process that takes the lock once the file `word` is there, as closely with others as can be, and lives on. */
+/** A process that waits for the file `word`, then takes the lock at the same moment as others, and keeps running. */
 async function readyToTake(directory: string, word: string) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', taker, directory, word])
   const said = () =>
@@ -58,7 +58,7 @@ describe('a data directory', () => {
     for (const made of folders) rmSync(made, { recursive: true, force: true })
   })
 
-  it('belongs to one live process, and to the next when that one was killed', async () => {
+  it('belongs to one live process, and to the next one after a kill', async () => {
     const data_dir = folder()
     const config = readConfig({ SVC_DATA_DIR: data_dir }).value
     const holder = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0' })
@@ -73,7 +73,7 @@ describe('a data directory', () => {
     await db.close()
   })
 
-  it.each(['no lock', 'a stale lock'])('goes to one of the starts that come together on %s', async (found) => {
+  it.each(['no lock', 'a stale lock'])('is opened by one of several concurrent starts with %s', async (found) => {
     for (let round = 0; round < 4; round++) {
       const data_dir = folder()
       const word = join(folder(), 'go')
@@ -82,7 +82,7 @@ describe('a data directory', () => {
       writeFileSync(word, '')
       const answers = await Promise.all(starts.map((start) => start.answer))
       await Promise.all(starts.map((start) => start.end()))
-      expect(answers.sort()).toEqual(['refused', 'refused', 'refused', 'refused', 'taken'])
+      expect(answers.sort()).toEqual(['rejected', 'rejected', 'rejected', 'rejected', 'taken'])
     }
   })
 })

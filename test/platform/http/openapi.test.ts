@@ -1,10 +1,10 @@
-// The published document: complete, sound by itself, and the same as what is served.
+// The published document: complete, valid, and equal to the routes.
 
 import { lazyCheck } from '@svc/engine'
 import { documents, type JsonMap } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
-import { openapiDocument } from '../../platform/http/openapi.js'
-import { routes } from '../../platform/routes.js'
+import { openapiDocument } from '../../../platform/http/openapi.js'
+import { routes } from '../../../platform/routes.js'
 
 interface Parameter {
   readonly name: string
@@ -23,7 +23,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, { description: string; content?: Record<string, { schema: JsonMap }> }>>
 }
 
-// Through JSON, as its readers get it.
+// Through JSON, as clients get it.
 const document = JSON.parse(JSON.stringify(openapiDocument(routes, '1.2.3'))) as {
   openapi: string
   info: { title: string; version: string }
@@ -53,7 +53,7 @@ describe('the document', () => {
     expect(Object.keys(document.components.schemas).sort()).toEqual(Object.keys(documents).sort())
   })
 
-  it('refers to nothing that it does not hold', () => {
+  it('has no unresolved references', () => {
     const found = [...new Set(references(document))]
     const missing = found.filter((reference) => {
       const name = /^#\/components\/schemas\/([^/]+)$/.exec(reference)?.[1]
@@ -63,7 +63,7 @@ describe('the document', () => {
     expect(missing).toEqual([])
   })
 
-  it.each(Object.keys(documents))('holds the schema `%s` in a form that works by itself', (name) => {
+  it.each(Object.keys(documents))('contains the schema `%s` with references that resolve', (name) => {
     const check = lazyCheck({ $ref: `#/components/schemas/${name}`, components: document.components })
     expect(check(0).map((problem) => problem.path)).toContainEqual([])
   })
@@ -74,13 +74,13 @@ describe('the document', () => {
     expect(operations.map(({ at }) => at).sort()).toEqual([...served, ...probes.map((path) => `get ${path}`)].sort())
   })
 
-  it('gives each operation a name of its own', () => {
+  it('has unique operation ids', () => {
     const names = operations.map(({ operation }) => operation.operationId)
     expect(new Set(names).size).toBe(names.length)
   })
 })
 
-/** What needs no credential, because it leads to one or must answer anyway. */
+/** Operations without a credential: they lead to one, or are probes. */
 const open = [
   ...probes,
   '/auth/device/code',
@@ -92,7 +92,7 @@ const open = [
 ]
 
 describe.each(operations)('$at', ({ path, operation }) => {
-  it('says what it does, for whom, and what it answers', () => {
+  it('has a summary, security and responses', () => {
     expect(operation.summary).not.toBe('')
     expect(operation.tags.length).toBe(1)
     const schemes = operation.security.flatMap((choice) => Object.keys(choice))
@@ -108,7 +108,7 @@ describe.each(operations)('$at', ({ path, operation }) => {
     }
   })
 
-  it('declares each parameter once, and those in the path as required', () => {
+  it('declares each parameter once, and path parameters as required', () => {
     const declared = operation.parameters ?? []
     const places = declared.map((parameter) => `${parameter.in} ${parameter.name}`)
     expect(new Set(places).size).toBe(places.length)
@@ -119,8 +119,8 @@ describe.each(operations)('$at', ({ path, operation }) => {
   })
 })
 
-describe('what a client is made from', () => {
-  it('has numbers and flags as such, with their limits', () => {
+describe('the description for client generators', () => {
+  it('types numbers and flags, with their limits', () => {
     const tasks = 'get /api/v1/logs/tasks'
     expect(schemaOf(tasks, 'limit')).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 20 })
     expect(schemaOf(tasks, 'skip')).toMatchObject({ type: 'integer', minimum: 0 })
@@ -128,7 +128,7 @@ describe('what a client is made from', () => {
     expect(schemaOf('get /api/v1/logs', 'from')).toEqual({ type: 'string', format: 'date-time' })
   })
 
-  it('says what must be sent, and in which forms', () => {
+  it('lists required parameters and media types', () => {
     const [agent_key] = parametersOf('get /api/v1/policies/effective')
     expect(agent_key).toMatchObject({ name: 'agent_key', required: true })
     const batch = operations.find(({ at }) => at === 'post /api/v1/logs/batch')?.operation
@@ -146,7 +146,7 @@ describe('the example of a request', () => {
     return content === undefined ? [] : [{ at, content }]
   })
 
-  it.each(bodies)('is there, and valid: $at', ({ content }) => {
+  it.each(bodies)('exists and is valid: $at', ({ content }) => {
     const { schema, examples = {} } = content as { schema: JsonMap; examples?: Record<string, { value: unknown }> }
     const check = lazyCheck({ ...schema, components: document.components })
     const shown = Object.values(examples).map(({ value }) => value)
@@ -154,7 +154,7 @@ describe('the example of a request', () => {
     for (const value of shown) expect([value, check(value)]).toEqual([value, []])
   })
 
-  it('of a batch holds valid entries', () => {
+  it('of a batch contains valid entries', () => {
     const check = lazyCheck({ $ref: '#/components/schemas/log-request', components: document.components })
     const [batch] = (documents['batch-request'] as { examples?: { entries: unknown[] }[] }).examples ?? []
     expect(batch?.entries.length).toBeGreaterThan(1)

@@ -1,10 +1,10 @@
-// Two platforms on one server, whose clocks stand still: what one learns or counts, the other knows.
+// Two platforms on one server, with clocks that do not advance: revoked keys and counted attempts are shared.
 import type { ApiKeyList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { soon } from '../support/log.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { type Answer, discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { soon } from '../../support/log.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { type Answer, discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 
@@ -19,6 +19,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     mails = await startMailServer()
     const env = {
       SVC_SMTP_URL: mails.url,
+      SVC_CHECKPOINT_SECONDS: '0',
       SVC_RATE_LIMIT_ADDRESS: '4',
       SVC_RATE_LIMIT_MAILBOX: '2',
       SVC_TRUSTED_PROXIES: '127.0.0.1',
@@ -39,19 +40,19 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     expect(made.status).toBe(201)
     return { key: made.body.key, path: `/auth/api-keys/${made.body.api_key.id}` }
   }
-  const refusedSoon = (platform: TestPlatform, key: string) =>
+  const rejectedSoon = (platform: TestPlatform, key: string) =>
     vi.waitFor(async () => expect(await read(platform, key)).toBe(401), soon)
 
-  it.each(['revoke', 'roll'])('both refuse a key after one does %s it', async (change) => {
+  it.each(['revoke', 'roll'])('both reject an API key after one of them runs %s', async (change) => {
     const { key, path } = await newKey(change)
     expect([await read(one, key), await read(other, key)]).toEqual([404, 404])
     expect((await one.call('POST', `${path}/${change}`)).status).toBe(200)
     expect(await read(one, key)).toBe(401)
-    await refusedSoon(other, key)
+    await rejectedSoon(other, key)
     now += 900_000
   })
 
-  it('refuse a key that is revoked while it is used', async () => {
+  it('reject an API key that is revoked while it is used', async () => {
     const { key, path } = await newKey('busy')
     const used = Array.from({ length: 40 }, () => read(one, key))
     const revoked = one.call('POST', `${path}/revoke`)
@@ -60,7 +61,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     now += 900_000
   })
 
-  it('hear of a revoked key after the connection that listens was lost', async () => {
+  it('learn of a revoked API key after the listening connection was lost', async () => {
     const { key, path } = await newKey('lost')
     const listening = `from pg_stat_activity where application_name = 'svc notices' and datname = current_database()`
     const pids = () => postgres.psql(url, `select pid ${listening} order by pid`)
@@ -73,7 +74,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     }, soon)
     expect(await read(other, key)).toBe(404)
     expect((await one.call('POST', `${path}/revoke`)).status).toBe(200)
-    await refusedSoon(other, key)
+    await rejectedSoon(other, key)
     now += 900_000
   })
 
@@ -84,7 +85,9 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'links to one mailbox',
       (platform, number) =>
         platform.call('POST', '/auth/magic-link', {
-          ...{ as: null, body: { email: 'mia@example.org' }, headers: from(`192.0.2.${number}`) },
+          as: null,
+          body: { email: 'mia@example.org' },
+          headers: from(`192.0.2.${number}`),
         }),
       2,
       202,
@@ -93,7 +96,9 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'links that one address asks for',
       (platform, number) =>
         platform.call('POST', '/auth/magic-link', {
-          ...{ as: null, body: { email: `m${number}@example.org` }, headers: from('198.51.100.1') },
+          as: null,
+          body: { email: `m${number}@example.org` },
+          headers: from('198.51.100.1'),
         }),
       4,
       202,
@@ -102,7 +107,8 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'refresh tokens that one address tries',
       (platform, number) =>
         platform.call('POST', '/auth/refresh', {
-          ...{ as: null, body: { refresh_token: `SvcRefresh-${'a'.repeat(42)}${number % 10}` } },
+          as: null,
+          body: { refresh_token: `SvcRefresh-${'a'.repeat(42)}${number % 10}` },
           headers: from('198.51.100.2'),
         }),
       40,
@@ -112,7 +118,8 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'wrong API keys from one address',
       (platform, number) =>
         platform.call('GET', '/api/v1/log/checkpoint', {
-          ...{ as: `SvcKey-${'w'.repeat(42)}${number % 10}`, headers: from('198.51.100.3') },
+          as: `SvcKey-${'w'.repeat(42)}${number % 10}`,
+          headers: from('198.51.100.3'),
         }),
       4,
       401,
@@ -121,7 +128,8 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
       'wrong operator tokens from one address',
       (platform, number) =>
         platform.call('GET', '/api/v1/agents', {
-          ...{ as: `operator-token-that-is-not-right-${number}`, headers: from('198.51.100.4') },
+          as: `operator-token-that-is-not-right-${number}`,
+          headers: from('198.51.100.4'),
         }),
       4,
       401,
@@ -139,7 +147,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     now += 900_000
   })
 
-  it('let those go on who were known at an address before it sent wrong keys', async () => {
+  it('keep serving valid keys of an address that sends invalid ones', async () => {
     const headers = from('198.51.100.5')
     const ask = (platform: TestPlatform, as: string) =>
       platform.call('GET', '/api/v1/log/checkpoint', { as, headers }).then(({ status }) => status)
@@ -155,10 +163,14 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     expect(await ask(one, unknown.key)).toBe(404)
   })
 
-  it('keep no address and no secret of who tried, and forget them', async () => {
+  it('store neither addresses nor secrets of attempts, and delete attempts', async () => {
     const columns = `select column_name from information_schema.columns where table_name = 'svc_attempts' order by 1`
     expect(postgres.psql(url, columns).split('\n')).toEqual([
-      ...['asker', 'counted_at', 'limit_name', 'remaining', 'was_allowed'],
+      'asker',
+      'counted_at',
+      'limit_name',
+      'remaining',
+      'was_allowed',
     ])
     expect(postgres.psql(url, 'select max(length(asker)) from svc_attempts')).toBe('16')
     now += 7_200_000
@@ -166,7 +178,7 @@ describe.skipIf(postgres === null)('two processes of one database', () => {
     expect(postgres.psql(url, 'select count(*) from svc_attempts')).toBe('1')
   })
 
-  it('count nothing for a key that is valid', async () => {
+  it('count no attempts for a valid API key', async () => {
     const { key } = await newKey('good')
     const counted = () => postgres.psql(url, 'select limit_name, remaining, counted_at from svc_attempts')
     const before = counted()

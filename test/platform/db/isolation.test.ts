@@ -1,19 +1,19 @@
-// The database keeps tenants apart by itself: whoever works as the application's role sees one organization, or nothing.
+// Row-level security isolates tenants: the application's role sees the rows of one organization, or none.
 
 import { readConfig } from '@svc/platform'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase, withSnapshot, withTransaction, withUnscopedTransaction } from '../../platform/db/db.js'
-import { scopeOf } from '../../platform/db/scope.js'
-import { fast, logSteps, register } from '../support/log.js'
-import { discard, startPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { openDatabase, withSnapshot, withTransaction, withUnscopedTransaction } from '../../../platform/db/db.js'
+import { scopeOf } from '../../../platform/db/scope.js'
+import { fast, logSteps, register } from '../../support/log.js'
+import { discard, startPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 const other = 'org_00000000000000000000000000000000'
 
 describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (kind) => {
-  if (kind === 'postgresql' && postgres === null) return it.skip('has no server here', () => undefined)
+  if (kind === 'postgresql' && postgres === null) return it.skip('needs a server', () => undefined)
   const database_url = kind === 'postgresql' ? (postgres?.freshDatabase() ?? null) : null
   let db: Awaited<ReturnType<typeof openDatabase>>
   let tables: string[]
@@ -44,7 +44,7 @@ describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (
   })
   afterAll(() => remove())
 
-  it('is held to one organization by every table that has rows of one', async () => {
+  it('is limited to one organization in every table of tenants', async () => {
     expect(tables.length).toBeGreaterThan(20)
     const unprotected = await withUnscopedTransaction(db, (tx) =>
       tx.query(`select relname from pg_class where relname = any($1) and not relrowsecurity`, [tables]),
@@ -52,7 +52,7 @@ describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (
     expect(unprotected).toEqual([])
   })
 
-  it('sees no row of any table without saying for whom', async () => {
+  it('sees no rows before the organization is set', async () => {
     const counts = await withUnscopedTransaction(db, async (tx) => {
       await tx.query('set local role svc_app')
       const found: [string, number][] = []
@@ -65,7 +65,7 @@ describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (
     expect(counts).toEqual([])
   })
 
-  it("sees its own organization's rows, and nothing of it for another", async () => {
+  it('sees the rows of the organization that is set, and no others', async () => {
     const count = (scope: string) =>
       withSnapshot(db, scopeOf(scope, { kind: 'system', id: 'test' }), async (tx) => {
         const [row] = await tx.query<{ count: number }>('select count(*)::int as count from log_entries')
@@ -77,18 +77,18 @@ describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (
   it.each([
     ['insert', `insert into organizations (org_id, name, kind, created_at) values ('${other}', 'x', 'shared', now())`],
     ['move a row', `update log_leaves set org_id = '${other}'`],
-    ['make a table', 'create table mine (x int)'],
-    ['turn it off', 'alter table log_entries disable row level security'],
+    ['create a table', 'create table mine (x int)'],
+    ['disable it', 'alter table log_entries disable row level security'],
     ['rewrite events', `update events set kind = 'nothing'`],
     ['delete events', 'delete from events'],
-    ['read who signs', 'select * from svc_log_identity'],
-    ['reach a partition', `select * from log_entries_${new Date().toISOString().slice(0, 7).replace('-', '')}`],
+    ['read the identity of the log', 'select * from svc_log_identity'],
+    ['read a partition', `select * from log_entries_${new Date().toISOString().slice(0, 7).replace('-', '')}`],
   ])('cannot %s', async (_, statement) => {
     const scope = scopeOf(org_id, { kind: 'system', id: 'test' })
     await expect(withTransaction(db, scope, (tx) => tx.query(statement))).rejects.toBeInstanceOf(pg.DatabaseError)
   })
 
-  it('is reached by no function that everybody may call', async () => {
+  it('cannot be circumvented by functions that every user can execute', async () => {
     const functions = await withUnscopedTransaction(db, (tx) =>
       tx.query<{ name: string; is_public: boolean; is_definer: boolean; settings: string[] | null }>(
         `select p.proname as name, p.prosecdef as is_definer, p.proconfig as settings,
@@ -99,12 +99,12 @@ describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (
     )
     expect(functions.map(({ name }) => name)).toContain('svc_ensure_month')
     expect(functions.filter(({ is_public }) => is_public)).toEqual([])
-    // What runs with the rights of its owner must not find a table of its caller's.
+    // A function with the rights of its owner must not find tables of its caller.
     for (const { settings } of functions.filter(({ is_definer }) => is_definer))
       expect(settings).toEqual(['search_path=public, pg_temp'])
   })
 
-  it('does not outlive its transaction', async () => {
+  it('ends with its transaction', async () => {
     await withTransaction(db, scopeOf(org_id, { kind: 'system', id: 'test' }), async () => undefined)
     const [row] = await withUnscopedTransaction(db, (tx) =>
       tx.query<{ role: string; org: string }>(
@@ -116,15 +116,15 @@ describe.each(['pglite', 'postgresql'] as const)('the application role on %s', (
   })
 })
 
-describe.skipIf(postgres === null)('a database user who is no superuser', () => {
+describe.skipIf(postgres === null)('a database user without superuser rights', () => {
   if (postgres === null) return
   const admin = postgres.emptyDatabase()
   const name = admin.split('/').at(-1) ?? ''
   const url = admin.replace('svc@', 'plain@')
 
-  it('is told what an administrator must do, and then needs nothing more', async () => {
+  it('gets the statements that an administrator must run, and then starts', async () => {
     postgres.psql(admin, `create role plain login; alter database ${name} owner to plain`)
-    // Other databases of this server have made the role already; this user is not a member of it yet.
+    // The role exists already on this server; this user is not a member of it.
     await expect(startPlatform({ database_url: url })).rejects.toThrow(/svc_app/)
     postgres.psql(admin, 'grant svc_app to plain')
     const platform = await startPlatform({ database_url: url, env: fast })

@@ -1,11 +1,11 @@
-// What many do at once in one workspace: nobody waits for ever, and nobody elsewhere waits at all.
+// Concurrent changes in one workspace: each of them completes, and other workspaces do not wait.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { soon } from '../support/log.js'
-import { type MailServer, startMailServer } from '../support/mail.js'
-import { join, type SignedIn, signedIn } from '../support/people.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { soon } from '../../support/log.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 
@@ -33,25 +33,29 @@ describe.skipIf(postgres === null)('a workspace on a server', () => {
     await mails.close()
   })
 
-  it('takes registrations, steps and erasures while its members change', async () => {
-    const registered = async (turn: number) =>
-      (await platform.call('POST', '/api/v1/agents', { as: key, body: { agent_key: `agent-${turn}` } })).status
+  it('accepts registrations, steps and holds while its members change', async () => {
+    const registered = async (round: number) =>
+      (await platform.call('POST', '/api/v1/agents', { as: key, body: { agent_key: `agent-${round}` } })).status
     expect(await registered(0)).toBe(201)
-    const logged = async (turn: number) => {
+    const logged = async (round: number) => {
       const step = { step: 1, step_type: 'START_NODE', timestamp: '2026-01-05T09:00:00Z' }
-      const body = { agent_key: 'agent-0', task_id: `task-${turn}`, ...step }
+      const body = { agent_key: 'agent-0', task_id: `task-${round}`, ...step }
       return (await platform.call('POST', '/api/v1/logs', { as: key, body })).status
     }
-    const changed = async (turn: number) =>
-      (await owner.call('POST', `${path()}/role`, { role: turn % 2 === 0 ? 'auditor' : 'member' })).status
+    const changed = async (round: number) =>
+      (await owner.call('POST', `${path()}/role`, { role: round % 2 === 0 ? 'auditor' : 'member' })).status
     const held = async () => (await owner.call('POST', '/api/v1/holds', { reason: 'a test' })).status
-    const turns = async (deed: (turn: number) => Promise<number>) => {
+    const repeated = async (request: (round: number) => Promise<number>) => {
       const answers: number[] = []
-      for (let turn = 1; turn <= 15; turn++) answers.push(await deed(turn))
+      for (let round = 1; round <= 15; round++) answers.push(await request(round))
       return answers
     }
     const [some, others, roles, more, holds] = await Promise.all([
-      ...[turns(registered), turns((turn) => logged(turn)), turns(changed), turns(changed), turns(held)],
+      repeated(registered),
+      repeated(logged),
+      repeated(changed),
+      repeated(changed),
+      repeated(held),
     ])
     expect([some, others, holds].map((answers) => new Set(answers))).toEqual([
       new Set([201]),
@@ -61,7 +65,7 @@ describe.skipIf(postgres === null)('a workspace on a server', () => {
     expect(new Set([...(roles ?? []), ...(more ?? [])])).toEqual(new Set([204]))
   })
 
-  it('whose log is locked keeps nobody out of another', async () => {
+  it('does not block other workspaces while its log is locked', async () => {
     const others = [
       await signedIn(platform, mails, 'two@example.org'),
       await signedIn(platform, mails, 'three@example.org'),
@@ -72,17 +76,17 @@ describe.skipIf(postgres === null)('a workspace on a server', () => {
     await holder.query('select 1 from org_log where org_id = any($1) for update', [
       [owner, ...others].map(({ org_id }) => org_id),
     ])
-    const waiting = Array.from({ length: 8 }, (_, turn) =>
-      owner.call('POST', `${path()}/role`, { role: turn % 2 === 0 ? 'auditor' : 'member' }),
+    const waiting = Array.from({ length: 8 }, (_, round) =>
+      owner.call('POST', `${path()}/role`, { role: round % 2 === 0 ? 'auditor' : 'member' }),
     )
     const promoted = others.map((one) => one.call('POST', `/auth/workspaces/${one.org_id}/promote`, { name: 'B' }))
     const held = others.flatMap((one) =>
       Array.from({ length: 8 }, () => one.call('POST', '/api/v1/holds', { reason: 'a test' })),
     )
-    // Asked beside the transaction, in which nothing of this would ever change.
+    // Outside the transaction, whose snapshot of the statistics does not change.
     const isStuck = `select count(*) from pg_stat_activity where wait_event_type = 'Lock'`
     await vi.waitFor(() => expect(Number(postgres.psql(url, isStuck))).toBe(6), soon)
-    // Answered while the lock is held: it is let go only afterwards.
+    // Answered while the lock is held: it is released only afterwards.
     const stranger = await signedIn(platform, mails, 'stranger@example.org')
     expect((await stranger.call('GET', '/auth/me')).status).toBe(200)
     await holder.query('rollback')

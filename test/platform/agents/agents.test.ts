@@ -1,12 +1,12 @@
-// What operators do with agents: set fields, deactivate and reactivate, confirm a lower risk level.
+// Changes of agents by members: set fields, deactivate and reactivate, confirm a lower risk level.
 import type { Agent, AgentList, EventList, Problem, RegisteredAgent, TaskList } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 let platform: TestPlatform
-/** A second process on the same database, with caches of its own. */
+/** A second process on the same database, with its own caches. */
 let other: TestPlatform
 beforeAll(async () => {
   const database_url = postgres?.freshDatabase() ?? null
@@ -35,12 +35,18 @@ const log = (through: TestPlatform, agent_key: string | undefined, task_id: stri
     body: { agent_key, task_id, step, step_type: 'step.model', timestamp: '2026-01-05T09:00:00Z' },
   })
 
-describe('fields that an operator sets', () => {
-  // What the agent sent first, what the operator sets, what the agent sends again, and what then holds.
+describe('fields that a member sets', () => {
+  // Sent first by the agent, set by the member, sent again by the agent, and the values in effect afterwards.
   const rows = [
-    { name: 'nothing sent again', sent: { name: 'A' }, set: { name: 'B' }, again: {}, holds: { name: 'B' } },
     {
-      name: 'the same sent again',
+      name: 'override a registration without the field',
+      sent: { name: 'A' },
+      set: { name: 'B' },
+      again: {},
+      holds: { name: 'B' },
+    },
+    {
+      name: 'override a registration with the old value',
       sent: { name: 'A' },
       set: { name: 'B' },
       again: { name: 'A' },
@@ -54,23 +60,23 @@ describe('fields that an operator sets', () => {
       again: { purpose: 'p' },
       holds: { owner_id: 'ops', purpose: 'p' },
     },
-    { name: 'null gives back', sent: { name: 'A' }, set: { name: null }, again: {}, holds: { name: 'A' } },
+    { name: 'end with null', sent: { name: 'A' }, set: { name: null }, again: {}, holds: { name: 'A' } },
     {
-      name: 'tools and environment',
+      name: 'include tools and environment',
       sent: {},
       set: { declared_tools: ['t'], environment: 'production' },
       again: { environment: 'test' },
       holds: { declared_tools: ['t'], environment: 'production' },
     },
     {
-      name: 'a lower level at once',
+      name: 'put a lower risk level into effect at once',
       sent: { risk_classification: 'high' },
       set: { risk_classification: 'limited' },
       again: { risk_classification: 'high' },
       holds: { risk_classification: 'limited', effective_risk_classification: 'limited' },
     },
     {
-      name: 'a level the agent raises',
+      name: 'end with a risk level that the agent raises',
       sent: { risk_classification: 'limited' },
       set: { risk_classification: 'minimal' },
       again: { risk_classification: 'high' },
@@ -86,7 +92,7 @@ describe('fields that an operator sets', () => {
     expect(await kindsOf(agent_id)).toContain('agent.updated')
   })
 
-  it('are evaluated as a registration', async () => {
+  it('are evaluated like a registration', async () => {
     const { at, agent_id } = await register({ agent_key: 'evaluated', owner_id: 'o', purpose: 'p' })
     await change('PATCH', at, { risk_classification: 'unacceptable' })
     const { body } = await platform.call<{ incidents: object[] }>('GET', `/api/v1/incidents?agent_id=${agent_id}`)
@@ -96,16 +102,16 @@ describe('fields that an operator sets', () => {
   it.each([
     ['nothing', {}, 422],
     ['an unknown field', { agent_key: 'x' }, 422],
-    ['a level that does not exist', { risk_classification: 'low' }, 422],
+    ['an unknown risk level', { risk_classification: 'low' }, 422],
     ['the character NUL', { name: 'a\0' }, 422],
-  ])('are refused: %s', async (_, body, status) => {
-    const { at } = await register({ agent_key: 'refused' })
+  ])('are rejected: %s', async (_, body, status) => {
+    const { at } = await register({ agent_key: 'rejected' })
     expect((await change('PATCH', at, body)).status).toBe(status)
   })
 })
 
 describe('a deactivated agent', () => {
-  it('is refused in every process until it is reactivated', async () => {
+  it('is rejected in every process until it is reactivated', async () => {
     const agent_key = 'stopped'
     const { at, agent_id } = await register({ agent_key })
     expect([(await log(platform, agent_key, 'before')).status, (await log(other, agent_key, 'there')).status]).toEqual([
@@ -132,7 +138,7 @@ describe('a deactivated agent', () => {
     expect((await kindsOf(agent_id)).slice(0, 2)).toEqual(['agent.reactivated', 'agent.deactivated'])
   })
 
-  it('stays readable, and is listed as such', async () => {
+  it('can be read and listed', async () => {
     const { at, agent_id } = await register({ agent_key: 'listed' })
     await change('DELETE', at)
     const ids = async (active: boolean) =>
@@ -143,7 +149,7 @@ describe('a deactivated agent', () => {
     expect((await platform.call<TaskList>('GET', '/api/v1/logs/tasks?q=before')).body.total).toBe(1)
   })
 
-  it('is changed once: what is so already makes no event', async () => {
+  it('is changed once, with one event', async () => {
     const { at, agent_id } = await register({ agent_key: 'twice' })
     await change('POST', `${at}/reactivate`)
     await change('DELETE', at)
@@ -153,7 +159,7 @@ describe('a deactivated agent', () => {
 })
 
 describe('a lower risk level', () => {
-  it('is shown at once, and is in effect once it is confirmed', async () => {
+  it('is shown at once, and in effect after it is confirmed', async () => {
     const agent_key = 'lower'
     await register({ agent_key, risk_classification: 'high' })
     const { at, agent_id } = await register({ agent_key, risk_classification: 'limited' })
@@ -174,7 +180,7 @@ describe('a lower risk level', () => {
     expect([over.status, over.body.code]).toEqual([409, 'INVALID_TRANSITION'])
   })
 
-  it('is found by the level that is shown', async () => {
+  it('is a filter of the list', async () => {
     const agent_key = 'found'
     await register({ agent_key, risk_classification: 'high' })
     const { agent_id } = await register({ agent_key, risk_classification: 'minimal' })

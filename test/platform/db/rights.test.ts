@@ -1,12 +1,12 @@
-// The first start as an ordinary user of a server: it prints the statements that are missing, and they suffice.
+// The first start with an ordinary user of a server: it prints the missing statements, and they suffice.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fast, logSteps, register } from '../support/log.js'
-import { discard, serverKey, startPlatform } from '../support/platform.js'
-import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
-import { runPlatform } from '../support/process.js'
+import { fast, logSteps, register } from '../../support/log.js'
+import { discard, serverKey, startPlatform } from '../../support/platform.js'
+import { hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
+import { runPlatform } from '../../support/process.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-rights-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -15,13 +15,13 @@ const makeRole = 'create role svc_app nologin; grant svc_app to'
 const useSchema = 'grant usage, create on schema public to'
 
 describe.skipIf(!hasPostgres())('a database user', () => {
-  // A server of its own: no other test has made the role.
+  // A server of its own, on which no other test has created the role.
   let postgres: Postgres
   beforeAll(async () => {
     postgres = (await startPostgres('-c fsync=off')) as Postgres
   })
   afterAll(() => postgres.remove())
-  // The role belongs to the whole server: the first row finds none, the last ones find the one that was made.
+  // Roles belong to the whole server: the role does not exist for the first row, and exists for the others.
   const users: readonly [string, string, string, string[]][] = [
     [
       'without any right',
@@ -41,9 +41,9 @@ describe.skipIf(!hasPostgres())('a database user', () => {
       'third',
       ['grant svc_app to third;'],
     ],
-    ['who may make roles', 'create role fourth login createrole', 'fourth', [`${useSchema} fourth;`]],
+    ['who can create roles', 'create role fourth login createrole', 'fourth', [`${useSchema} fourth;`]],
   ]
-  it.each(users)('%s is told the statements to run, and then starts', async (_, made, user, statements) => {
+  it.each(users)('%s gets the statements to run, and then starts', async (_, made, user, statements) => {
     const admin = postgres.emptyDatabase()
     const name = admin.split('/').at(-1) ?? ''
     postgres.psql(admin, made.replace('%', name))
@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres())('a database user', () => {
     expect([code, stdout, stderr]).toEqual([
       1,
       expect.stringMatching(/^svc platform \S+: connecting to the database at \S+\n$/),
-      `svc-platform cannot start: the database user \`${user}\` lacks rights: run this as an administrator in the database \`${name}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`,
+      `svc-platform cannot start: the database user \`${user}\` lacks rights: run these statements as an administrator in the database \`${name}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`,
     ])
     postgres.psql(admin, stderr.split('\n').slice(1).join('\n'))
     const platform = await startPlatform({ database_url: url, env: fast })

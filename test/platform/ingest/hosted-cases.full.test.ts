@@ -1,11 +1,11 @@
-// The rule cases a third time, through the platform's hosted evaluation: the same data, the same answers.
+// The rule cases through hosted evaluation: the same data and results as in the engine.
 import { createChecker } from '@svc/engine'
 import { documents, type Evaluation } from '@svc/schemas'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerOf, policiesFor, type RuleCase, ruleCases } from '../support/cases.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { answerOf, policiesFor, type RuleCase, ruleCases } from '../../support/cases.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 const check = createChecker(Object.values(documents))
@@ -16,7 +16,7 @@ function registrationOf({ agent }: RuleCase, index: number) {
   return { ...fields, ...(attributes as object), agent_key: `case ${index}` }
 }
 
-/** True for a case this wire cannot say: the agent always has a level and an environment, and bodies have their schemas. */
+/** Whether the API cannot express a case: agents always have a risk level and an environment, and bodies have schemas. */
 function isUnsayable(one: RuleCase): boolean {
   const { step, history, context, agent } = one
   if (step === null) return true
@@ -25,7 +25,7 @@ function isUnsayable(one: RuleCase): boolean {
   const logged = history.map((past, index) => ({ task_id: 't', agent_id: 'a', step: index + 1, ...past }))
   return (
     always.test(said) ||
-    // A logged step always says whether it leaves the organization.
+    // A logged step always has the flags.
     /"(target\.trust|is_external_call)":null/.test(said) ||
     (/agent_risk_classifications/.test(said) && !('risk_classification' in { ...agent, ...context })) ||
     Object.keys(context).some((key) => key in agent) ||
@@ -49,7 +49,8 @@ describe.skipIf(postgres === null)('the rule cases through the platform', () => 
     platform = await startPlatform({ database_url })
     for (const { one, index } of sayable) {
       const { status, body } = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
-        ...{ as: 'key', body: registrationOf(one, index) },
+        as: 'key',
+        body: registrationOf(one, index),
       })
       expect([status, body]).toEqual([201, expect.anything()])
       agents.set(index, body.agent_id)
@@ -74,7 +75,7 @@ describe.skipIf(postgres === null)('the rule cases through the platform', () => 
     if (postgres !== null) await discard(platform)
   })
 
-  it('cover every rule that judges steps', () => {
+  it('cover every rule that evaluates steps', () => {
     const rules = (list: typeof cases) => new Set(list.map(({ rule }) => rule))
     expect([...rules(cases)].filter((rule) => !rules(sayable).has(rule))).toEqual([])
     expect(sayable.length).toBeGreaterThan(cases.length / 2)

@@ -1,13 +1,13 @@
-// Whose data a step carries, as its sender says: `properties.data.subject_id`, nested or dotted.
+// The subjects of a step's data, which its sender declares: `properties.data.subject_id`, nested or dotted.
 import type { LogRequest } from '@svc/schemas'
 
-/** The subjects that a step names; nearly always none. */
+/** The subjects that a step declares; most declare none. */
 export function subjectsOf({ properties }: LogRequest): string[] {
   if (properties === undefined || properties === null) return []
   const { data } = properties
   const nested = typeof data === 'object' && data !== null ? (data as Readonly<Record<string, unknown>>) : {}
-  const said = [nested.subject_id, properties['data.subject_id']].filter(isName).map(String)
-  return [...new Set(said)]
+  const declared = [nested.subject_id, properties['data.subject_id']].filter(isName).map(String)
+  return [...new Set(declared)]
 }
 
 function isName(value: unknown): value is string | number {

@@ -1,11 +1,11 @@
-// The database goes away and comes back: what is refused is refused honestly, and nothing acknowledged is lost.
+// An outage of the database: requests are rejected with UNAVAILABLE, and no acknowledged step is lost.
 import type { Problem, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { soon } from '../support/log.js'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
+import { soon } from '../../support/log.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
 
-describe.skipIf(!hasPostgres())('while the database is away', () => {
+describe.skipIf(!hasPostgres())('an outage of the database', () => {
   let postgres: Postgres
   let platform: TestPlatform
   let step = 0
@@ -31,11 +31,11 @@ describe.skipIf(!hasPostgres())('while the database is away', () => {
   })
 
   it.each(['fast', 'immediate'] as const)(
-    '(stopped %s) says 503 with Retry-After, and recovers by itself',
+    '(stopped %s) is answered with 503 and Retry-After until the database is back',
     async (mode) => {
       postgres.stop(mode)
-      const refused = await Promise.all([log(step + 1), log(step + 1), platform.call<Problem>('GET', '/api/v1/logs')])
-      for (const { status, headers, body } of refused) {
+      const rejected = await Promise.all([log(step + 1), log(step + 1), platform.call<Problem>('GET', '/api/v1/logs')])
+      for (const { status, headers, body } of rejected) {
         expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '1'])
       }
       const health = async () => (await platform.call('GET', '/health')).body

@@ -1,4 +1,4 @@
-// The seed's agent-facing path, on both databases: register, log, judge, read back, verify.
+// The API of agents on both databases: register, log, evaluate, read, verify.
 import type {
   BatchAnswer,
   IncidentList,
@@ -10,8 +10,8 @@ import type {
   Verification,
 } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
-import { sharedPostgres } from '../support/postgres.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
 
@@ -36,7 +36,7 @@ describe.each([
   const verify = async (task_id: string) =>
     (await platform.call<Verification>('GET', `/api/v1/tasks/${task_id}/verify`)).body
 
-  it('registers once and updates after, with the same id', async () => {
+  it('registers an agent once and updates it afterwards', async () => {
     const again = await platform.call<RegisteredAgent>('POST', '/api/v1/agents', {
       as: 'key',
       body: { agent_key: 'booker', team: 'travel' },
@@ -47,7 +47,7 @@ describe.each([
     expect(body).toMatchObject({ owner_id: 'ops', attributes: { team: 'travel' }, declared_tools: ['search', 'book'] })
   })
 
-  it('puts the baseline on a new agent as an ordinary assignment', async () => {
+  it('assigns the baseline to a new agent', async () => {
     const { body } = await platform.call<{ total: number }>('GET', `/api/v1/policies?agent_id=${agent_id}`)
     expect(body.total).toBe(15)
     const effective = await platform.call('GET', '/api/v1/policies/effective?agent_key=booker', { as: 'key' })
@@ -60,7 +60,7 @@ describe.each([
     expect(same.status).toBe(304)
   })
 
-  it('chains steps, and the chain verifies', async () => {
+  it('chains the steps of a task, and verifies the chain', async () => {
     const first = await log({ task_id: 'whole', step: 1, step_type: 'START_NODE', timestamp: at(1) })
     const second = await log({
       task_id: 'whole',
@@ -89,7 +89,7 @@ describe.each([
     })
   })
 
-  it('tells late arrival from tampering', async () => {
+  it('reports late steps as warnings, not as tampering', async () => {
     for (const step of [1, 3, 2])
       await log({ task_id: 'late', step, step_type: step === 1 ? 'START_NODE' : 'LLM_CALL', timestamp: at(step) })
     const verdict = await verify('late')
@@ -98,7 +98,7 @@ describe.each([
     expect(verdict.sequence.warnings.map((warning) => warning.code)).toEqual(['timestamp_regression', 'no_end'])
   })
 
-  it('answers a retry with the first answer, and keeps what differs', async () => {
+  it('answers a replay with the first entry, and logs a step that differs', async () => {
     const body = { task_id: 'retry', step: 1, step_type: 'START_NODE', timestamp: at(1), input: { b: 1, a: [2] } }
     const first = await log(body)
     const again = await log({ ...body, input: { a: [2], b: 1 } })
@@ -112,7 +112,7 @@ describe.each([
     expect((await verify('retry')).sequence.issues.map((issue) => issue.code)).toEqual(['duplicate_step'])
   })
 
-  it('honours an idempotency key for the same body only', async () => {
+  it('accepts an idempotency key for one body only', async () => {
     const body = { task_id: 'keyed', step: 1, step_type: 'START_NODE', timestamp: at(1) }
     const first = await log(body, { 'idempotency-key': 'k-1' })
     const again = await log(body, { 'idempotency-key': 'k-1' })
@@ -146,13 +146,13 @@ describe.each([
     expect(JSON.stringify(detail.body.record)).not.toContain('make')
   })
 
-  it('judges the whole task at its end', async () => {
+  it('evaluates the whole task at its end', async () => {
     await log({ task_id: 'headless', step: 1, step_type: 'LLM_CALL', timestamp: at(1) })
     const end = await log({ task_id: 'headless', step: 2, step_type: 'END_NODE', timestamp: at(2) })
     expect(end.body.violations.map((violation) => violation.name)).toEqual(['Records begin with a start'])
   })
 
-  it('takes batches in order, each entry with its own result', async () => {
+  it('logs batches in order, with a result per entry', async () => {
     const entry = (step: number) => ({
       task_id: 'batch',
       step,
@@ -164,7 +164,7 @@ describe.each([
       entry(2),
       entry(2),
       { ...entry(3), stepp: 1 },
-      { ...entry(3), agent_key: 'nobody' },
+      { ...entry(3), agent_key: 'unknown' },
       entry(3),
     ]
     const { body } = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', { as: 'key', body: { entries } })
@@ -180,7 +180,7 @@ describe.each([
     expect(await verify('batch')).toMatchObject({ valid: true, entries: 5 })
   })
 
-  it('keeps one order under concurrent writers', async () => {
+  it('has one order of entries under concurrent writers', async () => {
     await log({ task_id: 'busy', step: 1, step_type: 'START_NODE', timestamp: at(1) })
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
@@ -192,7 +192,7 @@ describe.each([
     expect((await verify('busy')).integrity).toEqual({ ok: true, first_bad: null })
   })
 
-  it('judges a step on the history it holds, and changes nothing', async () => {
+  it('evaluates a step with the stored history, and changes nothing', async () => {
     await log({ task_id: 'hosted', step: 1, step_type: 'START_NODE', timestamp: at(1) })
     const ask = () =>
       platform.call('POST', '/api/v1/engine/evaluate', {
@@ -205,7 +205,7 @@ describe.each([
     expect(await verify('hosted')).toMatchObject({ entries: 2 })
   })
 
-  it('judges a step after the end of a task as the first of a new one', async () => {
+  it('evaluates a step after the end of a task as the first of a new one', async () => {
     const ask = async (step_type: string) => {
       const context = { agent_id: 'booker', task_id: 'ended' }
       const { body } = await platform.call<{ blocked: boolean }>('POST', '/api/v1/engine/evaluate', {
@@ -224,7 +224,7 @@ describe.each([
 
   const nothing = { verb: null, step_name: null, input: null, output: null, properties: null, meta: null }
 
-  it('reads null for an optional key as absent, and a time without a zone as UTC', async () => {
+  it('treats null in an optional member as absent, and a time without a zone as UTC', async () => {
     const entry = { task_id: 'nulls', agent_key: 'booker', agent_id: null, prev_hash: null, is_external_call: null }
     const first = await log({
       ...entry,
@@ -237,7 +237,8 @@ describe.each([
     const sent = { ...entry, ...nothing, step: null, step_number: 2, step_type: 'step.self', input: { a: null } }
     const batch = { entries: [{ ...sent, timestamp: '2026-01-05T09:00:00.250000' }] }
     const answer = await platform.call<{ results: { status: number }[] }>('POST', '/api/v1/logs/batch', {
-      ...{ as: 'key', body: batch },
+      as: 'key',
+      body: batch,
     })
     expect(answer.body.results.map(({ status }) => status)).toEqual([201])
     const { body } = await platform.call<LogList>('GET', '/api/v1/logs?task_id=nulls')
@@ -259,7 +260,7 @@ describe.each([
     expect(registered.status).toBe(201)
   })
 
-  it('pages through the log without repeating or skipping', async () => {
+  it('pages through the log without repeating or skipping entries', async () => {
     const seen: number[] = []
     let cursor: string | null = null
     do {
@@ -276,7 +277,7 @@ describe.each([
     expect(seen.slice(0, 200)).toEqual(whole.logs.map((entry) => entry.log_index))
   })
 
-  it('goes on after a restart as if nothing had happened', async () => {
+  it('continues chains and incidents after a restart', async () => {
     platform = await platform.restart()
     const next = await log({ task_id: 'whole', step: 4, step_type: 'LLM_CALL', timestamp: at(4) })
     expect(next.body.seq).toBe(4)

@@ -1,16 +1,20 @@
-// What engines say of themselves, and what is made of their silence.
+// Heartbeats of local engines, and their absence.
 import type { EngineIntervals, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
-describe('heartbeats', () => {
+describe('a heartbeat', () => {
   let platform: TestPlatform
   let agent_id: string
   let now = Date.UTC(2026, 5, 1, 12)
   const at = (minutes: number) => new Date(Date.UTC(2026, 5, 1, 12) + minutes * 60_000).toISOString()
   const beat = {
-    ...{ instance_id: 'one', agent_key: 'desk', load_state: 'enforcing', since: at(-10) },
-    ...{ policy_count: 15, version: '0.11.0' },
+    instance_id: 'one',
+    agent_key: 'desk',
+    load_state: 'enforcing',
+    since: at(-10),
+    policy_count: 15,
+    version: '0.11.0',
   }
   const send = (more: object, as: string = 'key') =>
     platform.call('POST', '/api/v1/engines/heartbeat', { as, body: { ...beat, ...more } })
@@ -20,20 +24,21 @@ describe('heartbeats', () => {
   beforeAll(async () => {
     platform = await startPlatform({ clock: () => now })
     const { body } = await platform.call<RegisteredAgent>('POST', '/api/v1/agents', {
-      ...{ as: 'key', body: { agent_key: 'desk' } },
+      as: 'key',
+      body: { agent_key: 'desk' },
     })
     agent_id = body.agent_id
   })
   afterAll(() => discard(platform))
 
-  it('tell a state once, however often they are sent', async () => {
+  it('makes one interval, also when it is repeated', async () => {
     expect(await read()).toEqual([])
     for (let time = 0; time < 3; time++) expect((await send({})).status).toBe(204)
     const { agent_key: _, ...told } = beat
     expect(await read()).toEqual([{ ...told, until: null, unknown_since: null }])
   })
 
-  it('tell of a state that came between, however late', async () => {
+  it('adds an interval between others, also when it is late', async () => {
     await send({ load_state: 'stale_cache', since: at(-5), until: at(-3) })
     await send({ load_state: 'enforcing', since: at(-3) })
     const intervals = await read()
@@ -44,7 +49,7 @@ describe('heartbeats', () => {
     ])
   })
 
-  it('that stop leave it unknown what the engine does', async () => {
+  it('that is missing makes the state unknown', async () => {
     now += 4 * 60_000
     expect((await read())[0]).toMatchObject({ until: null, unknown_since: at(0) })
     await send({ since: at(-3) })
@@ -52,17 +57,17 @@ describe('heartbeats', () => {
   })
 
   it.each([
-    ['an agent of nobody', { agent_key: 'other' }, 404],
-    ['a state there is not', { load_state: 'unknown' }, 422],
+    ['an unknown agent', { agent_key: 'other' }, 404],
+    ['an unknown state', { load_state: 'unknown' }, 422],
     ['the future', { since: at(60) }, 422],
     ['an end before its beginning', { since: at(-1), until: at(-2) }, 422],
     ['an instance with spaces', { instance_id: 'a b' }, 422],
     ['too much', { more: 1 }, 422],
-  ])('of %s are refused', async (_, more, status) => {
+  ])('with %s is rejected', async (_, more, status) => {
     expect((await send(more)).status).toBe(status)
   })
 
-  it('are sent with a key and read by people', async () => {
+  it('is sent with an API key and read by members', async () => {
     expect((await send({}, 'operator')).status).toBe(403)
     expect((await platform.call('GET', `/api/v1/agents/${agent_id}/engines`, { as: 'key' })).status).toBe(403)
     expect((await platform.call('GET', '/api/v1/agents/ag_0/engines')).status).toBe(404)

@@ -1,32 +1,32 @@
-// The database layer on both databases: migrations, transactions, partitions, the lock, and a server that goes away.
+// The database layer on both databases: migrations, transactions, partitions, the lock, and an unavailable server.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { takeLock } from '@svc/engine'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../../platform/config.js'
+import { readConfig } from '../../../platform/config.js'
 import {
   type Database,
   openDatabase,
   withSnapshot,
   withTransaction,
   withUnscopedTransaction,
-} from '../../platform/db/db.js'
-import { lastMigration, migrate } from '../../platform/db/migrations/index.js'
-import { scopeOf } from '../../platform/db/scope.js'
-import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../support/postgres.js'
+} from '../../../platform/db/db.js'
+import { lastMigration, migrate } from '../../../platform/db/migrations/index.js'
+import { scopeOf } from '../../../platform/db/scope.js'
+import { forEachDatabase, hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
 
 const scope = scopeOf('org_1a', { kind: 'system', id: 'test' })
 
-/** One row of the table with the fewest columns, through the way ingestion takes. */
+/** Inserts one row into a small table, as ingestion does. */
 const raise = (db: Database, kind: string, value: number) =>
   withTransaction(db, scope, (tx) => tx.query('insert into counters values ($1, $2, $3)', ['org_1a', kind, value]))
 
 const counters = (db: Database) =>
   withTransaction(db, scope, (tx) => tx.query<{ kind: string; value: number }>('select kind, value from counters'))
 
-/** Every table, column, index and check there is, in one comparable value. */
+/** All tables, columns, indexes and checks as one comparable value. */
 const shape = (db: Database) =>
   withUnscopedTransaction(db, async (tx) => [
     await tx.query(`select table_name, column_name, data_type, is_nullable from information_schema.columns
@@ -45,21 +45,21 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
   afterAll(() => db.close())
   afterEach(() => withTransaction(db, scope, (tx) => tx.query('delete from counters')))
 
-  it('is of the kind the configuration names, and says where its migrations stand', async () => {
+  it('is of the kind that the configuration names, and reports its last migration', async () => {
     expect(db.kind).toBe(kind)
     expect(await lastMigration(db)).toMatch(/^\d{4}-[a-z-]+$/)
   })
 
-  it('changes nothing when it is migrated again', async () => {
+  it('is unchanged by a second migration', async () => {
     const before = await shape(db)
     await migrate(db)
     expect(await shape(db)).toEqual(before)
   })
 
-  it('is migrated once by starts that come together', async () => {
+  it('is migrated once by concurrent starts', async () => {
     const other = empty()
     const first = await openDatabase(other)
-    // The embedded database admits one process, so there the two starts share it.
+    // The embedded database has one process, so that the two starts share it.
     const second = kind === 'pglite' ? first : await openDatabase(other)
     await Promise.all([migrate(first), migrate(second), migrate(second)])
     expect(await shape(first)).toEqual(await shape(db))
@@ -67,7 +67,7 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
     if (second !== first) await second.close()
   })
 
-  it('begins every key of a tenant with org_id', async () => {
+  it('has primary keys of tenants that begin with org_id', async () => {
     const keys = await withTransaction(db, scope, (tx) =>
       tx.query<{ table: string; first: string }>(`
         select c.relname as table, a.attname as first from pg_index i
@@ -79,7 +79,7 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
     expect(keys.filter(({ first }) => first !== 'org_id')).toEqual([])
   })
 
-  it('keeps all of a transaction or nothing', async () => {
+  it('commits all of a transaction or nothing', async () => {
     const failing = withTransaction(db, scope, async (tx) => {
       await tx.query("insert into counters values ('org_1a', 'policy', 1)")
       throw new Error('on purpose')
@@ -90,16 +90,16 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
     expect(await counters(db)).toEqual([{ kind: 'policy', value: 2 }])
   })
 
-  it('does not call a transaction kept that the database has given up', async () => {
+  it('rejects a transaction that the database has rolled back', async () => {
     const swallowing = withTransaction(db, scope, async (tx) => {
       await tx.query("insert into counters values ('org_1a', 'policy', 1)")
       await tx.query('select 1 / 0').catch(() => undefined)
     })
-    await expect(swallowing).rejects.toThrow('given up')
+    await expect(swallowing).rejects.toThrow('rolled back')
     expect(await counters(db)).toEqual([])
   })
 
-  it('binds the organization to the transaction and no longer', async () => {
+  it('sets the organization until the transaction ends', async () => {
     const ask = "select coalesce(current_setting('app.org_id', true), '') as org_id"
     expect(await withTransaction(db, scope, (tx) => tx.query(ask))).toEqual([{ org_id: 'org_1a' }])
     expect((await db.knex.raw(ask)).rows).toEqual([{ org_id: '' }])
@@ -107,33 +107,33 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
     await expect(withTransaction(db, forged, (tx) => tx.query(ask))).rejects.toThrow('not an organization id')
   })
 
-  it('reads without being able to write', async () => {
+  it('rejects writes in a snapshot', async () => {
     const writing = withSnapshot(db, scope, (tx) => tx.query("insert into counters values ('org_1a', 'repo', 1)"))
     await expect(writing).rejects.toMatchObject({ code: '25006' })
   })
 
-  it('gives bigint as a number and jsonb as a value', async () => {
+  it('returns bigint as a number and jsonb as a value', async () => {
     const text = `select 9007199254740991::bigint as big, '{"a": [1]}'::jsonb as body`
     expect(await withTransaction(db, scope, (tx) => tx.query(text))).toEqual([
       { big: Number.MAX_SAFE_INTEGER, body: { a: [1] } },
     ])
   })
 
-  it('refuses to change or remove an event', async () => {
+  it('rejects changes and deletions of events', async () => {
     await withTransaction(db, scope, (tx) =>
       tx.query(`insert into events values ('org_1a', 'ev_1', now(), 'system', 'test', 'test.made', 'test', '1', '{}')`),
     )
     for (const change of ["update events set kind = 'other'", 'delete from events', 'truncate events']) {
       await expect(withTransaction(db, scope, (tx) => tx.query(change))).rejects.toThrow('permission denied')
-      const refused = withUnscopedTransaction(db, (tx) => tx.query(change))
-      await expect(refused).rejects.toThrow(`events are append-only: ${change.split(' ')[0]} is refused`)
+      const rejected = withUnscopedTransaction(db, (tx) => tx.query(change))
+      await expect(rejected).rejects.toThrow(`events are append-only: ${change.split(' ')[0]} is refused`)
     }
     expect(await withTransaction(db, scope, (tx) => tx.query('select kind from events'))).toEqual([
       { kind: 'test.made' },
     ])
   })
 
-  it('makes the partitions of a month once, whoever asks', async () => {
+  it('creates the partitions of a month once, also for concurrent callers', async () => {
     const ensure = (moment: string) =>
       withTransaction(db, scope, (tx) => tx.query('select svc_ensure_month($1)', [moment]))
     await Promise.all(Array.from({ length: 6 }, () => ensure('2031-03-31T23:59:59.999Z')))
@@ -150,7 +150,7 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
     await expect(payload('2033-01-01T00:00:00Z')).rejects.toMatchObject({ code: '23514' })
   })
 
-  it('has partitions for this month and the next from the start', async () => {
+  it('has partitions for this month and the next after the first migration', async () => {
     const [row] = await withTransaction(db, scope, (tx) =>
       tx.query<{ missing: number }>(`
         select count(*)::int as missing from unnest(array['log_entries', 'log_payloads']) parent,
@@ -160,7 +160,7 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
     expect(row).toEqual({ missing: 0 })
   })
 
-  it('keeps what was committed through a close', async () => {
+  it('stores committed rows beyond a close', async () => {
     await raise(db, 'repo', 7)
     await db.close()
     if (kind === 'pglite') expect(existsSync(join(config.data_dir, 'lock'))).toBe(false)
@@ -180,7 +180,7 @@ describe('a data directory', () => {
     for (const made of folders) rmSync(made, { recursive: true, force: true })
   })
 
-  it('is not opened twice by the same process', () => {
+  it('is opened once per process', () => {
     const data_dir = folder()
     const unlock = takeLock(data_dir)
     expect(() => takeLock(data_dir)).toThrow('already open in this process')
@@ -188,7 +188,7 @@ describe('a data directory', () => {
     takeLock(data_dir)()
   })
 
-  it('is taken over from a process that is gone, from a reused id, and from a lock that cannot be read', () => {
+  it('is taken over from a dead process, from a reused process id, and from an unreadable lock', () => {
     const gone = spawnSync(process.execPath, ['-e', '']).pid
     const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
     for (const content of [`${gone} 12345`, `${other.pid} 1`, '', 'not a lock']) {
@@ -201,7 +201,7 @@ describe('a data directory', () => {
   })
 })
 
-describe.skipIf(!hasPostgres())('a server that goes away', () => {
+describe.skipIf(!hasPostgres())('a server', () => {
   let server: Postgres
   let db: Database
   beforeAll(async () => {
@@ -214,17 +214,17 @@ describe.skipIf(!hasPostgres())('a server that goes away', () => {
     await server.remove()
   })
 
-  it('is UNAVAILABLE while it is stopped, with a time to retry, and serves again after', async () => {
+  it('is UNAVAILABLE while it is stopped, with a time to retry, and available afterwards', async () => {
     await raise(db, 'policy', 1)
     server.stop('fast')
-    const refused = { code: 'UNAVAILABLE', headers: { 'retry-after': '1' } }
-    await expect(counters(db)).rejects.toMatchObject(refused)
-    await expect(counters(db)).rejects.toMatchObject(refused)
+    const rejected = { code: 'UNAVAILABLE', headers: { 'retry-after': '1' } }
+    await expect(counters(db)).rejects.toMatchObject(rejected)
+    await expect(counters(db)).rejects.toMatchObject(rejected)
     server.start()
     expect(await counters(db)).toEqual([{ kind: 'policy', value: 1 }])
   })
 
-  it('keeps connections for others, however much one organization asks', async () => {
+  it('has free connections for other organizations under load of one', async () => {
     let open = () => {}
     const gate = new Promise<void>((resolve) => {
       open = resolve
@@ -240,11 +240,11 @@ describe.skipIf(!hasPostgres())('a server that goes away', () => {
     open()
     expect((await Promise.all(busy)).length).toBe(40)
     const many = Array.from({ length: 600 }, () => withTransaction(db, scope, (tx) => tx.query('select 1')))
-    const refused = (await Promise.allSettled(many)).filter(({ status }) => status === 'rejected')
-    expect(refused.length).toBe(95)
+    const rejected = (await Promise.allSettled(many)).filter(({ status }) => status === 'rejected')
+    expect(rejected.length).toBe(95)
   })
 
-  it('is UNAVAILABLE to the transaction it ends, and keeps nothing of it', async () => {
+  it('is UNAVAILABLE to a transaction that it terminates, and stores none of it', async () => {
     const ended = withTransaction(db, scope, async (tx) => {
       await tx.query("insert into counters values ('org_1a', 'repo', 1)")
       await tx.query('set local role none')
@@ -254,7 +254,7 @@ describe.skipIf(!hasPostgres())('a server that goes away', () => {
     expect(await counters(db)).toEqual([{ kind: 'policy', value: 1 }])
   })
 
-  it('keeps what it acknowledged when it is killed', async () => {
+  it('stores committed rows beyond a crash', async () => {
     await raise(db, 'assignment', 3)
     server.stop('immediate')
     await expect(counters(db)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
