@@ -23,13 +23,13 @@ export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable
       await platform.close()
       throw error
     })
-    const stopRequested = nextStopSignal()
+    const stopRequested = stopSignal()
     const isTerminal = (out as { isTTY?: boolean }).isTTY === true
     const prints = isTerminal && isLoopback(config) && config.smtp_url === null
     const link = prints ? await platform.ownerLink() : null
     out.write(greeting(platform, config, { link, isTerminal, isKeyValid: await platform.isFirstKeyValid() }))
     if (!isLoopback(config) && config.smtp_url === null) err.write(noMail(config))
-    await stopSignal()
+    await stopRequested
     out.write('stopping: answering the requests in progress\n')
     await platform.close()
     return 0

@@ -13,7 +13,7 @@ export function createAuthentication(parts: AccessParts, operator: Operator): Au
   const identify: Authentication['identify'] = async (sender) => {
     const token = tokenOf(sender)
     if (token === undefined) return sender.cookie === undefined ? null : personOfCookie(parts, sender)
-    // Signed tokens are not counted as attempts: they cannot be guessed, and a token that has just expired is no attack.
+    // Signed tokens are not counted as attempts: they cannot be guessed, and an expired token is not an attack.
     return signedToken.test(token) ? personOfToken(parts, token) : principalOfSecret(token, sender.network)
   }
   const authenticate: Authentication['authenticate'] = async (sender, access) => {

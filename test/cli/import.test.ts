@@ -228,7 +228,7 @@ describe.skipIf(recorded === null)('recorded runs', () => {
     expect(new Set(all.map(({ task_id }) => task_id)).size).toBe(100)
     const types = new Map<string, number>()
     for (const { step_type } of all) types.set(step_type, (types.get(step_type) ?? 0) + 1)
-    // Counted in the transcripts themselves: 1,163 turns of the model, 686 of users, 577 calls, 79 of them thinking.
+    // Counted in the transcripts themselves: 1,163 messages of the model, 686 of users, 577 calls, 79 of them thinking.
     expect(Object.fromEntries(types)).toMatchObject({
       'task.start': 100,
       'task.end': 100,

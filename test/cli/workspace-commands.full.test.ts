@@ -100,7 +100,7 @@ describe('svc workspace', () => {
       /^1 svc: `missing@example.org` is not the address of a member of Acme/,
     )
     expect(await ben('workspace', 'suspend', 'cleo@example.org')).toBe(
-      '1 svc: this is for owner or admin only: you are member here\n',
+      '1 svc: this needs the role owner or admin: your role in this workspace is member\n',
     )
   })
 
@@ -121,7 +121,7 @@ describe('svc workspace', () => {
     )
     expect(await cleo('verify', bundle, '--trust', trust)).toContain(': valid\n')
     expect(statSync(bundle).mode & 0o077).toBe(0)
-    expect(await ben('bundle', '--out', bundle)).toMatch(/^1 svc: this is for owner, admin or auditor only/)
+    expect(await ben('bundle', '--out', bundle)).toMatch(/^1 svc: this needs the role owner, admin or auditor/)
     expect(await cleo('bundle', '--from', 'yesterday', '--out', bundle)).toMatch(/^1 svc: .*from/)
     expect(await cleo('verify', bundle, '--trust', trust)).toContain(': valid\n')
   })
@@ -143,13 +143,15 @@ describe('svc workspace', () => {
     )
     expect(await ben('key', 'revoke', 'support agents')).toBe('support agents is revoked\n')
     expect(await ben('key', 'list')).toMatch(/support agents {2}ingest {2}revoked 2/)
-    expect(await cleo('key', 'list')).toMatch(/^1 svc: this is for owner or admin only: you are member here/)
+    expect(await cleo('key', 'list')).toMatch(
+      /^1 svc: this needs the role owner or admin: your role in this workspace is member/,
+    )
   })
 
   it('transfers the ownership, and lets the previous owner leave', async () => {
     expect(await anna('workspace', 'leave')).toMatch(/^1 svc: transfer the ownership first/)
     expect(await ben('workspace', 'offer', 'transfer', 'ben@example.org')).toMatch(
-      /^1 svc: this is for owner only: you are admin here/,
+      /^1 svc: this needs the role owner: your role in this workspace is admin/,
     )
     expect(await anna('workspace', 'offer', 'transfer', 'ben@example.org')).toMatch(/^transfer in Acme offered/)
     expect(await ben('workspace', 'accept')).toBe('accepted: transfer in Acme\n')

@@ -73,12 +73,12 @@ describe.skipIf(postgres === null)('an API key', () => {
     expect([rejected.status, rejected.body.code, rejected.body.detail]).toEqual([
       403,
       'FORBIDDEN',
-      'this key may not do this: it lacks the scope `ingest`',
+      'this API key lacks the scope `ingest`',
     ])
     const writing = newKey('ingest').key
     expect((await register(writing)).status).toBe(201)
     const asked = await platform.call<Problem>('GET', '/api/v1/tasks/mine/verify', { as: writing })
-    expect([asked.status, asked.body.detail]).toEqual([403, 'this key may not do this: it lacks the scope `read`'])
+    expect([asked.status, asked.body.detail]).toEqual([403, 'this API key lacks the scope `read`'])
   })
 
   it('of another organization has no access', async () => {
