@@ -104,7 +104,6 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'http',
     'secrets',
     'db',
-    ,
     'config.ts',
     'mail',
     'outgoing',
