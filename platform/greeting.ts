@@ -62,7 +62,8 @@ function shown({ isTerminal }: Greeted, file: string, name: string, secret: stri
 function firstCommands(url: string, api_key: string, operator_token: string): string {
   const post = (path: string, body: string) =>
     `curl -s ${url}${path} -H "Authorization: Bearer ${api_key}" -H 'Content-Type: application/json' -d '${body}'`
-  const step = '{"task_id":"first-task","step":1,"step_type":"START_NODE","timestamp":"2026-01-05T09:00:00Z"}'
+  const step =
+    '{"agent_key":"my-agent","task_id":"first-task","step":1,"step_type":"task.start","timestamp":"2026-01-05T09:00:00Z"}'
   return `
 Try it:
 

@@ -12,7 +12,7 @@ const program = new Command('svc-platform')
 
 program
   .command('start')
-  .description('start the platform; configured by SVC_* variables (see the README)')
+  .description('start the platform; configured by SVC_* variables (docs/configuration.md lists them)')
   .addHelpText('after', '\nExample:\n  svc-platform start\n\nExit codes: 0 stopped, 1 could not start')
   .action(async () => {
     const { start } = await import('./start.js')

@@ -47,9 +47,7 @@ async function login(url: string, { path, now, svc }: SessionPlace): Promise<Exi
     process.stderr.write('svc: warning: the connection is not encrypted: others on the network can read it\n')
   const code = await beginLogin(platform)
   const address = printable(code.verification_uri_complete)
-  process.stdout.write(
-    `open ${address}\ncheck that the page shows ${printable(code.user_code)}, and press "Let it in"\n`,
-  )
+  process.stdout.write(`open ${address}\ncheck that the page shows ${printable(code.user_code)}, and press "Approve"\n`)
   const session = saveSession(path, platform, await awaitDecision(platform, code), now())
   const account = await fetchAccount(session, svc)
   process.stdout.write(`logged in as ${printable(accountText(account, platform, svc))}\n`)

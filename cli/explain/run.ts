@@ -78,7 +78,8 @@ function readManifest(path: string, err: Writable): Manifest {
   const { value, errors } = parseManifest(readText(path), path)
   for (const { file, line, column, message } of errors)
     err.write(`${printable(`${file}:${line}:${column}: ${message}`)}\n`)
-  if (value === null) throw new InputError(`\`${path}\` is not a valid manifest`)
+  if (value === null || (errors.length > 0 && value.policies.length === 0))
+    throw new InputError(`\`${path}\` has no valid policy`)
   return value
 }
 

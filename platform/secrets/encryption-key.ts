@@ -57,6 +57,14 @@ function keyNeeded(): PlatformError {
   )
 }
 
+/** ENCRYPTION_KEY_INVALID for a rotation without a second key. */
+export function twoKeysNeeded(): PlatformError {
+  return new PlatformError(
+    'ENCRYPTION_KEY_INVALID',
+    `SVC_ENCRYPTION_KEY must hold the new key, a space and the old key, which an embedded database keeps in \`encryption-key\` of its data folder; ${howToCreate}`,
+  )
+}
+
 export function keyInvalid(): PlatformError {
   return new PlatformError(
     'ENCRYPTION_KEY_INVALID',

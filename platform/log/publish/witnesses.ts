@@ -26,7 +26,9 @@ export interface WitnessAddress {
 export function parseWitness(text: string): WitnessAddress | null {
   const [url = '', written = ''] = text.split(/#(.*)/s)
   const key = parseVerifier(written)
-  return /^https?:\/\/[^/]/.test(url) && key?.kind === 'witness' ? { url: url.replace(/\/+$/, ''), key } : null
+  return /^https?:\/\/[^/]/.test(url) && key?.kind === 'witness'
+    ? { url: url.replace(/\/+$|\/+add-checkpoint\/*$/, ''), key }
+    : null
 }
 
 export interface Witnesses {

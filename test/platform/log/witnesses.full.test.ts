@@ -58,6 +58,6 @@ describe.skipIf(postgres === null)('witnesses', () => {
   })
 
   it('are rejected in an invalid form', async () => {
-    await expect(startPlatform({ env: { SVC_WITNESSES: 'http://127.0.0.1:1' } })).rejects.toThrow('is not URL#KEY')
+    await expect(startPlatform({ env: { SVC_WITNESSES: 'http://127.0.0.1:1' } })).rejects.toThrow('write `URL#KEY`')
   })
 })
