@@ -63,7 +63,7 @@ export const gateRules = [
     scopes: ['step_execution'],
     targets: true,
     params: { type: 'object', additionalProperties: false, properties: withoutSteps },
-    doc: 'Passes when the latest gate passed and carries the `action_digest` of this very step, once.',
+    doc: 'Passes when the latest gate passed and has the `action_digest` of this step. A gate allows the step once.',
     example: { gate_check_type: 'human_approval', target_step_names: ['refund'] },
     compile: (params, environment) => {
       const latest = trackLatestGate(environment, params.gate_check_type)

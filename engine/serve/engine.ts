@@ -110,7 +110,7 @@ async function evaluateIntended(it: EngineState, { intended, context, reserve }:
   return evaluation
 }
 
-/** Rejects a request that gives one value twice: one of the two would silently win. */
+/** Rejects a request that gives one value twice: the engine would silently ignore one of the two. */
 function assertContext(intended: Behavior, context: EvaluateRequest['context']): void {
   for (const key of ['task_id', 'agent_id'] as const) {
     const [own, others] = [intended[key], context[key]]

@@ -111,7 +111,7 @@ const mends: readonly (readonly [RegExp, Mend])[] = [
     (scene, { names, words }) => onField(scene, names[0], Number(/-?[\d.]+/.exec(words.replace(/`[^`]*`/, ''))?.[0])),
   ],
   [/^set `[^`]+`$/, (scene, { names }) => onField(scene, names[0], 'something')],
-  [/^take it out of/, (scene, { names }) => onField(scene, names[0], undefined)],
+  [/^remove it from/, (scene, { names }) => onField(scene, names[0], undefined)],
 ]
 
 /** Remedies that a test cannot follow: a form that only the author of the pattern knows, or a step that must not be made. */
