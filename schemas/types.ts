@@ -407,7 +407,7 @@ export interface BundleVerdict {
   }[]
   more_findings: number
   /**
-   * Entries of the kept checkpoint when the log is proven to have grown out of it; else null
+   * Entries of the kept checkpoint if the log is proven to continue it; otherwise null
    */
   since: number | null
   /**
@@ -538,7 +538,7 @@ export interface BundleVerdict {
      */
     old_size: number
     /**
-     * Entries that were as signed at the restart; null when they were not compared
+     * Signed entries that were unchanged at the restart; null when they were not compared
      */
     kept_size: number | null
     /**
@@ -2530,7 +2530,7 @@ export interface ViolationDetails {
    */
   remedy: string | null
   /**
-   * Steps that allow the step once they are done and recorded in this order; each is a body of POST /record
+   * Steps that allow the step once they are performed and recorded in this order; each is a body of POST /record
    */
   remedy_steps?: RecordRequest[]
 }

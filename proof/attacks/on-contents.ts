@@ -234,7 +234,7 @@ async function byFile(world: World, bundles: readonly Uint8Array[]) {
   return { chain: 'not applicable', checkpoints: await outcome(false), witness: await outcome(true) } as const
 }
 
-/** Rewrites the text of a record and fits its hashes. */
+/** Rewrites the text of a record and recomputes its hashes. */
 function ambiguous(world: World, write: (text: string) => string): void {
   const { store } = world
   const entry = store.entries[deletion]

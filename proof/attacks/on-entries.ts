@@ -235,7 +235,7 @@ function resigned(world: World, keptSize: number): void {
   }
 }
 
-/** Stores these items with the step numbers and the earlier checkpoints that honest writing would give them. */
+/** Stores these items with the step numbers and the earlier checkpoints that the platform would give them. */
 function fitted(world: World, items: readonly Item[]): void {
   const steps = new Map<string, number>()
   const fittedItems = items.map((item, index) => {
