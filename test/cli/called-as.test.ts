@@ -1,4 +1,4 @@
-// How svc is called: printed commands must work when they are pasted.
+// The way svc is called: printed commands must work when they are pasted.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
