@@ -3,7 +3,7 @@
 import { actionDigest } from '@svc/proof'
 import type { EvidenceStep, Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
-import { gateProblem } from './gate-words.js'
+import { checkType, gateProblem } from './gate-words.js'
 import { AmbiguousField, compileStepField } from './lookup.js'
 import type { MembersOf } from './params.js'
 import {
@@ -151,7 +151,6 @@ function gatePattern(check_type: string | undefined): (step: Step) => boolean {
 }
 
 const digestIn = compileStepField('input.action_digest', 'field')
-const checkType = compileStepField('guard.check_type', 'field')
 
 /** Null where the field is missing or ambiguous. */
 function checkTypeIn(gate: Step): unknown {

@@ -17,6 +17,12 @@ export type Layer = (typeof layers)[number]
 /** `withstood`: the attack cannot succeed. `not applicable`: the auditor does not read what the attack changes. */
 export type Outcome = 'found' | 'withstood' | 'not found' | 'not applicable'
 
+/** Every kind of auditor finds the attack. */
+export const byChain = { chain: 'found', checkpoints: 'found', witness: 'found' } as const
+
+/** An auditor with checkpoints finds the attack. */
+export const byCheckpoint = { chain: 'not found', checkpoints: 'found', witness: 'found' } as const
+
 export interface Attack {
   readonly name: string
   /** The change, in one sentence. */

@@ -4,11 +4,9 @@ import { bytesOfHex, sha256Hex } from '../json/hex.js'
 import { signerOf } from '../notes/note.js'
 import { commitment, leafHash } from '../record/record.js'
 import { nodeHash, verifyInclusion } from '../tree/merkle.js'
-import { type Attack, findingsIn, type Outcome } from './attack.js'
+import { type Attack, byChain, byCheckpoint, findingsIn, type Outcome } from './attack.js'
 import type { World } from './world.js'
 
-const byChain = { chain: 'found', checkpoints: 'found', witness: 'found' } as const
-const byCheckpoint = { chain: 'not found', checkpoints: 'found', witness: 'found' } as const
 const withstood = { chain: 'withstood', checkpoints: 'withstood', witness: 'withstood' } as const
 const onProofs = { chain: 'not applicable', checkpoints: 'withstood', witness: 'withstood' } as const
 const onFiles = { chain: 'not applicable', checkpoints: 'found', witness: 'found' } as const

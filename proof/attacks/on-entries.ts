@@ -1,12 +1,10 @@
 // Attacks on the entries: an attacker with write access to the database changes, removes, adds or moves them.
 import type { LogRecord } from '@svc/schemas'
 import { noCheckpoint, recordText } from '../record/record.js'
-import type { Attack } from './attack.js'
+import { type Attack, byChain, byCheckpoint } from './attack.js'
 import { entryOf, type Item } from './store.js'
 import type { World } from './world.js'
 
-const byChain = { chain: 'found', checkpoints: 'found', witness: 'found' } as const
-const byCheckpoint = { chain: 'not found', checkpoints: 'found', witness: 'found' } as const
 const byWitness = { chain: 'not found', checkpoints: 'not found', witness: 'found' } as const
 const database = 'the database'
 
