@@ -16,7 +16,7 @@ const deletion = 3
 export const onContents: readonly Attack[] = [
   {
     name: 'change a projection',
-    description: 'the column that lists and filters read gets another value than the record',
+    description: 'the column that lists and filters read is changed, so that it differs from the record',
     access: database,
     expected: byChain,
     run: ({ store }) => {
