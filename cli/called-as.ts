@@ -1,4 +1,4 @@
-// How a person calls this command here, so that a printed command works when it is pasted.
+// The way this command was called, so that a printed command works when it is pasted.
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { Writable } from 'node:stream'
@@ -7,7 +7,7 @@ export interface Call {
   /** The file that Node.js runs. */
   readonly program: string
   readonly cwd: string
-  /** PATH; npm puts folders of its own in front of the person's while it runs a command. */
+  /** PATH; npm puts folders of its own in front of it while it runs a command. */
   readonly path: string
 }
 
@@ -40,7 +40,7 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Messages of the engine name other commands as `svc rules` and `svc steps`; what is written here names them as they are called. */
+/** Replaces `svc` in the commands `svc rules` and `svc steps`, which messages of the engine name, with the way it was called. */
 export function namingCommands(svc: string, stream: Writable): Writable {
   return new Writable({
     decodeStrings: false,
@@ -56,7 +56,7 @@ export function currentCall({ argv, env, cwd }: Pick<NodeJS.Process, 'argv' | 'e
   return { program: argv[1] === undefined ? '' : resolve(argv[1]), cwd: folderOf(cwd), path: env.PATH ?? '' }
 }
 
-/** The root where the current folder has been removed. */
+/** The current folder; the root if it has been removed. */
 function folderOf(cwd: () => string): string {
   try {
     return cwd()

@@ -39,7 +39,7 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_SMTP_URL: 'the mail server',
   SVC_TASK_TIMEOUT_SECONDS: 'seconds after which a task without an end counts as unfinished',
   SVC_TRUSTED_PROXIES: 'addresses and networks of proxies whose `X-Forwarded-For` is trusted',
-  SVC_WITNESSES: 'the witnesses of checkpoints: `URL#KEY` each',
+  SVC_WITNESSES: 'the witnesses of checkpoints, each as `URL#KEY`',
 }
 
 /** One warning for each unknown variable that begins with `SVC_`: a misspelt one would have no effect, silently. */

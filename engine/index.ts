@@ -1,7 +1,7 @@
 // What other packages may use of the engine.
-export { factsAsReported, factsTightened, type ReportedContext } from './agent/context.js'
+export { factsTightened, type ReportedContext } from './agent/context.js'
 export { attributesOf, registrationFacts } from './agent/registration.js'
-export { compareLevels, levelApplies, type RiskLevel } from './agent/risk.js'
+export { compareLevels, type RiskLevel } from './agent/risk.js'
 export { didYouMean } from './check/nearest.js'
 export { createNullRemoval, type NullRemoval } from './check/null-members.js'
 export { createChecker, lazyCheck, problemSummary, type SchemaCheck, type SchemaProblem } from './check/schema-check.js'

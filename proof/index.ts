@@ -1,6 +1,5 @@
 // The public exports of @svc/proof.
 export {
-  type BundledAuthority,
   type BundledCheckpoint,
   bundleFiles,
   listedFiles,
@@ -10,7 +9,7 @@ export {
 export { type ZipEntry, zipLayout } from './bundle/zip.js'
 export { canonical } from './json/canonical.js'
 export { isDeeperThan, maxCompoundDepth, maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './json/depth.js'
-export { bytesOfHex, hexOf, sha256Hex } from './json/hex.js'
+export { hexOf, sha256Hex } from './json/hex.js'
 export { requestJson } from './json/request-json.js'
 export {
   type JsonProblem,
@@ -60,7 +59,6 @@ export {
   leafHash,
   logIdOf,
   noCheckpoint,
-  type PayloadField,
   payloadFields,
   policySetDigest,
   receivedAtOf,

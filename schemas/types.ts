@@ -407,7 +407,7 @@ export interface BundleVerdict {
   }[]
   more_findings: number
   /**
-   * Entries of the kept checkpoint when the log is proven to have grown out of it; else null
+   * Entries of the kept checkpoint if the log is proven to continue it; otherwise null
    */
   since: number | null
   /**
@@ -538,7 +538,7 @@ export interface BundleVerdict {
      */
     old_size: number
     /**
-     * Entries that were as signed at the restart; null when they were not compared
+     * Signed entries that were unchanged at the restart; null when they were not compared
      */
     kept_size: number | null
     /**
@@ -1702,7 +1702,7 @@ export interface Manifest {
      */
     policy: string
     /**
-     * the agent it is waived for
+     * the agent that the waiver is for
      */
     agent_key: string
     /**
@@ -1743,7 +1743,7 @@ export interface Manifest {
      */
     now?: string
     /**
-     * steps before, in order
+     * the steps before it, in order
      *
      * @maxItems 10000
      */
@@ -1757,7 +1757,7 @@ export interface Manifest {
        */
       task_id?: string
       /**
-       * default a second after the step before
+       * default one second after the previous step
        */
       timestamp?: string
       /**
@@ -1801,7 +1801,7 @@ export interface Manifest {
        */
       task_id?: string
       /**
-       * default a second after the step before
+       * default one second after the previous step
        */
       timestamp?: string
       /**
@@ -1909,11 +1909,11 @@ export interface Manifest {
      */
     severity: 'low' | 'medium' | 'high' | 'critical'
     /**
-     * what it checks, and its limits
+     * what the policy checks, and its limits
      */
     description?: string
     /**
-     * not put on agents of a lower level
+     * not applied to agents of a lower level
      */
     risk_classification?: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified' | null
     /**
@@ -2530,7 +2530,7 @@ export interface ViolationDetails {
    */
   remedy: string | null
   /**
-   * Steps that allow the step once they are done and recorded in this order; each is a body of POST /record
+   * Steps that allow the step once they are performed and recorded in this order; each is a body of POST /record
    */
   remedy_steps?: RecordRequest[]
 }

@@ -110,7 +110,7 @@ function typeName(id) {
   return id.replace(/\.json$/, '').replaceAll(/(?:^|-)(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-/** Conditions between members, and keys that nothing reads, say nothing a type could use. */
+/** Leaves out conditions between members and keys without effect, which a type cannot express. */
 function forTypes(document) {
   const isCondition = (key, value) =>
     key === 'allOf' ||

@@ -37,7 +37,7 @@ export function readSession(path: string, svc: string): SavedSession | null {
     const texts = [session.url, session.access_token, session.refresh_token]
     if (texts.every((one) => typeof one === 'string') && Number.isFinite(session.until)) return session
   } catch {
-    // Rejected below, like a file of another shape.
+    // Rejected below, as is JSON of another shape.
   }
   throw new Error(`\`${path}\` is damaged: remove it and run \`${svc} login\``)
 }

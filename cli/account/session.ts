@@ -118,7 +118,7 @@ async function renewed(session: SavedSession, { path, now, svc }: SessionPlace):
 
 function notLoggedIn(svc: string): Error {
   const url = defaultUrl(process.env)
-  return new Error(`you are not logged in: run \`${svc} login\`, with \`--url\` for another platform than ${url}`)
+  return new Error(`you are not logged in: run \`${svc} login\` for ${url}, or add \`--url\` for another platform`)
 }
 
 function sessionEnded({ url }: SavedSession, svc: string): Error {

@@ -24,7 +24,7 @@ export interface CommandGroup {
   readonly name: string
   readonly description: string
   readonly subcommands: readonly Subcommand[]
-  /** What follows `svc` in the examples. */
+  /** The examples, without `svc`. */
   readonly examples: readonly string[]
 }
 

@@ -75,7 +75,7 @@ const memberSubcommands: readonly Subcommand[] = [
   },
   {
     call: 'suspend <email>',
-    description: 'suspend a member, from the next request on',
+    description: 'suspend a member; takes effect at the next request',
     ...change('suspend', (email) => `${email} is suspended`),
   },
   {

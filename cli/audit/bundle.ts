@@ -1,4 +1,4 @@
-// `svc bundle` and `svc checkpoint`: what an auditor downloads from the current workspace.
+// `svc bundle` and `svc checkpoint`: the evidence that an auditor downloads from the current workspace.
 import { keyLines } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import type { Command } from 'commander'
@@ -45,7 +45,7 @@ const checkpoint: Subcommand = {
   run: async ({ get }) => {
     const found = await get<LogCheckpoint>('/api/v1/log/checkpoint')
     const signed = `# ${found.size} entries signed on ${found.published_at}`
-    const warning = '# compare the fingerprint with one that you got another way: by phone, on paper, in a contract'
+    const warning = '# compare the fingerprint with one from another channel: by phone, on paper, in a contract'
     return { lines: [signed, warning, ...keyLines(found.keys)], json: found }
   },
 }

@@ -94,7 +94,7 @@ function seenIn(path: string): Seen | null {
     if (Number.isSafeInteger(size) && /^[0-9a-f]{64}$/.test(root ?? ''))
       return { size: size as number, root: Buffer.from(root as string, 'hex') }
   } catch {
-    // Rejected below, like a file of another shape.
+    // Rejected below, as is JSON of another shape.
   }
   throw new Error(`\`${path}\` is damaged: it holds the last checkpoint of the log, and nothing is signed without it`)
 }

@@ -117,7 +117,7 @@ function addTo(tasks: Map<string, Runs>, { task_id = '', step }: StepOrEnd): voi
   tasks.set(task_id, { state: stateAfter(state, step.step_type), runs })
 }
 
-/** A step, or the end of a task, which /end_task writes: then `step` is null. */
+/** A step, or the end of a task through /end_task, for which `step` is null. */
 interface StepOrEnd {
   readonly task_id?: string | undefined
   readonly step: Step | null

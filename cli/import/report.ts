@@ -1,4 +1,4 @@
-// The report of an import, for a person or a program.
+// The report of an import, as text or JSON.
 import { printable } from '@svc/proof'
 import type { Survey } from './survey.js'
 import type { ImportCounts } from './target.js'

@@ -1,4 +1,4 @@
-// `svc rules`: the registry, for people and for programs.
+// `svc rules`: the registry of rules, as text or JSON.
 import { printable } from '@svc/proof'
 import type { Rule } from '@svc/schemas'
 import { Command } from 'commander'

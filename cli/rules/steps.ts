@@ -1,4 +1,4 @@
-// `svc steps`: the vocabulary that steps and policies share, for people and for programs.
+// `svc steps`: the vocabulary that steps and policies share, as text or JSON.
 import type { PropertyWord, StepWord } from '@svc/schemas'
 import { Command } from 'commander'
 

@@ -37,7 +37,7 @@ export function serveCommand(svc: string): Command {
       'where to write traces: file:PATH, stdout or none (default: SVC_LOG_LOCATION, else a file under SVC_DATA_DIR)',
     )
     .option('--token <secret>', 'bearer token that callers must send; required beyond loopback (or SVC_LOCAL_TOKEN)')
-    .option('--fail-closed', 'block every step while no policy is in force (or SVC_FAIL_CLOSED=1)')
+    .option('--fail-closed', 'block every step while no policy is in effect (or SVC_FAIL_CLOSED=1)')
     .addHelpText('after', example(svc))
     .action(async ({ policyFile = [], ...options }: CommandOptions) => {
       const { runServe } = await import('@svc/engine/serve')

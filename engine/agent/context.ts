@@ -6,15 +6,15 @@ import { compareLevels } from './risk.js'
 
 export type ReportedContext = Partial<EvaluationContext>
 
-/** The facts where no platform knows the agent: the reported context counts. Both names of the tools mean the same. */
+/** The facts without a platform: the context overrides the registration. `agent_allowed_tools` is an alias of `declared_tools`. */
 export function factsAsReported(registered: JsonMap, { agent_allowed_tools, ...reported }: ReportedContext): JsonMap {
   const declared_tools = reported.declared_tools ?? agent_allowed_tools
   return { ...registered, ...reported, ...(declared_tools !== undefined && { declared_tools }) }
 }
 
 /**
- * The facts where the platform knows the agent: a context may tighten the registration (a higher risk, fewer tools) and
- * add members to it, never loosen it.
+ * The facts with a platform, which knows the agent: the context can tighten the registration (a higher risk level, fewer
+ * tools) and add members, but not loosen it.
  */
 export function factsTightened(registered: JsonMap, { agent_allowed_tools, ...reported }: ReportedContext): JsonMap {
   const known = registered.risk_classification as Agent['risk_classification']

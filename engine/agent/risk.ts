@@ -11,15 +11,15 @@ export function riskLevelOf(value: unknown): RiskLevel {
 const order: readonly RiskLevel[] = ['minimal', 'limited', 'high', 'unacceptable']
 
 /**
- * True when a manifest's policy of that level applies to an agent. Policies above the level of the agent are skipped; for
- * an unclassified agent all apply.
+ * True when a manifest's policy of that level applies to an agent. Policies above the level of the agent are skipped; all
+ * policies apply to an unclassified agent.
  */
 export function levelApplies(policy_level: RiskLevel | null, agent_level: RiskLevel): boolean {
   if (policy_level === null || agent_level === 'unclassified') return true
   return order.indexOf(policy_level) <= order.indexOf(agent_level)
 }
 
-/** Positive when `next` is the higher level, negative when it is lower; unclassified is above all, as all policies apply. */
+/** Positive when `next` is the higher level, negative when it is lower; unclassified is the highest, because all policies apply to it. */
 export function compareLevels(next: RiskLevel, known: RiskLevel): number {
   const rank = (level: RiskLevel) => (level === 'unclassified' ? order.length : order.indexOf(level))
   return rank(next) - rank(known)

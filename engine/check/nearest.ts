@@ -1,4 +1,4 @@
-/** The known name nearest to `name`, or null when none is near enough. */
+/** The known name nearest to `name`, or null if no name is near enough. */
 export function nearest(name: string, known: Iterable<string>): string | null {
   let best: { name: string; distance: number } | null = null
   for (const candidate of known) {

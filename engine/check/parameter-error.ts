@@ -8,7 +8,7 @@ export class ParameterError extends Error {
   readonly path: string
   /** The predicate of a sentence whose subject is the value at `subject`; null where the message is a whole sentence. */
   readonly sentence: { readonly subject: string; readonly predicate: string } | null
-  /** Whether the name of the last member is wrong rather than its value. */
+  /** True when the name of the last member is wrong rather than its value. */
   readonly at_key: boolean
 
   constructor(path: string, message: string, subject: string | null = null, at_key = false) {

@@ -1,6 +1,6 @@
 // Untrusted text in a message: on one line, and shortened.
 
-/** The characters of a value that a message shows. */
+/** The maximum number of characters of a value in a message. */
 const maxQuoted = 60
 
 /** The text in backticks, cut, with control and invisible characters as escapes. */

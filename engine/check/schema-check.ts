@@ -11,7 +11,7 @@ export interface SchemaProblem {
   readonly path: readonly string[]
   /** True when the name of the last member is wrong rather than its value. */
   readonly at_key: boolean
-  /** The message, for an answer that has the path as well; it names a key that is missing or unknown. */
+  /** The message for an answer that also has the path; it names a missing or unknown key. */
   readonly message: string
   /** The same as subject and predicate, for a message that names the whole path. */
   readonly sentence?: { readonly subject: readonly string[]; readonly predicate: string }
@@ -54,7 +54,7 @@ function checkWith(validate: ValidateFunction, dialect: Dialect): SchemaCheck {
   }
 }
 
-/** One error for each value: a value of the wrong type violates other keywords too, and a list of values is most specific. */
+/** One error for each value, because a value of the wrong type violates other keywords too. An `enum` is the most specific. */
 function oneForEach(errors: readonly ErrorObject[]): ErrorObject[] {
   const chosen = new Map<string, ErrorObject>()
   for (const error of errors) {

@@ -75,13 +75,13 @@ export function predicateOf(error: ErrorObject, dialect: Dialect): string {
       return `must not hold the same item twice: items ${String(params.j)} and ${String(params.i)} are equal`
     case 'oneOf':
     case 'not':
-      return 'does not have a form that is accepted here'
+      return 'does not match any accepted form'
     default:
       return `is not accepted (${keyword})`
   }
 }
 
-/** A whole message about an unknown key, for an answer that has the path as well. */
+/** A whole message about an unknown key, for an answer that also has the path. */
 export function unknownKey(key: string, schema: JsonMap): string {
   return `unknown key ${quote(key)}${hintOf(key, schema)}`
 }

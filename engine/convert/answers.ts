@@ -1,8 +1,8 @@
-// Matching tool calls with their answers.
+// Matches tool calls with their answers.
 import type { Message, ToolCall } from './transcript.js'
 
 export interface Answers {
-  /** The answer to a call of the message at an index, given out once; null without one. */
+  /** The answer to a call in the message at index `at`, returned only once; null if there is no answer. */
   readonly take: (call: ToolCall, at: number) => Message | null
   /** True for a message that was taken. */
   readonly taken: (message: Message) => boolean

@@ -8,7 +8,7 @@ import type { Message, ToolCall, Transcript } from './transcript.js'
 
 export interface ImportSettings {
   readonly agent_key: string
-  /** ms since 1970 of the first line's first step. */
+  /** The time of the first step of the first line, ms since 1970. */
   readonly start: number
   readonly tools: ToolMap
   /** Every tool in the file; the import declares them for the agent. */

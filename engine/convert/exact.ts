@@ -4,7 +4,7 @@ import { maxRequestDepth, parseStrictJson } from '@svc/proof'
 /** Levels of a value: a batch of steps adds up to 7 levels around it. */
 export const maxValueDepth = maxRequestDepth - 8
 
-/** The value of JSON text that every reader reads alike; any other value as it is. */
+/** Parses JSON text that all readers understand alike; returns any other value unchanged. */
 export function readable(given: unknown): unknown {
   if (typeof given !== 'string') return shallow(given)
   if (!/^\s*[[{]/.test(given)) return given
@@ -26,7 +26,7 @@ export function depthOf(value: unknown): number {
   return below + 1
 }
 
-// A literal of fewer than 15 characters without exponent is always exact: a double has at least 15 digits.
+// A literal of fewer than 15 characters without exponent is always exact: a double has at least 15 significant digits.
 const inexactCandidate = /\d[\d.]{14}|\d[eE]/
 const literalAt = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 /** A longer literal has more digits than a double. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 // The URL namespace of RFC 9562 §6.6.
 const rootNamespace = '6ba7b811-9dad-11d1-80b4-00c04fd430c8'
 
-/** UUIDv5 (RFC 9562 §5.5) of the run in the namespace of its agent, so that a repeated import is the same import. */
+/** UUIDv5 (RFC 9562 §5.5) of the run in the namespace of its agent, so that a repeated import adds nothing. */
 export function taskIdOf(agent_key: string, run_id: string): string {
   return uuid5(uuid5(rootNamespace, agent_key), run_id)
 }

@@ -1,4 +1,4 @@
-// A recorded run in chat-completions form, read leniently: members of any recorder are evidence and are kept.
+// A recorded run in chat-completions form, read leniently: the members that a recorder adds are evidence and are kept.
 import { parseStrictJson } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import { lazyCheck } from '../check/schema-check.js'

@@ -1,4 +1,4 @@
-// Parsing YAML text, aborted as soon as it costs more than any manifest can need.
+// Parses YAML text, and aborts as soon as it costs more than any manifest can need.
 import type { Document, LineCounter, Parser } from 'yaml'
 import { composeSlices } from './slices.js'
 import { yaml } from './yaml.js'

@@ -1,6 +1,7 @@
 // YAML that two parsers could read differently, or that is expensive to read.
 import type { Document, Node, Scalar, YAMLMap } from 'yaml'
 import { quote } from '../check/quote.js'
+import { prototypeKeys } from '../rules/lookup.js'
 import { maxAliases } from './bounded-yaml.js'
 import { nodesOf } from './tree.js'
 import { yaml } from './yaml.js'
@@ -13,7 +14,6 @@ export interface Hazard {
 
 type Note = (node: unknown, message: string) => void
 
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
 const plainTag = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/
 /** Each key and each item can have an error, which must be located in the text. */
 const maxKeys = 1000
@@ -79,7 +79,7 @@ function noteKeys(map: YAMLMap, note: Note): void {
     }
     const name = key.value
     if (name === '<<') note(key, 'the merge key `<<` is not allowed: write the keys out')
-    else if (forbiddenKeys.has(name)) note(key, `the key ${quote(name)} is not allowed: use another name`)
+    else if (prototypeKeys.has(name)) note(key, `the key ${quote(name)} is not allowed: use another name`)
     else if (repeated.length === 1 && item === first)
       note(key, `the key ${quote(name)} is written twice: remove one of them`)
   }

@@ -23,7 +23,7 @@ export function wantedIndent(lines: readonly string[], row: number): number {
   return 0
 }
 
-/** For a list item, the nearest item above whose dash is one column away; null without one. */
+/** For a list item, the nearest item above whose dash is one column away; null if there is none. */
 export function itemAbove(lines: readonly string[], row: number): number | null {
   const isItem = (line = '') => /^\s*- /.test(line)
   if (!isItem(lines[row])) return null

@@ -1,4 +1,4 @@
-// Locating a value in a YAML document by its path.
+// Locates a value in a YAML document by its path.
 import type { Document, Node, Pair } from 'yaml'
 import type { Targets } from './tree.js'
 import { yaml } from './yaml.js'

@@ -1,4 +1,4 @@
-// The policies of a manifest for an agent that is only described.
+// The policies of a manifest for an agent that is given by its fields.
 import type { JsonMap, Manifest } from '@svc/schemas'
 import { riskLevelOf } from '../agent/risk.js'
 import { compile, type PolicySet } from '../policy/compile.js'
@@ -11,7 +11,7 @@ export interface ManifestOnAgent {
   readonly skipped: readonly string[]
 }
 
-/** The policies of the manifest for such an agent, with its waivers; ids count from 1. */
+/** The policies of the manifest for the agent, with its waivers; ids count from 1. */
 export function onAgent(manifest: Manifest, agent: JsonMap): ManifestOnAgent {
   const risk_classification = riskLevelOf(agent.risk_classification)
   const { policies, skipped } = materialise(manifest, {

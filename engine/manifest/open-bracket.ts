@@ -1,4 +1,4 @@
-// Finding an unclosed bracket.
+// Finds an unclosed bracket.
 
 /** Offset of the innermost flow bracket, `[` or `{`, that is open at an offset of the text; null without one. */
 export function openBracket(text: string, end: number): number | null {

@@ -1,4 +1,4 @@
-// Recorded steps as a history with times.
+// Builds a history from recorded steps.
 
 import { parseTimestamp, type Step } from '@svc/schemas'
 import type { PolicySet } from '../policy/compile.js'

@@ -1,4 +1,4 @@
-// Reading untrusted YAML: one document of plain data, with bounded expansion and a position for each value.
+// Reads untrusted YAML: one document of plain data, with bounded expansion and a position for each value.
 import type { Document } from 'yaml'
 import { tidy } from '../check/quote.js'
 import { documentsOf, LimitExceeded } from './bounded-yaml.js'
@@ -100,7 +100,7 @@ function faultsOf(document: Document.Parsed, text: string): Fault[] {
   return chosen.map((fault) => faultOf(fault, text))
 }
 
-/** False when the value with expanded aliases is larger than any honest manifest. */
+/** False when the value with expanded aliases is larger than any manifest needs to be. */
 function isSmall(value: unknown): boolean {
   const pending: unknown[] = [value]
   let size = 0

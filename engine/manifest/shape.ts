@@ -25,8 +25,8 @@ const policy: JsonMap = {
     params: { ...map, description: 'parameters of the rule' },
     scope,
     severity,
-    description: { type: 'string', description: 'what it checks, and its limits' },
-    risk_classification: { ...level, description: 'not put on agents of a lower level' },
+    description: { type: 'string', description: 'what the policy checks, and its limits' },
+    risk_classification: { ...level, description: 'not applied to agents of a lower level' },
     enabled: { type: 'boolean', description: 'default true' },
     mode: { type: 'string', enum: ['enforce', 'observe'], description: 'default enforce; observe never blocks' },
     controls: { type: 'array', items: text('such as ASI01 or EU-AI-Act:50(1)') },
@@ -40,7 +40,7 @@ const waiver: JsonMap = {
   additionalProperties: false,
   properties: {
     policy: text('name of the policy that is waived'),
-    agent_key: text('the agent it is waived for'),
+    agent_key: text('the agent that the waiver is for'),
     reason: text('why'),
     approved_by: text('the approver'),
     expires: {
@@ -62,7 +62,7 @@ const step: JsonMap = {
   properties: {
     agent_id: text('identifier of the agent'),
     task_id: text('shared by all steps of one run'),
-    timestamp: { type: 'string', format: 'date-time', description: 'default a second after the step before' },
+    timestamp: { type: 'string', format: 'date-time', description: 'default one second after the previous step' },
     step: { type: 'integer', minimum: 1, description: 'number in the task' },
     step_type: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,63}$', description: 'such as step.resource' },
     verb,
@@ -85,7 +85,7 @@ const test: JsonMap = {
     agent: { ...map, description: 'fields of the agent' },
     context: { ...map, description: 'fields of the context' },
     now: { type: 'string', format: 'date-time', description: 'time of the evaluation' },
-    history: { type: 'array', items: step, maxItems: 10_000, description: 'steps before, in order' },
+    history: { type: 'array', items: step, maxItems: 10_000, description: 'the steps before it, in order' },
     step: { ...step, description: 'the step to evaluate; without one the registration of `agent` is evaluated' },
     expect: {
       type: 'object',

@@ -1,5 +1,5 @@
-// Composing YAML of any depth. The composer of the package recurses for each level, and the stack ends after some hundreds:
-// deep parts are cut out of the syntax tree, composed one by one, and put back.
+// Composes YAML of any depth. The composer of the package recurses for each level and overflows the stack after some
+// hundreds of them, so deep parts are cut out of the syntax tree, composed one by one, and put back.
 import type { Composer, CST, Document, Node, Scalar } from 'yaml'
 import { yaml } from './yaml.js'
 

@@ -1,4 +1,4 @@
-// Running the tests of a manifest through the evaluation of the engine (docs/design/engine.md §4).
+// Runs the tests of a manifest through the evaluation of the engine (docs/design/engine.md §4).
 import { type Evaluation, type Manifest, parseTimestamp } from '@svc/schemas'
 import { factsAsReported } from '../agent/context.js'
 import type { PolicySet } from '../policy/compile.js'

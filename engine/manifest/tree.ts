@@ -1,4 +1,4 @@
-// Walking a YAML document without recursion, so that its depth cannot exhaust the stack.
+// Walks a YAML document without recursion, so that its depth cannot exhaust the stack.
 import type { Alias, Node } from 'yaml'
 import { yaml } from './yaml.js'
 

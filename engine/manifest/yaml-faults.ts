@@ -202,7 +202,7 @@ function afterQuotes({ code, report, lines, row, offset }: FaultContext): Diagno
   return {
     row,
     column: head.length,
-    predicate: `has text behind a closing quote: write a quote inside the value as ${escaped}`,
+    predicate: `has text after a closing quote: write a quote inside the value as ${escaped}`,
   }
 }
 
@@ -221,9 +221,9 @@ function other({ code, report, lines, row }: FaultContext): Diagnosis | null {
   if (/Comments must be separated/.test(report))
     return { row, predicate: 'has no space before `#`: write one, or put the value in quotes' }
   if (/block-seq-ind on same line/.test(report))
-    return { row, predicate: 'has a dash behind a key: begin the list on a line of its own' }
+    return { row, predicate: 'has a dash after a key: begin the list on a line of its own' }
   if (/Block scalar header|Not a YAML token/.test(report))
-    return { row, predicate: 'has text behind `|` or `>`: begin the text on the next line' }
+    return { row, predicate: 'has text after `|` or `>`: begin the text on the next line' }
   const lone = (code === 'MISSING_CHAR' || code === 'MULTILINE_IMPLICIT_KEY') && /^(?:- )*[\w.-]+$/.test(line)
   return lone ? { row, predicate: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
 }

@@ -12,7 +12,7 @@ export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outco
   readonly violations: readonly PolicyResult[]
   /** Every policy in scope, in id order. */
   readonly policies: readonly PolicyResult[]
-  /** The list when no policy is violated, which all decisions share. A policy that is not violated is in both lists. */
+  /** The results if no policy were violated; all decisions share this list. A policy that is not violated is in both lists. */
   readonly passed: readonly PolicyResult[]
 }
 
@@ -73,7 +73,7 @@ function reasonOf(worst: PolicyResult | undefined, others: number): string {
   return `\`${worst?.name}\` blocks: ${worst?.violation_details?.reason}${more}`
 }
 
-/** Only critical policies block, and none whose scope is the finished task. */
+/** A policy blocks when it is critical, unless its scope is the finished task. */
 function blocks({ policy }: PlannedPolicy): boolean {
   return policy.severity === 'critical' && policy.scope !== 'task_execution'
 }

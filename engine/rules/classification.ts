@@ -67,11 +67,11 @@ export const classificationRules = [
         allowed: {
           type: 'array',
           items: { type: 'string' },
-          description: 'the names themselves, instead of agent_field',
+          description: 'the allowed names, instead of agent_field',
         },
       },
     },
-    doc: 'Passes when step_name is in the list (of strings or of {name}). No list, or no name, violates.',
+    doc: 'Passes when step_name is in the list (of strings or of {name}). A missing list or name violates.',
     example: { agent_field: 'declared_tools', target_step_types: ['step.resource'] },
     compile: (params) => {
       if (params.agent_field !== undefined && params.allowed !== undefined) {

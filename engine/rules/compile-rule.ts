@@ -15,7 +15,7 @@ import type { Check, CompileEnvironment, LeafRule, Scope } from './rule.js'
 const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule), 'yaml') }]))
 
 /** The scopes a rule can be used at; for a compound rule those that all its leaves share. Throws ParameterError. */
-export function scopesOf(rule_type: string, params: JsonMap): readonly Scope[] {
+function scopesOf(rule_type: string, params: JsonMap): readonly Scope[] {
   const leaves = postOrder({ rule_type, params }).filter(({ node }) => !isCombinator(node.rule_type))
   return sharedScopes(leaves.map(({ node, path }) => leafNamed(node.rule_type, path).rule.scopes))
 }

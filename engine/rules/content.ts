@@ -32,7 +32,7 @@ export const contentRules = [
         field: { ...field, description: 'default target.host' },
       },
     },
-    doc: 'Passes when each host in the field is an allowed one or a subdomain of one. No field, or a file path: not applicable.',
+    doc: 'Passes when each host in the field is allowed or a subdomain of an allowed one. A missing field or a file path is not applicable.',
     example: { allowed_domains: ['example.com'], field: 'input.url' },
     compile: ({ allowed_domains, field: path = 'target.host' }) => {
       const get = compileField(path)
@@ -88,7 +88,7 @@ export const contentRules = [
           })
           if (!found) continue
           const message = `pattern ${index + 1} of the policy is found in \`${path}\``
-          return stepViolation(context, 'PATTERN_FOUND', message, `take it out of \`${path}\``)
+          return stepViolation(context, 'PATTERN_FOUND', message, `remove it from \`${path}\``)
         }
         return PASS
       }
@@ -105,7 +105,7 @@ export const contentRules = [
       additionalProperties: false,
       properties: { field, pattern, found: { type: 'boolean', description: 'default true; false: must not be found' } },
     },
-    doc: 'Passes when the pattern is found (or, `found: false`, is not) in a text of the field; then keys count too.',
+    doc: 'Passes when a text of the field contains the pattern; with `found: false`, when no text or key contains it.',
     example: { field: 'exec.command', pattern: '\\brm\\s+-rf\\b', found: false },
     compile: ({ field: path, pattern: source, found = true }) => {
       const get = compileField(path)
@@ -117,13 +117,13 @@ export const contentRules = [
               context,
               'PATTERN_MISSING',
               `the pattern is not found in \`${path}\``,
-              `change \`${path}\`, so that the pattern ${quote(source)} is found in it`,
+              `change \`${path}\` so that it contains the pattern ${quote(source)}`,
             )
-          : stepViolation(context, 'PATTERN_FOUND', `the pattern is found in \`${path}\``, `take it out of \`${path}\``)
+          : stepViolation(context, 'PATTERN_FOUND', `the pattern is found in \`${path}\``, `remove it from \`${path}\``)
       }
       const undo = found
         ? `remove the text that the pattern matches from \`${path}\``
-        : `change \`${path}\`, so that the pattern matches`
+        : `change \`${path}\` so that the pattern matches`
       return Object.assign(check, { because: () => ({ evidence: [], undo }) })
     },
   }),

@@ -48,7 +48,7 @@ export const countRules = [
       additionalProperties: false,
       properties: { step_type, max_consecutive: { type: 'integer', minimum: 1 } },
     },
-    doc: 'Passes when fewer than `max_consecutive` of the type end the history. Another type is not applicable.',
+    doc: 'Passes when fewer than `max_consecutive` steps of the type end the history. Another type is not applicable.',
     example: { step_type: 'step.model', max_consecutive: 20 },
     applicableTypes,
     compile: (params, environment) => {
@@ -124,7 +124,7 @@ export const countRules = [
         window_seconds: { type: 'number', exclusiveMinimum: 0 },
       },
     },
-    doc: 'Passes when fewer than `max_steps` of the type lie in (now − window, now]. Another type is not applicable.',
+    doc: 'Passes when fewer than `max_steps` steps of the type are in (now − window, now]. Another type is not applicable.',
     example: { step_type: 'step.resource', max_steps: 60, window_seconds: 60 },
     applicableTypes,
     compile: (params, environment) => {

@@ -44,7 +44,7 @@ export const fieldRules = [
       additionalProperties: false,
       properties: { field, values: { type: 'array', description: 'allowed values, compared strictly' } },
     },
-    doc: 'Passes when the value, or each value of a list, strictly equals one of `values`. A missing one violates.',
+    doc: 'Passes when the value, or each value of a list, strictly equals one of `values`. A missing value violates.',
     example: { field: 'environment', values: ['staging', 'production'] },
     compile: (params) => {
       const get = compileField(params.field)
@@ -78,7 +78,7 @@ export const fieldRules = [
       additionalProperties: false,
       properties: { field, pattern: { type: 'string', maxLength: 1000, description: 'anchored at the start only' } },
     },
-    doc: 'Passes when the text of the value matches: anchored at the start, dot matches newline; a list counts joined.',
+    doc: 'Passes when the text of the value matches. Anchored at the start; dot matches newline; a list is joined.',
     example: { field: 'tool.digest', pattern: 'sha256:[0-9a-f]{64}$' },
     compile: (params) => {
       const get = compileField(params.field)
@@ -97,7 +97,7 @@ export const fieldRules = [
           context,
           'FIELD_NO_MATCH',
           message,
-          `change \`${params.field}\`, so that it matches the pattern ${quote(params.pattern)}`,
+          `change \`${params.field}\` so that it matches the pattern ${quote(params.pattern)}`,
         )
       }
     },
@@ -117,7 +117,7 @@ export const fieldRules = [
         max: { type: 'number', description: 'inclusive' },
       },
     },
-    doc: 'Passes when the value is a finite number from `min` to `max`. A missing value, or any other, violates.',
+    doc: 'Passes when the value is a finite number from `min` to `max`. Any other value, or a missing one, violates.',
     example: { field: 'input.amount', min: 0, max: 500, target_step_names: ['refund'] },
     compile: ({ field: path, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }) => {
       if (min === Number.NEGATIVE_INFINITY && max === Number.POSITIVE_INFINITY)

@@ -1,4 +1,4 @@
-// Choosing steps: property filters, and the target filter that every step rule has (docs/design/engine.md §1, §3).
+// Selects steps: property filters, and the target filter that every step rule has (docs/design/engine.md §1, §3).
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { acceptor } from './filter-value.js'
 import { AmbiguousField, compileField, compileStepField } from './lookup.js'

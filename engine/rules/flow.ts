@@ -24,7 +24,7 @@ export const flowRules = [
         days: { type: 'array', items: { type: 'string', enum: weekdays }, minItems: 1 },
       },
     },
-    doc: 'Passes when now is in [start, end). Equal hours mean all day; hours past midnight count for the day before.',
+    doc: 'Passes when now is in [start, end). Equal hours mean all day; hours after midnight belong to the previous day.',
     example: { start_hour: 8, end_hour: 18, timezone: 'Europe/Zurich', days: ['mon', 'tue', 'wed', 'thu', 'fri'] },
     compile: (params) => {
       const local = localClock(params.timezone)

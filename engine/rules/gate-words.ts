@@ -31,7 +31,9 @@ const fields = [
   'output.decision',
   'output.approved',
 ].map((path) => ({ path, get: compileStepField(path, 'field') }))
-const checkType = compileStepField('guard.check_type', 'field')
+
+/** The check type of a gate. */
+export const checkType = compileStepField('guard.check_type', 'field')
 
 /**
  * Why a gate has not passed; null when it has. Every result that it reports must be positive. A gate without a result has

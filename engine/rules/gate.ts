@@ -3,7 +3,7 @@
 import { actionDigest } from '@svc/proof'
 import type { EvidenceStep, Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
-import { gateProblem } from './gate-words.js'
+import { checkType, gateProblem } from './gate-words.js'
 import { AmbiguousField, compileStepField } from './lookup.js'
 import type { MembersOf } from './params.js'
 import {
@@ -63,7 +63,7 @@ export const gateRules = [
     scopes: ['step_execution'],
     targets: true,
     params: { type: 'object', additionalProperties: false, properties: withoutSteps },
-    doc: 'Passes when the latest gate passed and carries the `action_digest` of this very step, once.',
+    doc: 'Passes when the latest gate passed and has the `action_digest` of this step. A gate allows the step once.',
     example: { gate_check_type: 'human_approval', target_step_names: ['refund'] },
     compile: (params, environment) => {
       const latest = trackLatestGate(environment, params.gate_check_type)
@@ -151,7 +151,6 @@ function gatePattern(check_type: string | undefined): (step: Step) => boolean {
 }
 
 const digestIn = compileStepField('input.action_digest', 'field')
-const checkType = compileStepField('guard.check_type', 'field')
 
 /** Null where the field is missing or ambiguous. */
 function checkTypeIn(gate: Step): unknown {

@@ -33,7 +33,9 @@ const stepKeys = new Set([
   'is_external_call',
   'has_write_permission',
 ])
-const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** Names of JavaScript prototypes, which never resolve. */
+export const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
  * Compiles a field path. The getter returns null for a missing value and throws AmbiguousField when a nested and a dotted
@@ -72,7 +74,7 @@ function fieldSegments(path: string, parameter: string): string[] | null {
       `${quote(path)} is not a field path: write names separated by single dots, such as \`target.host\``,
     )
   }
-  return segments.some((segment) => forbidden.has(segment)) ? null : segments
+  return segments.some((segment) => prototypeKeys.has(segment)) ? null : segments
 }
 
 function stepGetter(segments: readonly string[]): (step: Step) => unknown {

@@ -10,13 +10,13 @@ import {
   type StepContext,
 } from './rule.js'
 
-/** `B` is the knowledge about the nodes before. */
+/** `B` is the state that follows from the preceding nodes. */
 export interface NodeRule<B> {
-  /** Rules with the same key check the same way. */
+  /** Rules with the same key do the same check. */
   readonly key: string
   readonly init: B
   readonly next: (before: B, type: string) => B
-  /** Whether the node is valid after the nodes before; null when it is not checked. */
+  /** Whether the node is valid after the preceding nodes; null when it is not checked. */
   readonly fits: (type: string, before: B, step: Step) => boolean | null
   /** The same for the step that is evaluated, where the check needs more than the step. */
   readonly fits_now?: (context: StepContext) => boolean | null

@@ -69,7 +69,7 @@ export const pathRules = [
     scopes,
     targets: true,
     params: kindParams,
-    doc: 'Passes when this step is such a step; useful inside `all_of`, `any_of` and `not`.',
+    doc: 'Passes when this step matches; useful inside `all_of`, `any_of` and `not`.',
     example: { step_type: 'step.resource', verb: 'DELETE' },
     compile: (params) => {
       const isSuch = compileTarget(patternOf(kindOf(params)), 'property_filter')

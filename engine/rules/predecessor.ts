@@ -101,7 +101,7 @@ export const predecessorRules = [
       additionalProperties: false,
       properties: { required_step_type: stepType, forbidden_intervening: stepTypes },
     },
-    doc: 'Passes when no forbidden type follows the last step of the required type; without one it is violated.',
+    doc: 'Passes when no forbidden type follows the last step of the required type. Without such a step it is violated.',
     example: {
       required_step_type: 'step.gate',
       forbidden_intervening: ['step.model'],
@@ -136,7 +136,7 @@ export const predecessorRules = [
       additionalProperties: false,
       properties: { required_step_type: stepType, property_filter: filterSchema },
     },
-    doc: 'Passes when a predecessor of that kind is left over: each one allows one target step.',
+    doc: 'Passes when an unused predecessor of that kind exists: each one allows one target step.',
     example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
     compile: (params, environment) => {
       const pattern = { step_types: [params.required_step_type], filter: params.property_filter }

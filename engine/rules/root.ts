@@ -6,7 +6,7 @@ interface ParsedPath {
   readonly segments: readonly string[]
 }
 
-/** True when the path is the root or under it; relative paths start there. Null when either cannot be read. */
+/** True when the path is the root or below it; relative paths start at the root. Null when either cannot be read. */
 export function isWithin(path: string, root: string): boolean | null {
   // Most paths need not be resolved, which costs ten times as much.
   if (plainPath.test(path) && plainPath.test(root)) return path === root || path.startsWith(`${root}/`)

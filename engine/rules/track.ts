@@ -35,7 +35,7 @@ export function trackFirstForbidden(environment: CompileEnvironment, kind: Kind,
   return trackFirst(environment, kind, true, parameter)
 }
 
-/** The first step of a required kind; neither a step with ambiguous fields counts nor a gate that has not passed. */
+/** The first step of a required kind; steps with ambiguous fields and gates that have not passed do not count. */
 export function trackFirstRequired(environment: CompileEnvironment, kind: Kind, parameter: string) {
   return trackFirst(environment, kind, false, parameter)
 }

@@ -9,7 +9,7 @@ export type Access = (server: Server, request: IncomingMessage) => void
 /**
  * With a token, only requests that carry it are accepted. The Host header reveals a browser page whose name server points
  * at this address (DNS rebinding); the Origin header reveals a page of another origin. An engine that listens on every
- * address does not know its own names; there the token alone decides.
+ * address cannot know all its names, so that only the token is checked there.
  */
 export function createAccess(host: string, token: string | null): Access {
   const bearer = token === null ? null : digest(`Bearer ${token}`)

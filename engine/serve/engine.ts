@@ -66,7 +66,7 @@ interface EngineState extends EngineParts {
 
 export function createEngine(parts: EngineParts): LocalEngine {
   const tasks = createTasks({ set: () => parts.source.current().set, recall: parts.sink.recall, ...limits })
-  const it: EngineState = {
+  const state: EngineState = {
     ...parts,
     evaluator: createEvaluator(parts),
     tasks,
@@ -74,43 +74,43 @@ export function createEngine(parts: EngineParts): LocalEngine {
     reservations: new Map(),
   }
   return {
-    evaluate: (request) => evaluateIntended(it, request),
-    record: ({ step }) => recordStep(it, step),
-    release: ({ evaluation_id }) => ({ status: 'ok', released: release(it, evaluation_id) }),
+    evaluate: (request) => evaluateIntended(state, request),
+    record: ({ step }) => recordStep(state, step),
+    release: ({ evaluation_id }) => ({ status: 'ok', released: release(state, evaluation_id) }),
     endTask: async ({ task_id }) => {
-      await it.tasks.load(task_id, it.clock())
-      endTask(it, task_id)
-      await it.sink.flush()
+      await state.tasks.load(task_id, state.clock())
+      endTask(state, task_id)
+      await state.sink.flush()
       return { status: 'ok', task_id }
     },
-    registerAgent: (body) => registerAgent(it, body),
+    registerAgent: (body) => registerAgent(state, body),
     tasks: tasks.count,
   }
 }
 
 /** Evaluates a step that has not happened. Only the decision and its reservation are kept. */
-async function evaluateIntended(it: EngineState, { intended, context, reserve }: EvaluateRequest) {
+async function evaluateIntended(state: EngineState, { intended, context, reserve }: EvaluateRequest) {
   assertContext(intended, context)
   const { agent_id } = context
   const task_id = context.task_id ?? intended.task_id
   if (task_id === undefined)
     throw invalid('context.task_id', 'is missing, and so is `intended.task_id`: send one of them')
-  const now = it.clock()
-  const task = await it.tasks.open(task_id, intended.step_type, now)
-  task.facts = it.evaluator.facts(it.agents.get(agent_id), { ...context, task_id })
+  const now = state.clock()
+  const task = await state.tasks.open(task_id, intended.step_type, now)
+  task.facts = state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id })
   const step = { timestamp: isoTime(now), ...intended, agent_id, task_id }
-  const evaluation = it.evaluator.step(task, step, occasionIn(task, step))
+  const evaluation = state.evaluator.step(task, step, occasionIn(task, step))
   awaitRecord(task, evaluation)
-  if (reserve === true && !evaluation.blocked) reserveStep(it, task, evaluation.evaluation_id, { step, at: now })
-  it.meter.evaluated(evaluation.outcome)
+  if (reserve === true && !evaluation.blocked) reserveStep(state, task, evaluation.evaluation_id, { step, at: now })
+  state.meter.evaluated(evaluation.outcome)
   if (evaluation.blocked) {
-    it.notify(blockedLine(step, evaluation))
-    it.sink.write(evaluationLine(step, task.facts, evaluation, now))
+    state.notify(blockedLine(step, evaluation))
+    state.sink.write(evaluationLine(step, task.facts, evaluation, now))
   }
   return evaluation
 }
 
-/** Rejects a request that gives one value twice: one of the two would silently win. */
+/** Rejects a request that gives one value twice: the engine would silently ignore one of the two. */
 function assertContext(intended: Behavior, context: EvaluateRequest['context']): void {
   for (const key of ['task_id', 'agent_id'] as const) {
     const [own, others] = [intended[key], context[key]]
@@ -127,22 +127,22 @@ function occasionIn(task: Task, step: Behavior) {
 }
 
 /** Adds a step that happened to its task and writes it with its decision to the trace. */
-async function recordStep(it: EngineState, sent: Behavior): Promise<RecordedStep> {
+async function recordStep(state: EngineState, sent: Behavior): Promise<RecordedStep> {
   const { task_id } = sent
   if (task_id === undefined) throw invalid('step.task_id', 'is missing')
-  const now = it.clock()
-  const task = await it.tasks.open(task_id, sent.step_type, now)
-  const known = sent.agent_id === undefined ? undefined : it.agents.get(sent.agent_id)
-  if (Object.keys(task.facts).length === 0 && known !== undefined) task.facts = it.evaluator.facts(known, {})
+  const now = state.clock()
+  const task = await state.tasks.open(task_id, sent.step_type, now)
+  const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
+  if (Object.keys(task.facts).length === 0 && known !== undefined) task.facts = state.evaluator.facts(known, {})
   const step = {
     ...agentOf(task),
     ...sent,
     step: sent.step ?? task.last_step + 1,
     timestamp: sent.timestamp ?? isoTime(now),
   }
-  keep(it, task, step, decisionOn(it, task, step))
-  if (isBlocked(step)) stopTask(it, task, step)
-  await it.sink.settled()
+  keep(state, task, step, decisionOn(state, task, step))
+  if (isBlocked(step)) stopTask(state, task, step)
+  await state.sink.settled()
   return { step: step.step, task_id }
 }
 
@@ -150,32 +150,32 @@ async function recordStep(it: EngineState, sent: Behavior): Promise<RecordedStep
  * The decision on the step. When the evaluation allowed another action, the step is evaluated now, before it joins the
  * history; a decision to block stays, also when the step was changed afterwards.
  */
-function decisionOn(it: EngineState, task: Task, step: Behavior): LocalEvaluation {
+function decisionOn(state: EngineState, task: Task, step: Behavior): LocalEvaluation {
   const action_digest = actionDigest(step)
   const decision = takeDecision(task, step.meta?.evaluation_id, action_digest)
-  if (decision === null) return it.evaluator.step(task, step, occasionIn(task, step))
-  it.reservations.delete(decision.evaluation_id)
+  if (decision === null) return state.evaluator.step(task, step, occasionIn(task, step))
+  state.reservations.delete(decision.evaluation_id)
   if (decision.blocked || decision.action_digest === action_digest) return decision
-  return { ...it.evaluator.step(task, step, occasionIn(task, step)), evaluation_id: decision.evaluation_id }
+  return { ...state.evaluator.step(task, step, occasionIn(task, step)), evaluation_id: decision.evaluation_id }
 }
 
-function keep(it: EngineState, task: Task, step: Behavior & { step: number }, evaluation: LocalEvaluation): void {
-  const now = it.clock()
+function keep(state: EngineState, task: Task, step: Behavior & { step: number }, evaluation: LocalEvaluation): void {
+  const now = state.clock()
   record(task.set, task.history, step, now)
   task.last_step = Math.max(task.last_step, step.step)
   task.ended ||= occasionOf(step) === 'last_step'
-  it.sink.write(stepLine(step, evaluation, it.source.current().manifests, now))
+  state.sink.write(stepLine(step, evaluation, state.source.current().manifests, now))
   const incidents = incidentLines(step, evaluation.policies, now, evaluation.blocked)
-  for (const line of incidents) it.sink.write(line)
-  it.meter.recorded(incidents.length)
+  for (const line of incidents) state.sink.write(line)
+  state.meter.recorded(incidents.length)
 }
 
 /** Ends the task of a blocked step with a task.error and a task.end, so that the log is complete (docs/design/engine.md §7). */
-function stopTask(it: EngineState, task: Task, { agent_id, task_id }: Behavior): void {
+function stopTask(state: EngineState, task: Task, { agent_id, task_id }: Behavior): void {
   const ids = { ...(agent_id !== undefined && { agent_id }), ...(task_id !== undefined && { task_id }) }
   for (const step_type of ['task.error', 'task.end'] as const) {
-    const step = { ...ids, step_type, step: task.last_step + 1, timestamp: isoTime(it.clock()) }
-    keep(it, task, step, it.evaluator.step(task, step, occasionIn(task, step)))
+    const step = { ...ids, step_type, step: task.last_step + 1, timestamp: isoTime(state.clock()) }
+    keep(state, task, step, state.evaluator.step(task, step, occasionIn(task, step)))
   }
 }
 
@@ -202,34 +202,34 @@ function release({ reservations }: EngineState, evaluation_id: string): boolean 
  * Forgets the task. INVARIANT (an end is final): its line follows the last line of the task, also for a task that is not
  * in memory, and is on disk before the answer.
  */
-function endTask(it: EngineState, task_id: string): void {
-  const task = it.tasks.close(task_id)
-  if (task !== null) concludeTask(it, task)
-  it.sink.write({ kind: 'end', recorded_at: isoTime(it.clock()), task_id })
+function endTask(state: EngineState, task_id: string): void {
+  const task = state.tasks.close(task_id)
+  if (task !== null) concludeTask(state, task)
+  state.sink.write({ kind: 'end', recorded_at: isoTime(state.clock()), task_id })
 }
 
 /** Evaluates the task rules when no task.end did; their violations go to the trace and block nothing. */
-function concludeTask(it: EngineState, task: Task): void {
-  for (const evaluation_id of task.reserved.keys()) it.reservations.delete(evaluation_id)
+function concludeTask(state: EngineState, task: Task): void {
+  for (const evaluation_id of task.reserved.keys()) state.reservations.delete(evaluation_id)
   task.reserved.clear()
   if (task.ended) return
   const { task_id } = task
   const step: Behavior = { ...agentOf(task), step_type: 'task.end', task_id }
-  const { policies } = it.evaluator.step(task, step, 'end')
-  const incidents = incidentLines(step, policies, it.clock())
-  for (const line of incidents) it.sink.write(line)
-  it.meter.recorded(incidents.length, 0)
+  const { policies } = state.evaluator.step(task, step, 'end')
+  const incidents = incidentLines(step, policies, state.clock())
+  for (const line of incidents) state.sink.write(line)
+  state.meter.recorded(incidents.length, 0)
 }
 
 /** Evaluates the fields as they were sent, and keeps them for the steps of the agent. */
-function registerAgent(it: EngineState, body: AgentRegistration) {
+function registerAgent(state: EngineState, body: AgentRegistration) {
   const agent_id = body.agent_key
-  if (it.agents.size >= maxAgents && !it.agents.has(agent_id))
+  if (state.agents.size >= maxAgents && !state.agents.has(agent_id))
     throw new ServeError('FULL', `at most ${maxAgents} agents can be registered: restart the engine to remove agents`)
   const agent = registrationFacts(body, agent_id)
-  it.agents.set(agent_id, agent)
-  const evaluation = it.evaluator.registration(agent)
-  for (const line of incidentLines({ agent_id }, evaluation.policies, it.clock())) it.sink.write(line)
+  state.agents.set(agent_id, agent)
+  const evaluation = state.evaluator.registration(agent)
+  for (const line of incidentLines({ agent_id }, evaluation.policies, state.clock())) state.sink.write(line)
   return { ...evaluation, agent_id }
 }
 

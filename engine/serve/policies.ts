@@ -12,7 +12,7 @@ export interface Policies {
   readonly close: () => Promise<void>
 }
 
-/** Options of the command line win over the platform that the environment names. */
+/** Command-line options take precedence over the platform that the environment names. */
 export async function policiesOf(
   options: ServeOptions,
   env: Environment,

@@ -1,4 +1,4 @@
-// Reading and checking a request body.
+// Reads and checks a request body.
 import type { IncomingMessage } from 'node:http'
 import { lineAndColumn, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName } from '@svc/schemas'

@@ -1,4 +1,4 @@
-// Starting and stopping `svc serve`.
+// Starts and stops `svc serve`.
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -68,7 +68,7 @@ function isYes(text = ''): boolean {
 /** A shorter token can be guessed. */
 const minTokenLength = 16
 
-/** Why these options cannot be used; null when they can. */
+/** The problem with the options; null when they can be used. */
 function problemOf(
   { baseline, policyFile, agentKey }: ServeOptions,
   { host, token }: Settings,

@@ -102,7 +102,7 @@ function jsonText(text: string, status = 200): Answer {
   return { status, type: 'application/json', text }
 }
 
-/** The hot path: evaluated, timed, and written from prepared parts. */
+/** The hot path: evaluates, measures the time, and writes the answer from prepared parts. */
 function evaluation({ engine, meter }: ServerParts, bodies: BodyReader, write: EvaluationWriter): Handler {
   return async (request) => {
     const body = await bodies.read<EvaluateRequest>(request, 'evaluate-request')

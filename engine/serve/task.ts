@@ -62,7 +62,7 @@ export function awaitRecord(task: Task, evaluation: LocalEvaluation): void {
 /** The decision on a recorded step: by the id that it names, else the latest with the same action. Taken once. */
 export function takeDecision(task: Task, evaluation_id: unknown, action_digest: string): LocalEvaluation | null {
   const named = typeof evaluation_id === 'string' ? task.pending.get(evaluation_id) : undefined
-  // An agent that was blocked, passed a gate and asked again acts on the latest decision.
+  // An agent that was blocked, passed a gate and evaluated again acts on the latest decision.
   const same = [...task.pending.values()].filter((evaluation) => evaluation.action_digest === action_digest)
   const found = named ?? same.at(-1)
   if (found === undefined) return null

@@ -27,7 +27,7 @@ export interface TasksParts {
   readonly maxIdleMs: number
 }
 
-/** Ids of evicted tasks that are remembered, so that a task that continues is not taken for a new one. */
+/** The maximum number of remembered ids of evicted tasks. A remembered task that continues is not taken for a new one. */
 const maxEvicted = 100_000
 
 interface TaskTable extends TasksParts {

@@ -7,7 +7,7 @@ import type { LoadedPolicies, PolicySource } from './source.js'
 
 export interface ApiSourceParts extends PlatformAddress {
   readonly cache: PolicyCache
-  /** How long fetched policies are valid, ms; null takes the platform's value. */
+  /** How long fetched policies are valid, ms; null for the platform's value. */
   readonly ttl: number | null
   readonly clock: () => number
   /** From 0 to before 1; spreads the requests of many engines. */

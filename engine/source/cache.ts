@@ -16,7 +16,7 @@ export interface PolicyCache {
 
 const format = 'svc.policies/1'
 
-/** The file for one platform and agent; `kind` is the head of its name. */
+/** The file for one platform and agent; its name begins with `kind`. */
 export function cachePath(folder: string, kind: string, url: string, agent_key: string): string {
   const name = createHash('sha256').update(`${url}\0${agent_key}`).digest('hex').slice(0, 32)
   return join(folder, `${kind}-${name}.json`)

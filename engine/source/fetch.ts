@@ -1,4 +1,4 @@
-// Fetching the policies in effect for one agent from a platform.
+// Fetches the policies in effect for one agent from a platform.
 import { documents, type EffectivePolicies } from '@svc/schemas'
 import { createChecker, problemSummary } from '../check/schema-check.js'
 

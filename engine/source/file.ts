@@ -81,7 +81,7 @@ function rethrow(error: unknown): never {
   throw error
 }
 
-/** Findings that are listed at a time. */
+/** The maximum number of findings in an error. */
 const maxListed = 20
 
 /** Throws with a line for each finding when a file is not a manifest. */

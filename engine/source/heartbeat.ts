@@ -1,5 +1,4 @@
-// Reporting the load states of this engine to the platform, also those from before an outage ended
-// (docs/design/engine.md §6).
+// Reports the load states of this engine to the platform, including those of an outage (docs/design/engine.md §6).
 
 import { isoTime } from '@svc/schemas'
 import { endpointOf, type PlatformAddress } from './fetch.js'
@@ -23,9 +22,9 @@ export interface Heartbeats {
 }
 
 const checkIntervalMs = 1_000
-/** Between two heartbeats in the same state. */
+/** The time between two heartbeats in the same state. */
 const heartbeatIntervalMs = 60_000
-/** After a heartbeat that failed. */
+/** The time until the next attempt after a heartbeat that failed. */
 const retryIntervalMs = 5_000
 const heartbeatTimeoutMs = 10_000
 

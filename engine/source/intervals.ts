@@ -20,7 +20,7 @@ export interface IntervalSpool {
   readonly remove: (interval: Interval) => void
 }
 
-/** Beyond this number the oldest interval is dropped: the platform knows of its own long outage. */
+/** Beyond this number the oldest interval is dropped: the platform can tell that its own outage was long. */
 export const maxIntervals = 1000
 
 /** The spool in a file; when the file cannot be read or written, that is reported once and the spool is in memory only. */

@@ -29,7 +29,7 @@ export interface Learned {
 
 export interface LearnParts {
   readonly cache: PolicyCache
-  /** How long fetched policies are valid, ms; null takes the platform's value. */
+  /** How long fetched policies are valid, ms; null for the platform's value. */
   readonly ttl: number | null
   readonly clock: () => number
   readonly report: (line: string) => void

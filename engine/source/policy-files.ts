@@ -1,4 +1,4 @@
-// Manifests on disk: finding, reading, and detecting changes.
+// Finds and reads manifests on disk, and detects changes.
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -36,14 +36,14 @@ export interface Settled {
   readonly remarks: Remarks
 }
 
-export function readVersion(file: PolicyFile): Version {
+function readVersion(file: PolicyFile): Version {
   const reading = parseManifest(file.text, file.path)
   const { value, errors, warnings } = reading
   const rejected = rejectedOf(reading, file.text, file.path)
   return { file, value, rejected, valid: errors.length === 0, errors, warnings }
 }
 
-/** The version in effect of each file, by path. */
+/** The effective version of each file, by path. */
 export function settle(files: readonly PolicyFile[], before: Versions): Settled {
   const versions = new Map<string, Version>()
   const remarks: Remarks[] = []

@@ -1,4 +1,4 @@
-// The sink at a log location.
+// Opens the sink of a log location.
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileSink } from './file.js'

@@ -1,4 +1,4 @@
-// Reading a file line by line, without holding it in memory.
+// Reads a file line by line, without holding it in memory.
 import { createReadStream } from 'node:fs'
 
 /** A line by its 0-based number and its byte offset, with its text or the reason why it cannot be read. */

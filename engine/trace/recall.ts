@@ -1,4 +1,4 @@
-// Reading the history of an evicted task back from the trace file, so that limits, taints and gates outlive a restart.
+// Reads the history of an evicted task back from the trace file, so that limits, taints and gates outlive a restart.
 import { statSync } from 'node:fs'
 import type { Behavior } from '@svc/schemas'
 import { readLines } from './read-lines.js'

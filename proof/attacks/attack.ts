@@ -17,6 +17,12 @@ export type Layer = (typeof layers)[number]
 /** `withstood`: the attack cannot succeed. `not applicable`: the auditor does not read what the attack changes. */
 export type Outcome = 'found' | 'withstood' | 'not found' | 'not applicable'
 
+/** Every kind of auditor finds the attack. */
+export const byChain = { chain: 'found', checkpoints: 'found', witness: 'found' } as const
+
+/** An auditor with checkpoints finds the attack. */
+export const byCheckpoint = { chain: 'not found', checkpoints: 'found', witness: 'found' } as const
+
 export interface Attack {
   readonly name: string
   /** The change, in one sentence. */
@@ -24,7 +30,7 @@ export interface Attack {
   /** What the attacker controls. */
   readonly access: 'the database' | 'the database and the key' | 'the file' | 'nothing'
   readonly expected: Readonly<Record<Layer, Outcome>>
-  /** Attacks the world. Outcomes that it returns replace those of the audit, for attacks on something else than the log. */
+  /** Performs the attack. Returned outcomes replace those of the audit, for attacks on something other than the log. */
   // biome-ignore lint/suspicious/noConfusingVoidType: most attacks change the world and return nothing
   readonly run: (world: World) => void | Partial<Record<Layer, Outcome>> | Promise<Partial<Record<Layer, Outcome>>>
 }
@@ -75,7 +81,7 @@ function chainCodes({ store }: World): string[] {
   })
 }
 
-/** The chain auditor has no checkpoints and takes every one that a record names for published. */
+/** The chain auditor has no checkpoints and treats every one that a record names as published. */
 function afterOf(record: string): (readonly [number, string[]])[] {
   const [, root, size] = /^\{"after":\{"root":"([0-9a-f]{64})","size":(\d+)\}/.exec(record) ?? []
   return root === undefined ? [] : [[Number(size), [root]]]

@@ -4,11 +4,9 @@ import { bytesOfHex, sha256Hex } from '../json/hex.js'
 import { signerOf } from '../notes/note.js'
 import { commitment, leafHash } from '../record/record.js'
 import { nodeHash, verifyInclusion } from '../tree/merkle.js'
-import { type Attack, findingsIn, type Outcome } from './attack.js'
+import { type Attack, byChain, byCheckpoint, findingsIn, type Outcome } from './attack.js'
 import type { World } from './world.js'
 
-const byChain = { chain: 'found', checkpoints: 'found', witness: 'found' } as const
-const byCheckpoint = { chain: 'not found', checkpoints: 'found', witness: 'found' } as const
 const withstood = { chain: 'withstood', checkpoints: 'withstood', witness: 'withstood' } as const
 const onProofs = { chain: 'not applicable', checkpoints: 'withstood', witness: 'withstood' } as const
 const onFiles = { chain: 'not applicable', checkpoints: 'found', witness: 'found' } as const
@@ -18,7 +16,7 @@ const deletion = 3
 export const onContents: readonly Attack[] = [
   {
     name: 'change a projection',
-    description: 'the column that lists and filters read gets another value than the record',
+    description: 'the column that lists and filters read is changed, so that it differs from the record',
     access: database,
     expected: byChain,
     run: ({ store }) => {
@@ -234,7 +232,7 @@ async function byFile(world: World, bundles: readonly Uint8Array[]) {
   return { chain: 'not applicable', checkpoints: await outcome(false), witness: await outcome(true) } as const
 }
 
-/** Rewrites the text of a record and fits its hashes. */
+/** Rewrites the text of a record and recomputes its hashes. */
 function ambiguous(world: World, write: (text: string) => string): void {
   const { store } = world
   const entry = store.entries[deletion]

@@ -1,12 +1,10 @@
 // Attacks on the entries: an attacker with write access to the database changes, removes, adds or moves them.
 import type { LogRecord } from '@svc/schemas'
 import { noCheckpoint, recordText } from '../record/record.js'
-import type { Attack } from './attack.js'
+import { type Attack, byChain, byCheckpoint } from './attack.js'
 import { entryOf, type Item } from './store.js'
 import type { World } from './world.js'
 
-const byChain = { chain: 'found', checkpoints: 'found', witness: 'found' } as const
-const byCheckpoint = { chain: 'not found', checkpoints: 'found', witness: 'found' } as const
 const byWitness = { chain: 'not found', checkpoints: 'not found', witness: 'found' } as const
 const database = 'the database'
 
@@ -235,7 +233,7 @@ function resigned(world: World, keptSize: number): void {
   }
 }
 
-/** Stores these items with the step numbers and the earlier checkpoints that honest writing would give them. */
+/** Stores these items with the step numbers and the earlier checkpoints that the platform would give them. */
 function fitted(world: World, items: readonly Item[]): void {
   const steps = new Map<string, number>()
   const fittedItems = items.map((item, index) => {

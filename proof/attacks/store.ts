@@ -21,13 +21,13 @@ export interface Item {
 export interface Store {
   entries: StoredEntry[]
   payloads: Map<number, StoredPayload>
-  /** Records of other leaves than steps, by log index. */
+  /** Records of leaves other than steps, by log index. */
   others: Map<number, string>
   leaves: StoredLeaf[]
   heads: Map<string, StoredHead>
 }
 
-/** The rows that honest writing of these items makes: log indexes, chains, hashes and heads follow from them. */
+/** The rows that the platform would write for these items, with their log indexes, chains, hashes and heads. */
 export function storeOf(items: readonly Item[]): Store {
   const store: Store = { entries: [], payloads: new Map(), others: new Map(), leaves: [], heads: new Map() }
   const times = new Map<string, number>()
@@ -59,7 +59,7 @@ export function entryOf(record: LogRecord, text: string, log_index: number, occu
   return { ...columns, client_prev_hash, log_index, log_id, occurred_at, hash, record: text }
 }
 
-/** The text of the record at a log index; `null` without one. */
+/** The text of the record at a log index; the text `null` if there is no record. */
 export function recordAt({ entries, others }: Store, log_index: number): string {
   return entries.find((entry) => entry.log_index === log_index)?.record ?? others.get(log_index) ?? 'null'
 }

@@ -34,15 +34,15 @@ export class World {
   store: Store = storeOf([])
   checkpoints: Checkpoint[] = []
   policy_sets = [policies]
-  /** Outside the database: the signer's key, its epoch of the log, and its last checkpoint. */
+  /** Kept outside the database: the key of the signer, its epoch of the log, and its last checkpoint. */
   readonly #seed = randomBytes(32)
   epoch = 1
   signed: { readonly size: number; readonly root: Hash } | null = null
-  /** Outside the installation: the witness. */
+  /** Runs outside the installation. */
   readonly witness: Signer = signerOf('witness.example', 'witness', randomBytes(32))
   #seen: Seen | null = null
   #waited = 0
-  /** With the auditor: the checkpoint of the last bundle. */
+  /** Kept by the auditor: the checkpoint of the last bundle. */
   kept: string | null = null
 
   get origin(): string {
@@ -119,7 +119,7 @@ export class World {
     return new Date(began + this.items.length * 60_000 + this.#waited).toISOString()
   }
 
-  /** Replaces all rows by those that follow from these items. */
+  /** Replaces all rows with those of these items. */
   rewrite(items: readonly Item[]): void {
     this.items = [...items]
     this.store = storeOf(this.items)

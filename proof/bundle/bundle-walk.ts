@@ -85,7 +85,7 @@ export class BundleWalk {
     for (const [at, { level }] of subtreesOf({ from: records.end, to: checkpoint.size }).entries())
       this.#frontier.addSubtree(level, right[at] as Hash)
     if (hexOf(this.#frontier.root()) !== checkpoint.root)
-      report('root_mismatch', null, 'the entries do not make the signed tree')
+      report('root_mismatch', null, 'the entries do not form the signed tree')
     this.#checkMissing()
     this.#checkUnusedPolicySets()
     const prunes = this.#authorizations.filter(({ type }) => type === 'prune')
@@ -115,7 +115,7 @@ export class BundleWalk {
         this.#parts.report(
           'fork',
           `checkpoint ${this.#frontier.size}`,
-          'the checkpoint has another root than the entries',
+          'the root of the checkpoint differs from that of the entries',
         )
   }
 

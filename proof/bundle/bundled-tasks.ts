@@ -6,7 +6,7 @@ interface Task {
   readonly agent_id: string
   seq: number
   hash: string
-  /** Whether one of its steps is in the period, and not only a neighbour. */
+  /** Whether the period contains one of its steps; neighbours of the period do not count. */
   is_in_period: boolean
   /** Null for a task that began before the first entry of the bundle: its order cannot be verified. */
   readonly sequence: ReturnType<typeof sequenceVerifier> | null
@@ -40,7 +40,7 @@ export function bundledTasks(from_start: () => boolean): BundledTasks {
       }
       if (record.seq !== known.seq + 1) return `entry ${known.seq + 1} of the task is missing`
       if (record.prev_hash !== known.hash) return 'the entry does not follow the previous one of its task'
-      if (record.agent_id !== known.agent_id) return 'the entry is of another agent than its task'
+      if (record.agent_id !== known.agent_id) return 'the agent of the entry differs from that of its task'
       known.seq = record.seq
       known.hash = hash
       known.is_in_period ||= is_in_period

@@ -1,4 +1,4 @@
-// Reads a zip that another program wrote: the same members in another container. Rejected is everything that two programs
+// Reads a zip that another program wrote: the same members in another container. It rejects everything that two programs
 // could read differently: names that leave the folder or occur twice, overlapping members, contradictory headers.
 import type { ZipEntry } from './zip.js'
 

@@ -29,7 +29,7 @@ export function canonicalObject(text: string): Readonly<Record<string, unknown>>
  * JSON.parse reads has no duplicate member, no white space and no other form of a number or string. Undefined when unclear.
  */
 function plainValue(text: string): unknown {
-  // JSON.stringify writes a lone surrogate so; evidence must not contain one.
+  // JSON.stringify writes a lone surrogate in this form; evidence must not contain one.
   if (text.includes('\\ud')) return undefined
   try {
     const value: unknown = JSON.parse(text)

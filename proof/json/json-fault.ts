@@ -3,7 +3,7 @@
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | ', or ]' | ', or }' | 'end'
 
 const space = /[ \t\n\r]*/y
-// In pieces: one pattern for a complete string needs memory in proportion to its length.
+// Matches a part of a string: one pattern for a whole string needs memory in proportion to its length.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids control characters in strings
 const letters = /[^"\\\u0000-\u001f]+/y
 const escaped = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y

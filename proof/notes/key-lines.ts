@@ -10,7 +10,7 @@ function commentOn({ fingerprint, from, until, stolen }: LogKey): string {
   const since = from === null ? '' : ` from ${day(from)}`
   const period = until === null ? `signs${since || ' from the beginning'}` : `signed${since} until ${day(until)}`
   const warning = stolen
-    ? '; STOLEN: valid only for checkpoints that a later key confirms; to verify a bundle from before, write `log` for `past`'
+    ? '; STOLEN: valid only for checkpoints that a later key confirms; to verify an earlier bundle, replace `past` with `log`'
     : ''
   return `fingerprint ${fingerprint}; ${period}${warning}`
 }

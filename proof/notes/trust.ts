@@ -108,13 +108,13 @@ function isTaken(name: string, groups: ReadonlyMap<string, Quorum>): boolean {
   return name === '' || name === 'none' || groups.has(name)
 }
 
-/** The trusted key of the log that has signed the note; null when none has. */
+/** The trusted key of the log that has signed the note; null if no such key has signed it. */
 export function signedByLog(note: Note, origin: string, { logs }: TrustPolicy): Verifier | null {
   const own = logs.filter((key) => key.name === origin)
   return own.find((key) => note.signatures.some((one) => verifySignature(note.text, one, key) !== null)) ?? null
 }
 
-/** The same for an earlier checkpoint, out of which the log has grown: `past` keys count too. */
+/** The same for an earlier checkpoint that the log continues; `past` keys are accepted too. */
 export function signedBefore(note: Note, origin: string, policy: TrustPolicy): Verifier | null {
   return signedByLog(note, origin, { ...policy, logs: [...policy.logs, ...policy.past] })
 }

@@ -63,7 +63,7 @@ export class MissingEntries {
     })
   }
 
-  /** Index of the first run for which a condition holds that holds for all later runs too. */
+  /** Index of the first run that satisfies a condition, which all later runs must satisfy too. */
   #firstRun(holds: (run: Run) => boolean): number {
     let [low, high] = [0, this.#runs.length]
     while (low < high) {

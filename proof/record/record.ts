@@ -8,7 +8,6 @@ import { hmacOfText } from './hmac.js'
 
 /** Fields that enter the record as commitments only, so that they can be erased without breaking the chain. */
 export const payloadFields = ['verb', 'step_name', 'input', 'output', 'properties', 'meta'] as const
-export type PayloadField = (typeof payloadFields)[number]
 
 export const saltBytes = 32
 

@@ -12,7 +12,7 @@ export interface Restart {
   /** The last signed checkpoint of the old epoch; the root is null without one. */
   readonly old_size: number
   readonly old_root: string | null
-  /** Entries that the operator's program found to be as signed; null from a release that did not compare them. */
+  /** Entries that the restart found unchanged; null from a release that did not compare them. */
   readonly kept_size: number | null
   readonly is_accepted: boolean
   readonly by: string
@@ -126,7 +126,7 @@ function verifyRestart(restart: Restart, { origin, signed, rootAt, report }: Res
   const root = gone > 0 || old_size === 0 ? old_root : rootAt(old_size)
   const hasChanged = root !== null && root !== old_root
   if (hasChanged && !is_accepted)
-    report('entries_changed', where, `the log was restarted with other entries than the ${old_size} signed ones`)
+    report('entries_changed', where, `the log was restarted with entries that differ from the ${old_size} signed ones`)
   const left = is_accepted || hasChanged ? 'changed' : gone > 0 || root === null ? 'not_shown' : 'unchanged'
   return { log_index, origin: restart.origin, old_origin, old_size, kept_size, gone, left, by, at, reason }
 }

@@ -71,7 +71,7 @@ export async function checkFiles(archive: Archive, { files }: BundleManifest): P
   for (const { name, bytes, sha256, packed, packed_sha256 } of files) {
     const entry = entries.find((one) => one.name === name)
     if (entry?.bytes !== bytes || (await archive.contentHash(name)) !== sha256)
-      throw new BundleError('bytes_altered', name, 'the file has another size or SHA-256 than the manifest lists')
+      throw new BundleError('bytes_altered', name, 'the size or SHA-256 of the file differs from the manifest')
     is_issued &&= entry.packed === packed && (await archive.packedHash(name)) === packed_sha256
   }
   return is_issued
@@ -86,13 +86,13 @@ export function readCheckpoint(text: string): { readonly note: Note; readonly ch
 
 export interface ValidCheckpoints {
   readonly checkpoints: BundledCheckpoint[]
-  /** Earlier epochs of the log without a key in the trust policy; their checkpoints are shown by the tree alone. */
+  /** Earlier epochs of the log without a key in the trust policy; only the tree proves their checkpoints. */
   readonly unsigned_logs: string[]
   /** The checkpoints that a trusted key has signed, with the log that they name. */
   readonly signed: SignedRoot[]
 }
 
-/** The valid ones of the checkpoints that records name; the others are reported. */
+/** The valid checkpoints among those that records name; the others are reported. */
 export async function validCheckpoints(
   archive: Archive,
   { origin, records, checkpoint }: BundleManifest,
@@ -109,7 +109,7 @@ export async function validCheckpoints(
     const read = readCheckpoint(listed.note)
     const noted = read?.checkpoint
     if (read === null || noted === undefined || noted.size !== listed.size || hexOf(noted.root) !== listed.root) {
-      report('checkpoint_invalid', where, 'its note has another size or root')
+      report('checkpoint_invalid', where, 'the size or root of its note differs')
       continue
     }
     const isNamed = [...policy.logs, ...policy.past].some((key) => key.name === noted.origin)
@@ -121,7 +121,7 @@ export async function validCheckpoints(
       checkpoints.push(listed)
       if (isNamed) signed.push({ origin: noted.origin, size: listed.size, root: listed.root })
       else unsigned.add(noted.origin)
-    } else report('fork', where, 'no proof shows that the log grew out of it')
+    } else report('fork', where, 'no proof shows that the log continues it')
   }
   return { checkpoints, unsigned_logs: [...unsigned].sort(), signed }
 }

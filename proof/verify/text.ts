@@ -25,13 +25,13 @@ function facts(verdict: BundleVerdict, checkpoint: Checkpoint): string[] {
   return [
     ...headLines(verdict),
     row(mark, 'signed', signedText(checkpoint)),
-    row(' ', '', `key fingerprint ${checkpoint.fingerprint}; compare it with one that you got another way`),
+    row(' ', '', `key fingerprint ${checkpoint.fingerprint}; compare it with one from another channel`),
     row(' ', 'made', `${made_at}, by the clock of the platform`),
     row(markOf(checkpoint.witnesses.length), 'witnesses', witnessText(checkpoint)),
     ...(verdict.container === 'repacked' ? [row('!', 'container', repacked)] : []),
     ...(since === null
       ? []
-      : [row(mark, 'since', `the log has grown out of the ${count(since, 'entry', 'entries')} that you kept`)]),
+      : [row(mark, 'since', `the log continues the kept checkpoint of ${count(since, 'entry', 'entries')}`)]),
     row(markOf(Object.keys(verdict.entries).length), 'entries', entryText(verdict)),
     row(mark, 'complete', completeText(verdict)),
     row(markOf(payloads.present), 'payloads', payloadText(payloads)),

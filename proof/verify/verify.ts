@@ -122,9 +122,9 @@ async function trustedCheckpoint(archive: Archive, manifest: BundleManifest, pol
   const read = readCheckpoint(await textOf(name, archive.content(name)))
   const noted = read?.checkpoint
   if (read === null || noted === undefined || noted.origin !== origin || noted.size !== checkpoint.size)
-    throw new BundleError('checkpoint_invalid', name, 'the checkpoint has another log or size than the manifest')
+    throw new BundleError('checkpoint_invalid', name, 'the log or size of the checkpoint differs from the manifest')
   if (hexOf(noted.root) !== checkpoint.root)
-    throw new BundleError('checkpoint_invalid', name, 'the checkpoint has another root than the manifest')
+    throw new BundleError('checkpoint_invalid', name, 'the root of the checkpoint differs from the manifest')
   const key = signedByLog(read.note, origin, policy)
   if (key === null)
     throw new BundleError('untrusted', name, 'no key that is trusted for the log has signed the checkpoint')
@@ -150,7 +150,7 @@ function keptCheckpoint(text: string, policy: TrustPolicy): SignedRoot | null {
   return { origin, size, root: hexOf(root) }
 }
 
-/** The size of the kept checkpoint when the log is proven to have grown out of it; otherwise the finding. */
+/** The size of the kept checkpoint if the log is proven to continue it; otherwise the finding. */
 function checkSince(
   { origin: name, size, root }: SignedRoot,
   { origin, checkpoint }: BundleManifest,
@@ -164,11 +164,14 @@ function checkSince(
     const gone = size - restart.log_index
     return [
       'entries_gone',
-      `the kept checkpoint has ${size} entries; ${gone} of them are gone: the log was restarted with ${restart.log_index}`,
+      `the kept checkpoint has ${size} entries; ${gone} of them are gone: the log was restarted at entry ${restart.log_index}`,
     ]
   }
   if (size > checkpoint.size)
-    return ['log_shrank', `the kept checkpoint has ${size} entries, the bundle's only ${checkpoint.size}`]
+    return [
+      'log_shrank',
+      `the kept checkpoint has ${size} entries, the checkpoint of the bundle only ${checkpoint.size}`,
+    ]
   const known = size === 0 ? null : rootAt(size)
   if (known === null)
     return ['since_unproven', `the bundle does not reach back to ${size} entries: request one with since=${size}`]
@@ -190,7 +193,7 @@ async function walkRecords(
   const left = nodes.slice(0, leftCount)
   const leaves = await hashesIn(archive, bundleFiles.leaves)
   if (nodes.length !== leftCount + rightCount || leaves.length !== count)
-    throw new BundleError('not_a_bundle', bundleFiles.leaves, 'the number of hashes is not that of the entries')
+    throw new BundleError('not_a_bundle', bundleFiles.leaves, 'the number of hashes differs from the number of entries')
   const policy_sets = await policyDigests(archive)
   const { authorizations, restarts } = await provenLeaves(archive, manifest, report)
   const walk = new BundleWalk({ manifest, left, checkpoints, report, policy_sets, authorizations })

@@ -51,7 +51,7 @@ export async function benchBundle(): Promise<Row[]> {
         [...args, bundle, ...(command === 'python3' ? [trust] : ['--trust', trust])],
         { encoding: 'utf8' },
       )
-      if (status !== 0) throw new Error(`the bundle does not hold: ${stdout}`)
+      if (status !== 0) throw new Error(`the bundle is not valid: ${stdout}`)
       return `${((performance.now() - begun) / 1000).toFixed(1)} s`
     }
     return [

@@ -1,4 +1,4 @@
-// How svc is called: printed commands must work when they are pasted.
+// The way svc is called: printed commands must work when they are pasted.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -104,7 +104,7 @@ describe.each(spellings)('hints of $svc', ({ svc, path }) => {
     expect(await run(args)).toEqual({
       code: 1,
       stdout: '',
-      stderr: `svc: you are not logged in: run \`${svc} login\`, with \`--url\` for another platform than http://127.0.0.1:8080\n`,
+      stderr: `svc: you are not logged in: run \`${svc} login\` for http://127.0.0.1:8080, or add \`--url\` for another platform\n`,
     })
   })
 

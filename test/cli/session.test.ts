@@ -1,4 +1,4 @@
-// The session of `svc login`: what commands print when it has ended or cannot be read.
+// The session of `svc login`: the output of commands when it has ended or cannot be read.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// Packages installed alone: their dependencies, and that they work.
+// Packages that are installed alone have only their own dependencies, and work.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// The documentation is tried: the commands of README.md and of the pages for users run as printed, in the order printed, and print
-// what the page shows; so do the commands that a start prints.
+// The commands of README.md and of the pages for users run as printed, in order, and print the output that the page shows; so do
+// the commands that a start prints.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

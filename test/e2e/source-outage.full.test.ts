@@ -52,11 +52,11 @@ it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
       .reverse()
       .map((run) => intervals.filter(({ instance_id }) => instance_id === run).map(({ load_state }) => load_state))
   }
-  const told = [
+  const expected = [
     ['stale_cache', 'enforcing', 'unavailable'],
     ['enforcing', 'stale_cache'],
   ]
-  await vi.waitFor(async () => expect(await states()).toEqual(told), 90_000)
+  await vi.waitFor(async () => expect(await states()).toEqual(expected), 90_000)
   await serve.discard()
   await platform.terminate()
   for (const folder of [data_dir, cache]) rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// The baseline: fifteen policies, each explained, controlled and shown by tests.
+// The baseline: fifteen policies, each with a description, controls and tests.
 import { createHash } from 'node:crypto'
 import { parseManifest, runTests } from '@svc/engine'
 import { baseline } from '@svc/library'
@@ -61,7 +61,7 @@ it.each(results)('test: $name', ({ failures }) => {
   expect(failures).toEqual([])
 })
 
-describe('an honest run', () => {
+describe('an ordinary run', () => {
   const user = { counterpart: { kind: 'user' } }
   const run = [
     { step_type: 'task.start' },

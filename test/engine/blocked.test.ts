@@ -44,7 +44,7 @@ describe('a blocked step', () => {
     expect(await blockedLines()).toEqual([line])
   })
 
-  it('stays on that line with any name', async () => {
+  it('is one line for any step name', async () => {
     serve = await startServe(['--baseline'])
     const step_name = `a"\\\nblocked: task x\r\u2028\u202e\u001b[2J${'y'.repeat(900)}`
     await evaluate('t', { step_type: 'step.exec', step_name })

@@ -26,7 +26,7 @@ describe('a manifest', () => {
     expect(namesAndErrors(text)).toEqual({ names: ['P', 'Q'], errors: [] })
   })
 
-  it.each([maxCompoundDepth + 1, 1500, 3000])('with %i loses that policy only', (levels) => {
+  it.each([maxCompoundDepth + 1, 1500, 3000])('with %i loses only that policy', (levels) => {
     const text = manifest(nested('A', 1), nested('P', levels), nested('Q', 2))
     expect(namesAndErrors(text)).toEqual({
       names: ['A', 'Q'],
@@ -34,7 +34,7 @@ describe('a manifest', () => {
     })
   })
 
-  it('with a value beyond all levels loses that policy, waiver or test only', () => {
+  it('with a value that is too deep loses only that policy, waiver or test', () => {
     const values = policy('P', `{ field: verb, values: ${lists(maxPolicyDepth + 1)} }`, 'field_in_list')
     const tests = `tests:\n  - { name: t, step: { step_type: step.exec, input: { a: ${lists(5000)} } }, expect: { action: allow } }\n`
     const text = `${manifest(values, nested('Q', 1))}${tests}metadata: { a: ${lists(9000)} }\n`
@@ -95,7 +95,7 @@ describe('a manifest', () => {
     { what: 'brackets', text: `a: ${lists(10_001)}\n` },
     { what: 'dashes', text: `${'- '.repeat(10_001)}a\n` },
     { what: 'open brackets', text: '['.repeat(250_000) },
-  ])('beyond what can be read names the limit: $what', ({ text }) => {
+  ])('that cannot be read names the limit: $what', ({ text }) => {
     const message = 'nested deeper than 10000 levels: close brackets that are open, or split the value'
     expect(namesAndErrors(text)).toEqual({ names: undefined, errors: [['', message]] })
   })
@@ -109,7 +109,7 @@ describe('a stored policy', () => {
     return { ...input, enabled: true, mode: 'enforce', manifest_path: null } as unknown as PolicyInput
   }
 
-  it('has the same limit, and is dropped alone', () => {
+  it('has the same limit, and is rejected alone', () => {
     const set = compile([stored(1, 1), stored(2, maxCompoundDepth), stored(3, maxCompoundDepth + 1), stored(4, 50_000)])
     expect(set.policies.map(({ policy: { id } }) => id)).toEqual([1, 2])
     expect(set.dropped.map(({ policy_id, reason }) => [policy_id, reason])).toEqual([

@@ -95,7 +95,7 @@ describe('hostile manifests', () => {
     expect(errors[0]?.message).toContain(message)
   })
 
-  it('names the place of a lone surrogate', () => {
+  it('are rejected with the position of a lone surrogate', () => {
     const [error] = parseManifest('name: A\nversion: \ud800\n', 'a.yaml').errors
     expect(error).toMatchObject({ code: 'UNREADABLE', line: 2, column: 10 })
   })
@@ -133,7 +133,7 @@ describe('hostile manifests', () => {
     )
   })
 
-  it('leaves no trace on the prototype of objects', () => {
+  it('do not change the prototype of objects', () => {
     parseManifest('name: A\nversion: "1"\n__proto__: { polluted: 1 }\npolicies: []\n', 'a.yaml')
     expect('polluted' in {}).toBe(false)
   })

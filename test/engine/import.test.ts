@@ -1,4 +1,4 @@
-// Recorded runs as steps: what becomes of each message, and that nothing is lost, changed or different the second time.
+// Recorded runs as steps: the steps of each message. Nothing is lost, and a second conversion gives the same steps.
 import { readFileSync } from 'node:fs'
 import { createChecker } from '@svc/engine'
 import { parseStrictJson } from '@svc/proof'
@@ -36,7 +36,7 @@ function convert(text: string, tools: ToolMap = {}, line = 0): Behavior[] {
   return stepsOf(transcript, line, { agent_key: 'desk', start: begin, tools, declared_tools })
 }
 
-/** What a step says, without what the import adds to each. */
+/** A step without the members that the import adds to each. */
 function summaryOf({ agent_id, task_id, step, timestamp, meta, ...body }: Behavior): unknown {
   const { synthetic_time, ...rest } = meta ?? {}
   return Object.keys(rest).length === 0 ? body : { ...body, meta: rest }

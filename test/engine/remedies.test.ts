@@ -1,4 +1,4 @@
-// A remedy is a promise: a step that follows it is not a violation again. The test follows the remedy of each violation of
+// A step that follows a remedy does not violate the policy again. The test follows the remedy of each violation of
 // the cases, in its own task and in tasks with other steps, and evaluates the step again.
 
 import { compile, evaluate, materialise, newHistory, record } from '@svc/engine'
@@ -19,14 +19,14 @@ interface Scene {
 }
 
 /** The text of a remedy, the words between backticks, and the parameters of its rule. */
-interface Told {
+interface RemedyInstructions {
   readonly names: readonly string[]
   readonly words: string
   readonly params: JsonMap
   readonly details: ViolationDetails
 }
 
-type Mend = (scene: Scene, told: Told) => Scene
+type Fix = (scene: Scene, instructions: RemedyInstructions) => Scene
 
 function violationOf(rule: string, one: RuleCase, { history, step, facts, now }: Scene): ViolationDetails | null {
   const manifest = { name: rule, version: '1', policies: policiesFor(rule, one) }
@@ -43,7 +43,7 @@ function violationOf(rule: string, one: RuleCase, { history, step, facts, now }:
 const timeOf = (step: Step) => parseTimestamp(step.timestamp ?? '') ?? 0
 
 /** How to follow a remedy, by its words; the first match counts. */
-const mends: readonly (readonly [RegExp, Mend])[] = [
+const fixes: readonly (readonly [RegExp, Fix])[] = [
   [/in a new task|^end this task|^spread the work over several tasks/, (scene) => ({ ...scene, history: [] })],
   [
     /^wait (\d+) seconds?$/,
@@ -111,10 +111,10 @@ const mends: readonly (readonly [RegExp, Mend])[] = [
     (scene, { names, words }) => onField(scene, names[0], Number(/-?[\d.]+/.exec(words.replace(/`[^`]*`/, ''))?.[0])),
   ],
   [/^set `[^`]+`$/, (scene, { names }) => onField(scene, names[0], 'something')],
-  [/^take it out of/, (scene, { names }) => onField(scene, names[0], undefined)],
+  [/^remove it from/, (scene, { names }) => onField(scene, names[0], undefined)],
 ]
 
-/** Remedies that a test cannot follow: a form that only the author of the pattern knows, or a step that must not be made. */
+/** Remedies that a test cannot follow: a text that only the author of the pattern knows, or leaving the step out. */
 const beyond =
   /^change (`|the policy)|^make `|^leave |^put another step|^remove the text|__proto__|^set .* (once|to text)$|^change this step so that|one of: |; and /
 
@@ -143,7 +143,7 @@ describe('the remedy', () => {
           const found = violationOf(rule, one, busier)
           // The other steps may satisfy the rule.
           if (found === null || beyond.test(found.remedy ?? '')) return
-          const again = violationOf(rule, one, mendedBy(busier, one.params, found))
+          const again = violationOf(rule, one, fixedBy(busier, one.params, found))
           expect(again, `${found.remedy}`).toBeNull()
           mended.add(one)
         }),
@@ -184,11 +184,11 @@ function stampedBefore(steps: readonly Step[], { history, step, now }: Scene): S
   return steps.map((one, index) => ({ ...one, timestamp: new Date(begin + index * 1000).toISOString() }))
 }
 
-function mendedBy(scene: Scene, params: JsonMap, details: ViolationDetails): Scene {
+function fixedBy(scene: Scene, params: JsonMap, details: ViolationDetails): Scene {
   const words = details.remedy ?? ''
-  const mend = mends.find(([pattern]) => pattern.test(words))?.[1]
-  if (mend === undefined) throw new Error(`the test cannot follow: ${words}`)
-  return mend(scene, { words, params, details, names: [...words.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '') })
+  const fix = fixes.find(([pattern]) => pattern.test(words))?.[1]
+  if (fix === undefined) throw new Error(`the test cannot follow: ${words}`)
+  return fix(scene, { words, params, details, names: [...words.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '') })
 }
 
 /** The scene with another step directly before the evaluated one. */
@@ -223,7 +223,7 @@ function first(value: unknown): never {
   return (Array.isArray(value) ? value[0] : value) as never
 }
 
-function passGate(scene: Scene, { words, names }: Told): Scene {
+function passGate(scene: Scene, { words, names }: RemedyInstructions): Scene {
   const check_type = words.includes('check_type') ? names[1] : undefined
   const bound =
     words.includes('action_digest') && scene.step !== null ? { input: { action_digest: actionDigest(scene.step) } } : {}
@@ -232,7 +232,7 @@ function passGate(scene: Scene, { words, names }: Told): Scene {
 }
 
 /** Puts the missing step directly before the first invalid node: into the history, or before the step itself. */
-function beforeInvalid(scene: Scene, { names, params, details }: Told): Scene {
+function beforeInvalid(scene: Scene, { names, params, details }: RemedyInstructions): Scene {
   const missing = stepOf(names[0])
   // Where every node is checked, the missing one is checked too.
   if (params.target_node_types === undefined) return after({ ...scene, history: [] }, missing)
@@ -245,7 +245,7 @@ function beforeInvalid(scene: Scene, { names, params, details }: Told): Scene {
   return { ...after({ ...scene, history }, missing) }
 }
 
-function waitForHours(scene: Scene, { words }: Told): Scene {
+function waitForHours(scene: Scene, { words }: RemedyInstructions): Scene {
   const [, from, to, days = '', timeZone = ''] = /from (\d+) to (\d+)(?: on ([a-z, ]+))? in (\S+)$/.exec(words) ?? []
   const [start, end] = [Number(from), Number(to)]
   const local = new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23', weekday: 'short' })

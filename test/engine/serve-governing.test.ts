@@ -1,4 +1,4 @@
-// The local engine around a decision: levels, waivers, reservations, reloading, tokens, recall of tasks.
+// The local engine: levels, waivers, reservations, reloading, tokens, recall of tasks.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineHealth, Evaluation, Readiness, ReleasedReservation } from '@svc/schemas'

@@ -25,18 +25,18 @@ const paths = ({ errors }: Problem) => errors.map(({ path }) => path)
 
 describe('a body that does not fit', () => {
   const { environment: _, ...incomplete } = context
-  const cases: readonly { name: string; path?: string; body: unknown; at: string; says?: RegExp }[] = [
+  const cases: readonly { name: string; path?: string; body: unknown; at: string; message?: RegExp }[] = [
     {
       name: 'an unknown key',
       body: asking({ step_nmae: 'x' }),
       at: 'intended.step_nmae',
-      says: /`step_nmae`.*`step_name`/,
+      message: /`step_nmae`.*`step_name`/,
     },
     {
       name: 'a key without a similar name',
       body: asking({ zzzzzz: 1 }),
       at: 'intended.zzzzzz',
-      says: /allowed: agent_id/,
+      message: /allowed: agent_id/,
     },
     { name: 'an unknown key of the context', body: asking({}, { tools: [] }), at: 'context.tools' },
     { name: 'an unknown key beside both', body: { ...asking({}), now: 1 }, at: 'now' },
@@ -44,22 +44,22 @@ describe('a body that does not fit', () => {
       name: 'a context without a required key',
       body: { intended, context: incomplete },
       at: 'context',
-      says: /`environment` is missing/,
+      message: /`environment` is missing/,
     },
-    { name: 'no context', body: { intended }, at: '', says: /`context` is missing/ },
+    { name: 'no context', body: { intended }, at: '', message: /`context` is missing/ },
     {
       name: 'an unknown verb',
       body: asking({ verb: 'PUT' }),
       at: 'intended.verb',
-      says: /GET, POST, PATCH, DELETE/,
+      message: /GET, POST, PATCH, DELETE/,
     },
     { name: 'an unknown step type', body: asking({ step_type: 'START_NODE' }), at: 'intended.step_type' },
-    { name: 'no step type', body: { intended: {}, context }, at: 'intended', says: /`step_type` is missing/ },
+    { name: 'no step type', body: { intended: {}, context }, at: 'intended', message: /`step_type` is missing/ },
     {
       name: 'an input that is not an object',
       body: asking({ input: 'text' }),
       at: 'intended.input',
-      says: /must be an object/,
+      message: /must be an object/,
     },
     { name: 'an invalid time', body: asking({ timestamp: '2026-02-30T00:00:00' }), at: 'intended.timestamp' },
     { name: 'a required key that is null', body: asking({}, { environment: null }), at: 'context.environment' },
@@ -67,26 +67,26 @@ describe('a body that does not fit', () => {
       name: 'no task id',
       body: asking({}, { task_id: null }),
       at: 'context.task_id',
-      says: /is missing, and so is `intended.task_id`/,
+      message: /is missing, and so is `intended.task_id`/,
     },
     {
       name: 'a task other than that of the context',
       body: asking({ task_id: 'other' }),
       at: 'intended.task_id',
-      says: /differs/,
+      message: /differs/,
     },
     {
       name: 'an agent other than that of the context',
       body: asking({ agent_id: 'other' }),
       at: 'intended.agent_id',
-      says: /differs/,
+      message: /differs/,
     },
     {
       name: 'tools under both names',
       body: asking({}, { declared_tools: ['x'], agent_allowed_tools: ['y'] }),
       at: 'context.agent_allowed_tools',
     },
-    { name: 'a list', body: [], at: '', says: /must be an object/ },
+    { name: 'a list', body: [], at: '', message: /must be an object/ },
     {
       name: 'a step number of zero',
       path: '/record',
@@ -104,7 +104,7 @@ describe('a body that does not fit', () => {
       path: '/record',
       body: { step: { step_type: 'step.gate' } },
       at: 'step.task_id',
-      says: /missing/,
+      message: /missing/,
     },
     {
       name: 'an unknown recorded verb',
@@ -121,18 +121,18 @@ describe('a body that does not fit', () => {
       at: 'declared_tools',
     },
   ]
-  it.each(cases)('$name: 422 that names the field', async ({ path = '/evaluate', body, at, says }) => {
+  it.each(cases)('$name: 422 that names the field', async ({ path = '/evaluate', body, at, message }) => {
     const answer = await serve.post<Problem>(path, body)
     expect(answer.status).toBe(422)
     expect(answer.headers['content-type']).toBe('application/problem+json')
     expect(answer.body).toMatchObject({ code: 'INVALID', status: 422, title: 'Unprocessable Entity' })
     expect(paths(answer.body)).toContain(at)
     const problem = answer.body.errors.find((error) => error.path === at)
-    expect(problem?.message).toMatch(says ?? /./)
+    expect(problem?.message).toMatch(message ?? /./)
     if (at !== '') expect(answer.body.detail).toContain(answer.body.errors[0]?.path)
   })
 
-  it('prototype keys are unknown keys, and data inside of data', async () => {
+  it('prototype keys are unknown keys, but are kept as data inside payloads', async () => {
     const raw = (step: string) => `{"intended": ${step}, "context": ${JSON.stringify(context)}}`
     for (const key of ['__proto__', 'constructor', 'prototype', 'toString']) {
       const answer = await serve.call('POST', '/evaluate', { raw: raw(`{"step_type": "step.gate", "${key}": {}}`) })
@@ -159,7 +159,7 @@ describe('a request that cannot be read', () => {
     call: [string, string, ServeCall?]
     status: number
     code: string
-    says?: RegExp
+    message?: RegExp
   }[] = [
     { name: 'no body', call: post(''), status: 400, code: 'MALFORMED' },
     {
@@ -167,7 +167,7 @@ describe('a request that cannot be read', () => {
       call: post('{"step": '),
       status: 400,
       code: 'MALFORMED',
-      says: /expected value, found the end at line 1, column 10/,
+      message: /expected value, found the end at line 1, column 10/,
     },
     { name: 'text', call: post('hello'), status: 400, code: 'MALFORMED' },
     {
@@ -175,44 +175,44 @@ describe('a request that cannot be read', () => {
       call: post('{"step":\n {"a": 1, "a": 2}}'),
       status: 400,
       code: 'MALFORMED',
-      says: /`a` at line 2, column 11/,
+      message: /`a` at line 2, column 11/,
     },
     {
       name: 'a key that is a duplicate after unescaping',
       call: post('{"a": 1, "\\u0061": 2}'),
       status: 400,
       code: 'MALFORMED',
-      says: /duplicate/,
+      message: /duplicate/,
     },
     {
       name: 'a lone surrogate',
       call: post('{"step": "\\ud800"}'),
       status: 400,
       code: 'MALFORMED',
-      says: /surrogate at line 1, column 10/,
+      message: /surrogate at line 1, column 10/,
     },
     {
       name: 'an integer beyond 2^53-1',
       call: post('{"step": 9007199254740993}'),
       status: 400,
       code: 'MALFORMED',
-      says: /2\^53-1/,
+      message: /2\^53-1/,
     },
     { name: 'a number that is infinite', call: post('{"step": 1e999}'), status: 400, code: 'MALFORMED' },
-    { name: 'nesting beyond 64', call: post(nested(64)), status: 400, code: 'MALFORMED', says: /deeper than 64/ },
+    { name: 'nesting beyond 64', call: post(nested(64)), status: 400, code: 'MALFORMED', message: /deeper than 64/ },
     {
       name: 'nesting far beyond',
       call: post('['.repeat(500_000)),
       status: 400,
       code: 'MALFORMED',
-      says: /deeper than 64/,
+      message: /deeper than 64/,
     },
     {
       name: 'bytes that are not UTF-8',
       call: post(Buffer.from([0x22, 0xff, 0x22])),
       status: 400,
       code: 'MALFORMED',
-      says: /UTF-8/,
+      message: /UTF-8/,
     },
     {
       name: 'a form',
@@ -232,15 +232,15 @@ describe('a request that cannot be read', () => {
       status: 415,
       code: 'UNSUPPORTED_MEDIA_TYPE',
     },
-    { name: 'an unknown path', call: ['GET', '/nowhere'], status: 404, code: 'NOT_FOUND', says: /\/evaluate/ },
+    { name: 'an unknown path', call: ['GET', '/nowhere'], status: 404, code: 'NOT_FOUND', message: /\/evaluate/ },
     { name: 'a path from the prototype', call: ['GET', '/__proto__'], status: 404, code: 'NOT_FOUND' },
     { name: 'the wrong method', call: ['GET', '/evaluate'], status: 405, code: 'METHOD_NOT_ALLOWED' },
   ]
-  it.each(cases)('$name: $status', async ({ call, status, code, says = /./ }) => {
+  it.each(cases)('$name: $status', async ({ call, status, code, message = /./ }) => {
     const answer = await serve.call(...call)
     expect(answer.status).toBe(status)
     expect(answer.body).toMatchObject({ code, status, errors: [] })
-    expect(answer.body.detail).toMatch(says)
+    expect(answer.body.detail).toMatch(message)
     expect(answer.headers.allow).toBe(status === 405 ? 'POST' : undefined)
   })
 

@@ -93,7 +93,7 @@ describe('the policies in effect', () => {
   it.each([
     { name: 'all its policies are wrong', text: manifest(policy('a', ', x: 1'), policy('b', ', x: 1')), offered: 2 },
     { name: 'it has no name', text: manifest(policy('a'), policy('b')).replace('name: M', ''), offered: 2 },
-  ])('is nothing when $name, and it says so', async ({ text, offered }) => {
+  ])('are none when $name, which is reported', async ({ text, offered }) => {
     const serve = await started(['--policy-file', 'm.yaml'], { 'm.yaml': text })
     const health = await healthOf(serve)
     expect(health).toMatchObject({
@@ -136,47 +136,52 @@ describe('starting', () => {
   })
 
   it.each([
-    { name: 'no source', args: [], env: {}, says: ['no policy source', '--baseline', '--policy-file', 'SVC_API_URL'] },
+    {
+      name: 'no source',
+      args: [],
+      env: {},
+      messages: ['no policy source', '--baseline', '--policy-file', 'SVC_API_URL'],
+    },
     {
       name: 'half a platform as source',
       args: [],
       env: { SVC_API_URL: 'http://x', SVC_API_KEY: 'k' },
-      says: ['no policy source', 'SVC_AGENT_KEY is missing'],
+      messages: ['no policy source', 'SVC_AGENT_KEY is missing'],
     },
     {
       name: 'a missing file',
       args: ['--policy-file', 'gone.yaml'],
       env: {},
-      says: ['`gone.yaml` does not exist'],
+      messages: ['`gone.yaml` does not exist'],
     },
     {
       name: 'a host beyond loopback',
       args: ['--baseline', '--host', '0.0.0.0'],
       env: {},
-      says: ['can be reached from other machines', '--token'],
+      messages: ['can be reached from other machines', '--token'],
     },
     {
       name: 'a short token',
       args: ['--baseline', '--token', 'short'],
       env: {},
-      says: ['the token must have at least 16 characters'],
+      messages: ['the token must have at least 16 characters'],
     },
     {
       name: 'a switch that is neither 1 nor 0',
       args: ['--baseline'],
       env: { SVC_FAIL_CLOSED: 'closed' },
-      says: ['SVC_FAIL_CLOSED must be 1 or 0, found `closed`'],
+      messages: ['SVC_FAIL_CLOSED must be 1 or 0, found `closed`'],
     },
     {
       name: 'an invalid log location',
       args: ['--baseline', '--log-location', 'moon'],
       env: {},
-      says: ['`moon`', 'file:PATH'],
+      messages: ['`moon`', 'file:PATH'],
     },
-  ])('with $name ends with 1 and a message', async ({ args, env, says }) => {
+  ])('with $name ends with 1 and a message', async ({ args, env, messages }) => {
     const { code, out, err } = await runSvc(['serve', ...args], env)
     expect([code, out]).toEqual([1, ''])
-    for (const text of says) expect(err).toContain(text)
+    for (const text of messages) expect(err).toContain(text)
     expect(err.trim().split('\n')).toHaveLength(1)
   })
 
@@ -189,7 +194,7 @@ describe('starting', () => {
     expect([code, err]).toEqual([1, `svc serve: port ${port} is in use: choose another with --port\n`])
   })
 
-  it('called wrongly ends with 2', async () => {
+  it('with invalid arguments ends with 2', async () => {
     for (const args of [
       ['serve', '--port', '70000'],
       ['serve', '--wat'],

@@ -15,7 +15,7 @@ describe('a slow caller', () => {
   it.each([
     { name: 'its head', sent: head },
     { name: 'its body', sent: `${head}Content-Length: 100\r\n\r\n{"step"` },
-  ])('over $name is cut off', async ({ sent }) => {
+  ])('that does not finish $name is cut off', async ({ sent }) => {
     const socket = connect(serve.port, '127.0.0.1', () => socket.write(sent.replace('PORT', String(serve.port))))
     const answer = await new Promise<string>((resolve, reject) => {
       let text = ''

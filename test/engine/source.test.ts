@@ -149,15 +149,20 @@ describe('a platform', () => {
   })
 
   it.each([
-    { what: 'a wrong key', env: { SVC_API_KEY: 'SvcKey-wrong' }, status: 200, says: 'SVC_API_KEY is wrong' },
-    { what: 'a key that may not read', env: {}, status: 403, says: 'set it to a key with the scope `read`' },
-    { what: 'an unknown agent', env: { SVC_AGENT_KEY: 'unregistered' }, status: 200, says: 'SVC_AGENT_KEY is wrong' },
-    { what: 'a path that does not exist', env: {}, path: '/api', status: 200, says: 'SVC_API_URL is wrong' },
-    { what: 'a redirect', env: {}, status: 302, says: 'SVC_API_URL is wrong' },
-    { what: 'a failure', env: {}, status: 500, says: 'answered 500' },
+    { what: 'a wrong key', env: { SVC_API_KEY: 'SvcKey-wrong' }, status: 200, message: 'SVC_API_KEY is wrong' },
+    { what: 'a key that may not read', env: {}, status: 403, message: 'set it to a key with the scope `read`' },
+    {
+      what: 'an unknown agent',
+      env: { SVC_AGENT_KEY: 'unregistered' },
+      status: 200,
+      message: 'SVC_AGENT_KEY is wrong',
+    },
+    { what: 'a path that does not exist', env: {}, path: '/api', status: 200, message: 'SVC_API_URL is wrong' },
+    { what: 'a redirect', env: {}, status: 302, message: 'SVC_API_URL is wrong' },
+    { what: 'a failure', env: {}, status: 500, message: 'answered 500' },
   ])(
     'that answers with $what leaves the engine without policies, which is reported once',
-    async ({ env, path = '', status, says }) => {
+    async ({ env, path = '', status, message }) => {
       const { state, url } = await startEndpoint()
       state.status = status
       serve = await startServe([], {}, envFor(url + path, env))
@@ -165,11 +170,11 @@ describe('a platform', () => {
         load_state: 'unavailable',
         last_fetch_succeeded: false,
         loaded: false,
-        last_fetch_problem: expect.stringContaining(says),
+        last_fetch_problem: expect.stringContaining(message),
       })
       await vi.waitFor(() => expect(state.asked).toBeGreaterThan(2), 10_000)
       const { err } = serve.printed()
-      expect(err.split(says)).toHaveLength(2)
+      expect(err.split(message)).toHaveLength(2)
       expect(err.match(/unavailable/g)).toHaveLength(1)
       expect(err).not.toMatch(/SvcKey-|cannot be reached/)
     },
@@ -311,20 +316,20 @@ describe('files', () => {
     {
       what: 'a file that is not YAML',
       files: { 'a.yaml': 'name: A\npolicies: [\n' },
-      says: ['a.yaml:2:11: line 2 opens a `[`'],
+      messages: ['a.yaml:2:11: line 2 opens a `[`'],
     },
-    { what: 'an empty file', files: { 'a.yaml': '' }, says: ['a.yaml:1:1: the file is empty'] },
+    { what: 'an empty file', files: { 'a.yaml': '' }, messages: ['a.yaml:1:1: the file is empty'] },
     {
       what: 'a file without policies',
       files: { 'a.yaml': 'name: A\n' },
-      says: ['a.yaml:1:1: `version` is missing', 'a.yaml:1:1: `policies` is missing'],
+      messages: ['a.yaml:1:1: `version` is missing', 'a.yaml:1:1: `policies` is missing'],
     },
     {
       what: 'one of several files',
       files: { 'a.yaml': manifest('a'), 'b.yaml': '\tpolicies:\n' },
-      says: ['b.yaml:1:1: line 1 is indented with a tab'],
+      messages: ['b.yaml:1:1: line 1 is indented with a tab'],
     },
-  ])('end the start with 1 and their findings: $what', async ({ files, says }) => {
+  ])('end the start with 1 and their findings: $what', async ({ files, messages }) => {
     // Other YAML files of a folder are skipped unless they look like manifests.
     const looksLikeManifest = Object.values(files).some((text) => /^\s*policies:/m.test(text))
     for (const named of looksLikeManifest ? [true, false] : [true]) {
@@ -336,7 +341,7 @@ describe('files', () => {
       const [first, ...findings] = err.trimEnd().split('\n')
       expect(first).toBe('svc serve: a policy file cannot be used, so the engine does not start')
       expect(findings.map((line) => line.slice(folder.length + 1))).toEqual(
-        says.map((text) => expect.stringContaining(text)),
+        messages.map((text) => expect.stringContaining(text)),
       )
     }
   })

@@ -1,4 +1,4 @@
-// Each kind of end of a task, with each event before its id is used again: it is always a new task.
+// After each kind of end and each event, a task id that is used again is a new task.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// The fast paths for canonical texts and for HMAC give the results of the plain ones.
+// The fast paths for canonical texts and for HMAC give the same results as the plain ones.
 import { createHmac } from 'node:crypto'
 import { canonical } from '@svc/proof'
 import fc from 'fast-check'

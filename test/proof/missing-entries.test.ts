@@ -1,4 +1,4 @@
-// The fast walk over runs of missing entries gives the result of a check of each log index.
+// The fast walk over runs of missing entries gives the same result as a check of each log index.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MissingEntries } from '../../proof/record/missing-entries.js'

@@ -76,7 +76,7 @@ export interface SecondVerdict {
   readonly restarts: readonly (readonly [log_index: number, gone: number, left: string])[]
 }
 
-/** What the second verifier says; null where there is no Python. */
+/** The verdict of the second verifier; null without Python. */
 export function secondOpinion(bundle: string, trust: string, since: string | null = null): SecondVerdict | null {
   if (!python) return null
   const args = ['-B', second, bundle, trust, ...(since === null ? [] : [since])]

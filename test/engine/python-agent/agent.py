@@ -1,4 +1,4 @@
-"""A small agent with nothing but the standard library, written as a stranger to the service would write it.
+"""A small agent with nothing but the standard library, written as an outside developer would write it.
 
 It dumps whole models (nulls included), writes times without a zone, floats as json.dumps does, and a verb on every step.
 Prints one JSON object: the answers it got, by name.
