@@ -7,7 +7,7 @@ import { PlatformError } from '../errors.js'
 import { createSession } from './embedded-session.js'
 import { openParents, prepareFolder } from './new-database.js'
 
-export interface Embedded {
+interface Embedded {
   /** A connection for the driver. */
   readonly connect: () => Duplex
   readonly close: () => Promise<void>

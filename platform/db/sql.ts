@@ -22,7 +22,7 @@ export interface Filters {
   text: string
   readonly values: unknown[]
   readonly add: (condition: string, value: unknown) => Filters
-  /** Limits the column to `first` and above, and to below `end`, if they are given. */
+  /** Limits the column to at least `first` and below `end`, where they are given. */
   readonly addRange: (
     column: string,
     range: { readonly first?: string | number | undefined; readonly end?: string | number | undefined },
@@ -30,7 +30,7 @@ export interface Filters {
   readonly addText: (condition: string | null) => Filters
 }
 
-/** Conditions, without those whose value is undefined; `?` is replaced by the value. */
+/** A chain of conditions. A condition with an undefined value is left out; `?` stands for the value. */
 export function filters(values: unknown[], text: string): Filters {
   const chain: Filters = {
     text,

@@ -9,15 +9,15 @@ export interface SharedLimit {
   readonly take: (caller: string) => Promise<void>
   /**
    * Runs an attempt, and counts it if it returns null. Rejects with RATE_LIMITED when the limit is reached, without running the
-   * attempt if this process knows that.
+   * attempt if this process already knows it.
    */
   readonly guard: <T>(caller: string, attempt: () => Promise<T | null>) => Promise<T | null>
 }
 
 /** Creates a limit; `count` 0 sets none. */
-export type SharedLimits = (name: string, count: number, seconds: number) => SharedLimit
+type SharedLimits = (name: string, count: number, seconds: number) => SharedLimit
 
-/** Blocked callers in memory; a forgotten one costs a statement and is blocked again. */
+/** The maximum number of blocked callers in memory; a forgotten one costs a statement and is blocked again. */
 const maxBlocked = 50_000
 const cleanupIntervalMs = 60_000
 const retentionMs = 3_600_000

@@ -67,7 +67,7 @@ const second = fileURLToPath(new URL('../proof/verifier/verify.py', import.meta.
 const python = spawnSync('python3', ['--version']).status === 0
 if (!python) console.log('skipped: no python3 on this machine, so that only one verifier is asked')
 
-export interface SecondVerdict {
+interface SecondVerdict {
   readonly valid: boolean
   readonly codes: readonly string[]
   readonly entries: Readonly<Record<string, number>>

@@ -4,7 +4,7 @@ import { lazyCheck, type Scope } from '@svc/engine'
 import { type JsonMap, type Manifest, type PolicyResult, parseTimestamp, type Step } from '@svc/schemas'
 import { parse } from 'yaml'
 
-export type RuleAnswer = 'pass' | 'not_applicable' | 'violation'
+type RuleAnswer = 'pass' | 'not_applicable' | 'violation'
 
 /** One case, with every step stamped and every default filled in. */
 export interface RuleCase {

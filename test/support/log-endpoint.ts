@@ -7,7 +7,7 @@ import { parseStrictJson } from '@svc/proof'
 import { type BatchResult, documents, type LogRequest } from '@svc/schemas'
 
 /** A failure of a request; `drop` processes the request and then closes the connection. */
-export type Fault = { status: number; headers?: Record<string, string>; detail?: string } | 'drop'
+type Fault = { status: number; headers?: Record<string, string>; detail?: string } | 'drop'
 
 export interface Request {
   /** From 0, counted separately for batches and registrations. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-export interface Block {
+interface Block {
   /** Shell commands, without their indentation. */
   readonly commands: string
   /** The output that the page shows; `…` matches any text. Null where it shows none. */

@@ -10,7 +10,7 @@ import { startPlatform, type TestPlatform } from './platform.js'
 import type { SharedPostgres } from './postgres.js'
 import { runPlatform } from './process.js'
 
-export interface Stopped {
+interface Stopped {
   readonly url: string
   readonly platform: TestPlatform
   readonly kept: LogCheckpoint
@@ -23,7 +23,7 @@ export interface Stopped {
   readonly again: () => Promise<TestPlatform>
 }
 
-export interface StoppedLogs {
+interface StoppedLogs {
   readonly desk: Desk
   /** Logs and signs a task for each number of steps, and stops the platform; `between` runs after the first task. */
   readonly stopped: (counts: readonly number[], between?: (sql: Sql) => void) => Promise<Stopped>

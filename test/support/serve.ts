@@ -12,7 +12,7 @@ const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
 const program = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
 const checker = createChecker(Object.values(documents))
 
-export interface ServeAnswer<T> {
+interface ServeAnswer<T> {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: T
@@ -47,7 +47,7 @@ export interface Serve {
 }
 
 /** A line of the trace, read back loosely: a test names what it expects of it. */
-export type TraceRow = Record<string, unknown> & { readonly kind: string; readonly meta?: Record<string, unknown> }
+type TraceRow = Record<string, unknown> & { readonly kind: string; readonly meta?: Record<string, unknown> }
 
 /** A folder of its own with these files in it. */
 export function folderWith(files: Readonly<Record<string, string>>): string {

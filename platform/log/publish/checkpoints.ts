@@ -16,7 +16,7 @@ import {
 } from './store/checkpoints.js'
 import type { Witnesses } from './witnesses.js'
 
-export interface CheckpointParts {
+interface CheckpointParts {
   readonly db: Database
   readonly signer: LogSigner
   readonly clock: () => number
@@ -25,7 +25,7 @@ export interface CheckpointParts {
   readonly log_host: string
   readonly witnesses: Witnesses
   readonly anchors: Anchors
-  /** 0: never. */
+  /** The interval between checkpoints of a growing log; 0 publishes none. */
   readonly every_seconds: number
   /** How the operator types the command of this program, such as `npx --no-install svc-platform`. */
   readonly command: string

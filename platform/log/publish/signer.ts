@@ -16,6 +16,7 @@ import {
   verifyConsistency,
 } from '@svc/proof'
 import type { LogKey } from '@svc/schemas'
+import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import { type SignedState, stateAfter, stateIn } from './signed-state.js'
 import { type KeyPeriod, keyPeriods, publicKeyOf, signingKeysIn } from './signing-keys.js'
@@ -86,7 +87,7 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
     last,
     epochOf: (org_id) => epochIn(epochPath(org_id)),
     beginEpoch: (org_id, epoch, read) => {
-      // The state first: without the second file the epoch is not signed yet.
+      // The state is written first: without the second file the epoch is not signed yet.
       replaceFile(statePath(read.origin), JSON.stringify(read))
       replaceFile(epochPath(org_id), `${epoch}\n`)
     },
@@ -118,7 +119,7 @@ export function changedSince(size: number): ForkRejected {
 
 function logKey(origin: string, { seed, from, until, stolen }: KeyPeriod): LogKey {
   const { verifier } = signerOf(origin, 'note', seed)
-  const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+  const time = (ms: number | null) => (ms === null ? null : isoTime(ms))
   return {
     key: formatVerifier(verifier),
     fingerprint: fingerprintOf(verifier),

@@ -7,7 +7,7 @@ import type { Offer, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { openDatabase } from '../../../platform/db/db.js'
-import { normaliseAddresses } from '../../../platform/db/migrations/0015-accounts.js'
+import { normalizeAddresses } from '../../../platform/db/migrations/0015-accounts.js'
 import { parseAddress } from '../../../platform/mail/address.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
 import { type SignedIn, signedIn } from '../../support/people.js'
@@ -89,7 +89,7 @@ describe('the migration of addresses', () => {
         email,
         '',
       ])
-    await normaliseAddresses(db.knex)
+    await normalizeAddresses(db.knex)
     const { rows } = await db.knex.raw<{ rows: { email: string }[] }>('select email from people order by person_id')
     await db.close()
     rmSync(data_dir, { recursive: true })

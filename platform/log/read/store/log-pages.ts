@@ -1,7 +1,7 @@
 // Finds the entries of a page of the log with indexes only, for every combination of filters.
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
-import { filters, namesFrom, utc } from '../../../db/sql.js'
+import { filters, isoTime, namesFrom, utc } from '../../../db/sql.js'
 import { type IndexRange, rangeOf } from '../../../ledger/log-range.js'
 
 export interface LogFilter {
@@ -14,7 +14,7 @@ export interface LogFilter {
   readonly q?: string
 }
 
-export interface FoundEntry {
+interface FoundEntry {
   readonly log_index: number
   readonly task_id: string
   readonly received_at: string
@@ -112,7 +112,7 @@ async function monthsOf({ org_id }: Scope, tx: Transaction, { first, end }: Inde
 /** The first moment of the month `offset` months after that of a time. */
 function monthAt(time: string, offset: number): string {
   const date = new Date(time)
-  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset)).toISOString()
+  return isoTime(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset))
 }
 
 interface NamedTask {
@@ -122,9 +122,9 @@ interface NamedTask {
   readonly last_received_at: string
 }
 
-/** Tasks in the first read: they nearly always fill a page. */
+/** The number of tasks in the first read: they nearly always fill a page. */
 const firstTasks = 20
-/** Entries of one type that are read before tasks are. */
+/** The maximum number of entries of one type that are read before tasks. */
 const maxOfType = 2000
 
 /**
@@ -192,7 +192,7 @@ function namedTasks(scope: Scope, { q, agent_id }: LogFilter, { first }: IndexRa
 
 const taskColumns = `t.task_id, t.last_log_index, ${utc('t.first_received_at')}, ${utc('t.last_received_at')}`
 
-/** One row at a time, so that the index fetches a few of many tasks. */
+/** One index look-up per row, so that only the tasks of the page are fetched. */
 const taskAtIndex = `cross join lateral (
   select h.* from task_heads h where h.org_id = $1 and h.last_log_index = p.last_log_index limit 1
 ) t`
