@@ -3,7 +3,12 @@ import type { Transaction } from './db.js'
 
 /** A timestamptz column as RFC 3339 UTC with milliseconds, the format of hashes and answers. */
 export function utc(column: string, alias = column.replace(/^.*\./, '')): string {
-  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${alias}`
+  return `${utcText(column)} as ${alias}`
+}
+
+/** Like `utc`, as an expression without an alias. */
+export function utcText(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }
 
 /** One array per column, for an insert through `unnest`. */

@@ -114,16 +114,18 @@ function shownIncident(row: Incident): Incident {
 }
 
 /** Null when the incident does not exist. */
-export async function findIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
-  const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2`
-  const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
-  return incident === undefined ? null : shownIncident(incident)
+export function findIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
+  return incidentAt(scope, tx, id, '')
 }
 
 /** Like `findIncident`, but locks the incident until the transaction ends. */
-export async function lockIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
-  const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2 for update`
-  const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
+export function lockIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
+  return incidentAt(scope, tx, id, 'for update')
+}
+
+async function incidentAt({ org_id }: Scope, tx: Transaction, id: string, lock: '' | 'for update') {
+  const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2 ${lock}`
+  const [incident] = await tx.query<Incident>(text, [org_id, id])
   return incident === undefined ? null : shownIncident(incident)
 }
 

@@ -27,7 +27,7 @@ function requestOf(
  * True for a case that this wire cannot say: the clock is the server's own, the context always says four things, bodies
  * have their schemas, and a step recorded as blocked ends its task.
  */
-function isUnsayable(one: RuleCase): boolean {
+function isInexpressible(one: RuleCase): boolean {
   const { schema, body } = requestOf(one, 'task')
   const histories = one.history.map((step) => check('record-request.json')({ step: { task_id: 'task', ...step } }))
   return (
@@ -42,11 +42,11 @@ function isUnsayable(one: RuleCase): boolean {
 }
 
 const cases = ruleCases().map(({ rule, case: one }, index) => ({ rule, one, index }))
-const sayable = cases.filter(({ one }) => !isUnsayable(one))
+const expressible = cases.filter(({ one }) => !isInexpressible(one))
 
 let serve: Serve
 beforeAll(async () => {
-  const files = sayable.map(({ rule, one, index }): [string, string] => {
+  const files = expressible.map(({ rule, one, index }): [string, string] => {
     const policies = policiesFor(rule, one).map((policy) => ({ ...policy, severity: 'low', name: `${policy.name}` }))
     return [`case-${index}.yaml`, stringify({ name: `case ${index}`, version: '1', policies })]
   })
@@ -58,14 +58,14 @@ afterAll(() => serve.discard())
 describe('the rule cases over HTTP', () => {
   it('cover nearly every rule', () => {
     const rules = (list: typeof cases) => new Set(list.map(({ rule }) => rule))
-    const missing = [...rules(cases)].filter((rule) => !rules(sayable).has(rule))
+    const missing = [...rules(cases)].filter((rule) => !rules(expressible).has(rule))
     expect(missing.sort()).toEqual(['step_rate_limit', 'working_hours_only'])
-    expect(sayable.length).toBeGreaterThan(cases.length / 2)
+    expect(expressible.length).toBeGreaterThan(cases.length / 2)
   })
 
-  it.each(sayable)('$rule: $one.name', async ({ one, index }) => {
+  it.each(expressible)('$rule: $one.name', async ({ one, index }) => {
     const task_id = `case ${index}`
-    const manifest = sayable.findIndex((other) => other.index === index)
+    const manifest = expressible.findIndex((other) => other.index === index)
     for (const step of one.history) {
       const recorded = await serve.post('/record', { step: { ...step, task_id } })
       expect([recorded.status, recorded.body]).toEqual([200, expect.anything()])

@@ -1,4 +1,4 @@
-// A server with the two endpoints of an import, which fails as a test asks. It checks requests against the published schemas
+// A server with the two endpoints of an import, which fails as a test specifies. It checks requests against the published schemas
 // and stores them; it has no policies and no chains.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -35,7 +35,7 @@ export interface LogEndpoint {
   /** The entries that were stored, by task in the order of arrival. */
   readonly stored: ReadonlyMap<string, readonly LogRequest[]>
   /** Largest number of concurrent batches. */
-  readonly most_at_once: () => number
+  readonly max_concurrent: () => number
   readonly close: () => Promise<void>
 }
 
@@ -69,8 +69,8 @@ export async function startLogEndpoint(script: Script = {}): Promise<LogEndpoint
 
   const store = (entry: LogRequest, batch: number): BatchResult => {
     expectValid('log-request', entry)
-    const refused = script.entry?.(entry, batch)
-    if (refused !== undefined) return refused
+    const rejected = script.entry?.(entry, batch)
+    if (rejected !== undefined) return rejected
     const task = stored.get(entry.task_id) ?? []
     stored.set(entry.task_id, task)
     const earlier = task.findIndex(({ step }) => step === entry.step)
@@ -87,7 +87,7 @@ export async function startLogEndpoint(script: Script = {}): Promise<LogEndpoint
     batches.push(request)
     if (entries.length > 200) complaints.push(`a batch of ${entries.length}`)
     const tasks = new Set(entries.map(({ task_id }) => task_id))
-    for (const task of tasks) if (busy.has(task)) complaints.push('two batches of a task at once')
+    for (const task of tasks) if (busy.has(task)) complaints.push('two concurrent batches of a task')
     for (const task of tasks) busy.add(task)
     most = Math.max(most, ++under_way)
     let freed = false
@@ -120,8 +120,8 @@ export async function startLogEndpoint(script: Script = {}): Promise<LogEndpoint
     })
   })
   const url = await listen(server)
-  const most_at_once = () => most
-  return { url, batches, agents, complaints, stored, most_at_once, close: () => close(server) }
+  const max_concurrent = () => most
+  return { url, batches, agents, complaints, stored, max_concurrent, close: () => close(server) }
 }
 
 function answer(response: ServerResponse, fault: Fault | undefined, body: unknown): void {

@@ -2,7 +2,7 @@
 import type { EngineHeartbeat, EngineIntervals } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime, utc } from '../../db/sql.js'
+import { isoTime, utc, utcText } from '../../db/sql.js'
 
 /** Inserts the interval, or updates the time it was last seen (`seen_at`, ms since 1970). True when it is new. */
 export async function putInterval(
@@ -33,7 +33,7 @@ export async function readIntervals(
 ): Promise<EngineIntervals['intervals']> {
   return tx.query(
     `select instance_id, version, load_state, policy_count, ${utc('since')}, ${utc('next', 'until')},
-       case when next is null and last_seen_at < $3 then ${utc('last_seen_at').replace(/ as \w+$/, '')} end as unknown_since
+       case when next is null and last_seen_at < $3 then ${utcText('last_seen_at')} end as unknown_since
      from (select *, lead(since) over (partition by instance_id order by since) as next
            from engine_intervals where org_id = $1 and agent_id = $2) i
      order by since desc, instance_id limit ${limit}`,

@@ -7,7 +7,7 @@ import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import { indexOfTime } from '../../ledger/log-range.js'
 import { type FullLeaf, readRemovalAuthorizations } from '../../ledger/stored-leaves.js'
-import { originOf } from '../publish/publish.js'
+import { originOf } from '../publish/origin.js'
 import { latestCheckpoint, type StoredCheckpoint } from '../publish/store/checkpoints.js'
 import { readRestarts, workspaceName } from './store.js'
 

@@ -6,7 +6,8 @@ import { type Scope, scopeOf } from '../../db/scope.js'
 import { startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'
 import type { Anchors } from './anchors/anchors.js'
-import { assertContinued, originOf, type Publishing, publishCheckpoint } from './publish.js'
+import { originOf } from './origin.js'
+import { assertContinued, type Publishing, publishCheckpoint } from './publish.js'
 import { ForkRejected, type LogSigner } from './signer.js'
 import {
   dueForCheckpointUnscoped,

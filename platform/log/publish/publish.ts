@@ -12,6 +12,7 @@ import {
 import { type Database, type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { isoTime } from '../../db/sql.js'
+import { originOf } from './origin.js'
 import { changedSince, ForkRejected, type LogSigner } from './signer.js'
 import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from './store/checkpoints.js'
 import {
@@ -41,11 +42,6 @@ interface PublishedCheckpoint {
   readonly checkpoint: StoredCheckpoint
   /** False when there are more entries than one checkpoint adds. */
   readonly is_last: boolean
-}
-
-/** `<host>/org/<org_id>/<epoch>`: the origin of a log in one of its epochs, which count from 1. */
-export function originOf(log_host: string, org_id: string, epoch: number): string {
-  return `${log_host}/org/${org_id}/${epoch}`
 }
 
 /**

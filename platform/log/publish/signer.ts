@@ -18,6 +18,7 @@ import {
 import type { LogKey } from '@svc/schemas'
 import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
+import { originOf } from './origin.js'
 import { type SignedState, stateAfter, stateIn } from './signed-state.js'
 import { type KeyPeriod, keyPeriods, publicKeyOf, signingKeysIn } from './signing-keys.js'
 
@@ -82,7 +83,7 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
     keysOf: (log_host, org_id) => {
       const epochs = Array.from({ length: epochIn(epochPath(org_id)) }, (_, at) => at + 1).reverse()
       const periods = keyPeriods(signingKeysIn(folder))
-      return epochs.flatMap((epoch) => periods.map((one) => logKey(`${log_host}/org/${org_id}/${epoch}`, one)))
+      return epochs.flatMap((epoch) => periods.map((one) => logKey(originOf(log_host, org_id, epoch), one)))
     },
     last,
     epochOf: (org_id) => epochIn(epochPath(org_id)),

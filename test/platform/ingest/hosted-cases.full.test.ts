@@ -17,17 +17,17 @@ function registrationOf({ agent }: RuleCase, index: number) {
 }
 
 /** Whether the API cannot express a case: agents always have a risk level and an environment, and bodies have schemas. */
-function isUnsayable(one: RuleCase): boolean {
+function isInexpressible(one: RuleCase): boolean {
   const { step, history, context, agent } = one
   if (step === null) return true
-  const said = JSON.stringify(one.params)
+  const params = JSON.stringify(one.params)
   const always = /"((agent|context)\.)?(agent_id|agent_key|task_id|environment|risk_classification|name)"/
   const logged = history.map((past, index) => ({ task_id: 't', agent_id: 'a', step: index + 1, ...past }))
   return (
-    always.test(said) ||
+    always.test(params) ||
     // A logged step always has the flags.
-    /"(target\.trust|is_external_call)":null/.test(said) ||
-    (/agent_risk_classifications/.test(said) && !('risk_classification' in { ...agent, ...context })) ||
+    /"(target\.trust|is_external_call)":null/.test(params) ||
+    (/agent_risk_classifications/.test(params) && !('risk_classification' in { ...agent, ...context })) ||
     Object.keys(context).some((key) => key in agent) ||
     (one.scope === 'task_execution' && step.step_type !== 'task.end') ||
     new Set(logged.map((entry) => entry.step)).size < logged.length ||
@@ -37,7 +37,7 @@ function isUnsayable(one: RuleCase): boolean {
   )
 }
 
-const sayable = cases.filter(({ one }) => !isUnsayable(one))
+const expressible = cases.filter(({ one }) => !isInexpressible(one))
 
 describe.skipIf(postgres === null)('the rule cases through the platform', () => {
   let platform: TestPlatform
@@ -47,7 +47,7 @@ describe.skipIf(postgres === null)('the rule cases through the platform', () => 
     if (postgres === null) return
     const database_url = postgres.freshDatabase()
     platform = await startPlatform({ database_url })
-    for (const { one, index } of sayable) {
+    for (const { one, index } of expressible) {
       const { status, body } = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
         as: 'key',
         body: registrationOf(one, index),
@@ -58,7 +58,7 @@ describe.skipIf(postgres === null)('the rule cases through the platform', () => 
     const client = new Client({ connectionString: database_url })
     await client.connect()
     let id = 1_000_000
-    for (const { rule, one, index } of sayable) {
+    for (const { rule, one, index } of expressible) {
       for (const policy of policiesFor(rule, one)) {
         await client.query(
           `insert into policies (org_id, id, name, rule_type, params, scope, severity, agent_id, enabled, mode, controls,
@@ -77,11 +77,11 @@ describe.skipIf(postgres === null)('the rule cases through the platform', () => 
 
   it('cover every rule that evaluates steps', () => {
     const rules = (list: typeof cases) => new Set(list.map(({ rule }) => rule))
-    expect([...rules(cases)].filter((rule) => !rules(sayable).has(rule))).toEqual([])
-    expect(sayable.length).toBeGreaterThan(cases.length / 2)
+    expect([...rules(cases)].filter((rule) => !rules(expressible).has(rule))).toEqual([])
+    expect(expressible.length).toBeGreaterThan(cases.length / 2)
   })
 
-  it.each(sayable)('$rule: $one.name', async ({ one, index }) => {
+  it.each(expressible)('$rule: $one.name', async ({ one, index }) => {
     const task_id = `case ${index}`
     const agent_id = agents.get(index)
     for (const [position, past] of one.history.entries()) {

@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 describe('an address', () => {
-  it.each(cases.same)('has one normalised form for $what', ({ spellings, is }) => {
+  it.each(cases.same)('has one normalized form for $what', ({ spellings, is }) => {
     expect(spellings.map(parseAddress)).toEqual(spellings.map(() => is))
     expect(parseAddress(is)).toBe(is)
   })
@@ -73,7 +73,7 @@ describe('an account', () => {
 })
 
 describe('the migration of addresses', () => {
-  it('normalises stored addresses unless another account has the address', async () => {
+  it('normalizes stored addresses unless another account has the address', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'svc-addresses-'))
     const db = await openDatabase(readConfig({ SVC_DATA_DIR: data_dir }).value)
     const emails = [

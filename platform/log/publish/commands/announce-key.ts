@@ -7,7 +7,7 @@ import { isoTime } from '../../../db/sql.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { appendLeaves } from '../../../ledger/leaves.js'
 import { lockLog } from '../../../ledger/log.js'
-import { originOf } from '../publish.js'
+import { originOf } from '../origin.js'
 import type { LogSigner } from '../signer.js'
 import { readProgress } from '../store/checkpoints.js'
 

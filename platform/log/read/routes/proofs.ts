@@ -12,7 +12,7 @@ import { type Database, type Transaction, withSnapshot } from '../../../db/db.js
 import { PlatformError } from '../../../errors.js'
 import { byReaderOrKey, type Call, parameters, route } from '../../../http/route.js'
 import type { LogIdentity } from '../../publish/identity.js'
-import { originOf } from '../../publish/publish.js'
+import { originOf } from '../../publish/origin.js'
 import { latestCheckpoint, type StoredCheckpoint } from '../../publish/store/checkpoints.js'
 import { findLeaf, hashesOf, type TaskLeaf, TreeError } from '../../publish/store/tree.js'
 import { taskBelongsToKey } from '../store/tasks.js'
