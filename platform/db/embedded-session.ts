@@ -101,7 +101,7 @@ class Connection extends Duplex {
     this.#exchange(messages).then(() => done(), done)
   }
 
-  /** The start-up message, which is the first, has no type byte. */
+  /** The first message, the start-up message, has no type byte. */
   #isComplete(chunk: Buffer): boolean {
     if (this.#started) return endsExchange.has(lastMessageType(chunk) ?? 0)
     this.#started = true

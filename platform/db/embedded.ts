@@ -1,4 +1,4 @@
-// PGlite in this process, in a folder of its own under the data directory.
+// PGlite in this process, in its own folder under the data directory.
 
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'

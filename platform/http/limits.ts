@@ -25,7 +25,8 @@ export function createLimit(count: number, seconds: number, clock: () => number)
     if (left < 1) return (1 - left) / perMs
     buckets.delete(caller)
     buckets.set(caller, { left: left - 1, at: now })
-    if (buckets.size > maxCallers) buckets.delete(buckets.keys().next().value as string)
+    const [oldest = caller] = buckets.keys()
+    if (buckets.size > maxCallers) buckets.delete(oldest)
     return 0
   }
   return {

@@ -104,7 +104,7 @@ function examplesOf(examples: unknown): JsonMap {
   return { examples: Object.fromEntries(examples.map((value, index) => [`example_${index + 1}`, { value }])) }
 }
 
-/** Served apart from the routes: they need no credential and answer while the database is unavailable. */
+/** These are not in the list of routes: they need no credential and answer while the database is unavailable. */
 const probes: Record<string, Record<string, JsonMap>> = {
   '/health': {
     get: {

@@ -21,7 +21,7 @@ export interface Call<Path extends string = string, Body = unknown> {
   readonly request_id: string
 }
 
-/** A file to send; `discard` is called afterwards, also after a failure. */
+/** A file to send; `discard` is called afterwards, even after a failure. */
 export interface ReplyFile {
   readonly path: string
   readonly type: string

@@ -56,7 +56,8 @@ function sharedLimit(clock: () => number, count: (caller: string) => Promise<num
     assertOpen(caller)
     const wait = await count(caller)
     if (wait === 0) return
-    if (blocked_until.size >= maxBlocked) blocked_until.delete(blocked_until.keys().next().value as string)
+    const [oldest = caller] = blocked_until.keys()
+    if (blocked_until.size >= maxBlocked) blocked_until.delete(oldest)
     blocked_until.set(caller, clock() + wait)
     throw rateLimited(wait)
   }

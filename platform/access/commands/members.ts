@@ -51,7 +51,7 @@ export async function lockOther(scope: Scope, tx: Transaction, person_id: string
   return member
 }
 
-/** Sets the role `member` or `auditor`, also of an admin; the role `admin` needs an offer. */
+/** Sets the role `member` or `auditor`; the member may be an admin. The role `admin` needs an offer. */
 export async function changeRole(
   { db, clock }: Resources,
   scope: Scope,

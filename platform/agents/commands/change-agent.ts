@@ -34,7 +34,7 @@ async function agentOf(scope: Scope, tx: Transaction, agent_id: string): Promise
 }
 
 /**
- * Sets fields that override the registration, also later ones; null removes the override. A risk level set here is in
+ * Sets fields that override this and later registrations; null removes the override. A risk level set here is in
  * effect at once. The registration is evaluated again, and violations become incidents.
  */
 export function setFields(resources: Resources, scope: Scope, agent_id: string, change: AgentChange): Promise<Agent> {

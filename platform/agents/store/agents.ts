@@ -27,7 +27,7 @@ const agentColumns = `agent_id, api_key_id, agent_key, sent, operator_set, name,
 
 /**
  * `ag_` and the first 32 hex digits of SHA-256("svc.agent/1" NUL hex SHA-256(key's first secret) NUL agent_key):
- * the same agent_key under the same API key is the same agent, also after the key was rolled (docs/design/platform.md §2).
+ * the same agent_key under the same API key is the same agent, even after the key was rolled (docs/design/platform.md §2).
  */
 export function agentIdOf(first_key_hash: Uint8Array, agent_key: string): string {
   const hash = createHash('sha256').update(`svc.agent/1\0${Buffer.from(first_key_hash).toString('hex')}\0${agent_key}`)

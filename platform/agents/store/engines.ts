@@ -23,7 +23,10 @@ export async function putInterval(
   return row?.added ?? false
 }
 
-/** The latest intervals of an agent's engines, newest first. An engine last seen before `unknown_before` (ms) has an unknown state. */
+/**
+ * The latest intervals of an agent's engines, newest first. An engine that was last seen before `unknown_before` (ms since 1970)
+ * has been in an unknown state since then.
+ */
 export async function readIntervals(
   scope: Scope,
   tx: Transaction,

@@ -1,5 +1,5 @@
 // The first schema: organizations, keys, agents, policies, the log, incidents and the audit trail.
-// The key of every tenant's table begins with org_id; that of a partitioned table also contains received_at.
+// The key of every tenant's table begins with org_id; the key of a partitioned table also contains received_at.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `

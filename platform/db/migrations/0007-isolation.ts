@@ -20,7 +20,7 @@ do $$ begin
     execute format('grant svc_app to %I', current_user);
   end if;
 exception when insufficient_privilege then
-  raise exception 'this user may not become svc_app: have an administrator of the database run "grant svc_app to %"', current_user;
+  raise exception 'this user cannot become svc_app: have an administrator of the database run "grant svc_app to %"', current_user;
 end $$;
 grant usage on schema public to svc_app;
 

@@ -73,7 +73,7 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
     formatNote({ text, signatures: signers(origin).map((signer) => signText(text, signer)) })
   const statePath = (origin: string) => join(folder, 'signed', `${encodeURIComponent(origin)}.json`)
   const last = (origin: string) => stateIn(statePath(origin))
-  // The name of this folder is that of earlier releases.
+  // Earlier releases chose the name of this folder.
   const epochPath = (org_id: string) => join(folder, 'incarnations', org_id)
   return {
     public_key: publicKeyOf(signingKeysIn(folder).seed),

@@ -42,7 +42,7 @@ export interface Retention {
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
-/** Below this, an archive is not split further, whatever its size. */
+/** The minimum number of entries in an archive: smaller ones are not split further, whatever their size. */
 const minArchiveEntries = 1000
 /** The number of the advisory lock; unique to this lock. */
 const pruningLock = 7_283_003
@@ -159,7 +159,7 @@ async function periodsToArchive(
   let from = furthest !== undefined && outside > furthest.span[1] ? furthest.before : null
   let next = from === null ? 0 : await indexOfTime(scope, tx, from, size)
   while (next < end) {
-    // An archive is complete when it also holds the entry before it, which is older.
+    // A period begins after a stored entry: its bundle includes that entry, which shows that none is missing.
     next = Math.min(end, ((await firstStored(scope, tx, next + archive_entries - 1)) ?? end) + 1)
     const before = next < end ? ((await receivedAt(scope, tx, next)) ?? oldest) : oldest
     // Entries received in the same millisecond stay together.

@@ -65,7 +65,7 @@ async function ofTask(
 }
 
 /**
- * Newest first, month by month, which is partition by partition. One query over all partitions would look for the newest
+ * Newest first, one month and so one partition at a time. One query over all partitions would look for the newest
  * entry of each before it returned one, and would read a month without matches to its end.
  */
 async function newest(
@@ -109,7 +109,7 @@ async function monthsOf({ org_id }: Scope, tx: Transaction, { first, end }: Inde
   return months
 }
 
-/** The first moment of the month `offset` months after that of a time. */
+/** The first moment of a month (UTC): `offset` months after the month of `time`. */
 function monthAt(time: string, offset: number): string {
   const date = new Date(time)
   return isoTime(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset))
@@ -169,7 +169,7 @@ async function ofTasks(
   const given = where.values.length
   const since = tasks.map(({ first_received_at }) => first_received_at)
   const until = tasks.map(({ last_received_at }) => last_received_at)
-  // The times of all tasks exclude partitions when the statement is planned, those of one task when it runs.
+  // The times of all tasks exclude partitions at planning time; the times of one task exclude them at run time.
   return tx.query<FoundEntry>(
     `select e.log_index, e.task_id, e.received_at
      from unnest($${given + 1}::text[], $${given + 2}::timestamptz[], $${given + 3}::timestamptz[]) as t(task_id, since, until)
