@@ -57,7 +57,7 @@ export function createWitnesses(
         return signature
       }
       const size = Number(/^\d{1,15}\n$/.exec(text)?.[0] ?? Number.NaN)
-      // The witness has seen another size than the one recorded here. This is no error: the proof must begin at that size.
+      // The witness has seen another size than the one recorded here. This is expected: the proof must begin at that size.
       if (status !== 409 || !(size <= checkpoint.size) || size === old)
         throw new Error(`it responded with status ${status}: ${short(text)}`)
       seen.set(log, size)

@@ -146,7 +146,7 @@ describe('a sign-in link', () => {
     const page = await look('text/html,application/xhtml+xml,*/*;q=0.8')
     expect([page.status, await page.text()]).toEqual([
       404,
-      expect.stringContaining('There is nothing at this path: see /docs.'),
+      expect.stringContaining('This path does not exist: see /docs.'),
     ])
     expect((await look('*/*')).headers.get('content-type')).toContain('application/problem+json')
   })
