@@ -38,7 +38,7 @@ export interface Config {
   readonly archive_dir: string
   /** The maximum number of entries of one archive. */
   readonly archive_entries: number
-  /** The environment of programs that the platform starts: none of its own variables. */
+  /** The environment of the programs that the platform starts, without its own variables. */
   readonly inherited: Readonly<Record<string, string>>
   /** Seconds between checkpoints of a growing log; 0 publishes no checkpoints. */
   readonly checkpoint_seconds: number
@@ -58,7 +58,7 @@ export interface RateLimits {
   readonly mailbox: number
 }
 
-export interface ConfigReading {
+interface ConfigReading {
   readonly value: Config
   /** A message for each invalid variable, whose value is then its default. */
   readonly errors: readonly string[]

@@ -34,7 +34,7 @@ export interface FieldError {
   readonly message: string
 }
 
-export interface ErrorExtras {
+interface ErrorExtras {
   readonly errors?: readonly FieldError[]
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown

@@ -1,9 +1,9 @@
 // The text that a start prints: the address, how to sign in, and three commands that work as printed.
-import type { AddressInfo } from 'node:net'
 import { isLoopback } from './config.js'
 import { type Config, credentialsPath, type RunningPlatform } from './index.js'
+import { addressOf } from './listener.js'
 
-export interface Greeted {
+interface Greeted {
   /** A sign-in link; null when it must not be printed. */
   readonly link: string | null
   readonly isTerminal: boolean
@@ -12,12 +12,11 @@ export interface Greeted {
 }
 
 /**
- * Secrets are printed only on a terminal of a platform on loopback: other output is stored and read by others. There the text
- * names the file with the secrets.
+ * Secrets are printed only on a terminal of a platform on loopback: other output may be stored or read by others. There the
+ * text names the file with the secrets.
  */
 export function greeting(platform: RunningPlatform, config: Config, greeted: Greeted): string {
-  const { address, port, family } = platform.listener.address() as AddressInfo
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const url = addressOf(platform.listener)
   const own = config.public_url ?? url
   const file = credentialsPath(config)
   const head = `

@@ -1,4 +1,4 @@
-// Health, liveness, readiness and metrics. They answer also while the database is unavailable.
+// Health, liveness, readiness and metrics. They also answer while the database is unavailable.
 
 import { loadavg } from 'node:os'
 import type { Liveness, PlatformHealth, PlatformReadiness } from '@svc/schemas'
@@ -10,7 +10,7 @@ import { networkOf } from './http/client.js'
 import type { Meter } from './http/meter.js'
 import type { Authentication } from './http/principal.js'
 
-export interface HealthParts extends Resources {
+interface HealthParts extends Resources {
   readonly meter: Meter
   readonly version: string
   /** ms since 1970. */
@@ -33,7 +33,7 @@ export function healthRouter(parts: HealthParts): Router {
   })
   router.get('/readyz', async (_request: Request, response: Response) => {
     const { connected } = await probe()
-    // While checkpoints are rejected entries are still accepted: rejecting them would lose evidence.
+    // Entries are still accepted while checkpoints are rejected: rejecting entries would lose evidence.
     const checkpoints = parts.rejected.size === 0 ? 'ok' : 'refused'
     const status = connected && checkpoints === 'ok' ? 'ok' : 'degraded'
     answer(response, connected ? 200 : 503, { status, checkpoints } satisfies PlatformReadiness)

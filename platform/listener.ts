@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 
 /** How long a request may take to arrive, ms: 8 MiB over a slow connection. */
 const requestTimeoutMs = 60_000
-/** Load balancers keep connections for a minute and would send requests on one that the platform closes earlier. */
+/** Load balancers reuse idle connections for about a minute; a request on one that the platform has closed would fail. */
 const idleTimeoutMs = 75_000
 
 export function createListener(): Server {

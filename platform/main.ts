@@ -21,7 +21,7 @@ program
 
 program
   .command('new-epoch')
-  .description('continue a log that was restored from a backup, under a new origin that names the reason')
+  .description('continue a log that was restored from a backup, under a new origin; the log records the reason')
   .requiredOption('--reason <text>', 'the reason, for the audit trail', reasonOf)
   .option('--org <id>', 'one organization only')
   .option('--accept-changed-entries', 'continue although signed entries have changed; the log records it')

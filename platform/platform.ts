@@ -44,7 +44,7 @@ export interface RunningPlatform {
   readonly listener: Server
   readonly credentials: Credentials
   readonly database: 'pglite' | 'postgresql'
-  /** A sign-in link for the owner of the first workspace; null once they are not a member of it. Call after listening. */
+  /** A sign-in link for the owner of the first workspace; null when the owner has left it. Call after listening. */
   readonly ownerLink: () => Promise<string | null>
   /** Whether the key of the first start is still valid. */
   readonly isFirstKeyValid: () => Promise<boolean>

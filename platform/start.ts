@@ -67,7 +67,7 @@ function explain(error: unknown, config: Config): string {
   return message ?? String(error)
 }
 
-/** Off loopback sign-in links are mailed and never printed: without mail only an operator can create one. */
+/** Off loopback, sign-in links are mailed and never printed: without mail, only the operator can create one. */
 function noMail({ owner_email }: Config): string {
   return `warning: SVC_SMTP_URL is not set, so sign-in links cannot be mailed: run \`svc-platform admin sign-in-link EMAIL\`, first for ${owner_email}\n`
 }

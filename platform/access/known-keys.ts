@@ -4,11 +4,11 @@ import { withUnscopedTransaction } from '../db/db.js'
 import type { AccessParts } from './parts.js'
 import { findKeyUnscoped, type KeyRow, touchKeyUnscoped } from './store/organizations.js'
 
-export type FindKey = (hash: Buffer) => Promise<KeyRow | null>
+type FindKey = (hash: Buffer) => Promise<KeyRow | null>
 
 /** How long a key is cached while this process receives notices of changed keys. */
 const cacheTimeoutMs = 5000
-/** The same while the connection for notices is lost. */
+/** How long a key is cached while the connection for notices is lost. */
 const disconnectedCacheTimeoutMs = 1000
 const maxKeys = 10_000
 /** How often the last use of a key is stored. */

@@ -14,7 +14,7 @@ export interface Limits {
   readonly by_person: SharedLimit
   /** Offers of one workspace to one mailbox. */
   readonly by_offered: Limit
-  /** Mails about offers to one mailbox, counted apart from its sign-in links. */
+  /** Mails about offers to one mailbox, counted separately from its sign-in links. */
   readonly by_mailbox_offers: Limit
   /** Offers that one person makes, each with a mail. */
   readonly by_inviter: Limit

@@ -12,8 +12,8 @@ import { liveSessionUnscoped } from './store/sessions.js'
 export const noScope = scopeOf('org_0', { kind: 'system', id: 'anonymous' })
 
 /**
- * The cookie names. Over HTTPS they have the prefix `__Host-`, with which browsers reject a cookie of this name that another
- * host of the domain has set (RFC 6265bis §4.1.3.2).
+ * The cookie names. Over HTTPS they have the prefix `__Host-`: browsers reject such a cookie when another host of the domain
+ * sets it (RFC 6265bis §4.1.3.2).
  */
 export function cookieNames({ url }: Pick<AccessParts, 'url'>): { readonly access: string; readonly csrf: string } {
   const prefix = isSecure(url()) ? '__Host-' : ''

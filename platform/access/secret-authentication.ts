@@ -13,12 +13,12 @@ export interface Operator {
   readonly operator_token: string
 }
 
-/** Pairs of network and credential that are remembered as valid; a forgotten pair is looked up like a new one. */
+/** The maximum number of pairs of network and credential that are cached as valid; others are looked up again. */
 const maxProven = 50_000
 
 /**
- * The principal of a secret; null for an invalid one. Invalid secrets are counted by network. A network over the limit can only
- * use secrets that were valid from there before: guessing ends, and the agents of that network continue.
+ * The principal of a secret; null for an invalid one. Invalid secrets are counted by network. A network over the limit can
+ * only use secrets that were valid from there before: guessing stops, and the agents of that network keep working.
  */
 export function createSecretAuthentication(
   parts: AccessParts,

@@ -21,18 +21,18 @@ export async function runAdmin(
     err.write(`svc-platform: ${answer.message}\n`)
     return 1
   }
-  if (answer !== null) return printed(answer.lines, out)
+  if (answer !== null) return print(answer.lines, out)
   return onDatabase(
     env,
     err,
     async ({ db }) => {
-      printed(await operation.run({ db, clock: Date.now, url: () => addressOf(config) }, email), out)
+      print(await operation.run({ db, clock: Date.now, url: () => addressOf(config) }, email), out)
     },
     (error) => (isEmbedded ? unreachable(error) : error),
   )
 }
 
-function printed(lines: readonly string[], out: Writable): 0 {
+function print(lines: readonly string[], out: Writable): 0 {
   out.write(lines.map((line) => `${line}\n`).join(''))
   return 0
 }

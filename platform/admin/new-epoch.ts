@@ -4,7 +4,7 @@ import { type RestartedLog, restartLogs } from '../log/publish/commands/restart-
 import { onLog } from './operator.js'
 import { trustText } from './rotate-key.js'
 
-export interface EpochOptions {
+interface EpochOptions {
   readonly reason: string
   readonly org?: string
   readonly acceptChangedEntries?: boolean

@@ -41,7 +41,7 @@ export async function onDatabase(
   }
 }
 
-export interface OpenedLog extends Opened {
+interface OpenedLog extends Opened {
   readonly signer: LogSigner
   readonly log_host: string
 }

@@ -3,12 +3,13 @@ import type { Writable } from 'node:stream'
 import { keyLines } from '@svc/proof'
 import type { LogKey } from '@svc/schemas'
 import { withUnscopedTransaction } from '../db/db.js'
+import { isoTime } from '../db/sql.js'
 import { announceKey } from '../log/publish/commands/announce-key.js'
 import { publicKeyOf, rotateKeys, signingKeysIn } from '../log/publish/signing-keys.js'
 import { setLogKeyUnscoped } from '../log/publish/store/checkpoints.js'
 import { onLog } from './operator.js'
 
-export interface RotationOptions {
+interface RotationOptions {
   readonly reason: string
   /** How long the old key signs beside the new one. */
   readonly days: number
@@ -37,5 +38,5 @@ export function trustText(comment: string, keys: readonly LogKey[]): string {
 }
 
 function dateOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
+  return isoTime(time).slice(0, 10)
 }

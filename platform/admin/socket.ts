@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AdminParts, adminOperations } from './operations.js'
 
-export interface AdminRequest {
+interface AdminRequest {
   readonly operation: string
   readonly email: string
 }
 
-export type AdminAnswer = { readonly lines: readonly string[] } | { readonly message: string }
+type AdminAnswer = { readonly lines: readonly string[] } | { readonly message: string }
 
-export interface AdminSocket {
+interface AdminSocket {
   /** Stops accepting connections, and waits for running operations. */
   readonly close: () => Promise<void>
 }

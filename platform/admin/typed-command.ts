@@ -1,8 +1,8 @@
-// How a person types the command of this program in this install, so that what a message names works when it is pasted.
+// The command of this program as a person types it in this install, so that commands in messages work when they are pasted.
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** `path`: the folders of PATH; those that npm adds while it runs a script are not in a person's own. */
+/** `path`: the value of PATH. Folders that npm adds to it while it runs a script are ignored. */
 export function typedCommand(path: string): string {
   const own = path.split(delimiter).filter((folder) => folder !== '' && !/node_modules[\\/]\.bin[\\/]?$/.test(folder))
   const names = ['svc-platform', 'svc-platform.cmd']

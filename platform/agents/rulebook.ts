@@ -27,7 +27,7 @@ export interface Rulebook {
     config_version: number,
     agent_ids: readonly string[],
   ) => Promise<ReadonlyMap<string, AgentRules>>
-  /** Called when a transaction that loaded rules may not be committed. */
+  /** Drops the cached rules of an organization. Called when a transaction that loaded rules may have failed. */
   readonly forget: (org_id: string) => void
 }
 

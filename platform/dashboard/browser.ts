@@ -14,7 +14,7 @@ export interface Visitor {
   readonly email: string
 }
 
-/** The signed-in person; null without one. With `csrf`, the token of a form, also null for a form of another page. */
+/** The signed-in person; null without one. With `csrf` (the token that a form sent) it must be valid as well. */
 export async function visitorOf(
   { db, authenticate }: PageParts,
   request: Request,

@@ -1,10 +1,10 @@
-// How many transactions of one organization run at once, so that no organization takes every connection.
+// Limits how many transactions of one organization run at once, so that no organization takes all connections.
 import { PlatformError } from '../errors.js'
 
 /** Runs `work` within the limit of `name`. */
 export type ConcurrencyLimits = <T>(name: string, work: () => Promise<T>) => Promise<T>
 
-/** Longest queue of one name; further work is rejected. */
+/** The maximum queue length of one name; further work is rejected. */
 const maxWaiting = 500
 
 /** Per name, `max` run at once; the others wait in order of arrival. Rejects with UNAVAILABLE when the queue is full. */

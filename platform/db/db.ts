@@ -12,9 +12,9 @@ import type { Scope } from './scope.js'
 export interface Database {
   readonly knex: Knex
   readonly kind: 'pglite' | 'postgresql'
-  /** Runs `work` while no other holder of the same lock runs: in this process, and on a server in any process. */
+  /** Runs `work` under an advisory lock, which excludes this process and, on a server, every other process. */
   readonly exclusively: <T>(lock: number, work: () => Promise<T>) => Promise<T>
-  /** Transactions of one organization wait here for each other, before they take a connection. */
+  /** Transactions of one organization wait for each other here, before they take a connection. */
   readonly withinLimit: ConcurrencyLimits
   readonly close: () => Promise<void>
 }
@@ -25,10 +25,10 @@ export interface Resources {
   readonly clock: () => number
 }
 
-/** Receives remarks of the driver, such as a lost connection; without one they are dropped. */
+/** Receives messages of the driver, such as a lost connection. */
 export type Remark = (message: string) => void
 
-/** Statements of one transaction, without a query builder: ingestion runs thousands a second. */
+/** Statements of one transaction, without a query builder: ingestion runs thousands per second. */
 export interface Transaction {
   readonly query: <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<Row[]>
 }
@@ -79,7 +79,7 @@ async function settledWithin(work: Promise<void>, ms: number): Promise<void> {
   timer.abort()
 }
 
-/** Organizations together leave some connections to transactions without an organization, such as sign-in. */
+/** All organizations together leave some connections to transactions without an organization, such as sign-in. */
 function limitsOf(connections: number): ConcurrencyLimits {
   const each = createConcurrencyLimits(connections / 2)
   const together = createConcurrencyLimits(Math.floor(connections * 0.6))
@@ -114,7 +114,7 @@ function connect(connection: Knex.PgConnectionConfig & { port?: number }, max: n
 function exclusion(knex: Knex, shared: boolean): Database['exclusively'] {
   const last = new Map<number, Promise<unknown>>()
   return (lock, work) => {
-    const run = (last.get(lock) ?? Promise.resolve()).then(() => (shared ? holding(knex, lock, work) : work()))
+    const run = (last.get(lock) ?? Promise.resolve()).then(() => (shared ? underServerLock(knex, lock, work) : work()))
     last.set(
       lock,
       run.catch(() => undefined),
@@ -123,7 +123,7 @@ function exclusion(knex: Knex, shared: boolean): Database['exclusively'] {
   }
 }
 
-async function holding<T>(knex: Knex, lock: number, work: () => Promise<T>): Promise<T> {
+async function underServerLock<T>(knex: Knex, lock: number, work: () => Promise<T>): Promise<T> {
   const { client } = knex
   const connection: pg.Client = await client.acquireConnection().catch(throwUnavailable)
   try {
@@ -166,7 +166,7 @@ export function withUnscopedTransaction<T>(db: Database, work: (tx: Transaction)
 }
 
 /**
- * Like `withUnscopedTransaction`, for commands that lock rows of one organization and need others besides: it counts
+ * Like `withUnscopedTransaction`, for commands that lock rows of one organization and also use rows outside it. It counts
  * against the limit of that organization, so that sign-in does not wait for its locks.
  */
 export function withUnscopedTransactionOf<T>(
@@ -178,7 +178,7 @@ export function withUnscopedTransactionOf<T>(
 }
 
 async function inTransaction<T>(db: Database, begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const connection = await begun(db, begin)
+  const connection = await beginOn(db, begin)
   let broken = false
   const run = <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) =>
     connection.query<Row>(text, [...values]).catch((error: unknown) => {
@@ -210,7 +210,7 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
  * A connection with an open transaction. Connections that were lost in the pool are discarded and the next one is tried.
  * Rejects with UNAVAILABLE when a new connection fails.
  */
-async function begun(db: Database, begin: string): Promise<pg.Client> {
+async function beginOn(db: Database, begin: string): Promise<pg.Client> {
   for (let attempt = 0; ; attempt++) {
     const connection: pg.Client = await db.knex.client.acquireConnection().catch(throwUnavailable)
     try {
@@ -262,7 +262,7 @@ function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** The same for an error of a query: one that neither the server sent nor a value caused is of the connection. */
+/** The same for an error of a query. An error that the server did not send and no value caused is a connection error. */
 function isDriverUnavailable(error: unknown): boolean {
   return isUnavailable(error) || !(error instanceof pg.DatabaseError || error instanceof TypeError)
 }

@@ -3,9 +3,9 @@ import { Duplex } from 'node:stream'
 import { setImmediate as otherWork } from 'node:timers/promises'
 
 /** Sends whole messages of the PostgreSQL wire protocol to the backend; its answer arrives in parts of any length. */
-export type Backend = (messages: Uint8Array, take: (part: Uint8Array) => void) => Promise<void>
+type Backend = (messages: Uint8Array, take: (part: Uint8Array) => void) => Promise<void>
 
-export interface EmbeddedSession {
+interface EmbeddedSession {
   /** A connection for the driver: a `stream` of `pg`. */
   readonly connect: () => Duplex
 }
@@ -101,7 +101,7 @@ class Connection extends Duplex {
     this.#exchange(messages).then(() => done(), done)
   }
 
-  /** The start-up message, which is the first, has no type byte. */
+  /** The first message, the start-up message, has no type byte. */
   #isComplete(chunk: Buffer): boolean {
     if (this.#started) return endsExchange.has(lastMessageType(chunk) ?? 0)
     this.#started = true

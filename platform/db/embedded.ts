@@ -1,4 +1,4 @@
-// PGlite in this process, in a folder of its own under the data directory.
+// PGlite in this process, in its own folder under the data directory.
 
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -7,7 +7,7 @@ import { PlatformError } from '../errors.js'
 import { createSession } from './embedded-session.js'
 import { openParents, prepareFolder } from './new-database.js'
 
-export interface Embedded {
+interface Embedded {
   /** A connection for the driver. */
   readonly connect: () => Duplex
   readonly close: () => Promise<void>

@@ -3,7 +3,7 @@
 import pg from 'pg'
 import type { Remark, Transaction } from './db.js'
 
-export interface Notice {
+interface Notice {
   readonly kind: 'api_key_changed'
   readonly key_id: string
 }

@@ -2,7 +2,7 @@
 
 declare const scoped: unique symbol
 
-export interface Actor {
+interface Actor {
   readonly kind: 'api_key' | 'operator' | 'person' | 'system'
   readonly id: string
 }

@@ -3,7 +3,12 @@ import type { Transaction } from './db.js'
 
 /** A timestamptz column as RFC 3339 UTC with milliseconds, the format of hashes and answers. */
 export function utc(column: string, alias = column.replace(/^.*\./, '')): string {
-  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as ${alias}`
+  return `${utcText(column)} as ${alias}`
+}
+
+/** Like `utc`, as an expression without an alias. */
+export function utcText(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }
 
 /** One array per column, for an insert through `unnest`. */
@@ -22,7 +27,7 @@ export interface Filters {
   text: string
   readonly values: unknown[]
   readonly add: (condition: string, value: unknown) => Filters
-  /** Limits the column to `first` and above, and to below `end`, if they are given. */
+  /** Limits the column to at least `first` and below `end`, where they are given. */
   readonly addRange: (
     column: string,
     range: { readonly first?: string | number | undefined; readonly end?: string | number | undefined },
@@ -30,7 +35,7 @@ export interface Filters {
   readonly addText: (condition: string | null) => Filters
 }
 
-/** Conditions, without those whose value is undefined; `?` is replaced by the value. */
+/** A chain of conditions. A condition with an undefined value is left out; `?` stands for the value. */
 export function filters(values: unknown[], text: string): Filters {
   const chain: Filters = {
     text,

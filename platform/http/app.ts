@@ -18,8 +18,8 @@ import type { Endpoint, Reply, ReplyFile, Route } from './route.js'
 import type { SharedLimit } from './shared-limits.js'
 import { readJson, validated } from './validate.js'
 
-/** The routes and pages of the rooms, and what every request needs on its way to them. */
-export interface AppParts<Parts> {
+/** The routes and pages of the rooms, and the parts that every request needs. */
+interface AppParts<Parts> {
   readonly clock: () => number
   readonly logger: Logger
   readonly meter: Meter
@@ -127,7 +127,7 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
   const read = route.lines ? readBatch : isOpen ? readSmall : readBody
   const steps = route.body === undefined ? [] : [mediaType(route), read]
   app[route.method](path, admit, ...steps, async (request: Request, response: Response) => {
-    // While a body arrives slowly, the credential of its sender may be revoked.
+    // The credential may have been revoked while the body arrived slowly.
     const isLate = clock() - Number(response.locals.known_at) > maxAuthenticationAgeMs
     const principal = isLate ? await known(request) : (response.locals.principal as Principal)
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)

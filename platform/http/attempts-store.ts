@@ -1,6 +1,7 @@
 // Attempts to guess secrets, counted for all processes of a database: a token bucket per caller.
 import { createHash } from 'node:crypto'
 import type { Transaction } from '../db/db.js'
+import { isoTime } from '../db/sql.js'
 
 export interface CountedLimit {
   readonly name: string
@@ -28,7 +29,7 @@ export async function countAttemptUnscoped(
        was_allowed = ${refilled} >= 1,
        counted_at = greatest(known.counted_at, excluded.counted_at)
      returning remaining, was_allowed`,
-    [name, callerHash(caller), count, seconds, new Date(now).toISOString()],
+    [name, callerHash(caller), count, seconds, isoTime(now)],
   )
   if (row === undefined || row.was_allowed) return 0
   return Math.ceil(((1 - row.remaining) * seconds * 1000) / count)
@@ -39,7 +40,7 @@ export async function forgetAttemptsUnscoped(tx: Transaction, before: number): P
   await tx.query(
     `delete from svc_attempts where (limit_name, asker) in (
        select limit_name, asker from svc_attempts where counted_at < $1 limit ${maxDeleted} for update skip locked)`,
-    [new Date(before).toISOString()],
+    [isoTime(before)],
   )
 }
 

@@ -9,7 +9,7 @@ export interface Limit {
   readonly has: (caller: string) => boolean
 }
 
-/** Beyond this many callers the one idle for longest is forgotten: its bucket is nearly full by then. */
+/** Beyond this many callers the longest idle one is forgotten: its bucket is nearly full by then. */
 const maxCallers = 50_000
 
 /** A bucket of `count` tokens that fills in `seconds`; 0 sets no limit. `clock`: ms since 1970. */
@@ -25,7 +25,8 @@ export function createLimit(count: number, seconds: number, clock: () => number)
     if (left < 1) return (1 - left) / perMs
     buckets.delete(caller)
     buckets.set(caller, { left: left - 1, at: now })
-    if (buckets.size > maxCallers) buckets.delete(buckets.keys().next().value as string)
+    const [oldest = caller] = buckets.keys()
+    if (buckets.size > maxCallers) buckets.delete(oldest)
     return 0
   }
   return {
@@ -37,7 +38,7 @@ export function createLimit(count: number, seconds: number, clock: () => number)
   }
 }
 
-/** RATE_LIMITED, for a caller that must wait for so many ms. */
+/** RATE_LIMITED; `wait` is the time to wait, ms. */
 export function rateLimited(wait: number): PlatformError {
   const seconds = Math.ceil(wait / 1000)
   return new PlatformError('RATE_LIMITED', `too many requests: retry in ${seconds} s`, {

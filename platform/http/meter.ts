@@ -2,12 +2,12 @@
 
 export interface Meter {
   readonly answered: (status: number) => void
-  /** Counts a commit to the log with so many entries. */
+  /** Counts a commit of this many entries to the log. */
   readonly committed: (entries: number) => void
   readonly text: (process: ProcessState) => string
 }
 
-export interface ProcessState {
+interface ProcessState {
   readonly uptime_seconds: number
   /** Bytes. */
   readonly rss: number

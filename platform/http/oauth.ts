@@ -1,4 +1,4 @@
-// OAuth endpoints take bodies as forms and have an error format of their own (RFC 6749 §5.2, RFC 8628 §3.5).
+// OAuth endpoints take bodies as forms and have their own error format (RFC 6749 §5.2, RFC 8628 §3.5).
 import type { OauthError } from '@svc/schemas'
 import { type ErrorCode, invalid, type PlatformError } from '../errors.js'
 import { decode } from './validate.js'

@@ -98,13 +98,13 @@ function requestContent(route: Endpoint, body: SchemaName): JsonMap {
   }
 }
 
-/** The examples of a body's schema: API pages show the first of them, or invent one without them. */
+/** The examples of a body's schema. API pages show the first one, or invent one if there is none. */
 function examplesOf(examples: unknown): JsonMap {
   if (!Array.isArray(examples)) return {}
   return { examples: Object.fromEntries(examples.map((value, index) => [`example_${index + 1}`, { value }])) }
 }
 
-/** Served apart from the routes: they need no credential and answer while the database is unavailable. */
+/** These are not in the list of routes: they need no credential and answer while the database is unavailable. */
 const probes: Record<string, Record<string, JsonMap>> = {
   '/health': {
     get: {

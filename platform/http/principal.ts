@@ -70,7 +70,7 @@ export function keyOf(principal: Principal): KeyIdentity {
   throw new PlatformError('FORBIDDEN', 'this endpoint needs an API key (`SvcKey-…`)')
 }
 
-/** The person who calls. Throws FORBIDDEN for any other caller. */
+/** The signed-in person. Throws FORBIDDEN for any other caller. */
 export function personOf(principal: Principal): PersonPrincipal {
   if (principal.kind === 'person') return principal
   throw new PlatformError('FORBIDDEN', 'this endpoint needs a person: sign in first')

@@ -2,6 +2,7 @@
 
 import { lazyCheck, type SchemaCheck } from '@svc/engine'
 import { type JsonMap, parseTimestamp } from '@svc/schemas'
+import { isoTime } from '../db/sql.js'
 import { type FieldError, invalid } from '../errors.js'
 import { checked } from './validate.js'
 
@@ -39,5 +40,5 @@ function isTime(parameter: JsonMap | undefined): boolean {
 
 /** A valid time, in UTC with milliseconds: PostgreSQL accepts fewer zones than RFC 3339. */
 function utcTime(text: string): string {
-  return new Date(parseTimestamp(text) ?? Number.NaN).toISOString()
+  return isoTime(parseTimestamp(text) ?? Number.NaN)
 }

@@ -21,7 +21,7 @@ export interface Call<Path extends string = string, Body = unknown> {
   readonly request_id: string
 }
 
-/** A file to send; `discard` is called afterwards, also after a failure. */
+/** A file to send; `discard` is called afterwards, even after a failure. */
 export interface ReplyFile {
   readonly path: string
   readonly type: string
@@ -94,7 +94,7 @@ export const byAdmin = people(admins)
 /** A person, with any role or none. */
 export const byPerson: Access = { kinds: ['person'], key_scope: 'read', roles: null }
 /** A member with any role, the operator, or an API key. */
-export const byEither: Access = { kinds: ['operator', 'person', 'key'], key_scope: 'read', roles: allRoles }
+export const byReaderOrKey: Access = { kinds: ['operator', 'person', 'key'], key_scope: 'read', roles: allRoles }
 export const byAnonymous: Access = { kinds: ['anonymous'], key_scope: 'read', roles: null }
 
 const whole = (description: string, max: number): JsonMap => {

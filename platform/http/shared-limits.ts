@@ -9,15 +9,15 @@ export interface SharedLimit {
   readonly take: (caller: string) => Promise<void>
   /**
    * Runs an attempt, and counts it if it returns null. Rejects with RATE_LIMITED when the limit is reached, without running the
-   * attempt if this process knows that.
+   * attempt if this process already knows it.
    */
   readonly guard: <T>(caller: string, attempt: () => Promise<T | null>) => Promise<T | null>
 }
 
 /** Creates a limit; `count` 0 sets none. */
-export type SharedLimits = (name: string, count: number, seconds: number) => SharedLimit
+type SharedLimits = (name: string, count: number, seconds: number) => SharedLimit
 
-/** Blocked callers in memory; a forgotten one costs a statement and is blocked again. */
+/** The maximum number of blocked callers in memory; a forgotten one costs a statement and is blocked again. */
 const maxBlocked = 50_000
 const cleanupIntervalMs = 60_000
 const retentionMs = 3_600_000
@@ -56,7 +56,8 @@ function sharedLimit(clock: () => number, count: (caller: string) => Promise<num
     assertOpen(caller)
     const wait = await count(caller)
     if (wait === 0) return
-    if (blocked_until.size >= maxBlocked) blocked_until.delete(blocked_until.keys().next().value as string)
+    const [oldest = caller] = blocked_until.keys()
+    if (blocked_until.size >= maxBlocked) blocked_until.delete(oldest)
     blocked_until.set(caller, clock() + wait)
     throw rateLimited(wait)
   }

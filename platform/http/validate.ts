@@ -6,7 +6,7 @@ import { type FieldError, invalid, PlatformError } from '../errors.js'
 
 const checker = createChecker(Object.values(documents))
 const nulls = createNullRemoval(Object.values(documents))
-/** Fields that one answer names as wrong. */
+/** The maximum number of wrong fields that one answer names. */
 const maxErrors = 50
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -2,6 +2,7 @@
 import type { Incident } from '@svc/schemas'
 import { type Resources, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import { isoTime } from '../db/sql.js'
 import { PlatformError } from '../errors.js'
 import { recordEvents } from '../ledger/events.js'
 import { lockLog } from '../ledger/log.js'
@@ -9,7 +10,7 @@ import { lockIncident, updateIncident } from './store.js'
 
 export type IncidentMove = keyof typeof transitions
 
-/** The states from and to which each move leads. */
+/** The states from which each move is possible, and the state it leads to. */
 export const transitions = {
   review: { from: ['open'], to: 'active' },
   resolve: { from: ['open', 'active'], to: 'resolved' },
@@ -35,7 +36,7 @@ export async function moveIncident(
     if (!from.some((state) => state === incident.state))
       throw invalid(`cannot ${move} an incident that is \`${incident.state}\`: its state must be ${states(from)}`)
     const { kind, id: by } = scope.actor
-    const entry = { at: new Date(now).toISOString(), by: `${kind}:${by}`, from: incident.state, to, note }
+    const entry = { at: isoTime(now), by: `${kind}:${by}`, from: incident.state, to, note }
     const moved = await updateIncident(scope, tx, now, id, {
       state: to,
       reviewed_by: entry.by,

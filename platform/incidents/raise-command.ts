@@ -3,6 +3,7 @@ import type { StepViolation } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import { newId } from '../db/ids.js'
 import type { Scope } from '../db/scope.js'
+import { isoTime } from '../db/sql.js'
 import { recordEvents } from '../ledger/events.js'
 import { countOccurrences, type IncidentKey, insertIncidents, latestIncidents, type NewIncident } from './store.js'
 
@@ -16,8 +17,8 @@ export interface FoundViolation extends IncidentKey {
 }
 
 /**
- * Per policy, agent and task, counts the violations on an incident that is open, active or ignored; without one, or after a
- * resolved one, opens an incident. Waived violations open none. The log must be locked.
+ * Counts the violations of each policy, agent and task on their latest incident if that is open, active or ignored; otherwise
+ * opens an incident. Waived violations are skipped. The log must be locked.
  */
 export async function raiseIncidents(
   scope: Scope,
@@ -65,7 +66,7 @@ function keyOf({ policy_id, agent_id, task_id }: IncidentKey): string {
 
 function newIncident(group: Group, now: number): NewIncident {
   const [{ policy_id, agent_id, task_id, log_id, step, scope, risk_score, violation }] = group
-  const at = new Date(now).toISOString()
+  const at = isoTime(now)
   return {
     id: newId('inc', now),
     agent_id,

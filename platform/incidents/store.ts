@@ -4,7 +4,7 @@ import type { Incident } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../db/list.js'
 import type { Scope } from '../db/scope.js'
-import { columnsOf, filters, insertRows, utc } from '../db/sql.js'
+import { columnsOf, filters, insertRows, isoTime, utc } from '../db/sql.js'
 import { appendLeaves, type NewLeaf } from '../ledger/leaves.js'
 import { shownDetails } from '../ledger/violations.js'
 
@@ -15,7 +15,7 @@ export interface IncidentKey {
   readonly task_id: string | null
 }
 
-export interface KnownIncident extends IncidentKey {
+interface KnownIncident extends IncidentKey {
   readonly id: string
   readonly state: Incident['state']
 }
@@ -48,7 +48,7 @@ export async function countOccurrences(
   await tx.query(
     `update incidents i set occurrences = i.occurrences + u.occurrences, last_seen = $2
      from unnest($3::text[], $4::int[]) as u(id, occurrences) where i.org_id = $1 and i.id = u.id`,
-    [scope.org_id, new Date(now).toISOString(), counts.map((row) => row.id), counts.map((row) => row.occurrences)],
+    [scope.org_id, isoTime(now), counts.map((row) => row.id), counts.map((row) => row.occurrences)],
   )
 }
 
@@ -104,30 +104,32 @@ function leafOf(id: string, incident: unknown): NewLeaf {
   return { type: 'incident', subject_id: id, data: { incident } }
 }
 
-export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
+const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
   scope, state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
 
 /** A row of `incidentColumns` as callers see it. */
-export function shownIncident(row: Incident): Incident {
+function shownIncident(row: Incident): Incident {
   return { ...row, violation_details: shownDetails(row.violation_details) }
 }
 
 /** Null when the incident does not exist. */
-export async function findIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
-  const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2`
-  const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
-  return incident === undefined ? null : shownIncident(incident)
+export function findIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
+  return incidentAt(scope, tx, id, '')
 }
 
 /** Like `findIncident`, but locks the incident until the transaction ends. */
-export async function lockIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
-  const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2 for update`
-  const [incident] = await tx.query<Incident>(text, [scope.org_id, id])
+export function lockIncident(scope: Scope, tx: Transaction, id: string): Promise<Incident | null> {
+  return incidentAt(scope, tx, id, 'for update')
+}
+
+async function incidentAt({ org_id }: Scope, tx: Transaction, id: string, lock: '' | 'for update') {
+  const text = `select ${incidentColumns} from incidents where org_id = $1 and id = $2 ${lock}`
+  const [incident] = await tx.query<Incident>(text, [org_id, id])
   return incident === undefined ? null : shownIncident(incident)
 }
 
-export type IncidentChange = Pick<Incident, 'state' | 'reviewed_by' | 'note' | 'history'>
+type IncidentChange = Pick<Incident, 'state' | 'reviewed_by' | 'note' | 'history'>
 
 /**
  * Changes the incident and appends a leaf to the log at `now` (ms since 1970). Null when another incident of the same

@@ -43,7 +43,7 @@ export function namedAgent({ request, key }: Item): string | null {
   return request.agent_key === undefined ? null : agentIdOf(key.first_key_hash, request.agent_key)
 }
 
-/** The agent of the step: that of its task, else the one it names, else the only active agent of the key. */
+/** The agent of the step: the agent of its task, else the one it names, else the only active agent of the key. */
 function writerOf(batch: Batch, item: Item, head: StoredHead | null): AgentRules | PlatformError {
   const { key, request } = item
   const named = namedAgent(item)

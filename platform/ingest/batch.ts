@@ -46,7 +46,7 @@ export interface Batch {
   readonly size: number
   /** The last published checkpoint. */
   readonly after: LogState['after']
-  /** ms since 1970; one time for the whole batch, never below the log's last. */
+  /** ms since 1970; one time for the whole batch, never earlier than the last time of the log. */
   readonly received_at: number
   /** By task. */
   readonly heads: Map<string, StoredHead>

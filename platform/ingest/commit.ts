@@ -21,7 +21,7 @@ import { foundViolations } from './violations.js'
 export interface CommitParts {
   readonly db: Database
   readonly clock: () => number
-  /** Counts a commit of so many entries. */
+  /** Counts a commit of this many entries. */
   readonly committed: (entries: number) => void
   /** Encrypts the keys that subjects are hashed with. */
   readonly sealer: Sealer
@@ -53,7 +53,7 @@ export async function commitBatch(
     if (entries > 0) parts.committed(entries)
     return outcomes
   } catch (error) {
-    // The caches include this batch, which may not be committed.
+    // The caches include this batch, whose commit may have failed.
     parts.rulebook.forget(scope.org_id)
     parts.partitions.forget()
     parts.histories.forget(

@@ -2,6 +2,7 @@
 import { type Decision, isExternalCall, type PolicyInput } from '@svc/engine'
 import { leafHash, logIdOf, payloadFields, recordText, type StoredEntry } from '@svc/proof'
 import { hasWritePermission, type LogRecord, type LogRequest, type Step } from '@svc/schemas'
+import { isoTime } from '../db/sql.js'
 import { type CommittedPayload, commitTo } from '../ledger/commitments.js'
 
 /** A step with the number and the flags that every log entry has. */
@@ -26,8 +27,8 @@ export function acceptedStep(request: LogRequest, agent_id: string): AcceptedSte
   }
 }
 
-/** The fields that the log gives an entry. */
-export interface LogFields {
+/** The fields that the log assigns to an entry. */
+interface LogFields {
   readonly org_id: string
   readonly agent_id: string
   readonly api_key_id: string
@@ -94,7 +95,7 @@ function recordOf(
     step: step.step,
     step_type: step.step_type,
     timestamp: step.timestamp,
-    received_at: new Date(fields.received_at).toISOString(),
+    received_at: isoTime(fields.received_at),
     is_external_call: step.is_external_call,
     has_write_permission: step.has_write_permission,
     prev_hash: fields.prev_hash,
@@ -119,8 +120,8 @@ function storedEntry(step: AcceptedStep, fields: LogFields, record: string, hash
     step: step.step,
     step_type: step.step_type,
     timestamp: step.timestamp,
-    occurred_at: new Date(fields.occurred_at).toISOString(),
-    received_at: new Date(fields.received_at).toISOString(),
+    occurred_at: isoTime(fields.occurred_at),
+    received_at: isoTime(fields.received_at),
     is_external_call: step.is_external_call,
     has_write_permission: step.has_write_permission,
     prev_hash,

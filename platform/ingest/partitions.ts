@@ -1,5 +1,6 @@
 // Creates the log's monthly partitions: one statement per month, not per batch.
 import type { Transaction } from '../db/db.js'
+import { isoTime } from '../db/sql.js'
 import { ensurePartitionsUnscoped } from '../ledger/log.js'
 
 export interface Partitions {
@@ -13,7 +14,7 @@ export function createPartitions(): Partitions {
   let ensured = ''
   return {
     ensure: async (tx, time) => {
-      const month = new Date(time).toISOString().slice(0, 7)
+      const month = isoTime(time).slice(0, 7)
       if (ensured === month) return
       await ensurePartitionsUnscoped(tx, time)
       ensured = month

@@ -7,7 +7,7 @@ import type { KeyIdentity } from '../http/principal.js'
 import { type Item, itemOf, type Outcome } from './batch.js'
 import { type CommitParts, commitBatch } from './commit.js'
 
-/** Entries of one commit: larger batches are no faster and make others wait longer (docs/design/log.md §2). */
+/** The maximum number of entries in a commit: larger batches are no faster and delay others (docs/design/log.md §2). */
 const maxBatch = 256
 
 export interface Ingest {

@@ -1,12 +1,12 @@
 // Background work that repeats after an interval, one run at a time.
 
 export interface IntervalWorker {
-  /** Resolves when the current run, if any, has ended; none follows. */
+  /** Stops the worker. Resolves when the current run, if any, has ended. */
   readonly close: () => Promise<void>
   readonly closed: () => boolean
 }
 
-/** Starts a run `ms` after the last one ended. A rejection of `work` goes to `failed`; the next run follows all the same. */
+/** Starts a run `ms` after the last one ended. A rejection of `work` goes to `failed` and does not stop the worker. */
 export function startIntervalWorker(
   ms: number,
   work: (closed: () => boolean) => Promise<void>,

@@ -4,7 +4,7 @@ import { newId } from '../db/ids.js'
 import type { Scope } from '../db/scope.js'
 import { appendLeavesAt } from './leaves.js'
 
-export interface NewEvent {
+interface NewEvent {
   readonly kind: string
   readonly subject_kind: string
   readonly subject_id: string

@@ -4,6 +4,7 @@ import { leafHash, recordText } from '@svc/proof'
 import type { LeafRecord } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import { isoTime } from '../db/sql.js'
 import { commitTo } from './commitments.js'
 import { lockLog } from './log.js'
 
@@ -32,7 +33,7 @@ export async function appendLeavesAt(
   const { org_id } = scope
   // INVARIANT (order): only the holder of the lock on the `org_log` row assigns log indexes.
   const { size, last_received_at, after } = await lockLog(scope, tx)
-  const received_at = new Date(Math.max(now, last_received_at ?? 0)).toISOString()
+  const received_at = isoTime(Math.max(now, last_received_at ?? 0))
   const leaves = leavesAt(received_at)
   if (leaves.length === 0) return size
   const made = leaves.map(({ type, subject_id, data }) => {

@@ -3,7 +3,7 @@ import type { StoredEntry, StoredHead } from '@svc/proof'
 import type { LoggedStep, Step } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
-import { columnsOf, utc } from '../db/sql.js'
+import { columnsOf, isoTime, utc } from '../db/sql.js'
 import { shownViolations, violationColumns } from './violations.js'
 
 export interface LogState {
@@ -24,7 +24,7 @@ export interface EarlierStep {
 }
 
 /** An entry with the payload that opens its commitments. */
-export interface EntryRow {
+interface EntryRow {
   readonly entry: StoredEntry
   readonly salts: string
   readonly body: string
@@ -58,7 +58,7 @@ export async function bumpConfig(scope: Scope, tx: Transaction): Promise<void> {
   await tx.query('update org_log set config_version = config_version + 1 where org_id = $1', [scope.org_id])
 }
 
-export const entryColumns = [
+const entryColumns = [
   'org_id',
   'log_index',
   'log_id',
@@ -100,7 +100,7 @@ const headColumns = {
   has_end: 'boolean',
   has_error: 'boolean',
 } satisfies Record<keyof StoredHead, string>
-export const headSelect = (Object.keys(headColumns) as (keyof StoredHead)[])
+const headSelect = (Object.keys(headColumns) as (keyof StoredHead)[])
   .map((column) => (headTimes.some((time) => time === column) ? utc(column) : column))
   .join(', ')
 
@@ -190,7 +190,7 @@ export async function appendEntries(
   await tx.query(append, [
     scope.org_id,
     rows.length,
-    new Date(received_at).toISOString(),
+    isoTime(received_at),
     ...columnsOf(
       rows.map(({ entry }) => entry),
       entryFields,
@@ -203,7 +203,7 @@ export async function appendEntries(
 
 /** Creates the partitions of the month of a time; cheap when they exist. */
 export async function ensurePartitionsUnscoped(tx: Transaction, time: number): Promise<void> {
-  await tx.query('select svc_ensure_month($1::timestamptz)', [new Date(time).toISOString()])
+  await tx.query('select svc_ensure_month($1::timestamptz)', [isoTime(time)])
 }
 
 const append = appendStatement()

@@ -54,11 +54,11 @@ async function subjectKey({ org_id }: Scope, tx: Transaction, { seal, open }: Se
     'select subject_key, sealed_subject_key as sealed from org_log where org_id = $1',
     [org_id],
   )
-  const place = subjectKeyContext(org_id)
-  if (typeof row?.sealed === 'string') return open(place, row.sealed)
+  const context = subjectKeyContext(org_id)
+  if (typeof row?.sealed === 'string') return open(context, row.sealed)
   const key = row?.subject_key
   if (key === undefined || key === null) throw new Error(`organization \`${org_id}\` has no log`)
-  const sealed = seal(place, key)
+  const sealed = seal(context, key)
   if (sealed !== null)
     await tx.query('update org_log set sealed_subject_key = $2, subject_key = null where org_id = $1', [org_id, sealed])
   return key

@@ -4,7 +4,7 @@ import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { insertRows } from '../db/sql.js'
 
-/** Details of a violation as the API returns them: rows of earlier versions have `message` for `reason`. */
+/** Details of a violation as the API returns them: rows of earlier versions have `message` instead of `reason`. */
 export function shownDetails(stored: ViolationDetails & { readonly message?: string }): ViolationDetails {
   const { message, ...details } = stored
   return message === undefined ? stored : { ...details, reason: message }

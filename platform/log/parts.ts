@@ -12,7 +12,7 @@ import { openSigner } from './publish/signer.js'
 import { createWitnesses, type WitnessAddress } from './publish/witnesses.js'
 import { type Retention, startRetention } from './retention/retention.js'
 
-export interface LogParts {
+interface LogParts {
   readonly db: Database
   readonly clock: () => number
   readonly logger: Logger

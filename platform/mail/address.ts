@@ -1,15 +1,15 @@
-// Addresses of accounts and mailboxes. All comparisons use the normalised form, so that two spellings are one account.
+// Addresses of accounts and mailboxes. All comparisons use the normalized form, so that two spellings are one account.
 import { domainToASCII } from 'node:url'
 import { invalid } from '../errors.js'
 
-/** In octets of the normalised form (RFC 5321 §4.5.3.1.3, without the angle brackets). */
+/** In octets of the normalized form (RFC 5321 §4.5.3.1.3, without the angle brackets). */
 const maxBytes = 254
 /** White space, characters that mail syntax reserves (RFC 5322 §3.2.3), and code points that are invisible or change the display. */
 const forbidden = /[\s<>()[\],;:\\"\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u
 const domainName = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
 
 /**
- * The normalised form: NFKC (UAX 15), lower case, the domain in ASCII (UTS 46) without its final dot. Null for an invalid
+ * The normalized form: NFKC (UAX 15), lower case, the domain in ASCII (UTS 46) without its final dot. Null for an invalid
  * address, and for a text that is displayed as another address.
  */
 export function parseAddress(text: string): string | null {
@@ -28,7 +28,7 @@ function folded(text: string): string {
   return text.normalize('NFKC').toLowerCase().normalize('NFKC')
 }
 
-/** The normalised form. Throws INVALID for the field `email`. */
+/** The normalized form. Throws INVALID for the field `email`. */
 export function addressOf(email: string): string {
   const address = parseAddress(email)
   if (address !== null) return address

@@ -1,4 +1,4 @@
-// The only module that sends mail. Without a mail server it prints the mails, on an install that only its own machine reaches.
+// The only module that sends mail. Without a mail server it prints mails, on installs that only their own machine can reach.
 import Handlebars from 'handlebars'
 import { createTransport } from 'nodemailer'
 import { PlatformError } from '../errors.js'
@@ -16,11 +16,11 @@ export interface Mailer {
   readonly send: (mail: Mail) => Promise<void>
 }
 
-export interface MailParts {
+interface MailParts {
   /** `smtp://…` or `smtps://…`; null prints the mails. */
   readonly smtp_url: string | null
   readonly from: string
-  /** Null where strangers might read the output. */
+  /** Null where others might read the output. */
   readonly print: ((text: string) => void) | null
   /** Logs a warning for the operator. */
   readonly remark: (message: string) => void
@@ -91,7 +91,7 @@ function isRejectedAddress(error: unknown): boolean {
 }
 
 /** A mail from its templates: values are escaped in HTML and cannot break lines in a subject. */
-export function rendered({ name, values }: Mail): { subject: string; text: string; html: string } {
+function rendered({ name, values }: Mail): { subject: string; text: string; html: string } {
   const { subject, text, html } = templates[name]
   const flat = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value.replaceAll(/\s+/g, ' ')]))
   return {

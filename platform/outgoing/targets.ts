@@ -14,8 +14,8 @@ export interface Targets {
 }
 
 /**
- * `allowed`: private networks that may be called, or `all`. `on_loopback`: only its own machine reaches this install, so that it
- * may call that machine, also without TLS.
+ * `allowed`: private networks that may be called, or `all`. `on_loopback`: only its own machine can reach this install, which
+ * may therefore call that machine, even without TLS.
  */
 export function createTargets(allowed: 'all' | readonly string[], on_loopback: boolean): Targets {
   const networks = allowed === 'all' ? [] : allowed.map(networkIn)

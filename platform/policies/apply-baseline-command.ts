@@ -4,6 +4,7 @@ import { baseline } from '@svc/library'
 import type { Agent } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import { isoTime } from '../db/sql.js'
 import { recordEvents } from '../ledger/events.js'
 import { insertAssignment } from './assignments-store.js'
 import { insertPolicies } from './policies-store.js'
@@ -23,7 +24,7 @@ export async function applyBaseline(
     path: file.path,
     sha: file.blob_sha,
     agent,
-    assigned_at: new Date(now).toISOString(),
+    assigned_at: isoTime(now),
     assigned_by: scope.actor.id,
   })
   const assignment_id = await insertAssignment(scope, tx, now, {

@@ -1,9 +1,10 @@
 // Assignments of manifests to agents. `repo_id` is null for the baseline.
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import { isoTime } from '../db/sql.js'
 import { nextIds } from './policies-store.js'
 
-export interface NewAssignment {
+interface NewAssignment {
   readonly agent_id: string
   readonly repo_id: number | null
   readonly manifest_path: string
@@ -24,17 +25,7 @@ export async function insertAssignment(
     `insert into assignments (org_id, id, agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id,
        waivers, status, created_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, '[]', 'synced', $9)`,
-    [
-      scope.org_id,
-      id,
-      agent_id,
-      repo_id,
-      manifest_path,
-      manifest_sha,
-      manifest_name,
-      manifest_id,
-      new Date(now).toISOString(),
-    ],
+    [scope.org_id, id, agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id, isoTime(now)],
   )
   return id
 }

@@ -1,18 +1,18 @@
-// Policies, both those from manifests, which name their agent, and those written by hand.
+// Policies: those from manifests, which name an agent, and those written by hand.
 
 import type { PolicyInput } from '@svc/engine'
 import type { Policy } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../db/list.js'
 import type { Scope } from '../db/scope.js'
-import { filters, utc } from '../db/sql.js'
+import { filters, isoTime, utc } from '../db/sql.js'
 
-export const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
+const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
   enabled, mode, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,
   ${utc('manifest_assigned_at')}, manifest_assigned_by`
 
 /** The fields of an agent that select its policies. */
-export interface Target {
+interface Target {
   readonly agent_id: string
   readonly effective_risk_classification: string
 }
@@ -40,7 +40,7 @@ export async function effectivePolicies(
 }
 
 /** A policy to insert; the store assigns its id and version. */
-export type NewPolicy = Omit<Policy, 'id' | 'version'>
+type NewPolicy = Omit<Policy, 'id' | 'version'>
 
 /** Inserts the policies of an assignment with the next ids of the organization, in order. */
 export async function insertPolicies(
@@ -52,7 +52,7 @@ export async function insertPolicies(
 ): Promise<number[]> {
   const first = await nextIds(scope, tx, 'policy', policies.length)
   const ids = policies.map((_, index) => first + index)
-  const at = new Date(now).toISOString()
+  const at = isoTime(now)
   await tx.query(
     `insert into policies (org_id, assignment_id, enabled, version, created_at, updated_at, agent_id, manifest_id,
        manifest_name, manifest_repo, manifest_path, manifest_sha, manifest_assigned_at, manifest_assigned_by,

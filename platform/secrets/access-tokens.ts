@@ -17,7 +17,7 @@ export interface AccessTokens {
   readonly issue: (holder: Holder, seconds?: number) => Promise<string>
   /** Null for a text that is not a valid token of this installation. */
   readonly read: (token: string) => Promise<Holder | null>
-  /** The CSRF token that a browser sends besides its cookie, and that other pages do not know. Throws as `require` does. */
+  /** The CSRF token that a browser sends with its cookie; other sites cannot read it. Throws as `require` does. */
   readonly csrfOf: (session_id: string) => string
   readonly isCsrf: (session_id: string, text: string) => boolean
 }

@@ -7,7 +7,7 @@ import { keyCheckUnscoped, replaceKeyCheckUnscoped } from './store.js'
 const context = 'encryption_check'
 const constant = Buffer.from('svc encryption key check')
 
-/** Stores the check value if there is none. Rejects with ENCRYPTION_KEY_INVALID for a value that an unknown key sealed. */
+/** Stores the check value if the database has none. Rejects with ENCRYPTION_KEY_INVALID for a value that another key sealed. */
 export async function checkEncryptionKey(tx: Transaction, sealer: Sealer): Promise<void> {
   const sealed = await keyCheckUnscoped(tx, checkValue(sealer))
   const [, id = ''] = sealed.split(' ')

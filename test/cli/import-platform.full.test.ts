@@ -116,7 +116,7 @@ describe('sending', () => {
       },
     })
     expect(summary(await importTo(endpoint, write(...runs(12, 10))).finished)).toMatchObject({ created: 120 })
-    expect(endpoint.most_at_once()).toBe(4)
+    expect(endpoint.max_concurrent()).toBe(4)
   })
 
   it('counts violations by policy, for any policy name', async () => {

@@ -7,10 +7,10 @@ import { org_id, origin, World } from '../../proof/attacks/world.js'
 import { type BundledCheckpoint, bundleFiles, payloadLine } from '../../proof/bundle/bundle.js'
 import { canonical } from '../../proof/json/canonical.js'
 import { Frontier, type Range, subtreesOf } from '../../proof/tree/merkle.js'
-import { bothOn, openDesk } from '../support/bundle.js'
+import { openAuditorFolder, verifyWithBoth } from '../support/bundle.js'
 
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 
 /** Six steps, one a minute from 09:00, and half a year later a prune that declares these log indexes. */
 function prunedWorld(declared: readonly (readonly [number, number])[], before: unknown = at(4), days = 184): World {
@@ -76,7 +76,7 @@ function bundleOf(world: World, { entries, first, missing }: Shown): Buffer {
 }
 
 const verdictOn = (world: World, shown: Shown): Promise<BundleVerdict> =>
-  bothOn(desk.put('bundle.zip', bundleOf(world, shown)), world.trust(false), desk)
+  verifyWithBoth(auditor.put('bundle.zip', bundleOf(world, shown)), world.trust(false), auditor)
 
 describe('a bundle of a period whose beginning was pruned', () => {
   it('is complete when the previous entry is missing and a prune covers it', async () => {

@@ -18,12 +18,12 @@ import { packBundle } from '../../proof/attacks/pack.js'
 import { World } from '../../proof/attacks/world.js'
 import { bundleFiles, manifestStatement } from '../../proof/bundle/bundle.js'
 import { zipLayout } from '../../proof/bundle/zip.js'
-import { type BundlePart, bothOn, contentsOf, openDesk, partsOf } from '../support/bundle.js'
+import { type BundlePart, contentsOf, openAuditorFolder, partsOf, verifyWithBoth } from '../support/bundle.js'
 import { deepObject } from '../support/odd-json.js'
 
-const desk = openDesk()
+const auditor = openAuditorFolder()
 const oneFile = fileURLToPath(new URL('../../proof/svc-verify.mjs', import.meta.url))
-afterAll(() => desk.clear())
+afterAll(() => auditor.clear())
 
 function worldWith(value: string): World {
   const world = new World()
@@ -55,7 +55,7 @@ function zipOf(parts: readonly BundlePart[]): Buffer {
 }
 
 async function codesOf(world: World, bundle: Buffer): Promise<string[]> {
-  const { findings } = await bothOn(desk.put('bundle.zip', bundle), world.trust(false), desk)
+  const { findings } = await verifyWithBoth(auditor.put('bundle.zip', bundle), world.trust(false), auditor)
   return findings.map(({ code }) => code)
 }
 
@@ -81,7 +81,12 @@ describe('a bundle with the deepest allowed values', () => {
   })
 
   it('is valid for the one-file verifier', () => {
-    const args = [oneFile, desk.put('deep.zip', world.bundle()), '--trust', desk.put('deep.policy', world.trust(false))]
+    const args = [
+      oneFile,
+      auditor.put('deep.zip', world.bundle()),
+      '--trust',
+      auditor.put('deep.policy', world.trust(false)),
+    ]
     const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     expect([status, stderr]).toEqual([0, ''])
   })
@@ -179,9 +184,9 @@ describe('a bundle that the key of its log has signed', () => {
 
   it('has no witness whose time is after the year 9999', async () => {
     const world = worldWith('x')
-    const bundle = desk.put('bundle.zip', resigned(world, bundleFiles.note, cosigned))
+    const bundle = auditor.put('bundle.zip', resigned(world, bundleFiles.note, cosigned))
     const trust = `${world.trust(false)}witness far ${formatVerifier(witness.verifier)}\n`
-    const verdict = await bothOn(bundle, trust, desk)
+    const verdict = await verifyWithBoth(bundle, trust, auditor)
     expect([verdict.valid, verdict.checkpoint?.witnesses]).toEqual([true, []])
   })
 })

@@ -4,10 +4,10 @@ import { crc32, deflateRawSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { World } from '../../proof/attacks/world.js'
 import { verdictText } from '../../proof/verify/text.js'
-import { bothOn, contentsOf, openDesk } from '../support/bundle.js'
+import { contentsOf, openAuditorFolder, verifyWithBoth } from '../support/bundle.js'
 
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 
 const world = new World()
 for (let step = 0; step < 3; step++) world.step('task', 'step.tool', { verb: 'GET', input: { step } })
@@ -68,7 +68,7 @@ const all = (change: (member: Member) => Member = (member) => member) =>
 const named = (name: string, change: object) =>
   all((member) => (member.name === name ? { ...member, ...change } : member))
 const folder = (name: string): Member => ({ name, content: Buffer.alloc(0), stored: true })
-const verdictOf = (bytes: Buffer) => bothOn(desk.put('bundle.zip', bytes), world.trust(false), desk)
+const verdictOf = (bytes: Buffer) => verifyWithBoth(auditor.put('bundle.zip', bytes), world.trust(false), auditor)
 
 const manifest = contents.get('manifest.json') ?? Buffer.alloc(0)
 /** Members of a zip that is rejected, with the code. */

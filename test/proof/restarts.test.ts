@@ -1,10 +1,10 @@
 // Bundles of a restarted log: both verifiers compare the declaration in its leaf with the signed checkpoints.
 import { afterAll, describe, expect, it } from 'vitest'
 import { World } from '../../proof/attacks/world.js'
-import { bothOn, openDesk } from '../support/bundle.js'
+import { openAuditorFolder, verifyWithBoth } from '../support/bundle.js'
 
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 const other = '1'.repeat(64)
 const name = (epoch: number) => `log.example/org/org_0a1b2c/${epoch}`
 
@@ -46,7 +46,7 @@ describe('a restart of a log', () => {
     ['out of its own epoch', 6, { old_origin: name(2) }, { gone: 0 }, ['restart_mismatch', 'since_other_log']],
   ])('%s has its findings', async (_, left, declared, view, codes) => {
     const { world, kept } = restarted(left, declared)
-    const verdict = await bothOn(desk.put('bundle.zip', world.bundle()), world.trust(false), desk, kept)
+    const verdict = await verifyWithBoth(auditor.put('bundle.zip', world.bundle()), world.trust(false), auditor, kept)
     expect(verdict.restarts).toMatchObject([{ log_index: left, by: 'operator:local', ...view }])
     expect([...new Set(verdict.findings.map(({ code }) => code))].sort()).toEqual([...codes].sort())
   })
@@ -61,6 +61,8 @@ describe('a restart of a log', () => {
     { origin: null },
   ])('is not read with %j', async (declared) => {
     const { world } = restarted(6, declared)
-    expect((await bothOn(desk.put('bundle.zip', world.bundle()), world.trust(false), desk)).restarts).toEqual([])
+    expect(
+      (await verifyWithBoth(auditor.put('bundle.zip', world.bundle()), world.trust(false), auditor)).restarts,
+    ).toEqual([])
   })
 })

@@ -12,15 +12,15 @@ import { parseTrustPolicy } from '../../proof/notes/trust.js'
 import { verifyBundle } from '../../proof/verify/verify.js'
 import type { TestPlatform } from './platform.js'
 
-export interface Desk {
+export interface AuditorFolder {
   readonly folder: string
-  /** Writes a file and answers its path. */
+  /** Writes a file and returns its path. */
   readonly put: (name: string, content: string | Uint8Array) => string
   readonly clear: () => void
 }
 
-/** A folder of an auditor's own. */
-export function openDesk(): Desk {
+/** A temporary folder for the files of an auditor. */
+export function openAuditorFolder(): AuditorFolder {
   const folder = mkdtempSync(join(tmpdir(), 'svc-auditor-'))
   return {
     folder,
@@ -41,7 +41,7 @@ export async function downloadBundle(platform: TestPlatform, query = ''): Promis
   return bytes
 }
 
-/** A file of a bundle as it stands in the zip. */
+/** A file of a bundle as the zip holds it. */
 export interface BundlePart {
   readonly entry: ZipEntry
   readonly bytes: Buffer
@@ -65,9 +65,9 @@ export function contentsOf(bundle: Buffer): Map<string, Buffer> {
 
 const second = fileURLToPath(new URL('../proof/verifier/verify.py', import.meta.url))
 const python = spawnSync('python3', ['--version']).status === 0
-if (!python) console.log('skipped: no python3 on this machine, so that only one verifier is asked')
+if (!python) console.log('skipped: no python3 on this machine, so only one verifier runs')
 
-export interface SecondVerdict {
+interface SecondVerdict {
   readonly valid: boolean
   readonly codes: readonly string[]
   readonly entries: Readonly<Record<string, number>>
@@ -77,7 +77,7 @@ export interface SecondVerdict {
 }
 
 /** The verdict of the second verifier; null without Python. */
-export function secondOpinion(bundle: string, trust: string, since: string | null = null): SecondVerdict | null {
+export function secondVerdict(bundle: string, trust: string, since: string | null = null): SecondVerdict | null {
   if (!python) return null
   const args = ['-B', second, bundle, trust, ...(since === null ? [] : [since])]
   const { stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' })
@@ -85,18 +85,18 @@ export function secondOpinion(bundle: string, trust: string, since: string | nul
   return JSON.parse(stdout) as SecondVerdict
 }
 
-/** The verdict of the first verifier, which the second must share, finding by finding. */
-export async function bothOn(
+/** The verdict of the first verifier. The second verifier must report the same findings. */
+export async function verifyWithBoth(
   bundle: string,
   trust_text: string,
-  desk: Desk,
+  auditor: AuditorFolder,
   since: string | null = null,
 ): Promise<BundleVerdict> {
   const { value: policy, errors } = parseTrustPolicy(trust_text)
   expect(errors).toEqual([])
   const verdict = await verifyBundle({ path: bundle, policy, since })
-  const kept = since === null ? null : desk.put('since.note', since)
-  const other = secondOpinion(bundle, desk.put('trust.policy', trust_text), kept)
+  const kept = since === null ? null : auditor.put('since.note', since)
+  const other = secondVerdict(bundle, auditor.put('trust.policy', trust_text), kept)
   if (other === null) return verdict
   const codes = [...new Set(verdict.findings.map(({ code }) => code))].sort()
   expect([other.valid, other.codes]).toEqual([verdict.valid, codes])

@@ -4,9 +4,9 @@ import { lazyCheck, type Scope } from '@svc/engine'
 import { type JsonMap, type Manifest, type PolicyResult, parseTimestamp, type Step } from '@svc/schemas'
 import { parse } from 'yaml'
 
-export type RuleAnswer = 'pass' | 'not_applicable' | 'violation'
+type RuleAnswer = 'pass' | 'not_applicable' | 'violation'
 
-/** One case, with every step stamped and every default filled in. */
+/** One case, with a timestamp on every step and all defaults filled in. */
 export interface RuleCase {
   readonly name: string
   readonly params: JsonMap
@@ -99,7 +99,7 @@ export function answerOf(results: readonly PolicyResult[]): RuleAnswer {
   return violated('negation') ? 'pass' : 'not_applicable'
 }
 
-/** A Monday morning; steps follow a second apart unless they say otherwise. */
+/** A Monday morning. Steps without a timestamp follow one second apart. */
 const begin = Date.UTC(2026, 0, 5, 9)
 
 function filled(written: WrittenCase): RuleCase {

@@ -8,7 +8,7 @@ const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
 export const svc = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
 export const svcPlatform = fileURLToPath(new URL(`${root}platform/bin/svc-platform.js`, import.meta.url))
 
-export interface Piped {
+interface Piped {
   /** Process id of the program. */
   readonly pid: Promise<number>
   /** Exit code of the program, and its output on the stream that is not piped. */

@@ -1,4 +1,4 @@
-// The limit beyond which a test counts work as hanging. Benchmarks measure speed.
+// The time after which a test considers work to hang. Benchmarks measure speed.
 
-/** Work that takes longer, on any machine under any load, grows faster than its input, ms. */
+/** Work that takes longer on a loaded machine does not grow in proportion to its input. */
 export const hangMs = 30_000

@@ -8,9 +8,9 @@ import { deepObject, oddObject, oddString, rejectedValues } from './odd-json.js'
 import type { TestPlatform } from './platform.js'
 
 /** How an entry is sent; a JSON batch adds two levels around each entry. */
-export type Way = 'single' | 'json' | 'ndjson'
+type Way = 'single' | 'json' | 'ndjson'
 
-export interface HonestEntry {
+interface HonestEntry {
   /** Further members as text that begins with a comma, or ''. */
   readonly members: string
   readonly way: Way

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from './bundle.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from './bundle.js'
 import { alteredTasks, honestEntries, keyOnceSigned, sendHonestEntries } from './honest-entries.js'
 import { fast, register } from './log.js'
 import { discard, startPlatform, type TestPlatform } from './platform.js'
@@ -64,15 +64,15 @@ const oneFile = fileURLToPath(new URL('../../proof/svc-verify.mjs', import.meta.
 
 /** Sends `count` honest entries and runs every verifier; a failure names the seed. */
 async function expectHonest(platform: TestPlatform, count: number, seed: number, policies: number): Promise<string> {
-  const desk = openDesk()
+  const auditor = openAuditorFolder()
   try {
     const { accepted, rejected, tasks } = await sendHonestEntries(platform, honestEntries(count, seed))
     expect(await alteredTasks(platform, tasks)).toEqual([])
     const key = await keyOnceSigned(platform)
-    const path = desk.put('bundle.zip', await downloadBundle(platform))
-    const verdict = await bothOn(path, `log ${key}\n`, desk)
+    const path = auditor.put('bundle.zip', await downloadBundle(platform))
+    const verdict = await verifyWithBoth(path, `log ${key}\n`, auditor)
     expect(verdict.findings).toEqual([])
-    const alone = spawnSync(process.execPath, [oneFile, path, '--trust', join(desk.folder, 'trust.policy')])
+    const alone = spawnSync(process.execPath, [oneFile, path, '--trust', join(auditor.folder, 'trust.policy')])
     expect([alone.status, String(alone.stderr)]).toEqual([0, ''])
     expect(verdict.entries.step).toBe(accepted + 1)
     expect(verdict.entries.incident ?? 0).toBeGreaterThanOrEqual(tasks.length * policies)
@@ -80,7 +80,7 @@ async function expectHonest(platform: TestPlatform, count: number, seed: number,
   } catch (error) {
     throw new Error(`SVC_HONEST_SEED=${seed} makes these ${count} entries again`, { cause: error })
   } finally {
-    desk.clear()
+    auditor.clear()
   }
 }
 

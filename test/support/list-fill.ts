@@ -1,6 +1,9 @@
 // Fills the tables of a platform with a large unsigned log for tests of lists.
 
-/** SQL that fills the log of an organization, from log index `first`, with entries over fifty days, in tasks of `steps` steps, and 10,000 events. */
+/**
+ * SQL that fills the log of an organization from log index `first`: entries over fifty days in tasks of `steps` steps, and then
+ * 10,000 events.
+ */
 export const entriesOf = (org_id: string, entries: number, steps: number, first = 0) => /* sql */ `
 update org_log set size = ${first + entries + 10_000} where org_id = '${org_id}';
 select svc_ensure_month('2026-01-01'), svc_ensure_month('2026-02-01');

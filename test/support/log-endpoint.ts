@@ -1,4 +1,4 @@
-// A server with the two endpoints of an import, which fails as a test asks. It checks requests against the published schemas
+// A server with the two endpoints of an import, which fails as a test specifies. It checks requests against the published schemas
 // and stores them; it has no policies and no chains.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,7 +7,7 @@ import { parseStrictJson } from '@svc/proof'
 import { type BatchResult, documents, type LogRequest } from '@svc/schemas'
 
 /** A failure of a request; `drop` processes the request and then closes the connection. */
-export type Fault = { status: number; headers?: Record<string, string>; detail?: string } | 'drop'
+type Fault = { status: number; headers?: Record<string, string>; detail?: string } | 'drop'
 
 export interface Request {
   /** From 0, counted separately for batches and registrations. */
@@ -35,7 +35,7 @@ export interface LogEndpoint {
   /** The entries that were stored, by task in the order of arrival. */
   readonly stored: ReadonlyMap<string, readonly LogRequest[]>
   /** Largest number of concurrent batches. */
-  readonly most_at_once: () => number
+  readonly max_concurrent: () => number
   readonly close: () => Promise<void>
 }
 
@@ -47,21 +47,8 @@ export async function startLogEndpoint(script: Script = {}): Promise<LogEndpoint
   const agents: Record<string, unknown>[] = []
   const complaints: string[] = []
   const stored = new Map<string, LogRequest[]>()
-  const busy = new Set<string>()
-  let under_way = 0
-  let most = 0
+  const concurrency = countConcurrency(complaints)
 
-  const read = async (request: IncomingMessage): Promise<unknown> => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { method, headers } = request
-    if (method !== 'POST') complaints.push(`method ${method}`)
-    if (headers.authorization !== `Bearer ${api_key}`) complaints.push(`authorization ${headers.authorization}`)
-    if (headers['content-type'] !== 'application/json') complaints.push(`content-type ${headers['content-type']}`)
-    const reading = parseStrictJson(Buffer.concat(chunks).toString('utf8'))
-    if (reading.problem !== null) complaints.push(reading.problem.message)
-    return reading.problem === null ? reading.value : null
-  }
   const expectValid = (name: string, value: unknown) => {
     for (const { path, message } of check(`${name}.json`)(value))
       complaints.push(`${name} ${path.join('.')} ${message}`)
@@ -69,8 +56,8 @@ export async function startLogEndpoint(script: Script = {}): Promise<LogEndpoint
 
   const store = (entry: LogRequest, batch: number): BatchResult => {
     expectValid('log-request', entry)
-    const refused = script.entry?.(entry, batch)
-    if (refused !== undefined) return refused
+    const rejected = script.entry?.(entry, batch)
+    if (rejected !== undefined) return rejected
     const task = stored.get(entry.task_id) ?? []
     stored.set(entry.task_id, task)
     const earlier = task.findIndex(({ step }) => step === entry.step)
@@ -86,17 +73,7 @@ export async function startLogEndpoint(script: Script = {}): Promise<LogEndpoint
     const request = { number: batches.length, at: performance.now(), entries }
     batches.push(request)
     if (entries.length > 200) complaints.push(`a batch of ${entries.length}`)
-    const tasks = new Set(entries.map(({ task_id }) => task_id))
-    for (const task of tasks) if (busy.has(task)) complaints.push('two batches of a task at once')
-    for (const task of tasks) busy.add(task)
-    most = Math.max(most, ++under_way)
-    let freed = false
-    const free = () => {
-      if (freed) return
-      freed = true
-      under_way--
-      for (const task of tasks) busy.delete(task)
-    }
+    const free = concurrency.begin(entries)
     // A client that died has no batch in progress.
     response.once('close', free)
     const fault = await script.batch?.(request)
@@ -111,7 +88,7 @@ export async function startLogEndpoint(script: Script = {}): Promise<LogEndpoint
       response.writeHead(204).end()
       return
     }
-    read(request).then(async (body) => {
+    readJson(request, complaints).then(async (body) => {
       if (request.url === '/api/v1/logs/batch') return takeBatch(body, response)
       if (request.url !== '/api/v1/agents') return answer(response, { status: 404 }, null)
       expectValid('agent-registration', body)
@@ -120,8 +97,41 @@ export async function startLogEndpoint(script: Script = {}): Promise<LogEndpoint
     })
   })
   const url = await listen(server)
-  const most_at_once = () => most
-  return { url, batches, agents, complaints, stored, most_at_once, close: () => close(server) }
+  return { url, batches, agents, complaints, stored, max_concurrent: concurrency.max, close: () => close(server) }
+}
+
+/** Reads the body of a request; null for invalid JSON. */
+async function readJson(request: IncomingMessage, complaints: string[]): Promise<unknown> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const { method, headers } = request
+  if (method !== 'POST') complaints.push(`method ${method}`)
+  if (headers.authorization !== `Bearer ${api_key}`) complaints.push(`authorization ${headers.authorization}`)
+  if (headers['content-type'] !== 'application/json') complaints.push(`content-type ${headers['content-type']}`)
+  const reading = parseStrictJson(Buffer.concat(chunks).toString('utf8'))
+  if (reading.problem !== null) complaints.push(reading.problem.message)
+  return reading.problem === null ? reading.value : null
+}
+
+/** Counts the batches in progress; `begin` returns a function that ends the batch. */
+function countConcurrency(complaints: string[]) {
+  const busy = new Set<string>()
+  let running = 0
+  let max = 0
+  const begin = (entries: readonly LogRequest[]) => {
+    const tasks = new Set(entries.map(({ task_id }) => task_id))
+    for (const task of tasks) if (busy.has(task)) complaints.push('two concurrent batches of a task')
+    for (const task of tasks) busy.add(task)
+    max = Math.max(max, ++running)
+    let is_ended = false
+    return () => {
+      if (is_ended) return
+      is_ended = true
+      running--
+      for (const task of tasks) busy.delete(task)
+    }
+  }
+  return { begin, max: () => max }
 }
 
 function answer(response: ServerResponse, fault: Fault | undefined, body: unknown): void {

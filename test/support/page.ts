@@ -1,5 +1,5 @@
-// Pages of documentation as their readers use them: the shell commands of a page run as printed, in the order printed, and what the
-// page shows as their output is compared with it.
+// Runs the shell commands of a documentation page, unchanged and in order, and compares their output with the output that the
+// page shows.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-export interface Block {
+interface Block {
   /** Shell commands, without their indentation. */
   readonly commands: string
   /** The output that the page shows; `…` matches any text. Null where it shows none. */
@@ -24,7 +24,7 @@ export function blocksOf(path: string): Block[] {
   }))
 }
 
-/** Whether the printed text is what the page shows. Spaces and line breaks do not count: a page breaks long lines. */
+/** Whether the printed text matches the page. White space is ignored: a page breaks long lines. */
 export function matches(printed: string, shown: string): boolean {
   const squeeze = (text: string) => text.replaceAll(/\s+/g, '')
   const parts = squeeze(shown).split('…')
@@ -45,9 +45,9 @@ export function makeClone(folder: string): string {
 }
 
 export interface Terminal {
-  /** Runs commands in the terminal's shell; what they print to standard output. Rejects when one of them fails. */
+  /** Runs commands in the shell and returns their standard output. Rejects when one of them fails. */
   readonly run: (commands: string) => Promise<string>
-  /** Starts a server beside the shell, in place of the one before; what it prints until it listens. */
+  /** Starts a server beside the shell, replacing the previous one; returns its output until it listens. */
   readonly serve: (command: string) => Promise<string>
   /** Stops the server as Ctrl+C does. */
   readonly stop: () => Promise<void>
@@ -105,7 +105,7 @@ function closed(child: ChildProcess): Promise<void> {
   return child.exitCode === null ? new Promise((resolve) => child.once('close', () => resolve())) : Promise.resolve()
 }
 
-/** What a program prints until it has printed enough. Rejects when it ends first. */
+/** The output of a program until `isEnough`. Rejects when the program ends first. */
 function until(child: ChildProcess, isEnough: (text: string) => boolean, errors = () => ''): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = ''

@@ -7,6 +7,7 @@ import { createChecker } from '@svc/engine'
 import { createPlatform, readConfig } from '@svc/platform'
 import { documents } from '@svc/schemas'
 import { sharedPostgres } from './postgres.js'
+import { serverKey } from './process.js'
 
 export interface Answer<T = Record<string, unknown>> {
   readonly status: number
@@ -49,9 +50,6 @@ export interface Start {
   readonly env?: Readonly<Record<string, string>>
   readonly clock?: () => number
 }
-
-/** Processes of one server share an encryption key; tests of keys set their own. */
-export const serverKey = Buffer.alloc(32, 7).toString('base64')
 
 export async function startPlatform(given: Start = {}): Promise<TestPlatform> {
   const start = { ...given, database_url: await databaseOf(given) }

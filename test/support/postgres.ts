@@ -160,7 +160,7 @@ export async function databaseHere(): Promise<{ kind: FreshDatabase['kind']; dat
     : { kind: 'postgresql', database_url: server.freshDatabase() }
 }
 
-export interface FreshDatabase {
+interface FreshDatabase {
   readonly kind: 'pglite' | 'postgresql'
   /** The location of a new database with the tables of this build: a new folder, or a new name. */
   readonly fresh: () => Config

@@ -1,4 +1,4 @@
-// The built platform in a process of its own, which can be killed.
+// The built platform in a separate process, which can be killed.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,8 +57,10 @@ function credentialsIn(data_dir: string): { api_key: string | null; operator_tok
 }
 
 /** Processes of one server share an encryption key; tests of keys set their own. */
+export const serverKey = Buffer.alloc(32, 7).toString('base64')
+
 function keyFor({ SVC_DATABASE_URL }: Readonly<Record<string, string>>): Record<string, string> {
-  return SVC_DATABASE_URL === undefined ? {} : { SVC_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') }
+  return SVC_DATABASE_URL === undefined ? {} : { SVC_ENCRYPTION_KEY: serverKey }
 }
 
 function end(child: ChildProcess, signal: NodeJS.Signals, ended: Promise<number | null>): Promise<number | null> {

@@ -3,14 +3,14 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll } from 'vitest'
-import { type Desk, openDesk } from './bundle.js'
+import { type AuditorFolder, openAuditorFolder } from './bundle.js'
 import type { Sql } from './database.js'
 import { checkpointOf, fast, logSteps, register } from './log.js'
 import { startPlatform, type TestPlatform } from './platform.js'
 import type { SharedPostgres } from './postgres.js'
 import { runPlatform } from './process.js'
 
-export interface Stopped {
+interface Stopped {
   readonly url: string
   readonly platform: TestPlatform
   readonly kept: LogCheckpoint
@@ -23,28 +23,28 @@ export interface Stopped {
   readonly again: () => Promise<TestPlatform>
 }
 
-export interface StoppedLogs {
-  readonly desk: Desk
+interface StoppedLogs {
+  readonly auditor: AuditorFolder
   /** Logs and signs a task for each number of steps, and stops the platform; `between` runs after the first task. */
   readonly stopped: (counts: readonly number[], between?: (sql: Sql) => void) => Promise<Stopped>
 }
 
 /** Stopped platforms for the tests of a file, with a folder for their files. */
 export function stoppedLogs(postgres: SharedPostgres): StoppedLogs {
-  const desk = openDesk()
-  afterAll(() => desk.clear())
-  return { desk, stopped: (counts, between = () => undefined) => stopAfter(postgres, desk, counts, between) }
+  const auditor = openAuditorFolder()
+  afterAll(() => auditor.clear())
+  return { auditor, stopped: (counts, between = () => undefined) => stopAfter(postgres, auditor, counts, between) }
 }
 
 async function stopAfter(
   postgres: SharedPostgres,
-  desk: Desk,
+  auditor: AuditorFolder,
   counts: readonly number[],
   between: (sql: Sql) => void,
 ): Promise<Stopped> {
   const url = postgres.freshDatabase()
   const sql = (text: string) => postgres.psql(url, text)
-  const env = { ...fast, SVC_ANCHORS: `file:${join(desk.folder, url.replace(/.*\//, ''))}` }
+  const env = { ...fast, SVC_ANCHORS: `file:${join(auditor.folder, url.replace(/.*\//, ''))}` }
   const platform = await startPlatform({ database_url: url, env })
   await register(platform)
   let [steps, kept] = [0, await checkpointOf(platform, 0)]

@@ -1,4 +1,4 @@
-// The local engine as its users run it: the built command, in a process of its own, over real HTTP.
+// The local engine as users run it: the built command in a separate process, over real HTTP.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
@@ -12,7 +12,7 @@ const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
 const program = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
 const checker = createChecker(Object.values(documents))
 
-export interface ServeAnswer<T> {
+interface ServeAnswer<T> {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: T
@@ -22,7 +22,7 @@ export interface ServeCall {
   readonly body?: unknown
   /** Sent as it is instead of `body`. */
   readonly raw?: string | Uint8Array
-  /** Over the ones a client sends by itself; null leaves one out. */
+  /** Override the default headers; null removes one. */
   readonly headers?: Readonly<Record<string, string | null>>
 }
 
@@ -40,16 +40,16 @@ export interface Serve {
   readonly signal: (signal: NodeJS.Signals) => void
   /** Resolves with the exit code. */
   readonly ended: Promise<number | null>
-  /** Ends it, and removes what it wrote. */
+  /** Ends it and removes its files. */
   readonly discard: () => Promise<void>
-  /** Kills it and starts it again in the same folder; this one is of no use then. */
+  /** Kills it and starts it again in the same folder; use the returned one from then on. */
   readonly restart: () => Promise<Serve>
 }
 
-/** A line of the trace, read back loosely: a test names what it expects of it. */
-export type TraceRow = Record<string, unknown> & { readonly kind: string; readonly meta?: Record<string, unknown> }
+/** A line of the trace. Its members are not typed: each test states the ones that it expects. */
+type TraceRow = Record<string, unknown> & { readonly kind: string; readonly meta?: Record<string, unknown> }
 
-/** A folder of its own with these files in it. */
+/** A new folder with these files. */
 export function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-serve-'))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
@@ -65,7 +65,7 @@ export async function runSvc(args: readonly string[], env: Readonly<Record<strin
   return { code, ...printed() }
 }
 
-/** Starts `svc serve` on a free port, in a folder with these files. Rejects with what it printed when it ends instead. */
+/** Starts `svc serve` on a free port, in a folder with these files. Rejects with its output when it ends instead. */
 export async function startServe(
   args: readonly string[],
   files: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-// The built command `svc` in a process of its own.
+// The built command `svc` in a separate process.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

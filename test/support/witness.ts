@@ -1,4 +1,4 @@
-// The built witness in a process of its own.
+// The built witness in a separate process.
 import { startSvc } from './svc.js'
 
 export interface WitnessProcess {

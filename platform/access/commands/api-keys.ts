@@ -12,7 +12,7 @@ import { secretHash } from '../../secrets/secret-hash.js'
 import { newApiKey } from '../credentials.js'
 import type { AccessParts } from '../parts.js'
 import { insertKey, readKey, revokeKey, rollKey } from '../store/api-keys.js'
-import { assertMayStill } from './members.js'
+import { assertStillAllowed } from './members.js'
 
 /** Creates a key. Rejects with INVALID for an expiry in the past. */
 export async function createApiKey(
@@ -35,7 +35,7 @@ export async function createApiKey(
     last_used_at: null,
   }
   await withTransaction(db, scope, async (tx) => {
-    await assertMayStill(scope, tx, admins)
+    await assertStillAllowed(scope, tx, admins)
     await insertKey(scope, tx, api_key, secretHash(key))
     await note(scope, tx, now, 'api_key.created', api_key.id, { name, scopes, expires_at: api_key.expires_at })
   })
@@ -47,7 +47,7 @@ export async function revokeApiKey({ db, clock, notices }: AccessParts, scope: S
   const now = clock()
   const changed = { kind: 'api_key_changed', key_id: id } as const
   const ended = await withTransaction(db, scope, async (tx) => {
-    await assertMayStill(scope, tx, admins)
+    await assertStillAllowed(scope, tx, admins)
     const known = await readKey(scope, tx, id)
     if (known === null) throw new PlatformError('NOT_FOUND', 'no such key')
     if (!(await revokeKey(scope, tx, id, isoTime(now))))
@@ -66,7 +66,7 @@ export async function rollApiKey({ db, clock, notices }: AccessParts, scope: Sco
   const key = newApiKey()
   const changed = { kind: 'api_key_changed', key_id: id } as const
   const made = await withTransaction(db, scope, async (tx) => {
-    await assertMayStill(scope, tx, admins)
+    await assertStillAllowed(scope, tx, admins)
     const api_key = await readKey(scope, tx, id)
     if (api_key === null) throw new PlatformError('NOT_FOUND', 'no such key')
     if (api_key.expires_at !== null && Date.parse(api_key.expires_at) <= now)

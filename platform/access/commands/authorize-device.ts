@@ -11,7 +11,7 @@ import { beginSession, type Session, tokensOf } from './sign-in.js'
 
 const lifetimeSeconds = 600
 const intervalSeconds = 5
-/** Consonants: they form no words, and none of them is mistaken for another (RFC 8628 §6.1). */
+/** Consonants only: they form no words and are not easily confused (RFC 8628 §6.1). */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ'
 
 /** Starts an authorization. Rejects with ENCRYPTION_KEY_INVALID where no tokens can be issued. */
@@ -35,7 +35,7 @@ export async function beginDevice({ db, clock, url, access_tokens }: AccessParts
   }
 }
 
-/** Approves or denies a program. Rejects with NOT_FOUND for a code that no program waits with. */
+/** Approves or denies a program. Rejects with NOT_FOUND when no program is waiting with this code. */
 export async function decideDevice(
   { db, clock }: AccessParts,
   person_id: string,
@@ -49,10 +49,13 @@ export async function decideDevice(
     decideDeviceUnscoped(tx, clock(), { user_code, person_id, state }),
   )
   if (!known)
-    throw new PlatformError('NOT_FOUND', 'no program waits with this code: check the code, or start the program again')
+    throw new PlatformError(
+      'NOT_FOUND',
+      'no program is waiting with this code: check the code, or start the program again',
+    )
 }
 
-/** The tokens of an approved program. Rejects with the reason for any other. */
+/** The tokens of an approved program. Rejects with the reason for a program in any other state. */
 export async function pollDevice(parts: AccessParts, secret: string): Promise<SessionTokens> {
   const { db, clock } = parts
   const now = clock()

@@ -18,7 +18,7 @@ import {
   setRole,
 } from '../store/members.js'
 import { lockPersonUnscoped, type Person } from '../store/people.js'
-import { placeWaitlistedUnscoped } from '../store/sessions.js'
+import { switchWaitlistedUnscoped } from '../store/sessions.js'
 import { endOffersOf, moveOffer, offerKinds, readOffer } from './offer-moves.js'
 
 export type Recipient = Pick<Person, 'person_id' | 'email'>
@@ -45,7 +45,7 @@ export async function decideOffer(
   })
 }
 
-/** The same in the transaction that has locked the account: accounts are locked before workspaces. */
+/** Like `decideOffer`, in a transaction that has locked the account: accounts are locked before workspaces. */
 export async function decideLocked(
   scope: Scope,
   tx: Transaction,
@@ -83,7 +83,7 @@ async function fulfil(
   if (kind === 'invitation') {
     if (member !== null) throw new PlatformError('CONFLICT', 'you are already a member')
     await insertMember(scope, tx, now, person_id, role)
-    await placeWaitlistedUnscoped(tx, person_id, scope.org_id)
+    await switchWaitlistedUnscoped(tx, person_id, scope.org_id)
     return joined(scope, tx, now, person_id, role)
   }
   if (member === null) throw new PlatformError('CONFLICT', 'you are not a member of the workspace')

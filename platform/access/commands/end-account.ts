@@ -16,7 +16,7 @@ import { removeFrom, successorOf } from './leave.js'
 import { noteMember } from './members.js'
 import { moveOffer } from './offer-moves.js'
 
-/** The effect on one workspace of the account. */
+/** The effect of the end of an account on one of its workspaces. */
 interface Ending {
   readonly scope: Scope
   readonly name: string
@@ -62,7 +62,7 @@ function confirms(email: string, confirmed: string): true {
   throw new PlatformError('INVALID', '`email`: must be the address of this account', { errors })
 }
 
-/** Empty where the membership ended before the workspace was locked. */
+/** Empty when the membership ended before the workspace was locked. */
 async function endingOf(scope: Scope, tx: Transaction, person_id: string, name: string): Promise<Ending[]> {
   const kind = await lockWorkspace(scope, tx)
   const member = await lockMembership(scope, tx, person_id)

@@ -22,7 +22,7 @@ export async function removeMember({ db, clock }: Resources, scope: Scope, perso
   })
 }
 
-/** Leaves the workspace. The owner can leave only where a successor has accepted, who becomes the owner. */
+/** Leaves the workspace. The owner can leave only when a successor has accepted; the successor becomes the owner. */
 export async function leave({ db, clock }: Resources, scope: Scope, person_id: string): Promise<void> {
   const now = clock()
   await withUnscopedTransactionOf(db, scope, async (tx) => {
@@ -46,7 +46,7 @@ export async function removeFrom(scope: Scope, tx: Transaction, now: number, { p
   await endOffersOf(scope, tx, now, person_id, null)
 }
 
-/** Rejects with CONFLICT where no successor has accepted. */
+/** Rejects with CONFLICT when no successor has accepted. */
 async function transferToSuccessor(scope: Scope, tx: Transaction, now: number, owner: string): Promise<void> {
   const successor = await successorOf(scope, tx, owner)
   if (successor === null)

@@ -17,7 +17,7 @@ import {
 import { readPersonUnscoped } from '../store/people.js'
 import { endOffersOf } from './offer-moves.js'
 
-export interface Acting {
+interface Acting {
   readonly role: Role
   /** Of the workspace. */
   readonly kind: 'personal' | 'shared' | null
@@ -35,11 +35,11 @@ export async function actAs(scope: Scope, tx: Transaction, roles: readonly Role[
 }
 
 /** Checks again that a person has one of these roles; API keys and the operator were checked before. Rejects with FORBIDDEN. */
-export async function assertMayStill(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<void> {
+export async function assertStillAllowed(scope: Scope, tx: Transaction, roles: readonly Role[]): Promise<void> {
   if (scope.actor.kind === 'person') await actAs(scope, tx, roles)
 }
 
-/** A member whom others may change. Rejects with NOT_FOUND, and with CONFLICT for the owner. */
+/** Locks another member for a change. Rejects with NOT_FOUND, and with CONFLICT for the owner. */
 export async function lockOther(scope: Scope, tx: Transaction, person_id: string): Promise<Membership> {
   const member = await lockMembership(scope, tx, person_id)
   if (member === null) throw new PlatformError('NOT_FOUND', 'no such member')
@@ -51,7 +51,7 @@ export async function lockOther(scope: Scope, tx: Transaction, person_id: string
   return member
 }
 
-/** Sets the role `member` or `auditor`, also of an admin; the role `admin` needs an offer. */
+/** Sets the role `member` or `auditor`; the member may be an admin. The role `admin` needs an offer. */
 export async function changeRole(
   { db, clock }: Resources,
   scope: Scope,

@@ -9,7 +9,7 @@ import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
 import { makeWorkspace } from './make-workspace.js'
 import { actAs } from './members.js'
 
-/** Shared workspaces that one person can own: each has a log of its own, whose checkpoints are signed. */
+/** The maximum number of shared workspaces that one person owns: each has its own log with signed checkpoints. */
 const maxOwned = 20
 
 /** Keeps the content of the workspace, and creates a new personal one. Rejects with INVALID_TRANSITION for a shared workspace. */

@@ -4,7 +4,7 @@ import { type Database, withUnscopedTransaction } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
 import { addressOf } from '../../mail/address.js'
 import { findPersonUnscoped, releasePersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
-import { placeSessionsUnscoped } from '../store/sessions.js'
+import { switchSessionsUnscoped } from '../store/sessions.js'
 import { makeWorkspace } from './make-workspace.js'
 
 /** Opens the account's personal workspace. Rejects with NOT_FOUND when no waitlisted account has the address. */
@@ -16,7 +16,7 @@ export async function releaseAccount(db: Database, email: string, now: number): 
     if (person === null || own.some(({ kind }) => kind === 'personal')) return true
     // Accounts that earlier versions waitlisted have no workspace.
     const org_id = await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
-    await placeSessionsUnscoped(tx, person.person_id, org_id)
+    await switchSessionsUnscoped(tx, person.person_id, org_id)
     return true
   })
   if (!released) throw new PlatformError('NOT_FOUND', `no waitlisted account has the address \`${addressOf(email)}\``)

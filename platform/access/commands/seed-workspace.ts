@@ -20,14 +20,14 @@ import {
 } from '../store/people.js'
 import { makeWorkspace } from './make-workspace.js'
 
-export interface Seeded {
+interface Seeded {
   readonly org_id: string
   readonly credentials: Credentials
 }
 
 /**
  * Creates the first workspace, its first key and the credentials of this install, and adds the seed key where one is configured.
- * Later starts change nothing. Of the processes on one server, the one that creates the workspace creates the key.
+ * Later starts change nothing. When several processes share a server, the one that creates the workspace also creates the key.
  */
 export async function seedWorkspace(db: Database, config: Config, now: number): Promise<Seeded> {
   const known = readCredentials(config)
@@ -36,7 +36,7 @@ export async function seedWorkspace(db: Database, config: Config, now: number): 
     const first = await firstOrganizationUnscoped(tx)
     const org_id = first ?? (await makeWorkspace(tx, now, 'My workspace', null))
     await setOwner(tx, now, org_id, config.owner_email)
-    // Only this install uses an embedded database: a start without its credentials creates new ones.
+    // Only this install uses its embedded database, so a start without credentials creates new ones.
     const makesKey = first === null || db.kind === 'pglite'
     const api_key = known?.api_key ?? (makesKey ? newApiKey() : null)
     if (makesKey && api_key !== null) await addKey(tx, now, org_id, 'first key', api_key)
@@ -48,7 +48,7 @@ export async function seedWorkspace(db: Database, config: Config, now: number): 
   })
 }
 
-/** Makes the account of SVC_OWNER_EMAIL, whose sign-in link the start prints, the owner of the first workspace. */
+/** Makes the account of SVC_OWNER_EMAIL the owner of the first workspace. The start prints its sign-in link. */
 async function setOwner(tx: Transaction, now: number, org_id: string, email: string): Promise<void> {
   if (await hasOwnerUnscoped(tx, org_id)) return
   const known = await findPersonUnscoped(tx, email)

@@ -3,7 +3,7 @@ import type { Transaction } from '../../db/db.js'
 import { isoTime } from '../../db/sql.js'
 import { secretHash } from '../../secrets/secret-hash.js'
 
-export type DeviceState = 'pending' | 'approved' | 'denied' | 'used'
+type DeviceState = 'pending' | 'approved' | 'denied' | 'used'
 
 /** How long an expired authorization is kept, so that polls can report EXPIRED_TOKEN. */
 const keptMs = 86_400_000
@@ -52,8 +52,8 @@ export async function pollDeviceUnscoped(tx: Transaction, now: number, secret: s
 }
 
 /**
- * Approves or denies the program that shows this code; false when no program waits with it. The person who approved a program
- * can still deny it before it fetches its tokens.
+ * Approves or denies the program that shows this code; false when no program is waiting with it. The person who approved a
+ * program can still deny it before it fetches its tokens.
  */
 export async function decideDeviceUnscoped(
   tx: Transaction,

@@ -76,7 +76,7 @@ export async function expireOffersUnscoped(tx: Transaction, now: number): Promis
   await tx.query(`update offers set state = 'expired' where state = 'pending' and expires_at <= $1`, [isoTime(now)])
 }
 
-/** Any number of decided offers must not hide a pending one. */
+/** Decided offers must not push a pending one off the list. */
 const pendingFirst = `f.state = 'pending' desc, f.id desc`
 
 /** The offers of the workspace, pending ones first, then the latest. */
@@ -175,8 +175,8 @@ export async function renameWorkspace(
 }
 
 /**
- * Locks the workspace until the transaction ends, and returns its kind. The lock allows foreign keys to the workspace: the
- * transactions that insert such rows hold the lock of its log, which the caller takes next.
+ * Locks the workspace until the transaction ends, and returns its kind. The lock does not block inserts of rows that
+ * refer to the workspace: such transactions hold the lock of its log, which the caller takes next.
  */
 export async function lockWorkspace(scope: Scope, tx: Transaction): Promise<'personal' | 'shared' | null> {
   const [row] = await tx.query<{ kind: 'personal' | 'shared' }>(

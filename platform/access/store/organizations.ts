@@ -68,7 +68,7 @@ export async function insertOrganizationUnscoped(
   await tx.query('insert into org_log (org_id) values ($1)', [org_id])
 }
 
-export interface NewKey {
+interface NewKey {
   readonly org_id: string
   readonly key_id: string
   readonly hash: Uint8Array

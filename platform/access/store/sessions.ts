@@ -79,7 +79,7 @@ export async function insertRefreshUnscoped(
   ])
 }
 
-export type Refreshed =
+type Refreshed =
   | { readonly kind: 'continued'; readonly session_id: string; readonly person_id: string }
   | { readonly kind: 'reused'; readonly session_id: string }
   | { readonly kind: 'unknown' }
@@ -114,7 +114,7 @@ export async function setSessionOrgUnscoped(tx: Transaction, session_id: string,
 }
 
 /** Switches the person's sessions without a workspace to this one. */
-export async function placeSessionsUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
+export async function switchSessionsUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
   await tx.query('update sessions set current_org = $2 where person_id = $1 and current_org is null', [
     person_id,
     org_id,
@@ -122,7 +122,7 @@ export async function placeSessionsUnscoped(tx: Transaction, person_id: string, 
 }
 
 /** Switches the sessions of a waitlisted account to this workspace where their current one is closed. */
-export async function placeWaitlistedUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
+export async function switchWaitlistedUnscoped(tx: Transaction, person_id: string, org_id: string): Promise<void> {
   await tx.query(
     `update sessions s set current_org = $2 from people p
      where s.person_id = $1 and p.person_id = s.person_id and p.is_capped and s.revoked_at is null
@@ -131,7 +131,7 @@ export async function placeWaitlistedUnscoped(tx: Transaction, person_id: string
   )
 }
 
-export interface LiveSession {
+interface LiveSession {
   readonly org_id: string | null
   /** The kind of that workspace; null without one. */
   readonly kind: Workspace['kind'] | null

@@ -1,6 +1,6 @@
 // Changes of an agent by members: set its fields, deactivate and reactivate it, confirm a lower risk level.
 import type { Agent, AgentChange, AgentConfirmation } from '@svc/schemas'
-import { assertMayStill } from '../../access/commands/members.js'
+import { assertStillAllowed } from '../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
@@ -20,7 +20,7 @@ async function changing(
   change: (tx: Transaction, agent: AgentRow, now: number) => Promise<void>,
 ): Promise<Agent> {
   return withTransaction(db, scope, async (tx) => {
-    await assertMayStill(scope, tx, operators)
+    await assertStillAllowed(scope, tx, operators)
     await lockLog(scope, tx)
     await change(tx, await agentOf(scope, tx, agent_id), clock())
     return agentView(await agentOf(scope, tx, agent_id))
@@ -34,8 +34,8 @@ async function agentOf(scope: Scope, tx: Transaction, agent_id: string): Promise
 }
 
 /**
- * Sets fields that override the registration, also later ones; null removes the override. A risk level set here is in
- * effect at once. Registration is evaluated again, and violations become incidents.
+ * Sets fields that override this and later registrations; null removes the override. A risk level set here is in
+ * effect at once. The registration is evaluated again, and violations become incidents.
  */
 export function setFields(resources: Resources, scope: Scope, agent_id: string, change: AgentChange): Promise<Agent> {
   return changing(resources, scope, agent_id, async (tx, known, now) => {
@@ -77,7 +77,7 @@ export function confirmLevel(
     if (declared === effective)
       throw new PlatformError(
         'INVALID_TRANSITION',
-        `no risk level waits for confirmation: \`${effective}\` is in effect`,
+        `no risk level is waiting for confirmation: \`${effective}\` is in effect`,
       )
     if (confirmed !== undefined && confirmed !== declared)
       throw new PlatformError(

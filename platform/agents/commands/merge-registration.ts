@@ -3,7 +3,7 @@ import { attributesOf, compareLevels, type RiskLevel } from '@svc/engine'
 import type { AgentRegistration, JsonMap } from '@svc/schemas'
 import type { AgentRow, AgentValues } from '../store/agents.js'
 
-export interface Merge {
+interface Merge {
   readonly agent_id: string
   readonly api_key_id: string
   readonly known: AgentRow | null

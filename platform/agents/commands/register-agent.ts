@@ -21,7 +21,7 @@ export interface Registration {
   readonly answer: RegisteredAgent
 }
 
-/** Creates the agent, or merges the body over earlier registrations. Violations become incidents; they reject nothing. */
+/** Creates the agent, or merges the body over earlier registrations. Violations become incidents and do not reject the request. */
 export async function registerAgent(
   resources: Resources,
   scope: Scope,

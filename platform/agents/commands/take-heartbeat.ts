@@ -3,6 +3,7 @@
 import { type EngineHeartbeat, parseTimestamp } from '@svc/schemas'
 import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 import { invalid } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
@@ -10,7 +11,7 @@ import { agentNotFound } from '../errors.js'
 import { agentIdOf, findAgents } from '../store/agents.js'
 import { putInterval } from '../store/engines.js'
 
-/** Largest accepted difference of clocks, ms. */
+/** The maximum difference between clocks that is accepted. */
 const maxClockSkewMs = 300_000
 
 /** Stores the interval, and records an event if it is new. Rejects with NOT_FOUND for an agent of another API key. */
@@ -32,7 +33,7 @@ export async function takeHeartbeat(
     const [agent] = await findAgents(scope, tx, [agent_id])
     if (agent === undefined || agent.api_key_id !== key.key_id) throw agentNotFound()
     const seen_at = Math.min(end, now)
-    const since = new Date(begin).toISOString()
+    const since = isoTime(begin)
     if (!(await putInterval(scope, tx, agent_id, { ...heartbeat, since }, seen_at))) return
     const { instance_id, load_state, policy_count, version } = heartbeat
     const data = { instance_id, load_state, policy_count, version, since }

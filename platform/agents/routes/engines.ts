@@ -7,7 +7,7 @@ import { findAgents } from '../store/agents.js'
 import { readIntervals } from '../store/engines.js'
 
 const tag = 'Engines'
-/** Engines send a heartbeat per minute; after three missing ones their state is unknown, ms. */
+/** Engines send a heartbeat every minute; after three missed ones their state is unknown. */
 const heartbeatTimeoutMs = 180_000
 
 export const engineStateRoutes = [

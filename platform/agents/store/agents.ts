@@ -6,7 +6,7 @@ import type { Agent, JsonMap } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters, utc } from '../../db/sql.js'
+import { filters, isoTime, utc } from '../../db/sql.js'
 
 /**
  * An agent as stored. `sent` holds the registered values without defaults; `operator_set` holds the values that members set
@@ -19,15 +19,15 @@ export interface AgentRow extends Agent {
   readonly version: number
 }
 
-/** The declared risk level, which is a column of its own while it waits for confirmation. */
-export const declaredLevel = 'coalesce(pending_risk_classification, risk_classification)'
+/** The declared risk level; it has its own column while it waits for confirmation. */
+const declaredLevel = 'coalesce(pending_risk_classification, risk_classification)'
 
-export const agentColumns = `agent_id, api_key_id, agent_key, sent, operator_set, name, purpose, owner_id,
+const agentColumns = `agent_id, api_key_id, agent_key, sent, operator_set, name, purpose, owner_id,
   ${declaredLevel} as risk_classification, risk_classification as effective_risk_classification, environment, declared_tools, attributes, active, version, ${utc('created_at')}, ${utc('updated_at')}`
 
 /**
  * `ag_` and the first 32 hex digits of SHA-256("svc.agent/1" NUL hex SHA-256(key's first secret) NUL agent_key):
- * the same agent_key under the same API key is the same agent, also after the key was rolled (docs/design/platform.md §2).
+ * the same agent_key under the same API key is the same agent, even after the key was rolled (docs/design/platform.md §2).
  */
 export function agentIdOf(first_key_hash: Uint8Array, agent_key: string): string {
   const hash = createHash('sha256').update(`svc.agent/1\0${Buffer.from(first_key_hash).toString('hex')}\0${agent_key}`)
@@ -60,7 +60,7 @@ export async function findAgents(scope: Scope, tx: Transaction, agent_ids: reado
   return tx.query<AgentRow>(text, [scope.org_id, agent_ids])
 }
 
-/** The only active agent of each key, or null for several. A key without active agents has its only deactivated one. */
+/** For each key its only active agent; without an active one, its only agent. Null for several. */
 export async function soleActiveAgents(scope: Scope, tx: Transaction, key_ids: readonly string[]) {
   const sole = new Map<string, string | null>()
   if (key_ids.length === 0) return sole
@@ -75,7 +75,7 @@ export async function soleActiveAgents(scope: Scope, tx: Transaction, key_ids: r
   return sole
 }
 
-/** The values that a registration or a member decides; the rest of the row follows. */
+/** The values that a registration or a member sets; the other columns follow from them. */
 export interface AgentValues {
   readonly agent_id: string
   readonly api_key_id: string
@@ -120,7 +120,7 @@ export async function putAgent(scope: Scope, tx: Transaction, now: number, agent
       agent.environment,
       agent.declared_tools === null ? null : JSON.stringify(agent.declared_tools),
       JSON.stringify(agent.attributes),
-      new Date(now).toISOString(),
+      isoTime(now),
     ],
   )
 }
@@ -129,7 +129,7 @@ export async function putAgent(scope: Scope, tx: Transaction, now: number, agent
 export async function setActive(scope: Scope, tx: Transaction, now: number, agent_id: string, active: boolean) {
   await tx.query(
     'update agents set active = $3, version = version + 1, updated_at = $4 where org_id = $1 and agent_id = $2',
-    [scope.org_id, agent_id, active, new Date(now).toISOString()],
+    [scope.org_id, agent_id, active, isoTime(now)],
   )
 }
 

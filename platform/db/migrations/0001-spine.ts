@@ -1,5 +1,5 @@
 // The first schema: organizations, keys, agents, policies, the log, incidents and the audit trail.
-// The key of every tenant's table begins with org_id; that of a partitioned table also contains received_at.
+// The key of every tenant's table begins with org_id; the key of a partitioned table also contains received_at.
 import type { Knex } from 'knex'
 
 const tables = /* sql */ `
@@ -139,7 +139,7 @@ create table log_entries (
   primary key (org_id, log_index, received_at)
 ) partition by range (received_at);
 create index log_entries_of_task on log_entries (org_id, task_id, seq);
--- An entry's id holds its received_at, so that this, a thousandth of a tree's size, finds it.
+-- The id of an entry holds its received_at, so a BRIN index finds it; a B-tree would be a thousand times as large.
 create index log_entries_received on log_entries using brin (received_at) with (pages_per_range = 16);
 create index log_entries_of_agent on log_entries (org_id, agent_id, log_index);
 
@@ -181,7 +181,7 @@ create table task_heads (
 create index task_heads_latest on task_heads (org_id, last_log_index desc);
 create index task_heads_of_agent on task_heads (org_id, agent_id, last_log_index desc);
 
--- json, not jsonb: evidence may quote a step's name, which may hold any character, NUL included.
+-- json, not jsonb: evidence may quote the name of a step, which may contain any character, including NUL.
 create table log_violations (
   org_id text not null,
   log_index bigint not null,

@@ -1,9 +1,11 @@
 // The data of proofs: inner nodes of each log's tree, signed checkpoints, and their keys.
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const tables = /* sql */ `
--- The hash of every full subtree of 256^level leaves: with the leaves themselves, 257/256 rows a leaf are enough to
--- prove anything by reading a few blocks of 256.
+-- The hash of every full subtree of 256^level leaves: with the leaves themselves, 257/256 rows per leaf are enough to
+-- make every proof by reading a few blocks of 256.
 create table log_tiles (
   org_id text not null,
   level smallint not null check (level between 1 and 6),
@@ -28,7 +30,7 @@ alter table org_log
   add column checkpoint_root text not null default 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   add column checkpoint_at timestamptz(3);
 
--- Fixed at the first start with a key: what checkpoints call this installation, and the key that signs them.
+-- The name of this installation in checkpoints and the key that signs them, fixed at the first start with a key.
 create table svc_log_identity (
   only_one boolean primary key default true check (only_one),
   log_host text not null,
@@ -38,8 +40,4 @@ create table svc_log_identity (
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(tables)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('a migration of the log is not undone: restore a backup instead')
 }

@@ -1,6 +1,8 @@
 // The states of local engines over time.
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const tables = /* sql */ `
 create table engine_intervals (
   org_id text not null,
@@ -18,8 +20,4 @@ create table engine_intervals (
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(tables)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('states of engines are evidence: restore a backup instead')
 }

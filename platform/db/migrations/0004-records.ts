@@ -1,6 +1,8 @@
 // Records of the log other than steps.
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const tables = /* sql */ `
 create table log_records (
   org_id text not null,
@@ -19,8 +21,4 @@ create index log_records_of_subject on log_records (org_id, subject_id, log_inde
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(tables)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('a migration of the log is not undone: restore a backup instead')
 }

@@ -1,6 +1,8 @@
 // Erasures: their targets, actors and reasons.
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const tables = /* sql */ `
 create table erasures (
   org_id text not null,
@@ -17,8 +19,4 @@ create index erasures_of_task on erasures (org_id, task_id);
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(tables)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('an erasure is irreversible: restore a backup instead')
 }

@@ -1,6 +1,8 @@
 // Retention: the subjects of entries, retention periods, holds, and prunes.
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const tables = /* sql */ `
 alter table org_log
   add column retention_days integer not null default 365 check (retention_days >= 184),
@@ -11,7 +13,7 @@ alter table erasures
   alter column task_id drop not null,
   add column tasks bigint not null default 1;
 
--- Subjects by keyed hash; rows go when what they point to is erased.
+-- Subjects by keyed hash; the rows are deleted when the payload of their entry is erased.
 create table subject_places (
   org_id text not null,
   subject bytea not null,
@@ -45,7 +47,7 @@ create table prunes (
   primary key (org_id, id)
 );
 
--- Events go with the entries of their time, once these are archived; nothing else removes one.
+-- Events are deleted with the entries of their time, after these are archived, and never otherwise.
 create or replace function svc_refuse_change() returns trigger language plpgsql as $$
 begin
   if tg_op = 'DELETE' and current_setting('app.pruning', true) = 'on' then
@@ -57,8 +59,4 @@ end $$;
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(tables)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('a migration of the log is not undone: restore a backup instead')
 }

@@ -1,10 +1,12 @@
 // Isolation of tenants in the database: transactions of an organization run as a role that sees only the rows of the
-// organization that the transaction has set, and no rows before.
+// organization that the transaction has set, and no rows until then.
 import type { Knex } from 'knex'
+
+export { down } from './irreversible.js'
 
 const functions = /* sql */ `
 do $$ begin
-  -- Roles belong to the whole server, where another database may have made it, or be making it now.
+  -- Roles belong to the whole server: another database may have created this one, or be creating it now.
   if not exists (select 1 from pg_roles where rolname = 'svc_app') then
     create role svc_app nologin;
   end if;
@@ -18,12 +20,12 @@ do $$ begin
     execute format('grant svc_app to %I', current_user);
   end if;
 exception when insufficient_privilege then
-  raise exception 'this user may not become svc_app: have an administrator of the database run "grant svc_app to %"', current_user;
+  raise exception 'this user cannot become svc_app: have an administrator of the database run "grant svc_app to %"', current_user;
 end $$;
 grant usage on schema public to svc_app;
 
--- Every table with rows of tenants is handed to the role by this, when it is made. A subselect is asked once a statement, and
--- not once a row.
+-- Gives the role access to a table with rows of tenants; called when the table is created. The subselect runs once per
+-- statement, not once per row.
 create function svc_isolate(name regclass) returns void language plpgsql as $$
 begin
   execute format('alter table %s enable row level security', name);
@@ -37,15 +39,11 @@ select svc_isolate(c.oid::regclass) from pg_class c join pg_attribute a on a.att
   where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition;
 revoke update, delete on events from svc_app;
 
--- Partitions are made by their owner, not by the role that needs them.
+-- The owner of the partitions creates them, not the role that needs them.
 alter function svc_ensure_month(timestamptz) security definer;
 alter function svc_ensure_month(timestamptz) set search_path = public, pg_temp;
 `
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(functions)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('this migration is irreversible: restore a backup instead')
 }

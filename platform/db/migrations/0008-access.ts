@@ -1,6 +1,8 @@
 // People, their workspaces, and their sessions.
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const tables = /* sql */ `
 create table people (
   person_id text primary key,
@@ -68,8 +70,4 @@ select svc_isolate('memberships'), svc_isolate('offers');
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(tables)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('a migration of access is not undone: restore a backup instead')
 }

@@ -1,6 +1,8 @@
 // Device authorization (RFC 8628).
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const tables = /* sql */ `
 create table device_codes (
   device_hash bytea primary key,
@@ -16,8 +18,4 @@ create index device_codes_age on device_codes (expires_at);
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(tables)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('a migration of access is not undone: restore a backup instead')
 }

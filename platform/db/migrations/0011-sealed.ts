@@ -1,6 +1,8 @@
 // The keys that subjects are hashed with are encrypted before their first use.
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const tables = /* sql */ `
 alter table org_log
   alter column subject_key drop not null,
@@ -10,8 +12,4 @@ alter table org_log
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(tables)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('encryption is not undone: restore a backup instead')
 }

@@ -1,6 +1,8 @@
 // The columns and indexes of lists: the times of a task's first and last step, and the order of writes.
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const times = /* sql */ `
 alter table task_heads add column min_step bigint not null default 1;
 update task_heads h set min_step = f.step, first_ts = f.timestamp, last_ts = l.timestamp
@@ -27,7 +29,7 @@ create index events_of_kind on events (org_id, kind, log_index);
 create index events_of_actor on events (org_id, actor_id, log_index);
 create index events_of_subject on events (org_id, subject_id, log_index);
 
--- Nothing is read in this order, and counting an occurrence would have to write it.
+-- No query uses this order, and every counted occurrence would update the index.
 drop index incidents_latest;
 create index incidents_written on incidents (org_id, log_index);
 create index incidents_of_state on incidents (org_id, state, log_index);
@@ -49,12 +51,12 @@ const addCounts = (heads: string) => /* sql */ `
       completed = c.completed + excluded.completed, failed = c.failed + excluded.failed;`
 
 const tasks = /* sql */ `
--- What tasks are filtered by is in the index in which they are ordered and counted.
+-- The index that orders and counts tasks includes the columns that filter them.
 drop index task_heads_latest;
 create index task_heads_latest on task_heads (org_id, last_log_index desc)
   include (first_log_index, agent_id, task_id, has_end, has_error);
--- Compared byte by byte, which is what a beginning is; the isolation of tenants lets an index serve plain comparisons only,
--- and neither LIKE nor a function.
+-- In byte order, for filters by prefix: row-level security lets an index serve plain comparisons only, and neither LIKE nor
+-- functions.
 create index task_heads_of_name on task_heads (org_id, task_id collate "C");
 create index task_heads_failed on task_heads (org_id, last_log_index desc) where has_error;
 create index task_heads_open on task_heads (org_id, last_log_index desc) where not has_end;
@@ -73,7 +75,7 @@ insert into task_counts select org_id, agent_id, count(*) filter (where not has_
   count(*) filter (where has_end and not has_error), count(*) filter (where has_error) from task_heads group by 1, 2;
 select svc_isolate('task_counts');
 
--- Kept by the database itself, in the transaction that changes the tasks, whichever statement does.
+-- The database maintains the counts, in the transaction of each statement that changes tasks.
 create function svc_count_tasks() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' then
@@ -94,7 +96,7 @@ create trigger task_counts_deleted after delete on task_heads
 `
 
 const agents = /* sql */ `
--- What operators set, over what the agent sends.
+-- The values that members set; they override those that the agent sends.
 alter table agents add column operator_set jsonb not null default '{}';
 `
 
@@ -103,8 +105,4 @@ export async function up(knex: Knex): Promise<void> {
   await knex.raw(order)
   await knex.raw(tasks)
   await knex.raw(agents)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('a migration of the log is not undone: restore a backup instead')
 }

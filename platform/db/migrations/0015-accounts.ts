@@ -1,5 +1,8 @@
 // Accounts can be ended, invitations sign in, devices are slowed down, and addresses are normalized.
 import type { Knex } from 'knex'
+
+export { down } from './irreversible.js'
+
 import { parseAddress } from '../../mail/address.js'
 
 const tables = /* sql */ `
@@ -10,11 +13,11 @@ alter table device_codes add column interval_seconds integer not null default 5;
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(tables)
-  await normaliseAddresses(knex)
+  await normalizeAddresses(knex)
 }
 
-/** Addresses that were stored before every comparison was made in NFKC. One that another account has by now stays. */
-export async function normaliseAddresses(knex: Knex): Promise<void> {
+/** Normalizes addresses that were stored before NFKC was applied. An address that another account has is not changed. */
+export async function normalizeAddresses(knex: Knex): Promise<void> {
   const { rows } = await knex.raw<{ rows: { email: string }[] }>(
     'select email from people union select email from offers',
   )
@@ -23,7 +26,7 @@ export async function normaliseAddresses(knex: Knex): Promise<void> {
     if (address === null || address === email) continue
     await knex.raw(
       'update people set email = ? where email = ? and not exists (select 1 from people where email = ?)',
-      [...[address, email, address]],
+      [address, email, address],
     )
     await knex.raw(
       `update offers f set email = ? where email = ? and not exists (
@@ -31,8 +34,4 @@ export async function normaliseAddresses(knex: Knex): Promise<void> {
       [address, email, address],
     )
   }
-}
-
-export async function down(): Promise<void> {
-  throw new Error('a migration of access is not undone: restore a backup instead')
 }

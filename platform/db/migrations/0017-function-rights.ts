@@ -2,6 +2,8 @@
 // that creates the partitions of a month, which runs as its owner.
 import type { Knex } from 'knex'
 
+export { down } from './irreversible.js'
+
 const rights = /* sql */ `
 do $$ declare
   name regprocedure;
@@ -15,8 +17,4 @@ grant execute on function svc_ensure_month(timestamptz) to svc_app;
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(rights)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('this migration only revokes rights: restore a backup instead')
 }

@@ -1,5 +1,7 @@
-// The kind `transfer` of an offer, which earlier versions called `handover`. Events keep the word they were recorded with.
+// The kind `transfer` of an offer, which earlier versions called `handover`. Recorded events keep the old name.
 import type { Knex } from 'knex'
+
+export { down } from './irreversible.js'
 
 const statements = /* sql */ `
 alter table offers drop constraint offers_kind_check;
@@ -9,8 +11,4 @@ alter table offers add constraint offers_kind_check check (kind in ('invitation'
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(statements)
-}
-
-export async function down(): Promise<void> {
-  throw new Error('who has access is not undone: restore a backup instead')
 }

@@ -48,8 +48,8 @@ const source: Knex.MigrationSource<(typeof migrations)[number]> = {
 const migrationLock = 7_283_001
 
 /**
- * Runs the migrations that are missing. Concurrent starts run one after the other, so that a lock in the table of
- * migrations is a stale one of a killed process, and is freed. Rejects with UNAVAILABLE when the database is unavailable.
+ * Runs the migrations that are missing. Concurrent starts run one after the other, so a lock in the table of
+ * migrations was left by a killed process and is freed. Rejects with UNAVAILABLE when the database is unavailable.
  */
 export function migrate({ knex, exclusively }: Database): Promise<void> {
   const config = { migrationSource: source, tableName: 'svc_migrations' }
@@ -59,7 +59,7 @@ export function migrate({ knex, exclusively }: Database): Promise<void> {
   })
 }
 
-/** Shortens an error that a migration raised itself to its message: Knex puts the whole statement before it. */
+/** Shortens an error that a migration raised to its own message: Knex puts the whole statement before it. */
 function plainly(error: unknown): never {
   const { message, code } = error as { message: string; code?: string }
   if (code !== 'P0001') throw error

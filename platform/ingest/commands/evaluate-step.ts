@@ -1,4 +1,4 @@
-// Hosted evaluation: evaluates a step as the local engine does, with the history that the platform stores. Writes no rows.
+// Hosted evaluation: evaluates a step as the local engine does, with the history that the platform stores. Adds nothing to the log.
 
 import {
   evaluate,
@@ -18,6 +18,7 @@ import { agentIdOf } from '../../agents/store/agents.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 import { invalid, PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { readHead, readTail } from '../../ledger/log.js'
@@ -37,7 +38,7 @@ export async function evaluateStep(
     const task_id = context.task_id ?? intended.task_id
     const { history, last_at } = await historyOf(scope, tx, rules, task_id ?? null, intended.step_type)
     const facts = factsTightened(rules.facts, context)
-    const at = occurredAt(intended.timestamp ?? new Date(now).toISOString(), last_at)
+    const at = occurredAt(intended.timestamp ?? isoTime(now), last_at)
     const evaluated = { step: intended, agent: facts, context: facts, history, now: at }
     const { passed: _, policies, violations, ...decision } = evaluate(rules.set, occasionOf(intended), evaluated)
     const action_digest = actionDigest(intended)

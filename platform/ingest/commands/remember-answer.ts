@@ -10,12 +10,12 @@ import { forgetRequest, type KnownRequest, keepAnswer, reserveRequest } from '..
 const retentionMs = 24 * 3600 * 1000
 
 /** The body of a request and its Idempotency-Key, if it has one. */
-export interface KeyedRequest {
+interface KeyedRequest {
   readonly idempotency_key: string | undefined
   readonly raw: Uint8Array
 }
 
-export interface KeptReply {
+interface KeptReply {
   readonly status: number
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>

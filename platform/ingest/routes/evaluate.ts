@@ -1,5 +1,5 @@
 import type { Resources } from '../../db/db.js'
-import { byEither, route } from '../../http/route.js'
+import { byReaderOrKey, route } from '../../http/route.js'
 import { evaluateStep } from '../commands/evaluate-step.js'
 
 export const engineRoutes = [
@@ -8,7 +8,7 @@ export const engineRoutes = [
     path: '/api/v1/engine/evaluate',
     summary: 'Evaluate a step before it runs, with the stored history of its task',
     tag: 'Engine',
-    access: byEither,
+    access: byReaderOrKey,
     body: 'hosted-evaluate-request',
     responses: { 200: 'evaluation' },
     handle: async ({ scope, principal, body }, parts: Resources) => {

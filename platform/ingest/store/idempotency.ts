@@ -1,8 +1,9 @@
-// Requests that came with an Idempotency-Key, and what they were answered.
+// Requests with an Idempotency-Key, and their answers.
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 
-export interface Reservation {
+interface Reservation {
   readonly key_id: string
   readonly name: string
   readonly salt: Uint8Array
@@ -23,12 +24,12 @@ export async function reserveRequest(
   retention_ms: number,
   { key_id, name, salt, mac }: Reservation,
 ): Promise<KnownRequest | null> {
-  const oldest = new Date(now - retention_ms).toISOString()
+  const oldest = isoTime(now - retention_ms)
   await tx.query('delete from idempotency_keys where org_id = $1 and created_at < $2', [scope.org_id, oldest])
   const taken = await tx.query(
     `insert into idempotency_keys (org_id, api_key_id, key, salt, mac, created_at) values ($1, $2, $3, $4, $5, $6)
      on conflict do nothing returning key`,
-    [scope.org_id, key_id, name, salt, mac, new Date(now).toISOString()],
+    [scope.org_id, key_id, name, salt, mac, isoTime(now)],
   )
   if (taken.length > 0) return null
   const [known] = await tx.query<KnownRequest>(

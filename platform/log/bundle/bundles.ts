@@ -7,7 +7,7 @@ import { PlatformError } from '../../errors.js'
 import { type BundleParts, makeBundle } from './bundle.js'
 import type { BundleRequest } from './plan.js'
 
-export interface MadeBundle {
+interface MadeBundle {
   readonly path: string
   readonly discard: () => Promise<void>
 }
@@ -22,9 +22,9 @@ export interface Bundles {
 const prefix = 'svc-bundle-'
 /** Age at which a folder of a killed process is deleted: no bundle takes a day to make and fetch. */
 const maxAgeMs = 86_400_000
-/** Bundles in the queue; further callers are asked to retry. */
+/** The maximum number of bundles in the queue; further callers are asked to retry. */
 const maxWaiting = 20
-/** Bundles of one caller that are in the queue, in progress, or on disk until they are fetched. */
+/** The maximum number of bundles of one caller that are in the queue, in progress, or on disk until they are fetched. */
 const maxPerCaller = 3
 
 /** `parts` is null in a process without the signing key of the log. */

@@ -3,10 +3,11 @@ import { parseStrictJson, restartIn } from '@svc/proof'
 import type { BundleManifest } from '@svc/schemas'
 import { type Database, type Transaction, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import { indexOfTime } from '../../ledger/log-range.js'
 import { type FullLeaf, readRemovalAuthorizations } from '../../ledger/stored-leaves.js'
-import { originOf } from '../publish/publish.js'
+import { originOf } from '../publish/origin.js'
 import { latestCheckpoint, type StoredCheckpoint } from '../publish/store/checkpoints.js'
 import { readRestarts, workspaceName } from './store.js'
 
@@ -37,7 +38,7 @@ export interface Plan
   readonly restarted_from: readonly number[]
 }
 
-/** Entries of one bundle: some gigabytes of records. */
+/** The maximum number of entries in a bundle: some gigabytes of records. */
 const maxEntries = 1_000_000
 
 /** Rejects with NOT_FOUND, UNAVAILABLE and TOO_LARGE as makeBundle does. */
@@ -55,7 +56,7 @@ export async function planBundle(parts: PlanParts, scope: Scope, request: Bundle
       origin,
       ...(workspace !== null && workspace !== '' && { workspace }),
       org_id: scope.org_id,
-      made_at: new Date(parts.clock()).toISOString(),
+      made_at: isoTime(parts.clock()),
       period,
       checkpoint,
       entries,
@@ -103,5 +104,5 @@ function restartedFrom({ log_index, body }: FullLeaf): number[] {
 }
 
 function timeText(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString()
+  return time === null ? null : isoTime(time)
 }

@@ -6,7 +6,8 @@ import { type Scope, scopeOf } from '../../db/scope.js'
 import { startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'
 import type { Anchors } from './anchors/anchors.js'
-import { assertContinued, originOf, type Publishing, publishCheckpoint } from './publish.js'
+import { originOf } from './origin.js'
+import { assertContinued, type Publishing, publishCheckpoint } from './publish.js'
 import { ForkRejected, type LogSigner } from './signer.js'
 import {
   dueForCheckpointUnscoped,
@@ -16,7 +17,7 @@ import {
 } from './store/checkpoints.js'
 import type { Witnesses } from './witnesses.js'
 
-export interface CheckpointParts {
+interface CheckpointParts {
   readonly db: Database
   readonly signer: LogSigner
   readonly clock: () => number
@@ -25,7 +26,7 @@ export interface CheckpointParts {
   readonly log_host: string
   readonly witnesses: Witnesses
   readonly anchors: Anchors
-  /** 0: never. */
+  /** The interval between checkpoints of a growing log; 0 publishes none. */
   readonly every_seconds: number
   /** How the operator types the command of this program, such as `npx --no-install svc-platform`. */
   readonly command: string

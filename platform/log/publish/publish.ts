@@ -11,6 +11,8 @@ import {
 } from '@svc/proof'
 import { type Database, type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
+import { originOf } from './origin.js'
 import { changedSince, ForkRejected, type LogSigner } from './signer.js'
 import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from './store/checkpoints.js'
 import {
@@ -33,18 +35,13 @@ export interface Publishing {
 
 /** Records per page: a page takes some milliseconds, and an embedded database does nothing else meanwhile. */
 const pageSize = 500
-/** Entries that one checkpoint adds at most: a long backlog takes several. */
+/** The maximum number of entries that a checkpoint adds: a long backlog takes several. */
 const maxAddedEntries = 20_000
 
-export interface PublishedCheckpoint {
+interface PublishedCheckpoint {
   readonly checkpoint: StoredCheckpoint
   /** False when there are more entries than one checkpoint adds. */
   readonly is_last: boolean
-}
-
-/** `<host>/org/<org_id>/<epoch>`: the origin of a log in one of its epochs, which count from 1. */
-export function originOf(log_host: string, org_id: string, epoch: number): string {
-  return `${log_host}/org/${org_id}/${epoch}`
 }
 
 /**
@@ -65,7 +62,7 @@ export async function publishCheckpoint(publishing: Publishing, scope: Scope): P
     const checkpoint = { incarnation: progress.incarnation, size, root: hexOf(root), note }
     const now = clock()
     await insertCheckpoint(scope, tx, now, checkpoint)
-    return { checkpoint: { ...checkpoint, published_at: new Date(now).toISOString() }, is_last: size >= progress.size }
+    return { checkpoint: { ...checkpoint, published_at: isoTime(now) }, is_last: size >= progress.size }
   })
 }
 

@@ -6,7 +6,7 @@ import { type LeafText, type Tile, tileHeight } from './store/tree.js'
 export interface Rereading {
   readonly size: () => number
   readonly root: () => string
-  /** Adds the next leaves. Throws CONFLICT when one is missing: the tree needs each. */
+  /** Adds the next leaves. Throws CONFLICT when one is missing: the tree needs every leaf. */
   readonly add: (page: Range, records: readonly LeafText[]) => void
   /** Roots of the tree at the wanted sizes, as far as it has grown; hex. */
   readonly roots: ReadonlyMap<number, string>

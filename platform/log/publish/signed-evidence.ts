@@ -4,7 +4,7 @@ import { hexOf, parseCheckpoint, parseNote, parseTrustPolicy, signedByLog } from
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { notesInAnchor } from './anchors/file.js'
-import { originOf } from './publish.js'
+import { originOf } from './origin.js'
 import type { SignedSize } from './signed-state.js'
 import type { LogSigner } from './signer.js'
 import { notesAfter, notesUpTo } from './store/checkpoints.js'

@@ -44,8 +44,8 @@ export function stateAfter(before: SignedState | null, signed: SignedSize & { re
 }
 
 /**
- * The sizes to keep: the first and the last of those whose distance from the newest has the same power of two. Gaps grow
- * with the distance, and at most two sizes for each of 53 powers are kept.
+ * The sizes to keep: the first and the last of all sizes whose distances from the newest have the same power of two.
+ * Gaps grow with the distance, and at most two sizes for each of 53 powers are kept.
  */
 export function remembered(sizes: readonly SignedSize[], newest: number): SignedSize[] {
   const powers = new Map<number, SignedSize[]>()

@@ -16,7 +16,9 @@ import {
   verifyConsistency,
 } from '@svc/proof'
 import type { LogKey } from '@svc/schemas'
+import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
+import { originOf } from './origin.js'
 import { type SignedState, stateAfter, stateIn } from './signed-state.js'
 import { type KeyPeriod, keyPeriods, publicKeyOf, signingKeysIn } from './signing-keys.js'
 
@@ -71,7 +73,7 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
     formatNote({ text, signatures: signers(origin).map((signer) => signText(text, signer)) })
   const statePath = (origin: string) => join(folder, 'signed', `${encodeURIComponent(origin)}.json`)
   const last = (origin: string) => stateIn(statePath(origin))
-  // The name of this folder is that of earlier releases.
+  // Earlier releases chose the name of this folder.
   const epochPath = (org_id: string) => join(folder, 'incarnations', org_id)
   return {
     public_key: publicKeyOf(signingKeysIn(folder).seed),
@@ -81,12 +83,12 @@ export function openSigner(folder: string, clock: () => number): LogSigner {
     keysOf: (log_host, org_id) => {
       const epochs = Array.from({ length: epochIn(epochPath(org_id)) }, (_, at) => at + 1).reverse()
       const periods = keyPeriods(signingKeysIn(folder))
-      return epochs.flatMap((epoch) => periods.map((one) => logKey(`${log_host}/org/${org_id}/${epoch}`, one)))
+      return epochs.flatMap((epoch) => periods.map((one) => logKey(originOf(log_host, org_id, epoch), one)))
     },
     last,
     epochOf: (org_id) => epochIn(epochPath(org_id)),
     beginEpoch: (org_id, epoch, read) => {
-      // The state first: without the second file the epoch is not signed yet.
+      // The state is written first: without the second file the epoch is not signed yet.
       replaceFile(statePath(read.origin), JSON.stringify(read))
       replaceFile(epochPath(org_id), `${epoch}\n`)
     },
@@ -118,7 +120,7 @@ export function changedSince(size: number): ForkRejected {
 
 function logKey(origin: string, { seed, from, until, stolen }: KeyPeriod): LogKey {
   const { verifier } = signerOf(origin, 'note', seed)
-  const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+  const time = (ms: number | null) => (ms === null ? null : isoTime(ms))
   return {
     key: formatVerifier(verifier),
     fingerprint: fingerprintOf(verifier),

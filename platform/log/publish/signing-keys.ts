@@ -6,7 +6,7 @@ import { readIfThere, replaceFile } from '@svc/engine'
 import { hexOf, signerOf } from '@svc/proof'
 import { PlatformError } from '../../errors.js'
 
-export interface RetiringKey {
+interface RetiringKey {
   /** The 32 bytes of an Ed25519 seed; hex. */
   readonly seed: string
   /** When it ceases to sign, ms since 1970. */
@@ -17,7 +17,7 @@ export interface RetiringKey {
   readonly stolen?: boolean
 }
 
-export interface SigningKeys {
+interface SigningKeys {
   readonly seed: Buffer
   /** Latest first. */
   readonly retiring: readonly RetiringKey[]
@@ -31,7 +31,7 @@ export function signingKeysIn(folder: string): SigningKeys {
   return { seed, retiring: [...retiring.values()] }
 }
 
-/** Creates a new key at `now`; its predecessor signs until `until` (both ms since 1970); it was stolen when that is `now`. */
+/** Creates a new key at `now`. The old key signs until `until` (both ms since 1970); if that is `now`, it was stolen. */
 export function rotateKeys(folder: string, now: number, until: number): SigningKeys {
   const { seed, retiring } = signingKeysIn(folder)
   // The old key is written first: a lost key cannot sign again. After a crash in between, a key that is in both files signs once.

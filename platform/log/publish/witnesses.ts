@@ -1,5 +1,5 @@
 // Cosignatures of a log: each new checkpoint is sent to witnesses, which sign it when it continues the last one they saw (C2SP
-// tlog-witness). They protect against a person who holds this installation's own key.
+// tlog-witness). They protect against misuse of this installation's own key.
 import {
   consistencyRanges,
   formatAddCheckpoint,
@@ -59,7 +59,7 @@ export function createWitnesses(
         return signature
       }
       const size = Number(/^\d{1,15}\n$/.exec(text)?.[0] ?? Number.NaN)
-      // The witness has seen another size than recorded here, which is not an error: the proof must begin there.
+      // The witness has seen another size than the one recorded here. This is expected: the proof must begin at that size.
       if (status !== 409 || !(size <= checkpoint.size) || size === old)
         throw new Error(`it responded with status ${status}: ${short(text)}`)
       seen.set(log, size)

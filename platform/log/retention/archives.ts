@@ -10,7 +10,7 @@ import { type Database, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
 import type { Bundles } from '../bundle/bundles.js'
-import { originOf } from '../publish/publish.js'
+import { originOf } from '../publish/origin.js'
 import { hashesOf } from '../publish/store/tree.js'
 
 export interface ArchiveParts {

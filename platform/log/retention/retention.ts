@@ -7,6 +7,7 @@ import { organizationsUnscoped } from '../../access/store/organizations.js'
 import { type Transaction, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import { actorText, type Scope, scopeOf } from '../../db/scope.js'
+import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import { type IntervalWorker, startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'
@@ -29,7 +30,7 @@ import {
 export interface RetentionParts extends ArchiveParts {
   readonly clock: () => number
   readonly logger: Logger
-  /** Entries of one archive at most; a longer period takes several. */
+  /** The maximum number of entries in an archive; a longer period takes several. */
   readonly archive_entries: number
 }
 
@@ -41,7 +42,7 @@ export interface Retention {
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
-/** Below this, an archive is not split further, whatever its size. */
+/** The minimum number of entries in an archive: smaller ones are not split further, whatever their size. */
 const minArchiveEntries = 1000
 /** The number of the advisory lock; unique to this lock. */
 const pruningLock = 7_283_003
@@ -86,7 +87,7 @@ async function prune(parts: RetentionParts, scope: Scope, cutoff: (oldest: numbe
   }
   const inArchives = [...known, ...archived].map(({ span }) => span)
   const [furthest] = known
-  // Without a new archive, the entries of released holds are deleted: an archive holds them already.
+  // Without a new archive, only entries of released holds are deleted: an archive already holds them.
   const toDelete = archived.length > 0 || furthest === undefined ? archived : [{ ...furthest, before: due.oldest }]
   for (const one of toDelete) await deleteArchived(parts, scope, now, one, inArchives, `retention of ${due.days} days`)
 }
@@ -110,14 +111,14 @@ async function dueEntries(
 ): Promise<Due | null> {
   const days = await retentionDays(scope, tx)
   const size = (await latestCheckpoint(scope, tx))?.size ?? 0
-  const oldest = new Date(cutoff(now - days * dayMs)).toISOString()
+  const oldest = isoTime(cutoff(now - days * dayMs))
   const end = await indexOfTime(scope, tx, oldest, size)
   const spans = end === 0 ? [] : await prunableSpans(scope, tx, end)
   return spans.length === 0 ? null : { days, oldest, end, size, spans }
 }
 
 /**
- * The archives that hold due entries, furthest reach first. INVARIANT (archived first): each archive is read and verified
+ * The archives that hold due entries, latest end first. INVARIANT (archived first): each archive is read and verified
  * again, because a row of the database does not prove that the file exists.
  */
 async function knownArchives(parts: RetentionParts, scope: Scope, due: readonly IndexSpan[]): Promise<Archived[]> {
@@ -158,7 +159,7 @@ async function periodsToArchive(
   let from = furthest !== undefined && outside > furthest.span[1] ? furthest.before : null
   let next = from === null ? 0 : await indexOfTime(scope, tx, from, size)
   while (next < end) {
-    // An archive is complete when it also holds the entry before it, which is older.
+    // A period begins after a stored entry: its bundle includes that entry, which shows that none is missing.
     next = Math.min(end, ((await firstStored(scope, tx, next + archive_entries - 1)) ?? end) + 1)
     const before = next < end ? ((await receivedAt(scope, tx, next)) ?? oldest) : oldest
     // Entries received in the same millisecond stay together.
@@ -191,7 +192,7 @@ async function deleteArchived(
       archive_sha256,
       entries: spans.reduce((sum, [first, last]) => sum + last - first + 1, 0),
       pruned_by: actorText(scope),
-      pruned_at: new Date(now).toISOString(),
+      pruned_at: isoTime(now),
       legal_basis,
     }
     await insertPrune(scope, tx, prune)

@@ -74,7 +74,7 @@ describe('a program', () => {
       offset += ms
       return (await post<OauthError>('/auth/device/token', { device_code })).body.error
     }
-    // The clock of the test is the clock of the machine, so that a second is left on each side.
+    // The test runs on the clock of the machine, so it leaves a second on each side.
     expect(await after(0)).toBe('authorization_pending')
     expect(await after(1_000)).toBe('slow_down')
     expect(await after(6_000)).toBe('slow_down')
@@ -235,7 +235,7 @@ describe('the device page', () => {
     expect((await send(cookie, { ...form, csrf })).status).toBe(404)
   })
 
-  it('recognises a browser for 12 hours', async () => {
+  it('recognizes a browser for 12 hours', async () => {
     const cookie = await signIn('working@example.org')
     const page = async () => (await fetch(`${platform.url}/device`, { headers: { cookie } })).text()
     offset += 11 * 3_600_000
@@ -257,7 +257,7 @@ describe('the device page', () => {
     },
   )
 
-  it('escapes the code of the address', async () => {
+  it('escapes the code in the URL', async () => {
     const cookie = await signIn('markup@example.org')
     const page = await fetch(`${platform.url}/device?user_code=${encodeURIComponent('"><script>x')}`, {
       headers: { cookie },

@@ -97,7 +97,7 @@ describe('an anonymous caller', () => {
   const post = (path: string, raw: string, headers: Record<string, string> = {}) =>
     platform.call<Problem>('POST', path, { as: null, raw, headers })
 
-  it('can send little, and is counted before its body is read', async () => {
+  it('can send small bodies only, and is counted before its body is read', async () => {
     now += 900_000
     const large = JSON.stringify(Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`key${at}`, at])))
     expect((await post('/auth/magic-link', large)).status).toBe(413)

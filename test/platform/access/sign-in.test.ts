@@ -1,4 +1,4 @@
-// Sign-in links: they work once, for 15 minutes, and only in the hands of their recipient.
+// Sign-in links: they work once, for 15 minutes, and only for their recipient.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minute, openSignIn, type SignInSite } from '../../support/sign-in.js'
 

@@ -31,14 +31,14 @@ describe('a heartbeat', () => {
   })
   afterAll(() => discard(platform))
 
-  it('makes one interval, also when it is repeated', async () => {
+  it('creates one interval, even when it is repeated', async () => {
     expect(await read()).toEqual([])
     for (let time = 0; time < 3; time++) expect((await send({})).status).toBe(204)
     const { agent_key: _, ...told } = beat
     expect(await read()).toEqual([{ ...told, until: null, unknown_since: null }])
   })
 
-  it('adds an interval between others, also when it is late', async () => {
+  it('adds an interval between others when it is late', async () => {
     await send({ load_state: 'stale_cache', since: at(-5), until: at(-3) })
     await send({ load_state: 'enforcing', since: at(-3) })
     const intervals = await read()

@@ -1,4 +1,4 @@
-// Registration of agents: what is rejected, and what becomes an incident (docs/design/platform.md §2).
+// Registration of agents: rejected requests, and violations that become incidents (docs/design/platform.md §2).
 import type { Problem, RegisteredAgent } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'

@@ -160,7 +160,7 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
     expect(row).toEqual({ missing: 0 })
   })
 
-  it('stores committed rows beyond a close', async () => {
+  it('keeps committed rows after a close', async () => {
     await raise(db, 'repo', 7)
     await db.close()
     if (kind === 'pglite') expect(existsSync(join(config.data_dir, 'lock'))).toBe(false)
@@ -224,7 +224,7 @@ describe.skipIf(!hasPostgres())('a server', () => {
     expect(await counters(db)).toEqual([{ kind: 'policy', value: 1 }])
   })
 
-  it('has free connections for other organizations under load of one', async () => {
+  it('has free connections for other organizations while one is under load', async () => {
     let open = () => {}
     const gate = new Promise<void>((resolve) => {
       open = resolve
@@ -254,7 +254,7 @@ describe.skipIf(!hasPostgres())('a server', () => {
     expect(await counters(db)).toEqual([{ kind: 'policy', value: 1 }])
   })
 
-  it('stores committed rows beyond a crash', async () => {
+  it('keeps committed rows after a crash', async () => {
     await raise(db, 'assignment', 3)
     server.stop('immediate')
     await expect(counters(db)).rejects.toMatchObject({ code: 'UNAVAILABLE' })

@@ -119,7 +119,7 @@ describe('the embedded database', () => {
     return { db: await openDatabase(config, (message) => remarks.push(message)), remarks }
   }
 
-  it('makes its folder unreadable for other users, also an existing one', async () => {
+  it('makes its folder unreadable for other users, even an existing one', async () => {
     const data_dir = folder()
     chmodSync(data_dir, 0o755)
     await (await started(data_dir)).db.close()

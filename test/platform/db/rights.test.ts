@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fast, logSteps, register } from '../../support/log.js'
-import { discard, serverKey, startPlatform } from '../../support/platform.js'
+import { discard, startPlatform } from '../../support/platform.js'
 import { hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
-import { runPlatform } from '../../support/process.js'
+import { runPlatform, serverKey } from '../../support/process.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-rights-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -15,7 +15,7 @@ const makeRole = 'create role svc_app nologin; grant svc_app to'
 const useSchema = 'grant usage, create on schema public to'
 
 describe.skipIf(!hasPostgres())('a database user', () => {
-  // A server of its own, on which no other test has created the role.
+  // A separate server, on which no other test has created the role.
   let postgres: Postgres
   beforeAll(async () => {
     postgres = (await startPostgres('-c fsync=off')) as Postgres

@@ -110,7 +110,7 @@ describe('the configuration', () => {
     ['SVC_PUBLIC_URL', 'https://Svc.Example.org:443/', { public_url: 'https://svc.example.org' }],
     ['SVC_PUBLIC_URL', 'HTTP://localhost:8080', { public_url: 'http://localhost:8080' }],
     ['SVC_OWNER_EMAIL', 'Mia@Exämple.org.', { owner_email: 'mia@xn--exmple-cua.org' }],
-  ])('normalises %s %s', (name, text, value) => {
+  ])('normalizes %s %s', (name, text, value) => {
     const reading = readConfig({ [name]: text })
     expect([reading.errors, reading.value]).toMatchObject([[], value])
   })

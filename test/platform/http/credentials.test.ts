@@ -67,7 +67,7 @@ describe.skipIf(postgres === null)('an API key', () => {
     expect((await register(key)).status).toBe(401)
   })
 
-  it('allows what its scopes name and nothing else', async () => {
+  it('allows the calls of its scopes only', async () => {
     const reading = newKey('read').key
     const rejected = await register(reading)
     expect([rejected.status, rejected.body.code, rejected.body.detail]).toEqual([

@@ -20,14 +20,14 @@ function registrationOf({ agent }: RuleCase, index: number) {
 function isInexpressible(one: RuleCase): boolean {
   const { step, history, context, agent } = one
   if (step === null) return true
-  const said = JSON.stringify(one.params)
+  const params = JSON.stringify(one.params)
   const always = /"((agent|context)\.)?(agent_id|agent_key|task_id|environment|risk_classification|name)"/
   const logged = history.map((past, index) => ({ task_id: 't', agent_id: 'a', step: index + 1, ...past }))
   return (
-    always.test(said) ||
+    always.test(params) ||
     // A logged step always has the flags.
-    /"(target\.trust|is_external_call)":null/.test(said) ||
-    (/agent_risk_classifications/.test(said) && !('risk_classification' in { ...agent, ...context })) ||
+    /"(target\.trust|is_external_call)":null/.test(params) ||
+    (/agent_risk_classifications/.test(params) && !('risk_classification' in { ...agent, ...context })) ||
     Object.keys(context).some((key) => key in agent) ||
     (one.scope === 'task_execution' && step.step_type !== 'task.end') ||
     new Set(logged.map((entry) => entry.step)).size < logged.length ||

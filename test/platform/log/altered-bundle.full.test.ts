@@ -3,15 +3,15 @@ import type { BundleVerdict, LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseTrustPolicy } from '../../../proof/notes/trust.js'
 import { verifyBundle } from '../../../proof/verify/verify.js'
-import { bothOn, downloadBundle, openDesk, secondOpinion } from '../../support/bundle.js'
+import { downloadBundle, openAuditorFolder, secondVerdict, verifyWithBoth } from '../../support/bundle.js'
 import { whileChanged } from '../../support/database.js'
 import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 
 describe.skipIf(postgres === null)('an altered bundle', () => {
   if (postgres === null) return
@@ -22,7 +22,7 @@ describe.skipIf(postgres === null)('an altered bundle', () => {
   let kept: LogCheckpoint
   const verdictOf = async (query = '', since: string | null = null): Promise<BundleVerdict> => {
     const bytes = await downloadBundle(platform, query)
-    return bothOn(desk.put('bundle.zip', bytes), trust, desk, since)
+    return verifyWithBoth(auditor.put('bundle.zip', bytes), trust, auditor, since)
   }
   const codes = ({ findings }: BundleVerdict) => [...new Set(findings.map(({ code }) => code))]
   beforeAll(async () => {
@@ -129,10 +129,10 @@ describe.skipIf(postgres === null)('an altered bundle', () => {
   })
 
   it('is found when it is older than a checkpoint of the verifier', async () => {
-    const before = desk.put('before.zip', await downloadBundle(platform))
+    const before = auditor.put('before.zip', await downloadBundle(platform))
     await logSteps(platform, 'later', 2)
     const { note } = await checkpointOf(platform, 22)
-    const verdict = await bothOn(before, trust, desk, note)
+    const verdict = await verifyWithBoth(before, trust, auditor, note)
     expect([codes(verdict), verdict.since]).toEqual([['log_shrank'], null])
   })
 
@@ -174,21 +174,21 @@ describe.skipIf(postgres === null)('an altered bundle', () => {
     for (const [turn, at] of [...ends, ...spread].entries()) {
       const bytes = Buffer.from(original)
       bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (turn % 8)), at)
-      const path = desk.put('flipped.zip', bytes)
+      const path = auditor.put('flipped.zip', bytes)
       const verdict = await verifyBundle({ path, policy: parseTrustPolicy(trust).value, since: null })
       expect([at, isAsIssued(verdict)]).toEqual([at, false])
       if (turn % 30 > 0) continue
-      const other = secondOpinion(path, desk.put('trust.policy', trust))
+      const other = secondVerdict(path, auditor.put('trust.policy', trust))
       const expected = [at, verdict.valid, verdict.container]
       expect([at, other?.valid ?? verdict.valid, other?.container ?? verdict.container]).toEqual(expected)
     }
     for (const length of [0, 1, 100, original.length - 1, original.length - 22]) {
-      const verdict = await bothOn(desk.put('cut.zip', original.subarray(0, length)), trust, desk)
+      const verdict = await verifyWithBoth(auditor.put('cut.zip', original.subarray(0, length)), trust, auditor)
       expect(verdict.valid).toBe(false)
     }
-    expect((await bothOn(desk.put('longer.zip', Buffer.concat([original, Buffer.of(0)])), trust, desk)).valid).toBe(
-      false,
-    )
+    expect(
+      (await verifyWithBoth(auditor.put('longer.zip', Buffer.concat([original, Buffer.of(0)])), trust, auditor)).valid,
+    ).toBe(false)
   })
 })
 

@@ -6,18 +6,18 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { parseCheckpoint, parseNote } from '@svc/proof'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
 import { discard, startPlatform } from '../../support/platform.js'
 
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 const git = (folder: string, ...args: string[]) =>
   execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8' }).trim()
 
 describe('anchors', () => {
   it('store each checkpoint in a folder, a repository and an HTTP endpoint', async () => {
-    const [folder, clone, remote] = ['notes', 'clone', 'remote.git'].map((name) => join(desk.folder, name)) as [
+    const [folder, clone, remote] = ['notes', 'clone', 'remote.git'].map((name) => join(auditor.folder, name)) as [
       string,
       string,
       string,
@@ -26,7 +26,7 @@ describe('anchors', () => {
     execFileSync('git', ['clone', '--quiet', remote, clone], { stdio: 'ignore' })
     // A hook of the repository must not run here.
     mkdirSync(join(clone, '.git', 'hooks'), { recursive: true })
-    desk.put('clone/.git/hooks/pre-commit', '#!/bin/sh\nexit 1\n')
+    auditor.put('clone/.git/hooks/pre-commit', '#!/bin/sh\nexit 1\n')
     execFileSync('chmod', ['+x', join(clone, '.git', 'hooks', 'pre-commit')])
     const received: string[] = []
     const hook = createServer(async (request, response) => {
@@ -37,7 +37,7 @@ describe('anchors', () => {
     })
     await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve))
     const address = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/checkpoints?token=secret`
-    const SVC_ANCHORS = `file:${folder} git:${clone} git:${desk.folder}/none http://127.0.0.1:1/ ${address}`
+    const SVC_ANCHORS = `file:${folder} git:${clone} git:${auditor.folder}/none http://127.0.0.1:1/ ${address}`
     const platform = await startPlatform({ env: { ...fast, SVC_ANCHORS, PATH: process.env.PATH ?? '' } })
     await register(platform)
     await logSteps(platform, 'one', 3)
@@ -53,15 +53,15 @@ describe('anchors', () => {
     const committed = git(remote, 'show', `HEAD:${own}.note`)
     expect(parseCheckpoint(parseNote(`${committed}\n`)?.text ?? '')?.size).toBe(last.size)
     // A verifier accepts an anchored note.
-    const bundle = desk.put('bundle.zip', await downloadBundle(platform))
-    expect((await bothOn(bundle, `log ${last.key}\n`, desk, `${committed}\n`)).valid).toBe(true)
+    const bundle = auditor.put('bundle.zip', await downloadBundle(platform))
+    expect((await verifyWithBoth(bundle, `log ${last.key}\n`, auditor, `${committed}\n`)).valid).toBe(true)
     await discard(platform)
     await new Promise((resolve) => hook.close(resolve))
     rmSync(clone, { recursive: true })
   })
 
   it('run no program that the configuration of a repository names', async () => {
-    const [clone, remote, marks] = ['hostile', 'hostile.git', 'marks'].map((name) => join(desk.folder, name)) as [
+    const [clone, remote, marks] = ['hostile', 'hostile.git', 'marks'].map((name) => join(auditor.folder, name)) as [
       string,
       string,
       string,
@@ -70,7 +70,7 @@ describe('anchors', () => {
     execFileSync('git', ['init', '--quiet', '--bare', remote])
     execFileSync('git', ['init', '--quiet', clone])
     const leaves = (name: string) => {
-      const path = desk.put(`${name}.sh`, `#!/bin/sh\ntouch ${join(marks, name)}\ncat\n`)
+      const path = auditor.put(`${name}.sh`, `#!/bin/sh\ntouch ${join(marks, name)}\ncat\n`)
       execFileSync('chmod', ['+x', path])
       return path
     }
@@ -114,10 +114,10 @@ describe('anchors', () => {
         copyFileSync(leaves(hook), join(clone, '.git', folder, hook))
       }
     git(clone, 'config', 'core.hooksPath', '.git/other-hooks')
-    desk.put('hostile/.gitattributes', '*.note filter=x diff=x merge=x\n* filter=y\n')
-    desk.put('hostile/.git/info/attributes', '*.note filter=x diff=x\n')
+    auditor.put('hostile/.gitattributes', '*.note filter=x diff=x merge=x\n* filter=y\n')
+    auditor.put('hostile/.git/info/attributes', '*.note filter=x diff=x\n')
     // Without the overrides, Git runs these programs.
-    desk.put('hostile/other.note', 'x')
+    auditor.put('hostile/other.note', 'x')
     spawnSync('git', ['-C', clone, 'add', 'other.note'])
     expect(readdirSync(marks)).toEqual(expect.arrayContaining(['clean', 'fsmonitor', 'post-index-change']))
     rmSync(marks, { recursive: true })

@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packBundle } from '../../../proof/attacks/pack.js'
 import { parseTrustPolicy } from '../../../proof/notes/trust.js'
 import { verifyBundle } from '../../../proof/verify/verify.js'
-import { contentsOf, downloadBundle, openDesk, secondOpinion } from '../../support/bundle.js'
+import { contentsOf, downloadBundle, openAuditorFolder, secondVerdict } from '../../support/bundle.js'
 import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 const mutations = Number(process.env.SVC_MUTATIONS ?? 4000)
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 
 describe('a bundle', () => {
   let platform: TestPlatform
@@ -37,12 +37,14 @@ describe('a bundle', () => {
   afterAll(() => discard(platform))
 
   const isValid = async (bytes: Buffer) => {
-    const path = desk.put('bundle.zip', bytes)
+    const path = auditor.put('bundle.zip', bytes)
     const { valid, container } = await verifyBundle({ path, policy: parseTrustPolicy(trust).value, since: null })
     return valid && container === 'issued'
   }
   const alsoFor = (second: boolean) =>
-    second ? isAsIssued(secondOpinion(join(desk.folder, 'bundle.zip'), desk.put('trust.policy', trust))) : undefined
+    second
+      ? isAsIssued(secondVerdict(join(auditor.folder, 'bundle.zip'), auditor.put('trust.policy', trust)))
+      : undefined
 
   it('is valid without a change', async () => {
     expect(await isValid(original)).toBe(true)
@@ -97,7 +99,7 @@ describe('a bundle', () => {
 })
 
 /** A change outside the files shows in the container. */
-const isAsIssued = (verdict: ReturnType<typeof secondOpinion>) =>
+const isAsIssued = (verdict: ReturnType<typeof secondVerdict>) =>
   verdict === null ? undefined : verdict.valid && verdict.container === 'issued'
 
 const change = fc.record({

@@ -3,15 +3,15 @@ import { formatVerifier, signerOf } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { zipLayout } from '../../../proof/bundle/zip.js'
-import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { databaseHere } from '../../support/postgres.js'
 import { runSvc } from '../../support/svc.js'
 
 const { kind, database_url } = await databaseHere()
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 
 /** Five hours of a log, with a task of forty steps in each; the test sets the clock. */
 const hours = ['09', '10', '11', '12', '13'].map((hour) => `2026-03-01T${hour}:00:00.000Z`)
@@ -45,8 +45,8 @@ describe(`a bundle on ${kind}`, () => {
     ['?from=2026-04-01T00:00:00Z', {}, 'neighbour', 'as_signed'],
     ['?to=2026-01-01T00:00:00Z', {}, 'log_begins', 'neighbour'],
   ])('is valid and complete for the query `%s`', async (query, entries, start, end) => {
-    const path = desk.put('bundle.zip', await downloadBundle(platform, query))
-    const verdict = await bothOn(path, trust, desk)
+    const path = auditor.put('bundle.zip', await downloadBundle(platform, query))
+    const verdict = await verifyWithBoth(path, trust, auditor)
     expect(verdict).toMatchObject({ valid: true, findings: [], complete: { start, end }, log: last.origin })
     expect(verdict.entries).toEqual(entries)
     expect(verdict.checkpoint).toMatchObject({ size: last.size, root: last.root, key: last.key })
@@ -54,17 +54,19 @@ describe(`a bundle on ${kind}`, () => {
 
   it('proves that the log continues an earlier checkpoint', async () => {
     const late = `?from=${hours[3]}`
-    const without = desk.put('without.zip', await downloadBundle(platform, late))
-    expect((await bothOn(without, trust, desk, first.note)).findings).toMatchObject([{ code: 'since_unproven' }])
-    const reaching = desk.put('with.zip', await downloadBundle(platform, `${late}&since=${first.size}`))
-    expect((await bothOn(reaching, trust, desk, first.note)).valid).toBe(true)
-    const whole = desk.put('whole.zip', await downloadBundle(platform))
-    expect((await bothOn(whole, trust, desk, first.note)).valid).toBe(true)
+    const without = auditor.put('without.zip', await downloadBundle(platform, late))
+    expect((await verifyWithBoth(without, trust, auditor, first.note)).findings).toMatchObject([
+      { code: 'since_unproven' },
+    ])
+    const reaching = auditor.put('with.zip', await downloadBundle(platform, `${late}&since=${first.size}`))
+    expect((await verifyWithBoth(reaching, trust, auditor, first.note)).valid).toBe(true)
+    const whole = auditor.put('whole.zip', await downloadBundle(platform))
+    expect((await verifyWithBoth(whole, trust, auditor, first.note)).valid).toBe(true)
   })
 
   it('is verified by `svc verify`, as text and as JSON', async () => {
-    const path = desk.put('bundle.zip', await downloadBundle(platform))
-    const policy = desk.put('own.policy', `# ours\nlog ${last.key}\n`)
+    const path = auditor.put('bundle.zip', await downloadBundle(platform))
+    const policy = auditor.put('own.policy', `# ours\nlog ${last.key}\n`)
     const text = await runSvc(['verify', path, '--trust', policy])
     expect([text.code, text.stderr]).toEqual([0, ''])
     expect(text.stdout).toContain('bundle.zip: valid\n')
@@ -72,11 +74,11 @@ describe(`a bundle on ${kind}`, () => {
     expect(text.stdout).toContain('the last entry is the last signed one\n')
     // The name and the id of the key, without its random part.
     expect(text.stdout).toContain(`by ${last.key.slice(0, last.origin.length + 9)}\n`)
-    const open = desk.put('open.zip', await downloadBundle(platform, '?to=2030-01-01T00:00:00Z'))
+    const open = auditor.put('open.zip', await downloadBundle(platform, '?to=2030-01-01T00:00:00Z'))
     const early = (await runSvc(['verify', open, '--trust', policy])).stdout
     expect(early).toMatch(/covers up to 2026-03-01T13:\S+Z; the period had not ended\n/)
     now = Date.parse('2026-03-01T14:00:00Z')
-    const late = desk.put('late.zip', await downloadBundle(platform, '?to=2026-03-01T13:59:00Z'))
+    const late = auditor.put('late.zip', await downloadBundle(platform, '?to=2026-03-01T13:59:00Z'))
     const caution = 'but no witness shows that the period was over'
     expect((await runSvc(['verify', late, '--trust', policy])).stdout).toContain(caution)
     const absence = '\n  – witnesses  none: the trust policy names no witness (see docs/auditors.md, split view)\n'
@@ -85,7 +87,7 @@ describe(`a bundle on ${kind}`, () => {
     expect(text.stdout).toMatch(/\n {4}workspace {2}.+ \(the platform's name for it; no entry confirms it\)\n/)
     expect(text.stdout).toContain(`key fingerprint ${last.keys[0]?.fingerprint}; compare it`)
     const quiet = '?from=2026-03-01T09:30:00Z&to=2026-03-01T09:45:00Z'
-    const empty = desk.put('empty.zip', await downloadBundle(platform, quiet))
+    const empty = auditor.put('empty.zip', await downloadBundle(platform, quiet))
     const none = (await runSvc(['verify', empty, '--trust', policy])).stdout
     for (const line of ['entries    none in this period', 'payloads   0 match', 'tasks      0 chains'])
       expect(none).toContain(`\n  – ${line}`)
@@ -113,9 +115,9 @@ describe(`a bundle on ${kind}`, () => {
     ['another log', 'elsewhere'],
     ['another key of this log', null],
   ])('is untrusted under a policy that names %s', async (_, name) => {
-    const path = desk.put('bundle.zip', await downloadBundle(platform))
+    const path = auditor.put('bundle.zip', await downloadBundle(platform))
     const policy = `log ${keyOf(name ?? last.origin)}\n`
-    expect((await bothOn(path, policy, desk)).findings).toMatchObject([{ code: 'untrusted' }])
+    expect((await verifyWithBoth(path, policy, auditor)).findings).toMatchObject([{ code: 'untrusted' }])
   })
 })
 
@@ -143,12 +145,16 @@ describe('a file that is not a bundle', () => {
       'not_a_bundle',
     ],
   ])('is rejected: %s', async (_, bytes, code) => {
-    const verdict = await bothOn(desk.put('no.zip', bytes), `log ${keyOf('log.example/org/org_1/1')}\n`, desk)
+    const verdict = await verifyWithBoth(
+      auditor.put('no.zip', bytes),
+      `log ${keyOf('log.example/org/org_1/1')}\n`,
+      auditor,
+    )
     expect(verdict.findings).toMatchObject([{ code }])
   })
 
   it('is reported apart from an invalid trust policy', async () => {
-    const bundle = desk.put('no.zip', 'x')
+    const bundle = auditor.put('no.zip', 'x')
     const witness = formatVerifier(signerOf('w', 'witness', Buffer.alloc(32, 8)).verifier)
     for (const [text, message] of [
       ['', 'the policy names no log'],
@@ -161,25 +167,25 @@ describe('a file that is not a bundle', () => {
       ['x\n'.repeat(100), 'and 95 more'],
       ['PK\u0003\u0004', 'is a zip, not a trust policy: the two files may be swapped'],
     ] as const) {
-      const { code, stderr } = await runSvc(['verify', bundle, '--trust', desk.put('bad.policy', text)])
+      const { code, stderr } = await runSvc(['verify', bundle, '--trust', auditor.put('bad.policy', text)])
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     }
     expect((await runSvc(['verify', bundle])).code).toBe(2)
-    expect((await runSvc(['verify', desk.folder, '--trust', bundle])).stderr).toContain('begin the line with log')
-    const good = desk.put('good.policy', `log ${keyOf('a')}\n`)
+    expect((await runSvc(['verify', auditor.folder, '--trust', bundle])).stderr).toContain('begin the line with log')
+    const good = auditor.put('good.policy', `log ${keyOf('a')}\n`)
     for (const [since, message] of [
-      [desk.put('since', 'hello\n'), 'is not a checkpoint: --since takes the checkpoint.note of an earlier bundle'],
-      [desk.folder, 'is a folder: name a file'],
+      [auditor.put('since', 'hello\n'), 'is not a checkpoint: --since takes the checkpoint.note of an earlier bundle'],
+      [auditor.folder, 'is a folder: name a file'],
     ] as const) {
       const { code, stderr } = await runSvc(['verify', bundle, '--trust', good, '--since', since])
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     }
-    expect((await runSvc(['verify', bundle, '--trust', `${desk.folder}/none`])).code).toBe(2)
+    expect((await runSvc(['verify', bundle, '--trust', `${auditor.folder}/none`])).code).toBe(2)
     expect(
-      (await runSvc(['verify', `${desk.folder}/none`, '--trust', desk.put('p', `log ${keyOf('a')}\n`)])).code,
+      (await runSvc(['verify', `${auditor.folder}/none`, '--trust', auditor.put('p', `log ${keyOf('a')}\n`)])).code,
     ).toBe(2)
-    const saved = desk.put('error.zip', '{"status":401}')
-    const { stdout } = await runSvc(['verify', saved, '--trust', desk.put('p', `log ${keyOf('a')}\n`)])
+    const saved = auditor.put('error.zip', '{"status":401}')
+    const { stdout } = await runSvc(['verify', saved, '--trust', auditor.put('p', `log ${keyOf('a')}\n`)])
     expect(stdout).toContain('an error response may have been saved instead of a bundle')
   })
 })

@@ -1,2 +1,2 @@
-// The same on the embedded database, where the fast suite has a server to run it on.
+// checkpoints.test.ts on the embedded database; the fast suite runs it on a server where the machine has one.
 import './checkpoints.test.js'

@@ -5,15 +5,15 @@ import { Frontier, formatVerifier, hexOf, leafHash, recordText, signerOf } from 
 import type { EventList, LeafRecord, LogCheckpoint, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { commitTo } from '../../../platform/ledger/commitments.js'
-import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 import { runPlatform } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 const day = 86_400_000
 const start = Date.parse('2026-01-10T09:00:00Z')
 
@@ -26,7 +26,7 @@ describe.skipIf(postgres === null)('a person with write access to the database a
   let kept: LogCheckpoint
   const signed = () => checkpointOf(platform, Number(sql('select size from org_log')) - begun)
   const verdictOf = async () =>
-    bothOn(desk.put('bundle.zip', await downloadBundle(platform)), `log ${kept.key}\n`, desk, kept.note)
+    verifyWithBoth(auditor.put('bundle.zip', await downloadBundle(platform)), `log ${kept.key}\n`, auditor, kept.note)
   beforeAll(async () => {
     platform = await startPlatform({ database_url: url, env: fast, clock: () => now++ })
     await register(platform)

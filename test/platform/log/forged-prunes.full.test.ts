@@ -4,14 +4,14 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path'
 import type { Retention } from '@svc/schemas'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { bothOn, openDesk } from '../../support/bundle.js'
+import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 const day = 86_400_000
 const start = Date.parse('2026-01-10T09:00:00Z')
 
@@ -33,7 +33,7 @@ describe.skipIf(postgres === null)('a forged row of a prune', () => {
       from org_log`)
   const sha256Of = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
   const stepsIn = async (name: string) => {
-    const verdict = await bothOn(join(folder(), name), trust, desk)
+    const verdict = await verifyWithBoth(join(folder(), name), trust, auditor)
     expect(verdict.valid).toBe(true)
     return verdict.entries.step ?? 0
   }

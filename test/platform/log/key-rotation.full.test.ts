@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { keyLines, parseNote } from '@svc/proof'
 import type { LogCheckpoint } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 import { runPlatform } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 
 describe.skipIf(postgres === null)('a new signing key', () => {
   if (postgres === null) return
@@ -25,7 +25,7 @@ describe.skipIf(postgres === null)('a new signing key', () => {
       SVC_DATA_DIR: platform.data_dir,
     })
   const signed = async () => checkpointOf(platform, Number(postgres.psql(url, 'select size from org_log')) - begun)
-  const bundle = async () => desk.put('bundle.zip', await downloadBundle(platform))
+  const bundle = async () => auditor.put('bundle.zip', await downloadBundle(platform))
   beforeAll(async () => {
     platform = await startPlatform({ database_url: url, env: fast })
     await register(platform)
@@ -40,25 +40,27 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     const now = await signed()
     for (const key of [old.key, now.key]) expect(stdout).toContain(`\nlog ${key}\n`)
     // The printed lines and the served keys are complete trust policies: they accept signatures of either key.
-    expect((await bothOn(await bundle(), stdout, desk, old.note)).valid).toBe(true)
+    expect((await verifyWithBoth(await bundle(), stdout, auditor, old.note)).valid).toBe(true)
     expect(now.keys.map(({ key, stolen }) => [key, stolen])).toEqual([
       [now.key, false],
       [old.key, false],
     ])
     expect([now.keys[0]?.until, now.keys[1]?.from]).toEqual([null, null])
     expect(now.keys[0]?.from).toMatch(/Z$/)
-    expect((await bothOn(await bundle(), keyLines(now.keys).join('\n'), desk, old.note)).valid).toBe(true)
+    expect((await verifyWithBoth(await bundle(), keyLines(now.keys).join('\n'), auditor, old.note)).valid).toBe(true)
     expect(now.key).not.toBe(old.key)
     expect(parseNote(now.note)?.signatures).toHaveLength(2)
     for (const key of [old.key, now.key]) {
-      const verdict = await bothOn(await bundle(), `log ${key}\n`, desk, old.note)
+      const verdict = await verifyWithBoth(await bundle(), `log ${key}\n`, auditor, old.note)
       const codes = verdict.findings.map((finding) => finding.code)
       // A policy with the new key alone accepts neither the earlier checkpoint nor the one that records name.
       if (key === old.key) expect(codes).toEqual([])
       else expect(codes).toEqual(expect.arrayContaining(['checkpoint_unsigned', 'since_untrusted']))
       expect(verdict.new_keys).toEqual([now.key])
     }
-    expect((await bothOn(await bundle(), `log ${old.key}\nlog ${now.key}\n`, desk, old.note)).valid).toBe(true)
+    expect((await verifyWithBoth(await bundle(), `log ${old.key}\nlog ${now.key}\n`, auditor, old.note)).valid).toBe(
+      true,
+    )
   })
 
   it('signs after a restart, until the next rotation', async () => {
@@ -67,7 +69,7 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     expect((await rotate('--days', '0')).code).toBe(0)
     const now = await signed()
     // The first old key still signs, the second was stolen.
-    const trusted = async (key: string) => (await bothOn(await bundle(), `log ${key}\n`, desk)).log !== null
+    const trusted = async (key: string) => (await verifyWithBoth(await bundle(), `log ${key}\n`, auditor)).log !== null
     expect(await trusted(now.key)).toBe(true)
     expect(await trusted(old.key)).toBe(true)
     expect(await trusted(before.key)).toBe(false)
@@ -75,7 +77,7 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     expect(lines).toContain(`past ${before.key}`)
     expect(lines.find((line) => line.includes('STOLEN'))).toContain(now.keys[1]?.fingerprint)
     // A `past` key is accepted for earlier checkpoints, but not for a bundle.
-    expect((await bothOn(await bundle(), lines.join('\n'), desk, before.note)).valid).toBe(true)
+    expect((await verifyWithBoth(await bundle(), lines.join('\n'), auditor, before.note)).valid).toBe(true)
     expect(await trusted(`${before.key}\npast ${now.key}`)).toBe(false)
   })
 
@@ -86,13 +88,15 @@ describe.skipIf(postgres === null)('a new signing key', () => {
     await logSteps(platform, 'two', 2)
     const now = await signed()
     expect(parseNote(now.note)?.signatures).toHaveLength(1)
-    expect((await bothOn(await bundle(), `log ${old.key}\n`, desk)).findings).toMatchObject([{ code: 'untrusted' }])
+    expect((await verifyWithBoth(await bundle(), `log ${old.key}\n`, auditor)).findings).toMatchObject([
+      { code: 'untrusted' },
+    ])
   })
 
   it('is not created by a process without the signing key', async () => {
     const { code, stderr } = await runPlatform(['rotate-key', '--reason', 'x'], {
       SVC_DATABASE_URL: url,
-      SVC_DATA_DIR: desk.folder,
+      SVC_DATA_DIR: auditor.folder,
     })
     expect([code, stderr]).toEqual([1, expect.stringContaining('does not sign this log')])
     expect((await rotate('--days', 'many')).code).toBe(2)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { LogCheckpoint, Verification } from '@svc/schemas'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { verdictText } from '../../../proof/verify/text.js'
-import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { dump, restore } from '../../support/database.js'
 import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
@@ -13,8 +13,8 @@ import { sharedPostgres } from '../../support/postgres.js'
 import { runPlatform } from '../../support/process.js'
 
 const postgres = await sharedPostgres()
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 
 describe.skipIf(postgres === null)('checkpoints are rejected', () => {
   if (postgres === null) return
@@ -107,9 +107,9 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
     const second = await checkpointOf(again, size - begun)
     expect(second.origin).toMatch(/\/2$/)
     // A verifier that trusts the new origin only learns that the signatures of the old one are not verified.
-    const bundle = desk.put('bundle.zip', await downloadBundle(again))
+    const bundle = auditor.put('bundle.zip', await downloadBundle(again))
     const first = second.origin.replace(/2$/, '1')
-    const verdict = await bothOn(bundle, `log ${second.key}\n`, desk)
+    const verdict = await verifyWithBoth(bundle, `log ${second.key}\n`, auditor)
     expect(verdict).toMatchObject({ valid: true, unsigned_logs: [first] })
     expect(verdictText(bundle, verdict)).toContain(`has no key of ${first}`)
     const restarted = sql(`select data->>'reason', data->>'old_size' from events where kind = 'log.restarted'`)

@@ -1,7 +1,7 @@
 // `svc-platform new-epoch` after a restore: a rewritten log is rejected unless the operator accepts it, which its verifiers report.
 import { describe, expect, it } from 'vitest'
 import { verdictText } from '../../../proof/verify/text.js'
-import { bothOn, downloadBundle } from '../../support/bundle.js'
+import { downloadBundle, verifyWithBoth } from '../../support/bundle.js'
 import { dump, restore, rewriteLog, type Sql } from '../../support/database.js'
 import { begun, checkpointOf, logSteps } from '../../support/log.js'
 import { discard } from '../../support/platform.js'
@@ -13,7 +13,7 @@ const postgres = await sharedPostgres()
 
 describe.skipIf(postgres === null)('a new epoch of a restored log', () => {
   if (postgres === null) return
-  const { desk, stopped } = stoppedLogs(postgres)
+  const { auditor, stopped } = stoppedLogs(postgres)
 
   it('is rejected when every record was rewritten, with the signed size and root', async () => {
     const { platform, kept, sql, restart } = await stopped([6])
@@ -43,14 +43,14 @@ describe.skipIf(postgres === null)('a new epoch of a restored log', () => {
     const running = await again()
     const now = await checkpointOf(running, Number(sql('select size from org_log')) - begun)
     expect(now.origin).toMatch(/\/2$/)
-    const bundle = desk.put('bundle.zip', await downloadBundle(running))
-    const verdict = await bothOn(bundle, `log ${now.key}\nlog ${kept.key}\n`, desk)
+    const bundle = auditor.put('bundle.zip', await downloadBundle(running))
+    const verdict = await verifyWithBoth(bundle, `log ${now.key}\nlog ${kept.key}\n`, auditor)
     expect(verdict.restarts).toMatchObject([{ old_size: kept.size, gone: 0, left: 'changed', kept_size: begun }])
     expect(verdictText(bundle, verdict)).toContain(
       'some of the others have changed; the first 6 were as signed at the restart',
     )
     // A verifier with a checkpoint from before still finds a fork.
-    const forged = await bothOn(bundle, `log ${now.key}\nlog ${kept.key}\n`, desk, kept.note)
+    const forged = await verifyWithBoth(bundle, `log ${now.key}\nlog ${kept.key}\n`, auditor, kept.note)
     expect(forged.findings.map(({ code }) => code)).toEqual(['fork'])
     await discard(running)
   })
@@ -68,14 +68,14 @@ describe.skipIf(postgres === null)('a new epoch of a restored log', () => {
     const now = await checkpointOf(running, 3 + 1 + 2)
     const trust = `log ${now.key}\nlog ${first.key}\n`
     for (const query of ['', `?from=${now.published_at}`]) {
-      const bundle = desk.put('bundle.zip', await downloadBundle(running, query))
-      const verdict = await bothOn(bundle, trust, desk)
+      const bundle = auditor.put('bundle.zip', await downloadBundle(running, query))
+      const verdict = await verifyWithBoth(bundle, trust, auditor)
       expect(verdict).toMatchObject({ valid: true, restarts: [{ old_size: kept.size, gone: 9, by: 'operator:local' }] })
       expect(verdictText(bundle, verdict)).toContain(`9 of the ${kept.size} entries that were signed before are gone`)
     }
-    const whole = desk.put('bundle.zip', await downloadBundle(running))
-    expect(await bothOn(whole, trust, desk, first.note)).toMatchObject({ valid: true, since: begun + 3 })
-    const { findings } = await bothOn(whole, trust, desk, kept.note)
+    const whole = auditor.put('bundle.zip', await downloadBundle(running))
+    expect(await verifyWithBoth(whole, trust, auditor, first.note)).toMatchObject({ valid: true, since: begun + 3 })
+    const { findings } = await verifyWithBoth(whole, trust, auditor, kept.note)
     expect(findings).toMatchObject([{ code: 'entries_gone', message: expect.stringContaining('9 of them are gone') }])
     await discard(running)
   })

@@ -1,4 +1,4 @@
-// `svc-platform new-epoch` on logs with missing or altered rows, and what binds the new epoch.
+// `svc-platform new-epoch` on logs with missing or altered rows, and the tree to which the new epoch is bound.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ const postgres = await sharedPostgres()
 
 describe.skipIf(postgres === null)('a new epoch of a log', () => {
   if (postgres === null) return
-  const { desk, stopped } = stoppedLogs(postgres)
+  const { auditor, stopped } = stoppedLogs(postgres)
 
   it('is rejected when a record is altered or missing', async () => {
     const { platform, kept, sql, restart } = await stopped([6])
@@ -32,7 +32,7 @@ describe.skipIf(postgres === null)('a new epoch of a log', () => {
     const { url, platform, kept, sql } = await stopped([6])
     rewriteLog(sql, kept.size)
     rmSync(join(platform.data_dir, 'log', 'signed'), { recursive: true })
-    const anchor = join(desk.folder, url.replace(/.*\//, ''))
+    const anchor = join(auditor.folder, url.replace(/.*\//, ''))
     const env = { SVC_DATABASE_URL: url, SVC_DATA_DIR: platform.data_dir, SVC_ANCHORS: `file:${anchor}` }
     const { code, stderr } = await runPlatform(['new-epoch', '--reason', 'x'], env)
     expect([code, stderr]).toEqual([1, expect.stringContaining(kept.root)])

@@ -4,14 +4,14 @@ import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Hold, InclusionProof, Retention, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 
 const day = 86_400_000
 const start = Date.parse('2026-01-10T09:00:00Z')
@@ -45,7 +45,7 @@ describe.skipIf(postgres === null)('retention', () => {
   })
   afterAll(() => discard(platform))
 
-  it('is a year by default and 184 days at least', async () => {
+  it('is a year by default and at least 184 days', async () => {
     expect(await get('/api/v1/retention')).toEqual({ retention_days: 365, prunes: [] })
     for (const retention_days of [183, 0, -1, 1.5, '200'])
       expect((await post('/api/v1/retention', { retention_days })).status).toBe(422)
@@ -93,8 +93,8 @@ describe.skipIf(postgres === null)('retention', () => {
     expect([name, archives().length]).toEqual([prunes[0]?.archive, 1])
     const path = join(platform.data_dir, 'archive', name)
     expect(createHash('sha256').update(readFileSync(path)).digest('hex')).toBe(prunes[0]?.archive_sha256)
-    copyFileSync(path, join(desk.folder, 'archive.zip'))
-    const verdict = await bothOn(join(desk.folder, 'archive.zip'), trust, desk)
+    copyFileSync(path, join(auditor.folder, 'archive.zip'))
+    const verdict = await verifyWithBoth(join(auditor.folder, 'archive.zip'), trust, auditor)
     expect(verdict).toMatchObject({ valid: true, entries: { step: 30 }, payloads: { erased: 0, pruned: 0 } })
     expect((await platform.call('GET', '/api/v1/tasks/old/verify')).status).toBe(404)
   })
@@ -107,20 +107,20 @@ describe.skipIf(postgres === null)('retention', () => {
     }
     const proof = await get<InclusionProof>('/api/v1/log/proof/inclusion?log_index=7')
     expect(proof.leaf_hash).toBe(sql('select leaf_hash from log_leaves where log_index = 7'))
-    const path = desk.put('bundle.zip', await downloadBundle(platform))
-    expect(await bothOn(path, trust, desk)).toMatchObject({
+    const path = auditor.put('bundle.zip', await downloadBundle(platform))
+    expect(await verifyWithBoth(path, trust, auditor)).toMatchObject({
       valid: true,
       payloads: { pruned: 24 },
       removal_authorizations: [{ type: 'prune', by: 'operator:local', reason: 'retention of 184 days', entries: 24 }],
     })
-    const late = desk.put('late.zip', await downloadBundle(platform, '?from=2026-10-01T00:00:00Z'))
-    expect(await bothOn(late, trust, desk)).toMatchObject({ valid: true, payloads: { pruned: 0 } })
+    const late = auditor.put('late.zip', await downloadBundle(platform, '?from=2026-10-01T00:00:00Z'))
+    expect(await verifyWithBoth(late, trust, auditor)).toMatchObject({ valid: true, payloads: { pruned: 0 } })
   })
 
   it('does not authorize the deletion of other entries', async () => {
     sql('create table kept_e as table log_entries; delete from log_entries where task_id = $$held$$')
-    const path = desk.put('bundle.zip', await downloadBundle(platform))
-    const codes = (await bothOn(path, trust, desk)).findings.map(({ code }) => code)
+    const path = auditor.put('bundle.zip', await downloadBundle(platform))
+    const codes = (await verifyWithBoth(path, trust, auditor)).findings.map(({ code }) => code)
     expect([...new Set(codes)]).toEqual(['payload_mismatch', 'record_lost'])
     sql('insert into log_entries table kept_e except table log_entries; drop table kept_e')
   })
@@ -136,10 +136,10 @@ describe.skipIf(postgres === null)('retention', () => {
     expect(prunes.length).toBe(2)
     expect(sql(`select string_agg(distinct task_id, ' ') from log_entries`)).toBe('newest')
     const path = join(platform.data_dir, 'archive', prunes[0]?.archive ?? '')
-    expect(await bothOn(path, trust, desk)).toMatchObject({ valid: true, entries: { step: 11 } })
+    expect(await verifyWithBoth(path, trust, auditor)).toMatchObject({ valid: true, entries: { step: 11 } })
     await signed()
-    const whole = desk.put('bundle.zip', await downloadBundle(platform))
-    expect(await bothOn(whole, trust, desk)).toMatchObject({ valid: true, entries: { step: 3 } })
+    const whole = auditor.put('bundle.zip', await downloadBundle(platform))
+    expect(await verifyWithBoth(whole, trust, auditor)).toMatchObject({ valid: true, entries: { step: 3 } })
     expect((await logSteps(platform, 'old', 2)).results.length).toBe(2)
     expect((await get<Verification>('/api/v1/tasks/old/verify')).integrity.ok).toBe(true)
   })
@@ -173,7 +173,7 @@ describe.skipIf(postgres === null)('a long period that was not pruned', () => {
     let [steps, from] = [0, '']
     for (const { archive, before } of ordered) {
       const path = join(platform.data_dir, 'archive', archive)
-      const verdict = await bothOn(path, trust, desk)
+      const verdict = await verifyWithBoth(path, trust, auditor)
       expect([verdict.valid, verdict.period.from ?? '', verdict.period.to]).toEqual([true, from, before])
       steps += verdict.entries.step ?? 0
       from = before

@@ -1,14 +1,14 @@
 // Erasure by subject: every step that names a person, in all tasks, and no other step.
 import type { ErasureResult, LoggedStep, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bothOn, downloadBundle, openDesk } from '../../support/bundle.js'
+import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { begun, checkpointOf, fast, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 
 const postgres = await sharedPostgres()
-const desk = openDesk()
-afterAll(() => desk.clear())
+const auditor = openAuditorFolder()
+afterAll(() => auditor.clear())
 
 const person = 'mia_li_3668'
 const legal_basis = 'GDPR Art. 17(1)(b)'
@@ -90,8 +90,8 @@ describe.skipIf(postgres === null)('erasure by subject', () => {
     for (const task of ['one', 'two', 'three']) expect((await verify(task)).integrity.ok).toBe(true)
     expect((await verify('one')).payloads).toEqual({ present: 2, erased: 2 })
     const { key } = await checkpointOf(platform, Number(sql('select size from org_log')) - begun)
-    const path = desk.put('bundle.zip', await downloadBundle(platform))
-    const verdict = await bothOn(path, `log ${key}\n`, desk)
+    const path = auditor.put('bundle.zip', await downloadBundle(platform))
+    const verdict = await verifyWithBoth(path, `log ${key}\n`, auditor)
     expect(verdict).toMatchObject({
       valid: true,
       removal_authorizations: expect.arrayContaining([expect.objectContaining({ reason: legal_basis })]),

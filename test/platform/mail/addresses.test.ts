@@ -7,7 +7,7 @@ import type { Offer, Problem, SessionTokens } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { openDatabase } from '../../../platform/db/db.js'
-import { normaliseAddresses } from '../../../platform/db/migrations/0015-accounts.js'
+import { normalizeAddresses } from '../../../platform/db/migrations/0015-accounts.js'
 import { parseAddress } from '../../../platform/mail/address.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
 import { type SignedIn, signedIn } from '../../support/people.js'
@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 describe('an address', () => {
-  it.each(cases.same)('has one normalised form for $what', ({ spellings, is }) => {
+  it.each(cases.same)('has one normalized form for $what', ({ spellings, is }) => {
     expect(spellings.map(parseAddress)).toEqual(spellings.map(() => is))
     expect(parseAddress(is)).toBe(is)
   })
@@ -73,7 +73,7 @@ describe('an account', () => {
 })
 
 describe('the migration of addresses', () => {
-  it('normalises stored addresses unless another account has the address', async () => {
+  it('normalizes stored addresses unless another account has the address', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'svc-addresses-'))
     const db = await openDatabase(readConfig({ SVC_DATA_DIR: data_dir }).value)
     const emails = [
@@ -89,7 +89,7 @@ describe('the migration of addresses', () => {
         email,
         '',
       ])
-    await normaliseAddresses(db.knex)
+    await normalizeAddresses(db.knex)
     const { rows } = await db.knex.raw<{ rows: { email: string }[] }>('select email from people order by person_id')
     await db.close()
     rmSync(data_dir, { recursive: true })

@@ -14,7 +14,7 @@ const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const secret = createHash('sha256').update('a secret').digest()
 
 describe('a sealed secret', () => {
-  it('opens in its context with the key that sealed it only', () => {
+  it('opens only in its context and with the key that sealed it', () => {
     const sealed = createSealer([one]).seal('subject_key org_1', secret) ?? ''
     expect(createSealer([one]).open('subject_key org_1', sealed)).toEqual(secret)
     expect(createSealer([two, one]).open('subject_key org_1', sealed)).toEqual(secret)

@@ -15,8 +15,8 @@ export function fileAnchor(text: string): Anchor | null {
 }
 
 /**
- * The notes of a log in a `file:` anchor: that of the largest size, and that of the largest size up to `size`. Empty for an
- * anchor of another kind and for a folder that cannot be read.
+ * Two notes of a log in a `file:` anchor: the largest one, and the largest one for at most `size` entries. Empty for an anchor
+ * of another kind and for a folder that cannot be read.
  */
 export function notesInAnchor(text: string, origin: string, size: number): string[] {
   const folder = folderIn(text)

@@ -3,14 +3,15 @@ import { formatVerifier, signerOf } from '@svc/proof'
 import { organizationsUnscoped } from '../../../access/store/organizations.js'
 import { type Database, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
 import { scopeOf } from '../../../db/scope.js'
+import { isoTime } from '../../../db/sql.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { appendLeaves } from '../../../ledger/leaves.js'
 import { lockLog } from '../../../ledger/log.js'
-import { originOf } from '../publish.js'
+import { originOf } from '../origin.js'
 import type { LogSigner } from '../signer.js'
 import { readProgress } from '../store/checkpoints.js'
 
-export interface Rotation {
+interface Rotation {
   /** ms since 1970, as is `until`. */
   readonly now: number
   /** When the previous key ceases to sign. */
@@ -20,7 +21,7 @@ export interface Rotation {
   readonly previous: Uint8Array
 }
 
-export interface AnnouncedKey {
+interface AnnouncedKey {
   readonly org_id: string
   readonly origin: string
   /** The new key as a trust policy names it. */
@@ -45,8 +46,8 @@ export async function announceKey(
         previous: formatVerifier(signerOf(origin, 'note', previous).verifier),
         reason,
         by: 'operator:local',
-        at: new Date(now).toISOString(),
-        until: new Date(until).toISOString(),
+        at: isoTime(now),
+        until: isoTime(until),
       }
       await appendLeaves(scope, tx, now, [{ type: 'key', subject_id: origin, data: { key: data } }])
       await recordEvents(scope, tx, now, [{ kind: 'log.key_rotated', subject_kind: 'log', subject_id: org_id, data }])

@@ -1,4 +1,4 @@
-// Begins an epoch of a log after a restore from a backup: its checkpoints have a new origin, and a leaf records the reason. The
+// Begins a new epoch of a log after a restore from a backup: its checkpoints have a new origin, and a leaf records the reason. The
 // whole log is read again first, so that a rewritten log is not signed.
 import { organizationsUnscoped } from '../../../access/store/organizations.js'
 import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
@@ -7,7 +7,7 @@ import { PlatformError } from '../../../errors.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { lockLog } from '../../../ledger/log.js'
 import { signingLock } from '../checkpoints.js'
-import { originOf } from '../publish.js'
+import { originOf } from '../origin.js'
 import type { Rereading } from '../reread.js'
 import { type Comparison, comparison, prepareRereading, readPage } from '../restored.js'
 import type { EvidenceParts, SignedEvidence } from '../signed-evidence.js'
@@ -19,7 +19,7 @@ export interface RestartedLog {
   readonly org_id: string
   /** The origin of its checkpoints from now on. */
   readonly origin: string
-  /** Signed entries of the epoch before. */
+  /** Signed entries of the previous epoch. */
   readonly signed: number
   /** Entries at the restart. */
   readonly size: number
@@ -31,18 +31,18 @@ export interface RestartedLog {
   readonly is_changed: boolean
 }
 
-export interface RestartParts extends EvidenceParts {
+interface RestartParts extends EvidenceParts {
   readonly db: Database
   readonly clock: () => number
 }
 
-export interface RestartRequest {
+interface RestartRequest {
   readonly reason: string
   readonly accept_changed: boolean
 }
 
 /**
- * Begins an epoch of the log of one organization, or of all (`null`). The event `log.restarted` records the last signed
+ * Begins a new epoch of the log of one organization, or of all (`null`). The event `log.restarted` records the last signed
  * checkpoint. Rejects with CONFLICT when signed entries have changed and that is not accepted, and with NOT_FOUND for an
  * unknown organization.
  */
@@ -73,7 +73,7 @@ async function restartLog(parts: RestartParts, scope: Scope, request: RestartReq
   const epoch = evidence.epoch + 1
   const origin = originOf(parts.log_host, org_id, epoch)
   const compared = await recordRestart(parts, scope, request, { evidence, reading, epoch, origin })
-  // The database first: the signer rejects an epoch that it does not know, and the command can be run again.
+  // The database changes first: the signer rejects an epoch that it does not know, and the command can be run again.
   const { kept, signed, size, is_changed } = compared
   const tree = { size: reading.size(), root: reading.root() }
   const before = kept === null ? null : { ...kept, origin, earlier: compared.earlier }

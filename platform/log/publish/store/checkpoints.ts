@@ -2,7 +2,7 @@
 import type { PublishedRoots } from '@svc/proof'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
-import { utc } from '../../../db/sql.js'
+import { isoTime, utc } from '../../../db/sql.js'
 
 export interface StoredCheckpoint {
   readonly incarnation: number
@@ -19,7 +19,7 @@ export interface LogProgress {
   readonly incarnation: number
   readonly checkpoint_size: number
   readonly checkpoint_root: string
-  /** Whether this epoch has a checkpoint; the second and later epochs begin with that of the epoch before. */
+  /** Whether this epoch has a checkpoint; later epochs begin with that of the previous epoch. */
   readonly has_own: boolean
 }
 
@@ -34,7 +34,7 @@ export async function latestCheckpoint(scope: Scope, tx: Transaction): Promise<S
   return row ?? null
 }
 
-/** Notes to search for one that is signed. */
+/** The maximum number of notes to search for a signed one. */
 const maxNotes = 100
 
 /** The newest notes of an epoch for at most `size` entries. The caller verifies their signatures. */
@@ -86,7 +86,7 @@ export async function insertCheckpoint(
   now: number,
   checkpoint: Omit<StoredCheckpoint, 'published_at'>,
 ) {
-  const at = new Date(now).toISOString()
+  const at = isoTime(now)
   const { incarnation, size, root, note } = checkpoint
   await tx.query(
     `insert into checkpoints (org_id, incarnation, size, root, note, published_at) values ($1, $2, $3, $4, $5, $6)`,
@@ -102,7 +102,7 @@ export async function insertCheckpoint(
 export async function dueForCheckpointUnscoped(tx: Transaction, before: number): Promise<string[]> {
   const rows = await tx.query<{ org_id: string }>(
     `select org_id from org_log where size > checkpoint_size or (size > 0 and checkpoint_at < $1) order by org_id`,
-    [new Date(before).toISOString()],
+    [isoTime(before)],
   )
   return rows.map(({ org_id }) => org_id)
 }

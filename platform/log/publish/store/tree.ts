@@ -2,9 +2,9 @@
 import { type Hash, hexOf, joined, type Range, receivedAtOf, type Subtree, subtreesOf } from '@svc/proof'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
-import { insertRows } from '../../../db/sql.js'
+import { insertRows, isoTime } from '../../../db/sql.js'
 
-/** Levels of the tree between two stored ones: a tile covers 2^8 leaves, the next 2^8 tiles, and so on. */
+/** Levels of the tree between two stored ones: a tile covers 2^8 leaves, a tile of the next level 2^8 tiles, and so on. */
 export const tileHeight = 8
 
 /** A part of the stored tree is missing. */
@@ -172,7 +172,7 @@ export async function findLeaf(
   const [row] = await tx.query<TaskLeaf>(
     `${select} from log_entries e join log_leaves l on l.org_id = e.org_id and l.log_index = e.log_index
      where e.org_id = $1 and e.log_id = $2 and e.received_at = $3`,
-    [scope.org_id, wanted.log_id, new Date(received_at).toISOString()],
+    [scope.org_id, wanted.log_id, isoTime(received_at)],
   )
   return row ?? null
 }

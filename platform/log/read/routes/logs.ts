@@ -1,5 +1,6 @@
 import type { LogEntry } from '@svc/schemas'
 import { type Resources, withSnapshot } from '../../../db/db.js'
+import { isoTime } from '../../../db/sql.js'
 import { PlatformError } from '../../../errors.js'
 import { nextCursor, numberAfter, pageOf } from '../../../http/paging.js'
 import type { Query } from '../../../http/query.js'
@@ -61,7 +62,7 @@ export const logRoutes = [
     responses: { 200: 'task-list' },
     handle: async ({ scope, query }, parts: TaskParts) => {
       const page = { skip: Number(query.skip ?? 0), limit: Number(query.limit ?? 20) }
-      const overdue = new Date(parts.clock() - parts.task_timeout_seconds * 1000).toISOString()
+      const overdue = isoTime(parts.clock() - parts.task_timeout_seconds * 1000)
       return {
         status: 200,
         body: await withSnapshot(parts.db, scope, (tx) => listTasks(scope, tx, query, page, overdue)),

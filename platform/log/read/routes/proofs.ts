@@ -10,9 +10,9 @@ import {
 import type { ConsistencyProof, InclusionProof, LogCheckpoint } from '@svc/schemas'
 import { type Database, type Transaction, withSnapshot } from '../../../db/db.js'
 import { PlatformError } from '../../../errors.js'
-import { byEither, type Call, parameters, route } from '../../../http/route.js'
+import { byReaderOrKey, type Call, parameters, route } from '../../../http/route.js'
 import type { LogIdentity } from '../../publish/identity.js'
-import { originOf } from '../../publish/publish.js'
+import { originOf } from '../../publish/origin.js'
 import { latestCheckpoint, type StoredCheckpoint } from '../../publish/store/checkpoints.js'
 import { findLeaf, hashesOf, type TaskLeaf, TreeError } from '../../publish/store/tree.js'
 import { taskBelongsToKey } from '../store/tasks.js'
@@ -30,7 +30,7 @@ export const logProofRoutes = [
     path: '/api/v1/log/checkpoint',
     summary: 'Get the latest signed checkpoint of the log',
     tag,
-    access: byEither,
+    access: byReaderOrKey,
     responses: { 200: 'log-checkpoint' },
     handle: (call, parts: ProofParts) => read(call, parts, async (_, latest) => checkpointView(call, parts, latest)),
   }),
@@ -39,7 +39,7 @@ export const logProofRoutes = [
     path: '/api/v1/log/proof/inclusion',
     summary: 'Get a proof that the signed log includes an entry',
     tag,
-    access: byEither,
+    access: byReaderOrKey,
     query: {
       log_id: parameters.text('id of the entry; give this or `log_index`'),
       log_index: parameters.index('log index of the entry'),
@@ -53,7 +53,7 @@ export const logProofRoutes = [
     path: '/api/v1/log/proof/consistency',
     summary: 'Get a proof that the log has only grown between two sizes',
     tag,
-    access: byEither,
+    access: byReaderOrKey,
     query: {
       first: parameters.id('the earlier size'),
       second: parameters.id('the later size; default: that of the latest checkpoint'),

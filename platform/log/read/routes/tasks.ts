@@ -2,7 +2,7 @@ import { type TreeFinding, taskVerifier } from '@svc/proof'
 import { type Resources, type Transaction, withSnapshot } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { PlatformError } from '../../../errors.js'
-import { byEither, type Call, route } from '../../../http/route.js'
+import { byReaderOrKey, type Call, route } from '../../../http/route.js'
 import { readHead } from '../../../ledger/log.js'
 import { latestCheckpoint } from '../../publish/store/checkpoints.js'
 import { firstNotSigned } from '../../publish/store/tree-check.js'
@@ -18,7 +18,7 @@ export const taskRoutes = [
     path: '/api/v1/tasks/{task_id}/chain',
     summary: 'Get the whole chain of a task, in arrival order',
     tag,
-    access: byEither,
+    access: byReaderOrKey,
     responses: { 200: 'task-chain' },
     handle: (call, parts: Resources) =>
       withTask(call, parts, async (tx, task_id) => {
@@ -36,7 +36,7 @@ export const taskRoutes = [
     path: '/api/v1/tasks/{task_id}/verify',
     summary: 'Verify the integrity and the order of a task',
     tag,
-    access: byEither,
+    access: byReaderOrKey,
     responses: { 200: 'verification' },
     handle: (call, parts: Resources) =>
       withTask(call, parts, async (tx, task_id) => {

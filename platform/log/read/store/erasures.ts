@@ -17,7 +17,7 @@ export async function withPayloadOfTask(scope: Scope, tx: Transaction, task_id: 
   return tx.query<TaskEntry>(`${selectWithPayload} and e.task_id = $2 order by e.log_index`, [scope.org_id, task_id])
 }
 
-/** Those of these entries whose payload is not erased. */
+/** The entries at these log indexes whose payload is not erased. */
 export async function withPayloadAt(
   scope: Scope,
   tx: Transaction,
@@ -113,7 +113,7 @@ export async function insertErasure(scope: Scope, tx: Transaction, erasure: Eras
   )
 }
 
-export const erasureColumns = `id, task_id, legal_basis, erased_by, ${utc('erased_at')}, entries, tasks`
+const erasureColumns = `id, task_id, legal_basis, erased_by, ${utc('erased_at')}, entries, tasks`
 
 /** The entries of a task whose erasure a leaf authorizes, and the log indexes of these leaves. */
 export async function erasedOf(scope: Scope, tx: Transaction, task_id: string) {

@@ -1,7 +1,7 @@
 // Finds the entries of a page of the log with indexes only, for every combination of filters.
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
-import { filters, namesFrom, utc } from '../../../db/sql.js'
+import { filters, isoTime, namesFrom, utc } from '../../../db/sql.js'
 import { type IndexRange, rangeOf } from '../../../ledger/log-range.js'
 
 export interface LogFilter {
@@ -14,7 +14,7 @@ export interface LogFilter {
   readonly q?: string
 }
 
-export interface FoundEntry {
+interface FoundEntry {
   readonly log_index: number
   readonly task_id: string
   readonly received_at: string
@@ -65,7 +65,7 @@ async function ofTask(
 }
 
 /**
- * Newest first, month by month, which is partition by partition. One query over all partitions would look for the newest
+ * Newest first, one month and so one partition at a time. One query over all partitions would look for the newest
  * entry of each before it returned one, and would read a month without matches to its end.
  */
 async function newest(
@@ -109,10 +109,10 @@ async function monthsOf({ org_id }: Scope, tx: Transaction, { first, end }: Inde
   return months
 }
 
-/** The first moment of the month `offset` months after that of a time. */
+/** The first moment of a month (UTC): `offset` months after the month of `time`. */
 function monthAt(time: string, offset: number): string {
   const date = new Date(time)
-  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset)).toISOString()
+  return isoTime(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset))
 }
 
 interface NamedTask {
@@ -122,9 +122,9 @@ interface NamedTask {
   readonly last_received_at: string
 }
 
-/** Tasks in the first read: they nearly always fill a page. */
+/** The number of tasks in the first read: they nearly always fill a page. */
 const firstTasks = 20
-/** Entries of one type that are read before tasks are. */
+/** The maximum number of entries of one type that are read before tasks. */
 const maxOfType = 2000
 
 /**
@@ -169,7 +169,7 @@ async function ofTasks(
   const given = where.values.length
   const since = tasks.map(({ first_received_at }) => first_received_at)
   const until = tasks.map(({ last_received_at }) => last_received_at)
-  // The times of all tasks exclude partitions when the statement is planned, those of one task when it runs.
+  // The times of all tasks exclude partitions at planning time; the times of one task exclude them at run time.
   return tx.query<FoundEntry>(
     `select e.log_index, e.task_id, e.received_at
      from unnest($${given + 1}::text[], $${given + 2}::timestamptz[], $${given + 3}::timestamptz[]) as t(task_id, since, until)
@@ -192,7 +192,7 @@ function namedTasks(scope: Scope, { q, agent_id }: LogFilter, { first }: IndexRa
 
 const taskColumns = `t.task_id, t.last_log_index, ${utc('t.first_received_at')}, ${utc('t.last_received_at')}`
 
-/** One row at a time, so that the index fetches a few of many tasks. */
+/** One index look-up per row, so that only the tasks of the page are fetched. */
 const taskAtIndex = `cross join lateral (
   select h.* from task_heads h where h.org_id = $1 and h.last_log_index = p.last_log_index limit 1
 ) t`

@@ -3,6 +3,7 @@ import { receivedAtOf, type StoredEntry } from '@svc/proof'
 import type { LogDetail, LogEntry, LogRecord } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
+import { isoTime } from '../../../db/sql.js'
 import { entrySelect } from '../../../ledger/log.js'
 import { shownViolations, violationColumns } from '../../../ledger/violations.js'
 import { findEntries, type LogFilter } from './log-pages.js'
@@ -59,7 +60,7 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
        select json_agg(${violationColumns} order by v.policy_id) from log_violations v
        where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::json) as violations
      ${fromLog} where e.org_id = $1 and e.log_id = $2 and e.received_at = $3`,
-    [scope.org_id, log_id, new Date(received_at).toISOString()],
+    [scope.org_id, log_id, isoTime(received_at)],
   )
   if (row === undefined) return null
   const salts = row.salts === null ? {} : (JSON.parse(row.salts) as Record<string, string>)

@@ -8,7 +8,7 @@ import { entrySelect } from '../../../ledger/log.js'
 import { rangeOf } from '../../../ledger/log-range.js'
 import { publishedRoots } from '../../publish/store/checkpoints.js'
 
-export interface TaskFilter {
+interface TaskFilter {
   readonly agent_id?: string
   readonly environment?: string
   readonly status?: string
@@ -136,7 +136,7 @@ export async function taskBelongsToKey(
   return rows.length > 0
 }
 
-export interface VerifiedRow {
+interface VerifiedRow {
   readonly entry: StoredEntry
   readonly payload: StoredPayload | null
   readonly leaf: StoredLeaf | null

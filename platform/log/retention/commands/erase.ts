@@ -1,9 +1,10 @@
 // Erases payloads (docs/design/log.md §7): chains and proofs stay valid, and the log records who erased them and why.
 import type { Erasure, ErasureRequest, ErasureResult } from '@svc/schemas'
-import { assertMayStill } from '../../../access/commands/members.js'
+import { assertStillAllowed } from '../../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
 import { actorText, type Scope } from '../../../db/scope.js'
+import { isoTime } from '../../../db/sql.js'
 import { PlatformError } from '../../../errors.js'
 import { admins } from '../../../http/principal.js'
 import { recordEvents } from '../../../ledger/events.js'
@@ -33,8 +34,8 @@ const notReached = [
 const notReachedBySubject = 'other steps of the same tasks, and steps that do not name the subject: erase those by task'
 
 /**
- * Erases the payloads of a task, or of every step that names a subject. Rejects with NOT_FOUND, and with CONFLICT when all
- * is erased already or a hold is active.
+ * Erases the payloads of a task, or of every step that names a subject. Rejects with NOT_FOUND, and with CONFLICT when
+ * everything is already erased or a hold is active.
  */
 export async function erase(
   { db, clock, sealer }: Resources & { readonly sealer: Sealer },
@@ -43,7 +44,7 @@ export async function erase(
 ): Promise<ErasureResult> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
-    await assertMayStill(scope, tx, admins)
+    await assertStillAllowed(scope, tx, admins)
     await lockLog(scope, tx)
     const steps = await stepsToErase(scope, tx, sealer, request)
     const task_ids = [...new Set(steps.map(({ task_id }) => task_id))]
@@ -59,7 +60,7 @@ export async function erase(
       task_id,
       legal_basis,
       erased_by: actorText(scope),
-      erased_at: new Date(now).toISOString(),
+      erased_at: isoTime(now),
       entries: erased.length,
       tasks: task_ids.length,
     }

@@ -1,9 +1,10 @@
 // Legal holds (docs/design/log.md §7): a held task is neither erased nor pruned.
 import type { Hold, HoldRequest } from '@svc/schemas'
-import { assertMayStill } from '../../../access/commands/members.js'
+import { assertStillAllowed } from '../../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
 import { actorText, type Scope } from '../../../db/scope.js'
+import { isoTime } from '../../../db/sql.js'
 import { PlatformError } from '../../../errors.js'
 import { admins } from '../../../http/principal.js'
 import { recordEvents } from '../../../ledger/events.js'
@@ -19,12 +20,12 @@ export async function placeHold({ db, clock }: Resources, scope: Scope, request:
     task_id,
     reason,
     placed_by: actorText(scope),
-    placed_at: new Date(now).toISOString(),
+    placed_at: isoTime(now),
     released_by: null,
     released_at: null,
   }
   return withTransaction(db, scope, async (tx) => {
-    await assertMayStill(scope, tx, admins)
+    await assertStillAllowed(scope, tx, admins)
     // Erasures and prunes take the same lock: later ones see the hold.
     await lockLog(scope, tx)
     await insertHold(scope, tx, hold)
@@ -38,9 +39,9 @@ export async function placeHold({ db, clock }: Resources, scope: Scope, request:
 export async function releaseHold({ db, clock }: Resources, scope: Scope, id: string): Promise<Hold> {
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
-    await assertMayStill(scope, tx, admins)
+    await assertStillAllowed(scope, tx, admins)
     await lockLog(scope, tx)
-    const hold = await release(scope, tx, id, actorText(scope), new Date(now).toISOString())
+    const hold = await release(scope, tx, id, actorText(scope), isoTime(now))
     if (hold === null) throw new PlatformError('NOT_FOUND', 'no active hold with this id')
     const data = { task_id: hold.task_id, reason: hold.reason }
     await recordEvents(scope, tx, now, [{ kind: 'hold.released', subject_kind: 'hold', subject_id: id, data }])

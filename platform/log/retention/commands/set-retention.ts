@@ -1,5 +1,5 @@
 // Sets the retention period (docs/design/log.md §7).
-import { assertMayStill } from '../../../access/commands/members.js'
+import { assertStillAllowed } from '../../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { admins } from '../../../http/principal.js'
@@ -11,7 +11,7 @@ import { retentionDays, setRetentionDays } from '../store/retention.js'
 export async function setRetention({ db, clock }: Resources, scope: Scope, days: number): Promise<void> {
   const now = clock()
   await withTransaction(db, scope, async (tx) => {
-    await assertMayStill(scope, tx, admins)
+    await assertStillAllowed(scope, tx, admins)
     await lockLog(scope, tx)
     const before = await retentionDays(scope, tx)
     if (before === days) return

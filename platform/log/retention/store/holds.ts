@@ -6,7 +6,7 @@ import type { Scope } from '../../../db/scope.js'
 import { filters, insertRows, utc } from '../../../db/sql.js'
 import { PlatformError } from '../../../errors.js'
 
-export const holdColumns = `id, task_id, reason, placed_by, ${utc('placed_at')}, released_by, ${utc('released_at')}`
+const holdColumns = `id, task_id, reason, placed_by, ${utc('placed_at')}, released_by, ${utc('released_at')}`
 const types = {
   org_id: 'text',
   id: 'text',

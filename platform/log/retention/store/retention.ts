@@ -116,7 +116,7 @@ export async function readPrunes(scope: Scope, tx: Transaction): Promise<Prune[]
   )
 }
 
-/** All prunes, furthest reach of the archive first. */
+/** All prunes, the latest end of the archive first. */
 export async function prunesByReach(scope: Scope, tx: Transaction): Promise<Prune[]> {
   return tx.query<Prune>(`select ${columns} from prunes p where org_id = $1 order by p.before desc, p.id desc`, [
     scope.org_id,
