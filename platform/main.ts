@@ -6,7 +6,7 @@ import { adminOperations } from './admin/operations.js'
 
 const program = new Command('svc-platform')
   .description('The agent governance platform: registration, tamper-evident log, incidents.')
-  .version(versionLines(['API', 'dashboard', 'engine']))
+  .version(versionLines(['API', 'engine']))
   .showHelpAfterError('(run with --help for an example)')
   .exitOverride()
 

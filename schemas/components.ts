@@ -6,7 +6,7 @@ export const components = [
   { name: 'SDK', package: '@svc/engine', version: '0.21.0', planned: true },
   { name: 'integration package', package: '@svc/adapters', version: '0.5.1', planned: true },
   { name: 'API', package: '@svc/platform', version: '0.19.0', planned: false },
-  { name: 'dashboard', package: '@svc/platform', version: '0.16.0', planned: false },
+  { name: 'dashboard', package: '@svc/platform', version: '0.16.0', planned: true },
   { name: 'svc', package: '@svc/cli', version: '0.12.0', planned: false },
   { name: 'proof', package: '@svc/proof', version: '0.1.0', planned: false },
 ] as const

@@ -16,7 +16,7 @@ const components = [
   { name: 'SDK', folder: 'engine', version: '0.21.0', planned: true },
   { name: 'integration package', folder: 'adapters', version: '0.5.1', planned: true },
   { name: 'API', folder: 'platform' },
-  { name: 'dashboard', folder: 'platform', version: '0.16.0' },
+  { name: 'dashboard', folder: 'platform', version: '0.16.0', planned: true },
   { name: 'svc', folder: 'cli' },
   { name: 'proof', folder: 'proof' },
 ]
