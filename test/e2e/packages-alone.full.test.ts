@@ -1,6 +1,6 @@
 // Packages that are installed alone have only their own dependencies, and work.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -73,6 +73,7 @@ describe('a package that is installed alone', () => {
     expect(own).toEqual(['engine', 'library', 'proof', 'schemas'])
     for (const direct of ['ajv', 're2js', 'yaml']) expect(others).toContain(direct)
     expect(others.length).toBeLessThanOrEqual(8)
+    expect(sizeOf(join(home, 'node_modules'))).toBeLessThanOrEqual(6 * 2 ** 20)
     const program = `const { parseManifest, rules } = await import('@svc/engine')
       const policy = { name: 'P', rule_type: 'not', params: {}, scope: 'step_execution', severity: 'low' }
       const { errors } = parseManifest(JSON.stringify({ name: 'A', version: '1', policies: [policy] }), 'a.yaml')
@@ -88,3 +89,9 @@ describe('a package that is installed alone', () => {
     )
   })
 })
+
+/** Bytes of all files in a folder. */
+function sizeOf(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => statSync(join(folder, name)))
+  return files.filter((file) => file.isFile()).reduce((sum, { size }) => sum + size, 0)
+}
