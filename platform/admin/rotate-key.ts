@@ -1,9 +1,8 @@
 // `svc-platform rotate-key`.
 import type { Writable } from 'node:stream'
 import { keyLines } from '@svc/proof'
-import type { LogKey } from '@svc/schemas'
+import { isoTime, type LogKey } from '@svc/schemas'
 import { withUnscopedTransaction } from '../db/db.js'
-import { isoTime } from '../db/sql.js'
 import { announceKey } from '../log/publish/commands/announce-key.js'
 import { publicKeyOf, rotateKeys, signingKeysIn } from '../log/publish/signing-keys.js'
 import { setLogKeyUnscoped } from '../log/publish/store/checkpoints.js'

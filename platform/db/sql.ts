@@ -67,8 +67,3 @@ export function namesFrom(text: string): { readonly first: string; readonly end:
 export async function readByIndex(tx: Transaction): Promise<void> {
   await tx.query('set local enable_seqscan = off')
 }
-
-/** A time in ms since 1970 as a `timestamptz` parameter, in the format of `utc`. */
-export function isoTime(time: number): string {
-  return new Date(time).toISOString()
-}

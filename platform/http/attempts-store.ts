@@ -1,7 +1,8 @@
 // Attempts to guess secrets, counted for all processes of a database: a token bucket per caller.
+
 import { createHash } from 'node:crypto'
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
-import { isoTime } from '../db/sql.js'
 
 export interface CountedLimit {
   readonly name: string

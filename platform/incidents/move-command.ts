@@ -1,8 +1,7 @@
 // The life cycle of an incident (docs/design/platform.md §4), as one table of transitions.
-import type { Incident } from '@svc/schemas'
+import { type Incident, isoTime } from '@svc/schemas'
 import { type Resources, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
-import { isoTime } from '../db/sql.js'
 import { PlatformError } from '../errors.js'
 import { recordEvents } from '../ledger/events.js'
 import { lockLog } from '../ledger/log.js'

@@ -1,9 +1,8 @@
 // Violations become incidents (docs/design/platform.md §4), in the transaction of their evaluation.
-import type { StepViolation } from '@svc/schemas'
+import { isoTime, type StepViolation } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import { newId } from '../db/ids.js'
 import type { Scope } from '../db/scope.js'
-import { isoTime } from '../db/sql.js'
 import { recordEvents } from '../ledger/events.js'
 import { countOccurrences, type IncidentKey, insertIncidents, latestIncidents, type NewIncident } from './store.js'
 

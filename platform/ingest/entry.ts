@@ -1,8 +1,7 @@
 // From an accepted step to its stored form: the record, its hash, and the payload that opens the commitments.
 import { type Decision, isExternalCall, type PolicyInput } from '@svc/engine'
 import { leafHash, logIdOf, payloadFields, recordText, type StoredEntry } from '@svc/proof'
-import { hasWritePermission, type LogRecord, type LogRequest, type Step } from '@svc/schemas'
-import { isoTime } from '../db/sql.js'
+import { hasWritePermission, isoTime, type LogRecord, type LogRequest, type Step } from '@svc/schemas'
 import { type CommittedPayload, commitTo } from '../ledger/commitments.js'
 
 /** A step with the number and the flags that every log entry has. */

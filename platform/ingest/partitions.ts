@@ -1,6 +1,6 @@
 // Creates the log's monthly partitions: one statement per month, not per batch.
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
-import { isoTime } from '../db/sql.js'
 import { ensurePartitionsUnscoped } from '../ledger/log.js'
 
 export interface Partitions {

@@ -1,10 +1,9 @@
 // Leaves of the log that are not steps, such as events: their removal or change is evident. To add a type of leaf, call
 // `appendLeaves` where its rows are written.
 import { leafHash, recordText } from '@svc/proof'
-import type { LeafRecord } from '@svc/schemas'
+import { isoTime, type LeafRecord } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
-import { isoTime } from '../db/sql.js'
 import { commitTo } from './commitments.js'
 import { lockLog } from './log.js'
 

@@ -1,9 +1,9 @@
 // The tables of the log (entries, payloads, leaves, heads of tasks), as ingestion reads and writes them.
 import type { StoredEntry, StoredHead } from '@svc/proof'
-import type { LoggedStep, Step } from '@svc/schemas'
+import { isoTime, type LoggedStep, type Step } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
-import { columnsOf, isoTime, utc } from '../db/sql.js'
+import { columnsOf, utc } from '../db/sql.js'
 import { shownViolations, violationColumns } from './violations.js'
 
 export interface LogState {

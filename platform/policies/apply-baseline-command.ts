@@ -1,10 +1,9 @@
 // Assigns the baseline to a new agent: an assignment whose repository is null (docs/design/engine.md §4).
 import { materialise, parseManifest } from '@svc/engine'
 import { baseline } from '@svc/library'
-import type { Agent } from '@svc/schemas'
+import { type Agent, isoTime } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
-import { isoTime } from '../db/sql.js'
 import { recordEvents } from '../ledger/events.js'
 import { insertAssignment } from './assignments-store.js'
 import { insertPolicies } from './policies-store.js'

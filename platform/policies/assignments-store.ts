@@ -1,7 +1,7 @@
 // Assignments of manifests to agents. `repo_id` is null for the baseline.
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
-import { isoTime } from '../db/sql.js'
 import { nextIds } from './policies-store.js'
 
 interface NewAssignment {

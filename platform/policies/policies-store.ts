@@ -1,11 +1,11 @@
 // Policies: those from manifests, which name an agent, and those written by hand.
 
 import type { PolicyInput } from '@svc/engine'
-import type { Policy } from '@svc/schemas'
+import { isoTime, type Policy } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../db/list.js'
 import type { Scope } from '../db/scope.js'
-import { filters, isoTime, utc } from '../db/sql.js'
+import { filters, utc } from '../db/sql.js'
 
 const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
   enabled, mode, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,

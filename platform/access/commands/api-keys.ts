@@ -1,10 +1,9 @@
 // API keys (docs/design/platform.md §5). They belong to the workspace, not to the person who created them. Their secret is shown once.
 
-import { type ApiKey, type ApiKeyRequest, type MadeApiKey, parseTimestamp } from '@svc/schemas'
+import { type ApiKey, type ApiKeyRequest, isoTime, type MadeApiKey, parseTimestamp } from '@svc/schemas'
 import { type Transaction, withTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { invalid, PlatformError } from '../../errors.js'
 import { admins } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'

@@ -1,8 +1,7 @@
 // Accepts or declines an offer.
-import type { Offer } from '@svc/schemas'
+import { isoTime, type Offer } from '@svc/schemas'
 import { type Resources, type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
 import { type Scope, scopeOf } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'

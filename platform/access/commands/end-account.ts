@@ -1,8 +1,8 @@
 // Ends an account: the person leaves every workspace, workspaces without other members are closed, and the address is erased.
 
+import { isoTime } from '@svc/schemas'
 import { type Resources, type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
 import { type Scope, scopeOf } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'

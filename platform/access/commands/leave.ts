@@ -1,8 +1,8 @@
 // Removes a member from a workspace, at their own or an admin's request.
 
+import { isoTime } from '@svc/schemas'
 import { type Resources, type Transaction, withUnscopedTransactionOf } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import { admins, allRoles } from '../../http/principal.js'
 import { acceptedSuccessors, deleteMember, lockMembership, revokeOffersTo } from '../store/members.js'

@@ -1,8 +1,8 @@
 // Changes the role of a member and suspends members.
 
+import { isoTime } from '@svc/schemas'
 import { type Resources, type Transaction, withTransaction, withUnscopedTransactionOf } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { onlyFor, PlatformError } from '../../errors.js'
 import { admins, type Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'

@@ -1,8 +1,7 @@
 // The kinds of offers and their transitions (docs/design/platform.md §4). The code and docs/access.md follow these two tables.
-import type { Offer } from '@svc/schemas'
+import { isoTime, type Offer } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'

@@ -1,11 +1,10 @@
 // Makes and revokes offers: invitations, role offers, ownership transfers and successors.
 
 import { randomBytes } from 'node:crypto'
-import type { Offer, OfferRequest } from '@svc/schemas'
+import { isoTime, type Offer, type OfferRequest } from '@svc/schemas'
 import { type Transaction, withTransaction, withUnscopedTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import { addressOf, mailboxOf } from '../../mail/address.js'
 import type { AccessParts } from '../parts.js'

@@ -1,6 +1,6 @@
 // The rows of an account that ends. Events and records keep its opaque id.
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { isoTime } from '../../db/sql.js'
 import type { Person } from './people.js'
 
 /** Erases the address and the name of the account; false for an account that has ended already. */

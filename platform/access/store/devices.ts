@@ -1,6 +1,6 @@
 // Device authorizations (RFC 8628).
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { isoTime } from '../../db/sql.js'
 import { secretHash } from '../../secrets/secret-hash.js'
 
 type DeviceState = 'pending' | 'approved' | 'denied' | 'used'

@@ -1,8 +1,8 @@
 // The members of a workspace and its offers.
-import type { Offer } from '@svc/schemas'
+import { isoTime, type Offer } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime, utc } from '../../db/sql.js'
+import { utc } from '../../db/sql.js'
 import type { Role } from '../../http/principal.js'
 
 export interface Membership {

@@ -1,6 +1,7 @@
 // Organizations, and the API keys of all of them. A key is stored only as its SHA-256.
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { isoTime, utc } from '../../db/sql.js'
+import { utc } from '../../db/sql.js'
 import type { KeyIdentity } from '../../http/principal.js'
 
 export interface KeyRow extends KeyIdentity {

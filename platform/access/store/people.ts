@@ -1,8 +1,8 @@
 // People and their memberships. These functions serve callers who are signing in or have no current workspace.
-import type { Member, Workspace } from '@svc/schemas'
+import { isoTime, type Member, type Workspace } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime, utc } from '../../db/sql.js'
+import { utc } from '../../db/sql.js'
 import type { Role } from '../../http/principal.js'
 
 export interface Person {

@@ -1,7 +1,6 @@
 // Sign-in links, sessions and refresh tokens. Their secrets are stored only as SHA-256.
-import type { Workspace } from '@svc/schemas'
+import { isoTime, type Workspace } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { isoTime } from '../../db/sql.js'
 import type { Role } from '../../http/principal.js'
 import { secretHash } from '../../secrets/secret-hash.js'
 

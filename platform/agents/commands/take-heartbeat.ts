@@ -1,9 +1,8 @@
 // Stores heartbeats of local engines.
 
-import { type EngineHeartbeat, parseTimestamp } from '@svc/schemas'
+import { type EngineHeartbeat, isoTime, parseTimestamp } from '@svc/schemas'
 import { type Resources, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { invalid } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'

@@ -2,11 +2,11 @@
 
 import { createHash } from 'node:crypto'
 import type { RiskLevel } from '@svc/engine'
-import type { Agent, JsonMap } from '@svc/schemas'
+import { type Agent, isoTime, type JsonMap } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { filters, isoTime, utc } from '../../db/sql.js'
+import { filters, utc } from '../../db/sql.js'
 
 /**
  * An agent as stored. `sent` holds the registered values without defaults; `operator_set` holds the values that members set

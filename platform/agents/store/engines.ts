@@ -1,8 +1,8 @@
 // The states that local engines reported, as intervals of time.
-import type { EngineHeartbeat, EngineIntervals } from '@svc/schemas'
+import { type EngineHeartbeat, type EngineIntervals, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime, utc, utcText } from '../../db/sql.js'
+import { utc, utcText } from '../../db/sql.js'
 
 /** Inserts the interval, or updates the time it was last seen (`seen_at`, ms since 1970). True when it is new. */
 export async function putInterval(

@@ -1,7 +1,7 @@
 // Requests with an Idempotency-Key, and their answers.
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 
 interface Reservation {
   readonly key_id: string

@@ -1,9 +1,8 @@
 // Plans a proof bundle: which entries, checkpoints and removal authorizations it holds.
 import { parseStrictJson, restartIn } from '@svc/proof'
-import type { BundleManifest } from '@svc/schemas'
+import { type BundleManifest, isoTime } from '@svc/schemas'
 import { type Database, type Transaction, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import { indexOfTime } from '../../ledger/log-range.js'
 import { type FullLeaf, readRemovalAuthorizations } from '../../ledger/stored-leaves.js'

@@ -1,4 +1,5 @@
 // Publishes a checkpoint: new entries are read and hashed again before they are signed (docs/design/log.md §5).
+
 import {
   consistencyRanges,
   emptyTree,
@@ -9,9 +10,9 @@ import {
   type Range,
   type Subtree,
 } from '@svc/proof'
+import { isoTime } from '@svc/schemas'
 import { type Database, type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { originOf } from './origin.js'
 import { changedSince, ForkRejected, type LogSigner } from './signer.js'
 import { insertCheckpoint, type LogProgress, readProgress, type StoredCheckpoint } from './store/checkpoints.js'

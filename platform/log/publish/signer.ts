@@ -15,8 +15,7 @@ import {
   signText,
   verifyConsistency,
 } from '@svc/proof'
-import type { LogKey } from '@svc/schemas'
-import { isoTime } from '../../db/sql.js'
+import { isoTime, type LogKey } from '@svc/schemas'
 import { PlatformError } from '../../errors.js'
 import { originOf } from './origin.js'
 import { type SignedState, stateAfter, stateIn } from './signed-state.js'

@@ -1,13 +1,12 @@
 // Prunes entries older than the retention period (docs/design/log.md §7): archives them in a bundle, verifies the bundle, and only
 // then deletes them.
 import type { IndexSpan } from '@svc/proof'
-import type { Prune } from '@svc/schemas'
+import { isoTime, type Prune } from '@svc/schemas'
 import type { Logger } from 'pino'
 import { organizationsUnscoped } from '../../access/store/organizations.js'
 import { type Transaction, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import { actorText, type Scope, scopeOf } from '../../db/scope.js'
-import { isoTime } from '../../db/sql.js'
 import { PlatformError } from '../../errors.js'
 import { type IntervalWorker, startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'

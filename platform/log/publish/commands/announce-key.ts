@@ -1,9 +1,10 @@
 // Announces a new signing key in every log. The old key signs the announcement, so its verifiers can trust the new key.
+
 import { formatVerifier, signerOf } from '@svc/proof'
+import { isoTime } from '@svc/schemas'
 import { organizationsUnscoped } from '../../../access/store/organizations.js'
 import { type Database, withTransaction, withUnscopedTransaction } from '../../../db/db.js'
 import { scopeOf } from '../../../db/scope.js'
-import { isoTime } from '../../../db/sql.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { appendLeaves } from '../../../ledger/leaves.js'
 import { lockLog } from '../../../ledger/log.js'

@@ -1,8 +1,10 @@
 // The signed checkpoints of each log.
+
 import type { PublishedRoots } from '@svc/proof'
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
-import { isoTime, utc } from '../../../db/sql.js'
+import { utc } from '../../../db/sql.js'
 
 export interface StoredCheckpoint {
   readonly incarnation: number

@@ -1,8 +1,10 @@
 // The tree of a log: its leaves, its stored inner nodes (tiles), and the hash of any part of it.
+
 import { type Hash, hexOf, joined, type Range, receivedAtOf, type Subtree, subtreesOf } from '@svc/proof'
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
-import { insertRows, isoTime } from '../../../db/sql.js'
+import { insertRows } from '../../../db/sql.js'
 
 /** Levels of the tree between two stored ones: a tile covers 2^8 leaves, a tile of the next level 2^8 tiles, and so on. */
 export const tileHeight = 8

@@ -1,6 +1,5 @@
-import type { LogEntry } from '@svc/schemas'
+import { isoTime, type LogEntry } from '@svc/schemas'
 import { type Resources, withSnapshot } from '../../../db/db.js'
-import { isoTime } from '../../../db/sql.js'
 import { PlatformError } from '../../../errors.js'
 import { nextCursor, numberAfter, pageOf } from '../../../http/paging.js'
 import type { Query } from '../../../http/query.js'

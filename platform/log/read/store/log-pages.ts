@@ -1,7 +1,8 @@
 // Finds the entries of a page of the log with indexes only, for every combination of filters.
+import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
-import { filters, isoTime, namesFrom, utc } from '../../../db/sql.js'
+import { filters, namesFrom, utc } from '../../../db/sql.js'
 import { type IndexRange, rangeOf } from '../../../ledger/log-range.js'
 
 export interface LogFilter {

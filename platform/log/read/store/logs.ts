@@ -1,9 +1,8 @@
 // Entries with their payloads, in pages.
 import { receivedAtOf, type StoredEntry } from '@svc/proof'
-import type { LogDetail, LogEntry, LogRecord } from '@svc/schemas'
+import { isoTime, type LogDetail, type LogEntry, type LogRecord } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
-import { isoTime } from '../../../db/sql.js'
 import { entrySelect } from '../../../ledger/log.js'
 import { shownViolations, violationColumns } from '../../../ledger/violations.js'
 import { findEntries, type LogFilter } from './log-pages.js'

@@ -1,10 +1,9 @@
 // Erases payloads (docs/design/log.md §7): chains and proofs stay valid, and the log records who erased them and why.
-import type { Erasure, ErasureRequest, ErasureResult } from '@svc/schemas'
+import { type Erasure, type ErasureRequest, type ErasureResult, isoTime } from '@svc/schemas'
 import { assertStillAllowed } from '../../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
 import { actorText, type Scope } from '../../../db/scope.js'
-import { isoTime } from '../../../db/sql.js'
 import { PlatformError } from '../../../errors.js'
 import { admins } from '../../../http/principal.js'
 import { recordEvents } from '../../../ledger/events.js'

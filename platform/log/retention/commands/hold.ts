@@ -1,10 +1,9 @@
 // Legal holds (docs/design/log.md §7): a held task is neither erased nor pruned.
-import type { Hold, HoldRequest } from '@svc/schemas'
+import { type Hold, type HoldRequest, isoTime } from '@svc/schemas'
 import { assertStillAllowed } from '../../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
 import { actorText, type Scope } from '../../../db/scope.js'
-import { isoTime } from '../../../db/sql.js'
 import { PlatformError } from '../../../errors.js'
 import { admins } from '../../../http/principal.js'
 import { recordEvents } from '../../../ledger/events.js'
