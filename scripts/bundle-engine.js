@@ -1,6 +1,7 @@
 // One file in place of a hundred for what an agent imports: loading many small modules took most of `import '@svc/engine'`.
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { isCurrent } from './is-current.js'
 
 const engine = fileURLToPath(new URL('../engine/', import.meta.url))
 
@@ -17,8 +18,7 @@ const stamp = `${engine}dist/.bundled`
  */
 export async function bundleEngine() {
   const compiled = ['engine', 'proof'].map((name) => `${engine}../${name}/dist/.tsbuildinfo`)
-  const changed = Math.max(...[...compiled, fileURLToPath(import.meta.url)].map((path) => statSync(path).mtimeMs))
-  if (existsSync(stamp) && statSync(stamp).mtimeMs > changed) return
+  if (isCurrent(stamp, [...compiled, fileURLToPath(import.meta.url)])) return
   const { rolldown } = await import('rolldown')
   const bundle = await rolldown({
     input: Object.fromEntries(entries.map((name) => [name, `${engine}${name}.ts`])),

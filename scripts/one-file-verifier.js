@@ -1,6 +1,7 @@
 // Makes proof/svc-verify.mjs, `svc verify` as one file that needs only Node.js, from the compiled proof package.
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { isCurrent } from './is-current.js'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const target = `${root}proof/svc-verify.mjs`
@@ -26,7 +27,6 @@ export async function verifierText() {
 /** Writes the file unless it is newer than the compiled source and this script. */
 export async function makeVerifier() {
   const sources = [`${root}proof/dist/.tsbuildinfo`, `${root}schemas/dist/.tsbuildinfo`, fileURLToPath(import.meta.url)]
-  const changed = Math.max(...sources.map((path) => statSync(path).mtimeMs))
-  if (existsSync(target) && statSync(target).mtimeMs > changed) return
+  if (isCurrent(target, sources)) return
   writeFileSync(target, await verifierText(), { mode: 0o755 })
 }
