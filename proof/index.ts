@@ -8,6 +8,7 @@ export {
 } from './bundle/bundle.js'
 export { type ZipEntry, zipLayout } from './bundle/zip.js'
 export { canonical } from './json/canonical.js'
+export { isMap } from './json/checks.js'
 export { isDeeperThan, maxCompoundDepth, maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './json/depth.js'
 export { hexOf, sha256Hex } from './json/hex.js'
 export { requestJson } from './json/request-json.js'

@@ -1,7 +1,7 @@
 // `svc explain`: finds the step, evaluates it again on its history, and reports the result of each policy.
 import type { Writable } from 'node:stream'
 import { explain, historyOf, occasionOf, onAgent, parseManifest, readYaml, timesOf } from '@svc/engine'
-import { printable } from '@svc/proof'
+import { isMap, printable } from '@svc/proof'
 import { readText } from '@svc/proof/verify'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
 import type { ExplainedStep } from './explained.js'
@@ -95,10 +95,6 @@ function readAgent(path: string): JsonMap {
   if (problem !== undefined) throw new InputError(`${path}:${problem.line}:${problem.column}: ${problem.message}`)
   if (!isMap(value)) throw new InputError(`\`${path}\` must be a map of the fields of an agent`)
   return value
-}
-
-function isMap(value: unknown): value is JsonMap {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function explainStep(manifest: Manifest, { past, agent, evaluated, ...named }: RecordedStep): ExplainedStep {

@@ -1,7 +1,7 @@
 // The life cycle of an incident (docs/design/platform.md §4), as one table of transitions.
 import { type Incident, isoTime } from '@svc/schemas'
 import { type Resources, withTransaction } from '../db/db.js'
-import type { Scope } from '../db/scope.js'
+import { actorText, type Scope } from '../db/scope.js'
 import { PlatformError } from '../errors.js'
 import { recordEvents } from '../ledger/events.js'
 import { lockLog } from '../ledger/log.js'
@@ -34,8 +34,7 @@ export async function moveIncident(
     const { from, to } = transitions[move]
     if (!from.some((state) => state === incident.state))
       throw invalid(`cannot ${move} an incident that is \`${incident.state}\`: its state must be ${states(from)}`)
-    const { kind, id: by } = scope.actor
-    const entry = { at: isoTime(now), by: `${kind}:${by}`, from: incident.state, to, note }
+    const entry = { at: isoTime(now), by: actorText(scope), from: incident.state, to, note }
     const moved = await updateIncident(scope, tx, now, id, {
       state: to,
       reviewed_by: entry.by,
