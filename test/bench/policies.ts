@@ -1,6 +1,8 @@
 // The data of the benchmarks: a hundred different policies of all six categories, 20 of them compound, and a step.
+
 import type { PolicyInput } from '@svc/engine'
 import type { Step } from '@svc/schemas'
+import { policyDefaults } from '../support/policy.js'
 
 type Rule = readonly [rule_type: string, params: Record<string, unknown>]
 
@@ -80,26 +82,12 @@ export function hundredPolicies(): PolicyInput[] {
     const template = templates[index % templates.length] ?? firstTemplate
     const [rule_type, params] = index % 5 === 4 ? compound(index) : template(index)
     return {
+      ...policyDefaults,
       id: index + 1,
       name: `policy ${index + 1}`,
       rule_type,
       params,
-      version: 1,
-      enabled: true,
-      controls: [],
-      scope: 'step_execution' as const,
       severity: 'medium' as const,
-      mode: 'enforce' as const,
-      description: null,
-      risk_classification: null,
-      agent_id: null,
-      manifest_id: null,
-      manifest_name: null,
-      manifest_repo: null,
-      manifest_path: null,
-      manifest_sha: null,
-      manifest_assigned_at: null,
-      manifest_assigned_by: null,
     }
   })
 }

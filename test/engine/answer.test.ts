@@ -1,4 +1,5 @@
 // The answer of /evaluate: its order, and its short form.
+
 import type { Evaluation, MinimalEvaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compile } from '../../engine/policy/compile.js'
@@ -8,6 +9,7 @@ import { plansOf } from '../../engine/policy/plan.js'
 import type { PolicyInput } from '../../engine/policy/policy-input.js'
 import type { Violation } from '../../engine/rules/rule.js'
 import { evaluationWriter } from '../../engine/serve/answer.js'
+import { policyDefaults } from '../support/policy.js'
 import { type Serve, startServe } from '../support/serve.js'
 
 const rule = (name: string, severity: string, more = '') =>
@@ -85,26 +87,12 @@ describe('the answer of /evaluate', () => {
 
 describe('the steps that a rule names as remedy', () => {
   const policy: PolicyInput = {
+    ...policyDefaults,
     id: 1,
     name: 'P',
     rule_type: 'field_not_empty',
     params: { field: 'verb' },
-    scope: 'step_execution',
     severity: 'critical',
-    description: null,
-    risk_classification: null,
-    agent_id: null,
-    enabled: true,
-    mode: 'enforce',
-    controls: [],
-    version: 1,
-    manifest_id: null,
-    manifest_name: null,
-    manifest_repo: null,
-    manifest_path: null,
-    manifest_sha: null,
-    manifest_assigned_at: null,
-    manifest_assigned_by: null,
   }
   const answer: Violation = {
     code: 'C',

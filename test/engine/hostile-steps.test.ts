@@ -5,27 +5,12 @@ import type { Step } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { policiesFor, ruleCases } from '../support/cases.js'
+import { policyDefaults } from '../support/policy.js'
 
 const runs = Number(process.env.SVC_FUZZ_STEPS ?? 2_000)
 
 /** Each rule with its example and with the parameters of some of its cases, and the negation of each. */
 function everyRule() {
-  const provenance = {
-    manifest_id: null,
-    manifest_name: null,
-    manifest_repo: null,
-    manifest_path: null,
-    manifest_sha: null,
-    manifest_assigned_at: null,
-    manifest_assigned_by: null,
-    description: null,
-    risk_classification: null,
-    agent_id: null,
-    enabled: true,
-    mode: 'enforce' as const,
-    controls: [],
-    version: 1,
-  }
   const examples: { rule: string; one: Parameters<typeof policiesFor>[1] }[] = rules.map(
     ({ name, scopes, example }) => ({
       rule: name,
@@ -38,7 +23,7 @@ function everyRule() {
   const policies = [...examples, ...written]
     .filter(({ one }) => one.scope !== 'agent_registration')
     .flatMap(({ rule, one }) => policiesFor(rule, one))
-    .map((policy, index): PolicyInput => ({ ...provenance, ...policy, params: policy.params ?? {}, id: index + 1 }))
+    .map((policy, index): PolicyInput => ({ ...policyDefaults, ...policy, params: policy.params ?? {}, id: index + 1 }))
   return compile(policies)
 }
 

@@ -1,4 +1,5 @@
 // Policy sources: the table of load states, files that change, and a platform that is available or not.
+
 import { readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import type { EngineHealth, Evaluation } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type LoadState, nextState } from '../../engine/source/state.js'
+import { policyDefaults } from '../support/policy.js'
 import { folderWith, runSvc, type Serve, startServe } from '../support/serve.js'
 
 const states: readonly LoadState[] = ['enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped']
@@ -37,26 +39,12 @@ afterEach(async () => {
 })
 
 const policy = (name: string, rule_type: string, params: object) => ({
+  ...policyDefaults,
   id: 1,
   name,
   rule_type,
   params,
-  scope: 'step_execution',
   severity: 'critical',
-  description: null,
-  risk_classification: null,
-  agent_id: null,
-  enabled: true,
-  mode: 'enforce',
-  controls: [],
-  version: 1,
-  manifest_id: null,
-  manifest_name: null,
-  manifest_repo: null,
-  manifest_path: null,
-  manifest_sha: null,
-  manifest_assigned_at: null,
-  manifest_assigned_by: null,
 })
 const named = policy('steps have names', 'field_not_empty', { field: 'step_name' })
 const wrong = policy('steps have names', 'field_not_emptied', { field: 'step_name' })
