@@ -57,6 +57,7 @@ export {
   actionDigest,
   commitment,
   commitmentOfText,
+  fieldsDigest,
   leafHash,
   logIdOf,
   noCheckpoint,

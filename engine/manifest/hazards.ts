@@ -1,7 +1,7 @@
 // YAML that two parsers could read differently, or that is expensive to read.
 import type { Document, Node, Scalar, YAMLMap } from 'yaml'
 import { quote } from '../check/quote.js'
-import { prototypeKeys } from '../rules/lookup.js'
+import { prototypeKeys } from '../rules/members.js'
 import { maxAliases } from './bounded-yaml.js'
 import { nodesOf } from './tree.js'
 import { yaml } from './yaml.js'

@@ -31,8 +31,11 @@ export function unknownWordsIn(params: JsonMap): UnknownWord[] {
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     for (const member of membersOf(next)) {
       const key = member.path.at(-1) ?? ''
-      if (/(^|_)step_types?$/.test(key)) found.push(...textsIn(member).flatMap(unknownStepType))
-      else if (/(^|_)verbs?$/.test(key)) found.push(...textsIn(member).flatMap(unknownVerb))
+      if (/(^|_)step_types?$/.test(key)) {
+        found.push(...textsIn(member).flatMap(unknownStepType))
+        // A selector instead of a step type has words of its own.
+        if (!Array.isArray(member.value)) pending.push(member)
+      } else if (/(^|_)verbs?$/.test(key)) found.push(...textsIn(member).flatMap(unknownVerb))
       else if (/(^|_)fields?$|^property_path$/.test(key))
         found.push(...textsIn(member).flatMap(({ path, value }) => unknownProperty(path, value, false)))
       else if (/(^|_)filter$/.test(key)) found.push(...unknownInFilter(member))

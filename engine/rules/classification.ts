@@ -1,11 +1,11 @@
 // Rules about the agent's risk level and its tools (docs/design/engine.md §3, 18–19).
 
-import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileField } from './lookup.js'
 import { stepType } from './params.js'
 import { defineStepRule, PASS, type RuleContext, type Scope, stepViolation } from './rule.js'
+import { toolName } from './task-tools.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -118,17 +118,10 @@ function agentList(field: string): Names {
   return (context) => {
     const list = inContext(context) ?? inAgent(context)
     if (!Array.isArray(list)) return null
-    const known = seen.get(list) ?? new Set(list.flatMap((item: unknown) => nameOf(item) ?? []))
+    const known = seen.get(list) ?? new Set(list.flatMap((item: unknown) => toolName(item) ?? []))
     seen.set(list, known)
     return known
   }
-}
-
-/** Null for an item without a name, so that it does not allow a step with an empty name. */
-function nameOf(item: unknown): string | null {
-  if (typeof item === 'string') return item
-  const name = typeof item === 'object' && item !== null ? (item as JsonMap).name : null
-  return typeof name === 'string' ? name : null
 }
 
 /** The first few names of a list. */

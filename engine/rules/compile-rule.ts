@@ -80,7 +80,7 @@ function patternOf(rule: LeafRule, params: JsonMap): StepPattern {
     targetKeys.flatMap((key) => (key in params ? [[key, params[key]]] : [])),
   )
   const pattern = targetPattern(target)
-  const applicable = rule.applicableTypes?.(params).map(canonicalType)
+  const applicable = rule.applicableTypes?.(params)?.map(canonicalType)
   const targeted = pattern.step_types?.map(canonicalType)
   const step_types =
     targeted && applicable ? targeted.filter((type) => applicable.includes(type)) : (applicable ?? targeted)

@@ -1,11 +1,14 @@
 // Rules that count (docs/design/engine.md §3, 14–17). None of them is applicable to a step of another type.
-import { canonicalType, type EvidenceStep, type Step } from '@svc/schemas'
-import { AmbiguousField, compileField, compileStepField } from './lookup.js'
-import { defineStepRule, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
+import type { EvidenceStep, Step } from '@svc/schemas'
+import { isOfKind, kindKey, kindTypes, kindWords, outsideKind } from './kind.js'
+import { compileField, compileStepField } from './lookup.js'
+import { AmbiguousField } from './members.js'
+import { type StepKind, stepKind } from './params.js'
+import { defineStepRule, NOT_APPLICABLE, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
 
 const scopes: readonly Scope[] = ['step_execution']
-const step_type = { type: 'string', minLength: 1, description: 'the step type that is counted' } as const
-const applicableTypes = (params: { readonly step_type: string }) => [params.step_type]
+const step_type = { ...stepKind, description: 'the step type that is counted, or a selector of steps' } as const
+const applicableTypes = (params: { readonly step_type: StepKind }) => kindTypes(params.step_type)
 
 export const countRules = [
   defineStepRule({
@@ -23,15 +26,18 @@ export const countRules = [
     example: { step_type: 'step.model', max_steps: 200 },
     applicableTypes,
     compile: (params, environment) => {
-      const type = canonicalType(params.step_type)
+      const { step_type: kind } = params
+      const counts = isOfKind(kind, true, 'step_type.property_filter')
+      const isOutside = outsideKind(kind, 'step_type.property_filter')
       const count = environment.track<number>({
-        key: `count ${type}`,
+        key: `count ${kindKey(kind)}`,
         init: () => 0,
-        add: (state, recorded) => (recorded.type === type ? state + 1 : state),
+        add: (state, recorded) => (counts(recorded) ? state + 1 : state),
       })
-      const message = `the task already has ${params.max_steps} \`${params.step_type}\` steps, which is the maximum`
+      const message = `the task already has ${params.max_steps} ${kindWords(kind, 'steps')}, which is the maximum`
       const remedy = params.max_steps > 0 ? 'end this task; a new one counts from zero' : 'leave this step out'
       return (context) => {
+        if (isOutside(context)) return NOT_APPLICABLE
         if (count(context.history) < params.max_steps) return PASS
         return stepViolation(context, 'TOO_MANY_STEPS', message, remedy)
       }
@@ -52,15 +58,18 @@ export const countRules = [
     example: { step_type: 'step.model', max_consecutive: 20 },
     applicableTypes,
     compile: (params, environment) => {
-      const type = canonicalType(params.step_type)
+      const { step_type: kind } = params
+      const counts = isOfKind(kind, true, 'step_type.property_filter')
+      const isOutside = outsideKind(kind, 'step_type.property_filter')
       const run = environment.track<number>({
-        key: `run ${type}`,
+        key: `run ${kindKey(kind)}`,
         init: () => 0,
-        add: (state, recorded) => (recorded.type === type ? state + 1 : 0),
+        add: (state, recorded) => (counts(recorded) ? state + 1 : 0),
       })
-      const message = `${params.max_consecutive} \`${params.step_type}\` steps in a row came directly before`
+      const message = `${params.max_consecutive} ${kindWords(kind, 'steps')} in a row came directly before`
       const remedy = 'do a step of another type first'
       return (context) => {
+        if (isOutside(context)) return NOT_APPLICABLE
         if (run(context.history) < params.max_consecutive) return PASS
         return stepViolation(context, 'TOO_MANY_IN_A_ROW', message, remedy)
       }
@@ -86,19 +95,21 @@ export const countRules = [
     applicableTypes,
     compile: (params, environment) => {
       const { property_path: path, budget } = params
-      const type = canonicalType(params.step_type)
+      const { step_type: kind } = params
+      const counts = isOfKind(kind, true, 'step_type.property_filter')
+      const isOutside = outsideKind(kind, 'step_type.property_filter')
       const amountIn = compileStepField(path, 'property_path')
       const amountNow = compileField(path, 'property_path')
       const sum = environment.track<number | null>({
-        key: `sum ${type} ${path}`,
+        key: `sum ${kindKey(kind)} ${path}`,
         init: () => 0,
-        add: (state, recorded) =>
-          state === null || recorded.type !== type ? state : added(state, amountIn, recorded.step),
+        add: (state, recorded) => (state === null || !counts(recorded) ? state : added(state, amountIn, recorded.step)),
       })
       // Doubles only approximate decimal fractions: ten times 0.1 must fit a budget of 1.
       const limit = budget * (1 + 1e-9)
       const message = `with this step \`${path}\` adds up to more than ${budget}`
       return (context) => {
+        if (isOutside(context)) return NOT_APPLICABLE
         const before = sum(context.history)
         if (before === null) throw new AmbiguousField(path)
         const now = amountOf(amountNow(context))
@@ -128,16 +139,25 @@ export const countRules = [
     example: { step_type: 'step.resource', max_steps: 60, window_seconds: 60 },
     applicableTypes,
     compile: (params, environment) => {
-      const type = canonicalType(params.step_type)
+      const { step_type: kind } = params
+      const counts = isOfKind(kind, true, 'step_type.property_filter')
+      const isOutside = outsideKind(kind, 'step_type.property_filter')
       const recent = environment.track<Ring>({
-        key: `recent ${type} ${params.max_steps}`,
-        init: () => ({ at: [], number: [], name: [], next: 0 }),
-        add: (state, recorded) => (recorded.type === type ? push(state, recorded, params.max_steps) : state),
-        copy: ({ at, number, name, next }) => ({ at: [...at], number: [...number], name: [...name], next }),
+        key: `recent ${kindKey(kind)} ${params.max_steps}`,
+        init: () => ({ at: [], number: [], type: [], name: [], next: 0 }),
+        add: (state, recorded) => (counts(recorded) ? push(state, recorded, params.max_steps) : state),
+        copy: ({ at, number, type, name, next }) => ({
+          at: [...at],
+          number: [...number],
+          type: [...type],
+          name: [...name],
+          next,
+        }),
       })
       const window = params.window_seconds * 1000
-      const message = `${params.max_steps} \`${params.step_type}\` steps within ${params.window_seconds} seconds`
+      const message = `${params.max_steps} ${kindWords(kind, 'steps')} within ${params.window_seconds} seconds`
       return (context) => {
+        if (isOutside(context)) return NOT_APPLICABLE
         const ring = recent(context.history)
         if (ring.at.length < params.max_steps) return PASS
         // Times never decrease within a task, so the oldest of the last max_steps decides alone.
@@ -145,7 +165,7 @@ export const countRules = [
         if (oldest <= context.now - window) return PASS
         const seconds = Math.max(1, Math.ceil((oldest + window - context.now) / 1000))
         const remedy = `wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`
-        return stepViolation(context, 'TOO_FAST', message, remedy, evidenceAt(ring, ring.next, params.step_type))
+        return stepViolation(context, 'TOO_FAST', message, remedy, evidenceAt(ring, ring.next))
       }
     },
   }),
@@ -173,6 +193,7 @@ function added(sum: number, amountIn: (step: Step) => unknown, step: Step): numb
 interface Ring {
   readonly at: number[]
   readonly number: number[]
+  readonly type: string[]
   readonly name: (string | null)[]
   next: number
 }
@@ -182,12 +203,13 @@ function push(ring: Ring, { step, at, position }: Recorded, size: number): Ring 
   const before = ring.name[(next + size - 1) % size]
   ring.at[next] = at
   ring.number[next] = step.step ?? position
+  ring.type[next] = step.step_type
   // Equal names share one string: most tasks have few names.
   ring.name[next] = before !== undefined && before === step.step_name ? before : (step.step_name ?? null)
   ring.next = (next + 1) % size
   return ring
 }
 
-function evidenceAt(ring: Ring, index: number, step_type: string): EvidenceStep {
-  return { step: ring.number[index] ?? null, step_type, step_name: ring.name[index] ?? null }
+function evidenceAt({ number, type, name }: Ring, index: number): EvidenceStep {
+  return { step: number[index] ?? null, step_type: type[index] ?? '', step_name: name[index] ?? null }
 }

@@ -4,7 +4,8 @@ import { canonicalType } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileAnchored } from '../pattern/pattern.js'
-import { compileField, sameJson } from './lookup.js'
+import { compileField } from './lookup.js'
+import { sameJson } from './members.js'
 import { CannotEvaluate, defineRule, evidenceOf, PASS, type RuleContext, type Scope, type Violation } from './rule.js'
 import { textOf } from './text.js'
 
@@ -139,7 +140,39 @@ export const fieldRules = [
       }
     },
   }),
+  defineRule({
+    name: 'length_at_most',
+    category: 'field',
+    scopes,
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['field', 'max'],
+      additionalProperties: false,
+      properties: { field, max: { type: 'integer', minimum: 0, description: 'inclusive' } },
+    },
+    doc: 'Passes when a list has at most `max` elements, a map that many members, and text or a number that many characters. A missing value passes.',
+    example: { field: 'input.recipients', max: 5, target_step_names: ['send_mail'] },
+    compile: ({ field: path, max }) => {
+      const get = compileField(path)
+      return (context) => {
+        const value = get(context)
+        if (value === null) return PASS
+        const length = lengthOf(value)
+        if (length <= max) return PASS
+        const unit = typeof value === 'object' ? 'elements' : 'characters'
+        const message = `\`${path}\` has ${length} ${unit}, at most ${max} are allowed`
+        return violation(context, 'TOO_LONG', message, `shorten \`${path}\` to at most ${max} ${unit}`)
+      }
+    },
+  }),
 ]
+
+/** Elements of a list, members of a map, or characters of the text of another value. */
+function lengthOf(value: unknown): number {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length
+  return [...String(value)].length
+}
 
 function violation(context: RuleContext, code: string, message: string, remedy: string): Violation {
   return { code, message, evidence: context.step === null ? [] : [evidenceOf(context.step)], remedy }

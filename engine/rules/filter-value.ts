@@ -2,7 +2,7 @@
 import { canonicalType, type JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { compileAnchored } from '../pattern/pattern.js'
-import { sameJson } from './lookup.js'
+import { sameJson } from './members.js'
 import { textOf } from './text.js'
 
 type Accepts = (value: unknown) => boolean

@@ -1,7 +1,8 @@
 // Selects steps: property filters, and the target filter that every step rule has (docs/design/engine.md §1, §3).
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
 import { acceptor } from './filter-value.js'
-import { AmbiguousField, compileField, compileStepField } from './lookup.js'
+import { compileField, compileStepField } from './lookup.js'
+import { AmbiguousField } from './members.js'
 import type { TargetFilter } from './params.js'
 import { type Check, NOT_APPLICABLE, type RuleContext } from './rule.js'
 

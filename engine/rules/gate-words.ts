@@ -1,6 +1,7 @@
 // The result of a gate, in the words that agents and their frameworks use.
 import type { Step } from '@svc/schemas'
-import { AmbiguousField, compileStepField } from './lookup.js'
+import { compileStepField } from './lookup.js'
+import { AmbiguousField } from './members.js'
 
 const positive = new Set([
   'pass',

@@ -1,11 +1,10 @@
 // Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). The agent itself reports its gates.
 
-import { actionDigest } from '@svc/proof'
 import type { EvidenceStep, Step } from '@svc/schemas'
-import { compilePattern } from './filter.js'
+import { compileBoundGates, gatePattern, gateWords } from './bound-gate.js'
 import { checkType, gateProblem } from './gate-words.js'
-import { AmbiguousField, compileStepField } from './lookup.js'
-import type { MembersOf } from './params.js'
+import { AmbiguousField } from './members.js'
+import { type MembersOf, names } from './params.js'
 import {
   type CompileEnvironment,
   defineStepRule,
@@ -62,25 +61,42 @@ export const gateRules = [
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
-    params: { type: 'object', additionalProperties: false, properties: withoutSteps },
-    doc: 'Passes when the latest gate passed and has the `action_digest` of this step. A gate allows the step once.',
+    params: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        ...withoutSteps,
+        binds: {
+          ...names,
+          description: 'the fields that are approved, such as [step_name, input.recipient]; default the whole action',
+        },
+        uses: {
+          type: 'integer',
+          minimum: 1,
+          description: 'steps that a gate allows; default one, and any number with `binds`',
+        },
+      },
+    },
+    doc: 'Passes when a gate passed and has the digest of this step: of the whole action, which it allows once, or of the fields in `binds`, which it allows for the rest of the task or `uses` times.',
     example: { gate_check_type: 'human_approval', target_step_names: ['refund'] },
     compile: (params, environment) => {
-      const latest = trackLatestGate(environment, params.gate_check_type)
-      const spent = trackSpent(environment, params.gate_check_type)
+      const { gate_check_type, binds, max_age_seconds, uses } = params
+      const binding = { check_type: gate_check_type, binds, max_age_seconds, uses }
+      const gates = compileBoundGates(environment, binding, 'binds')
       return (context) => {
-        const gate = latest(context.history)
-        const digest = actionDigest(context.step)
-        const problem = staleness(gate, params, context) ?? mismatch(gate, digest, spent(context.history).spent)
+        const bound = gates.bindingOf(context.step)
+        if (bound === null) return stepViolation(context, 'GATE_NOT_BOUND', noDigest, 'write each field once')
+        const { gate, problem } = gates.find(context, bound)
         if (problem === null) return PASS
-        const bound = `${wantedGate(params)} with \`input.action_digest\` \`${digest}\``
-        const remedy = `${bound} ${whereAndWhen(params)}`
-        const violation = stepViolation(context, problem.code, problem.message, remedy, gate?.evidence ?? null)
-        return { ...violation, remedy_steps: [passedGate(params.gate_check_type, digest)] }
+        const remedy = `${wantedGate(params)} with \`input.action_digest\` \`${bound.digest}\` ${whereAndWhen(params)}`
+        const violation = stepViolation(context, problem.code, problem.message, remedy, gate)
+        return { ...violation, remedy_steps: [passedGate(gate_check_type, bound.digest)] }
       }
     },
   }),
 ]
+
+const noDigest = 'the step has no digest that a gate can carry'
 
 interface GateMark {
   /** Why it has not passed; null when it has. */
@@ -88,7 +104,6 @@ interface GateMark {
   readonly position: number
   /** ms since 1970 */
   readonly at: number
-  readonly digest: unknown
   readonly check_type: unknown
   readonly evidence: EvidenceStep
 }
@@ -107,50 +122,12 @@ function trackLatestGate(environment: CompileEnvironment, check_type: string | u
         problem: gateProblem(step),
         position,
         at,
-        digest: digestIn(step),
         check_type: checkTypeIn(step),
         evidence,
       }
     },
   })
 }
-
-interface Spending {
-  readonly digest: unknown
-  readonly spent: boolean
-}
-
-/** Whether the action that the latest gate approved has been done since. */
-function trackSpent(environment: CompileEnvironment, check_type: string | undefined): Slot<Spending> {
-  const isGate = gatePattern(check_type)
-  return environment.track<Spending>({
-    key: `spent gate ${JSON.stringify(check_type ?? null)}`,
-    init: () => ({ digest: null, spent: false }),
-    add: (state, { step }) => {
-      if (isGate(step)) return { digest: digestIn(step), spent: false }
-      // Hashing a step pays only while a digest is not spent.
-      if (typeof state.digest !== 'string' || state.spent) return state
-      return digestOf(step) === state.digest ? { ...state, spent: true } : state
-    },
-  })
-}
-
-/** Null for a step without a canonical form, which no gate can approve. */
-function digestOf(step: Step): string | null {
-  try {
-    return actionDigest(step)
-  } catch (error) {
-    if (error instanceof TypeError) return null
-    throw error
-  }
-}
-
-function gatePattern(check_type: string | undefined): (step: Step) => boolean {
-  const filter = check_type === undefined ? undefined : { 'guard.check_type': check_type }
-  return compilePattern({ step_types: ['step.gate'], filter }, true, 'gate_check_type')
-}
-
-const digestIn = compileStepField('input.action_digest', 'field')
 
 /** Null where the field is missing or ambiguous. */
 function checkTypeIn(gate: Step): unknown {
@@ -181,7 +158,7 @@ function staleness(
   { gate_check_type, max_age_steps, max_age_seconds }: GateParams,
   { history, now }: { readonly history: { readonly length: number }; readonly now: number },
 ): Problem | null {
-  if (gate === null) return { code: 'GATE_MISSING', message: `no ${kindOf(gate_check_type)} came before this step` }
+  if (gate === null) return { code: 'GATE_MISSING', message: `no ${gateWords(gate_check_type)} came before this step` }
   if (gate.problem !== null) return { code: 'GATE_FAILED', message: `the latest gate has not passed: ${gate.problem}` }
   const age = history.length + 1 - gate.position
   if (max_age_steps !== undefined && age > max_age_steps)
@@ -197,17 +174,8 @@ function staleness(
   return null
 }
 
-function mismatch(gate: GateMark | null, digest: string, spent: boolean): Problem | null {
-  if (gate?.digest !== digest) return { code: 'GATE_NOT_BOUND', message: 'the latest gate did not approve this action' }
-  return spent ? { code: 'GATE_SPENT', message: 'the action that the gate approved is already done' } : null
-}
-
 function wantedGate({ gate_check_type }: GateParams): string {
-  return `a passed ${kindOf(gate_check_type)}`
-}
-
-function kindOf(check_type: string | undefined): string {
-  return `step.gate${check_type === undefined ? '' : ` with \`properties.guard.check_type\` \`${check_type}\``}`
+  return `a passed ${gateWords(gate_check_type)}`
 }
 
 function whereAndWhen({ max_age_steps, max_age_seconds }: GateParams): string {

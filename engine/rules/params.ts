@@ -10,19 +10,21 @@ export interface ParamsSchema extends JsonMap {
 }
 
 /** The type of the values that a schema accepts; `never` for a form of schema that no rule uses. */
-export type ValueOf<S> = S extends { readonly enum: readonly (infer V)[] }
-  ? V
-  : S extends { readonly type: keyof Scalars }
-    ? Scalars[S['type']]
-    : S extends { readonly type: 'array'; readonly items: infer I }
-      ? readonly ValueOf<I>[]
-      : S extends { readonly type: 'array' }
-        ? readonly unknown[]
-        : S extends { readonly type: 'object'; readonly properties: infer P }
-          ? MembersOf<P, S extends { readonly required: readonly (infer K)[] } ? K : never>
-          : S extends { readonly type: 'object' }
-            ? JsonMap
-            : never
+export type ValueOf<S> = S extends { readonly type: readonly ['string', 'object']; readonly properties: infer P }
+  ? string | MembersOf<P>
+  : S extends { readonly enum: readonly (infer V)[] }
+    ? V
+    : S extends { readonly type: keyof Scalars }
+      ? Scalars[S['type']]
+      : S extends { readonly type: 'array'; readonly items: infer I }
+        ? readonly ValueOf<I>[]
+        : S extends { readonly type: 'array' }
+          ? readonly unknown[]
+          : S extends { readonly type: 'object'; readonly properties: infer P }
+            ? MembersOf<P, S extends { readonly required: readonly (infer K)[] } ? K : never>
+            : S extends { readonly type: 'object' }
+              ? JsonMap
+              : never
 
 interface Scalars {
   readonly string: string
@@ -49,6 +51,33 @@ export const filterSchema = {
   description:
     'field path: wanted value; a list means one of, null means missing; {present: true}, {min, max} and {matches: pattern} are conditions; one element of a list in the step is enough; {} matches all',
 } as const
+
+const selectorMembers = {
+  step_types: stepTypes,
+  verbs: names,
+  step_names: names,
+  property_filter: filterSchema,
+} as const
+
+/** Selects steps by their members; a member that is left out selects all. */
+export const selector = {
+  type: 'object',
+  additionalProperties: false,
+  properties: selectorMembers,
+} as const
+
+export type Selector = ValueOf<typeof selector>
+
+/** A step type, or a selector such as `{step_names: [pay], verbs: [POST]}`. */
+export const stepKind = {
+  ...selector,
+  type: ['string', 'object'],
+  minLength: 1,
+  description: 'a step type, such as `step.resource`, or a selector {step_types, verbs, step_names, property_filter}',
+} as const
+export const stepKinds = { type: 'array', items: stepKind, minItems: 1 } as const
+
+export type StepKind = ValueOf<typeof stepKind>
 
 /** The parameters that every step rule takes besides its own. */
 export const targetSchema = {

@@ -1,9 +1,10 @@
 // Rules about the kinds of steps in a task (docs/design/engine.md §3, 10–13).
-import { compileTarget } from './filter.js'
-import { filterSchema, stepType, type ValueOf, verbSchema } from './params.js'
+import { compileTarget, type StepPattern } from './filter.js'
+import { kindPattern, kindWords, patternWords, wantedWords } from './kind.js'
+import { filterSchema, stepKind, type ValueOf, verbSchema } from './params.js'
 import { defineStepRule, PASS, present, type Scope, type StepContext, stepViolation } from './rule.js'
-import { type Kind, patternOf, trackFirstForbidden, trackFirstRequired } from './track.js'
-import { kindWords, wantedSteps, wantedWords } from './wanted-step.js'
+import { trackFirstForbidden, trackFirstRequired } from './track.js'
+import { wantedSteps } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 
@@ -11,7 +12,7 @@ const kindParams = {
   type: 'object',
   required: ['step_type'],
   additionalProperties: false,
-  properties: { step_type: stepType, verb: verbSchema, property_filter: filterSchema },
+  properties: { step_type: stepKind, verb: verbSchema, property_filter: filterSchema },
 } as const
 
 export const pathRules = [
@@ -24,14 +25,15 @@ export const pathRules = [
       type: 'object',
       required: ['predecessor_step_type'],
       additionalProperties: false,
-      properties: { predecessor_step_type: stepType, predecessor_property_filter: filterSchema },
+      properties: { predecessor_step_type: stepKind, predecessor_property_filter: filterSchema },
     },
     doc: 'Passes when no such step is in the history.',
     example: { predecessor_step_type: 'task.error' },
     compile: (params, environment) => {
-      const kind = { step_type: params.predecessor_step_type, filter: params.predecessor_property_filter }
-      const first = trackFirstForbidden(environment, kind, 'predecessor_property_filter')
-      const message = `a \`${params.predecessor_step_type}\` step came earlier in this task`
+      const { predecessor_step_type: kind, predecessor_property_filter: filter } = params
+      const pattern = kindPattern(kind, { filter, named: { filter: 'predecessor_property_filter' } })
+      const first = trackFirstForbidden(environment, pattern, 'predecessor_property_filter')
+      const message = `a ${kindWords(kind, 'step')} came earlier in this task`
       return (context) => {
         const earlier = first(context.history)
         if (earlier === null) return PASS
@@ -48,9 +50,10 @@ export const pathRules = [
     doc: 'Passes when such a step is in the history; a gate counts only when it passed.',
     example: { step_type: 'step.message', verb: 'GET', property_filter: { 'counterpart.kind': 'user' } },
     compile: (params, environment) => {
-      const first = trackFirstRequired(environment, kindOf(params), 'property_filter')
-      const wanted = wantedWords(kindOf(params))
-      const steps = wantedSteps(kindOf(params))
+      const pattern = patternIn(params)
+      const first = trackFirstRequired(environment, pattern, 'property_filter')
+      const wanted = wantedWords(pattern)
+      const steps = wantedSteps(pattern)
       const check = (context: StepContext) => {
         if (first(context.history) !== null) return PASS
         const message = `${wanted} is missing earlier in this task`
@@ -72,8 +75,9 @@ export const pathRules = [
     doc: 'Passes when this step matches; useful inside `all_of`, `any_of` and `not`.',
     example: { step_type: 'step.resource', verb: 'DELETE' },
     compile: (params) => {
-      const isSuch = compileTarget(patternOf(kindOf(params)), 'property_filter')
-      const wanted = kindWords(kindOf(params))
+      const pattern = patternIn(params)
+      const isSuch = compileTarget(pattern, 'property_filter')
+      const wanted = patternWords(pattern)
       const check = (context: StepContext) => {
         if (isSuch === null || isSuch(context, context.step)) return PASS
         return stepViolation(context, 'NOT_SUCH_STEP', `the step is not ${wanted}`, `make it ${wanted}`)
@@ -90,7 +94,7 @@ export const pathRules = [
       type: 'object',
       required: ['taint_step_type'],
       additionalProperties: false,
-      properties: { taint_step_type: stepType, taint_verb: verbSchema, taint_property_filter: filterSchema },
+      properties: { taint_step_type: stepKind, taint_verb: verbSchema, taint_property_filter: filterSchema },
     },
     doc: 'Passes when no tainting step is in the history; nothing clears a taint within a task.',
     example: {
@@ -100,8 +104,10 @@ export const pathRules = [
       target_step_types: ['step.credential'],
     },
     compile: (params, environment) => {
-      const kind = { step_type: params.taint_step_type, verb: params.taint_verb, filter: params.taint_property_filter }
-      const first = trackFirstForbidden(environment, kind, 'taint_property_filter')
+      const { taint_step_type, taint_verb: verb, taint_property_filter: filter } = params
+      const named = { verb: 'taint_verb', filter: 'taint_property_filter' }
+      const pattern = kindPattern(taint_step_type, { verb, filter, named })
+      const first = trackFirstForbidden(environment, pattern, 'taint_property_filter')
       const message = 'an earlier step of this task is a source of taint that this step must not follow'
       const remedy = 'do this in a new task without that content'
       return (context) => {
@@ -112,6 +118,6 @@ export const pathRules = [
   }),
 ]
 
-function kindOf({ step_type, verb, property_filter }: ValueOf<typeof kindParams>): Kind {
-  return { step_type, verb, filter: property_filter }
+function patternIn({ step_type, verb, property_filter: filter }: ValueOf<typeof kindParams>): StepPattern {
+  return kindPattern(step_type, { verb, filter, named: { verb: 'verb', filter: 'property_filter' } })
 }

@@ -1,7 +1,9 @@
 // Rules about the order of steps (docs/design/engine.md §3, 4–7 and 9).
-import { canonicalType, type EvidenceStep, type JsonMap, type Step } from '@svc/schemas'
-import { compilePattern, compileTarget, targetPattern } from './filter.js'
-import { filterSchema, stepType, stepTypes, type TargetFilter } from './params.js'
+import type { EvidenceStep, Step } from '@svc/schemas'
+import { quote } from '../check/quote.js'
+import { compilePattern, compileTarget, type StepPattern, targetPattern } from './filter.js'
+import { isOfKind, kindKey, kindPattern, kindTypes, kindWords, outsideKind, wantedWords } from './kind.js'
+import { filterSchema, type StepKind, stepKind, stepKinds, type TargetFilter } from './params.js'
 import {
   type CompileEnvironment,
   defineStepRule,
@@ -15,9 +17,10 @@ import {
   stepViolation,
 } from './rule.js'
 import { satisfies, trackFirstRequired } from './track.js'
-import { wantedSteps, wantedWords } from './wanted-step.js'
+import { wantedSteps } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
+const required = 'required_step_type.property_filter'
 
 export const predecessorRules = [
   defineStepRule({
@@ -29,22 +32,23 @@ export const predecessorRules = [
       type: 'object',
       required: ['required_step_type'],
       additionalProperties: false,
-      properties: { required_step_type: stepType },
+      properties: { required_step_type: stepKind },
     },
     doc: 'Passes when the last step of the history is of that type; a gate must have passed.',
     example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
     compile: ({ required_step_type }, environment) => {
-      const type = canonicalType(required_step_type)
+      const isRequired = isOfKind(required_step_type, false, required)
       const last = environment.track<Last | null>({
-        key: `last satisfying ${type}`,
+        key: `last satisfying ${kindKey(required_step_type)}`,
         init: () => null,
         add: (_, recorded) => ({
-          satisfying: recorded.type === type && satisfies(recorded),
+          satisfying: isRequired(recorded) && satisfies(recorded),
           evidence: evidenceOfRecorded(recorded),
         }),
       })
-      const wanted = wantedWords({ step_type: required_step_type })
-      const steps = wantedSteps({ step_type: required_step_type })
+      const pattern = kindPattern(required_step_type)
+      const wanted = wantedWords(pattern)
+      const steps = wantedSteps(pattern)
       const check = (context: StepContext) => {
         const before = last(context.history)
         if (before?.satisfying === true) return PASS
@@ -69,14 +73,15 @@ export const predecessorRules = [
       type: 'object',
       required: ['required_step_type'],
       additionalProperties: false,
-      properties: { required_step_type: stepType },
+      properties: { required_step_type: stepKind },
     },
     doc: 'Passes when some step of the history is of that type; a gate must have passed.',
     example: { required_step_type: 'step.message', target_step_types: ['step.resource'] },
     compile: ({ required_step_type }, environment) => {
-      const first = trackFirstRequired(environment, { step_type: required_step_type }, 'required_step_type')
-      const wanted = wantedWords({ step_type: required_step_type })
-      const steps = wantedSteps({ step_type: required_step_type })
+      const pattern = kindPattern(required_step_type)
+      const first = trackFirstRequired(environment, pattern, required)
+      const wanted = wantedWords(pattern)
+      const steps = wantedSteps(pattern)
       const check = (context: StepContext) => {
         if (first(context.history) !== null) return PASS
         const message = `${wanted} is missing earlier in this task`
@@ -99,7 +104,7 @@ export const predecessorRules = [
       type: 'object',
       required: ['required_step_type', 'forbidden_intervening'],
       additionalProperties: false,
-      properties: { required_step_type: stepType, forbidden_intervening: stepTypes },
+      properties: { required_step_type: stepKind, forbidden_intervening: stepKinds },
     },
     doc: 'Passes when no forbidden type follows the last step of the required type. Without such a step it is violated.',
     example: {
@@ -109,15 +114,16 @@ export const predecessorRules = [
     },
     compile: ({ required_step_type, forbidden_intervening }, environment) => {
       const state = trackIntervening(environment, required_step_type, forbidden_intervening)
-      const wanted = wantedWords({ step_type: required_step_type })
-      const forbidden = forbidden_intervening.map((type) => `\`${type}\``).join(' or ')
-      const remedy = `${wanted} before this step, with no ${forbidden} step after it`
-      const steps = wantedSteps({ step_type: required_step_type })
+      const pattern = kindPattern(required_step_type)
+      const wanted = wantedWords(pattern)
+      const forbidden = forbidden_intervening.map((kind) => kindWords(kind, 'step')).join(' or ')
+      const remedy = `${wanted} before this step, with no ${forbidden} after it`
+      const steps = wantedSteps(pattern)
       return (context) => {
         const { found, intervening } = state(context.history)
         if (found && intervening === null) return PASS
         if (found) {
-          const message = `a \`${intervening?.step_type}\` step came after the last \`${required_step_type}\` step`
+          const message = `a \`${intervening?.step_type}\` step came after the last ${kindWords(required_step_type, 'step')}`
           return { ...stepViolation(context, 'INTERVENED', message, remedy, intervening), ...steps }
         }
         const message = `${wanted} is missing earlier in this task`
@@ -134,18 +140,18 @@ export const predecessorRules = [
       type: 'object',
       required: ['required_step_type'],
       additionalProperties: false,
-      properties: { required_step_type: stepType, property_filter: filterSchema },
+      properties: { required_step_type: stepKind, property_filter: filterSchema },
     },
     doc: 'Passes when an unused predecessor of that kind exists: each one allows one target step.',
     example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
     compile: (params, environment) => {
-      const pattern = { step_types: [params.required_step_type], filter: params.property_filter }
+      const { required_step_type, property_filter: filter } = params
+      const pattern = kindPattern(required_step_type, { filter, named: { filter: 'property_filter' } })
       const isPredecessor = compilePattern(pattern, false, 'property_filter')
       const isOneNow = compileTarget(pattern, 'property_filter')
-      const credit = trackCredit(environment, params, isPredecessor)
-      const kind = { step_type: params.required_step_type, filter: params.property_filter }
-      const wanted = wantedWords(kind)
-      const steps = wantedSteps(kind)
+      const credit = trackCredit(environment, pattern, params, isPredecessor)
+      const wanted = wantedWords(pattern)
+      const steps = wantedSteps(pattern)
       return (context) => {
         if (isOneNow?.(context, context.step)) return NOT_APPLICABLE
         const { left, ever } = credit(context.history)
@@ -168,22 +174,29 @@ export const predecessorRules = [
       type: 'object',
       required: ['forbidden_sequence'],
       additionalProperties: false,
-      properties: { forbidden_sequence: { ...stepTypes, minItems: 2, description: 'step types in order' } },
+      properties: {
+        forbidden_sequence: { ...stepKinds, minItems: 2, description: 'step types or selectors, in order' },
+      },
     },
     doc: 'Passes unless this step completes the sequence; other steps may lie between. Another type is not applicable.',
     example: { forbidden_sequence: ['step.credential', 'step.message'] },
-    applicableTypes: ({ forbidden_sequence }) => forbidden_sequence.slice(-1),
+    applicableTypes: ({ forbidden_sequence }) => kindTypes(forbidden_sequence.at(-1) ?? ''),
     compile: ({ forbidden_sequence }, environment) => {
-      const before = forbidden_sequence.slice(0, -1).map(canonicalType)
+      const parameter = (index: number) => `forbidden_sequence.${index}.property_filter`
+      const before = forbidden_sequence.slice(0, -1)
+      const isNext = before.map((kind, index) => isOfKind(kind, true, parameter(index)))
+      const isOutside = outsideKind(forbidden_sequence.at(-1) ?? '', parameter(before.length))
       const found = environment.track<readonly EvidenceStep[]>({
-        key: `sequence ${JSON.stringify(before)}`,
+        key: `sequence ${JSON.stringify(before.map(kindKey))}`,
         init: () => [],
         // The earliest match of each member leaves the most room for the next: a greedy search finds a subsequence if one exists.
         add: (state, recorded) =>
-          recorded.type === before[state.length] ? [...state, evidenceOfRecorded(recorded)] : state,
+          isNext[state.length]?.(recorded) === true ? [...state, evidenceOfRecorded(recorded)] : state,
       })
-      const message = `this step would complete the sequence ${forbidden_sequence.map((type) => `\`${type}\``).join(', ')}`
+      const parts = forbidden_sequence.map((kind) => (typeof kind === 'string' ? quote(kind) : kindWords(kind, 'step')))
+      const message = `this step would complete the sequence ${parts.join(', ')}`
       return (context) => {
+        if (isOutside(context)) return NOT_APPLICABLE
         const earlier = found(context.history)
         if (earlier.length < before.length) return PASS
         return stepViolation(context, 'FORBIDDEN_SEQUENCE', message, 'do this in a new task', ...earlier)
@@ -205,17 +218,18 @@ interface Intervening {
 
 function trackIntervening(
   environment: CompileEnvironment,
-  required: string,
-  forbidden: readonly string[],
+  required_step_type: StepKind,
+  forbidden: readonly StepKind[],
 ): Slot<Intervening> {
-  const type = canonicalType(required)
-  const between = new Set(forbidden.map(canonicalType))
+  const isRequired = isOfKind(required_step_type, false, required)
+  const between = forbidden.map((kind, index) => isOfKind(kind, true, `forbidden_intervening.${index}.property_filter`))
   return environment.track<Intervening>({
-    key: `intervening ${JSON.stringify([type, ...[...between].sort()])}`,
+    key: `intervening ${JSON.stringify([kindKey(required_step_type), ...forbidden.map(kindKey).sort()])}`,
     init: () => ({ found: false, intervening: null }),
     add: (state, recorded) => {
-      if (recorded.type === type && satisfies(recorded)) return { found: true, intervening: null }
-      if (!state.found || state.intervening !== null || !between.has(recorded.type)) return state
+      if (isRequired(recorded) && satisfies(recorded)) return { found: true, intervening: null }
+      if (!state.found || state.intervening !== null || !between.some((isForbidden) => isForbidden(recorded)))
+        return state
       return { found: true, intervening: evidenceOfRecorded(recorded) }
     },
   })
@@ -229,13 +243,14 @@ interface Credit {
 /** A step that is both counts as a predecessor; a failed gate of that kind neither adds nor takes credit. */
 function trackCredit(
   environment: CompileEnvironment,
-  params: { readonly required_step_type: string; readonly property_filter?: JsonMap } & TargetFilter,
+  predecessor: StepPattern,
+  params: TargetFilter,
   isPredecessor: (step: Step) => boolean,
 ): Slot<Credit> {
   const target = targetPattern(params)
   const isTarget = compilePattern(target, true, 'target_property_filter')
   return environment.track<Credit>({
-    key: `credit ${JSON.stringify([params.required_step_type, params.property_filter, target])}`,
+    key: `credit ${JSON.stringify([predecessor, target])}`,
     init: () => ({ left: 0, ever: false }),
     add: (state, recorded) => {
       if (isPredecessor(recorded.step)) return satisfies(recorded) ? { left: state.left + 1, ever: true } : state

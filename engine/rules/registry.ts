@@ -13,6 +13,7 @@ import { pathRules } from './path.js'
 import { predecessorRules } from './predecessor.js'
 import type { LeafRule, RuleDescription } from './rule.js'
 import { valueFlowRules } from './value-flow.js'
+import { valueFromRules } from './value-from.js'
 
 /** The rules that are not combinators. */
 export const leafRules: readonly LeafRule[] = [
@@ -25,6 +26,7 @@ export const leafRules: readonly LeafRule[] = [
   ...contentRules,
   ...flowRules,
   ...valueFlowRules,
+  ...valueFromRules,
   ...nodeRules,
 ]
 

@@ -41,6 +41,8 @@ export interface Recorded {
 
 /** The history of a task as running indexes: one state per tracker. */
 export interface History {
+  /** The tools that the task declares: fixed at its start, only shrinking; null when it declares none. */
+  tools: readonly unknown[] | null
   /** Steps that count: recorded and not blocked. */
   length: number
   readonly states: unknown[]
@@ -114,8 +116,8 @@ type Targets = boolean | 'writes'
 
 /** A rule that is not a combinator, with any parameters. */
 export interface LeafRule extends RuleDescription {
-  /** The only step types that the rule can be applicable to; left out where it can be applicable to any. */
-  readonly applicableTypes?: (params: JsonMap) => readonly string[]
+  /** The only step types that the rule can be applicable to; undefined, or left out, where it can be applicable to any. */
+  readonly applicableTypes?: (params: JsonMap) => readonly string[] | undefined
   readonly compile: (params: JsonMap, environment: CompileEnvironment) => Check
 }
 
@@ -123,7 +125,7 @@ interface RuleOf<S extends ParamsSchema, T extends Targets, C extends RuleContex
   readonly params: S
   readonly targets: T
   readonly example: ParamsOf<S, T> & JsonMap
-  readonly applicableTypes?: (params: ParamsOf<S, T>) => readonly string[]
+  readonly applicableTypes?: (params: ParamsOf<S, T>) => readonly string[] | undefined
   readonly compile: (params: ParamsOf<S, T>, environment: CompileEnvironment) => CheckOf<C>
 }
 

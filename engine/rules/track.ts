@@ -1,5 +1,5 @@
 // Trackers that several rules share: whether a step satisfies a requirement, and the first step of a kind.
-import type { Behavior, EvidenceStep, JsonMap } from '@svc/schemas'
+import type { Behavior, EvidenceStep } from '@svc/schemas'
 import { compilePattern, type StepPattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
@@ -19,37 +19,26 @@ export function passedGate(check_type?: string, digest?: string): Behavior {
   }
 }
 
-/** A kind of step, as rules 10 to 13 describe it. */
-export interface Kind {
-  readonly step_type: string
-  readonly verb?: string | undefined
-  readonly filter?: JsonMap | undefined
-}
-
-export function patternOf({ step_type, verb, filter }: Kind): StepPattern {
-  return { step_types: [step_type], verbs: verb === undefined ? undefined : [verb], filter }
-}
-
 /** The first step of a forbidden kind; a step with ambiguous fields counts. */
-export function trackFirstForbidden(environment: CompileEnvironment, kind: Kind, parameter: string) {
-  return trackFirst(environment, kind, true, parameter)
+export function trackFirstForbidden(environment: CompileEnvironment, pattern: StepPattern, parameter: string) {
+  return trackFirst(environment, pattern, true, parameter)
 }
 
 /** The first step of a required kind; steps with ambiguous fields and gates that have not passed do not count. */
-export function trackFirstRequired(environment: CompileEnvironment, kind: Kind, parameter: string) {
-  return trackFirst(environment, kind, false, parameter)
+export function trackFirstRequired(environment: CompileEnvironment, pattern: StepPattern, parameter: string) {
+  return trackFirst(environment, pattern, false, parameter)
 }
 
 function trackFirst(
   environment: CompileEnvironment,
-  kind: Kind,
+  pattern: StepPattern,
   forbidden: boolean,
   parameter: string,
 ): Slot<EvidenceStep | null> {
-  const matches = compilePattern(patternOf(kind), forbidden, parameter)
+  const matches = compilePattern(pattern, forbidden, parameter)
   const counts = (recorded: Recorded) => matches(recorded.step) && (forbidden || satisfies(recorded))
   return environment.track<EvidenceStep | null>({
-    key: `first ${forbidden ? 'forbidden' : 'required'} ${JSON.stringify(patternOf(kind))}`,
+    key: `first ${forbidden ? 'forbidden' : 'required'} ${JSON.stringify(pattern)}`,
     init: () => null,
     add: (state, recorded) => state ?? (counts(recorded) ? evidenceOfRecorded(recorded) : null),
   })

@@ -1,8 +1,14 @@
 // value_flow_forbidden (docs/design/engine.md §3): follows values from a source to a sink.
-import type { EvidenceStep, Step } from '@svc/schemas'
-import { compilePattern, compileTarget, type StepPattern } from './filter.js'
-import { AmbiguousField, compileStepField } from './lookup.js'
-import { filterSchema, names, stepTypes, type ValueOf } from './params.js'
+import type { EvidenceStep } from '@svc/schemas'
+import { compileSearch, type Matcher } from '../pattern/pattern.js'
+import { compileTarget } from './filter.js'
+import { compileParts } from './flow-selector.js'
+import { addToGiven, copyOfGiven, type Given, isGiven, newGiven } from './given.js'
+import { selectorPattern } from './kind.js'
+import { type Label, labelsOrPublic } from './labels.js'
+import { type Leaf, someReceivedLeaf, someSentLeaf } from './leaves.js'
+import { compileField } from './lookup.js'
+import { names, type Selector, selector } from './params.js'
 import {
   CannotEvaluate,
   type CompileEnvironment,
@@ -14,15 +20,9 @@ import {
   type Slot,
   stepViolation,
 } from './rule.js'
-import { someString } from './text.js'
-
-const selector = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { step_types: stepTypes, verbs: names, step_names: names, property_filter: filterSchema },
-} as const
-
-type Selector = ValueOf<typeof selector>
+import { limitReached } from './value-from.js'
+import { bare, comparable } from './value-parts.js'
+import { detached, wordsOf } from './words.js'
 
 /** Values kept for one task. A task with more cannot be followed, and its sinks violate (docs/design/engine.md §3). */
 const maxValues = 50_000
@@ -40,123 +40,137 @@ export const valueFlowRules = [
       properties: {
         source: { ...selector, description: 'steps whose output is followed' },
         sink: { ...selector, description: 'steps whose input it must not reach' },
+        fields: {
+          ...names,
+          description: 'fields of the sink that are checked; default all of input, and exec.command',
+        },
+        pattern: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 1000,
+          description: 'follow only values that match, such as links; searched, not anchored',
+        },
         min_length: {
           type: 'integer',
           minimum: 1,
           maximum: 1000,
-          description: 'shorter values are not followed; default 8',
+          description: 'shorter values are not followed; default 8; numbers from 4 digits are',
         },
       },
     },
-    doc: 'Passes when no value that first appeared in the output of a source step is in the input of this sink step.',
+    doc: 'Passes when no value that a source step gave first is in this sink step. A value that the user named, or that another resource gave before, is allowed. Values that are split or encoded anew are not recognised: `value_from` does not allow these.',
     example: {
       source: { step_types: ['step.credential'] },
       sink: { step_types: ['step.message'], verbs: ['POST'] },
     },
-    compile: ({ source, sink, min_length = 8 }, environment) => {
-      const values = trackValues(environment, source, min_length)
-      const isSink = compileTarget(patternOf(sink), 'sink.property_filter')
+    compile: ({ source, sink, fields = ['input', 'exec.command'], pattern, min_length = 8 }, environment) => {
+      const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern')
+      const flow = trackFlow(environment, source, { min_length, pattern, matches })
+      const isSink = compileTarget(selectorPattern(sink), 'sink.property_filter')
+      const paths = fields.map((path, index) => ({ path, get: compileField(path, `fields.${index}`) }))
       return (context) => {
         if (isSink !== null && !isSink(context, context.step)) return NOT_APPLICABLE
-        const { origins, overflow } = values(context.history)
-        if (overflow) throw new CannotEvaluate(stepViolation(context, 'FLOW_LIMIT', tooMany, 'do this in a new task'))
-        const origin = firstKnown(context.step, min_length, origins)
-        if (origin === null) return PASS
-        return stepViolation(context, 'VALUE_FLOW', reached, 'leave the value out, or do this in a new task', origin)
+        const { origins, given, overflow } = flow(context.history)
+        if (overflow || given.overflow) throw new CannotEvaluate(limitReached(context))
+        if (origins.size === 0) return PASS
+        for (const { path, get } of paths) {
+          const origin = firstReached(get(context), { min_length, matches }, origins, given)
+          if (origin === null) continue
+          const name = origin.step_name === null ? '' : ` \`${origin.step_name}\``
+          const message = `a value from the output of step ${origin.step}${name} is in \`${path}\`, where it must not go`
+          return stepViolation(context, 'VALUE_FLOW', message, 'leave the value out, or do this in a new task', origin)
+        }
+        return PASS
       }
     },
   }),
 ]
 
-const tooMany = `the task holds more than ${maxValues} values, too many to follow`
-const reached = 'a value from the output of an earlier step is in the input of this one, where it must not go'
+/** Which values are followed. */
+interface Form {
+  readonly min_length: number
+  readonly matches: Matcher | null
+}
 
-/** Every value so far, with the source step it first appeared in; null for a value from another step. */
-interface Values {
-  readonly origins: Map<string, EvidenceStep | null>
+/** The values that sources gave first, each with its step, and what endorses values. */
+interface Flow {
+  readonly origins: Map<string, EvidenceStep>
+  readonly given: Given
   overflow: boolean
 }
 
-function trackValues(environment: CompileEnvironment, source: Selector, min_length: number): Slot<Values> {
-  const isSource = compilePattern(patternOf(source), true, 'source.property_filter')
-  return environment.track<Values>({
-    key: `values ${min_length} ${JSON.stringify(patternOf(source))}`,
-    init: () => ({ origins: new Map(), overflow: false }),
-    add: (state, recorded) => {
-      if (!state.overflow) take(state, recorded, isSource(recorded.step), min_length)
-      return state
+function trackFlow(
+  environment: CompileEnvironment,
+  source: Selector,
+  { pattern, ...form }: Form & { readonly pattern: string | undefined },
+): Slot<Flow> {
+  const selected = compileParts(source, true, 'source')
+  return environment.track<Flow>({
+    key: `flow ${JSON.stringify([form.min_length, pattern, source])}`,
+    init: () => ({ origins: new Map(), given: newGiven(), overflow: false }),
+    add: (flow, recorded) => {
+      if (!flow.overflow && !flow.given.overflow) follow(flow, recorded, selected(recorded.step), form)
+      return flow
     },
-    copy: ({ origins, overflow }) => ({ origins: new Map(origins), overflow }),
+    copy: ({ origins, given, overflow }) => ({ origins: new Map(origins), given: copyOfGiven(given), overflow }),
   })
 }
 
-/** Takes the input of a step before its output: a value of the input did not originate in the step. */
-function take(state: Values, recorded: Recorded, from_source: boolean, min_length: number): void {
-  const { step } = recorded
-  const origin = from_source ? evidenceOfRecorded(recorded) : null
-  const keep = (source: EvidenceStep | null) => (value: string) => {
-    if (state.origins.has(value)) return false
-    if (state.origins.size >= maxValues) {
-      state.overflow = true
-      state.origins.clear()
-      return true
-    }
-    state.origins.set(detached(value), source)
-    return false
-  }
-  if (someValue(inputs(step), min_length, keep(null))) return
-  someValue([step.output], min_length, keep(origin))
+/** The parts of a resource that are not a source endorse; the others are followed, unless the step sent the value itself. */
+function follow(flow: Flow, recorded: Recorded, isSource: ((label: Label) => boolean) | null, form: Form): void {
+  const { step, type } = recorded
+  const endorses = isSource === null ? () => true : (label: Label) => !isSource(label)
+  addToGiven(flow.given, recorded, type === 'step.resource' ? endorses : null)
+  if (isSource === null) return
+  const sent = new Set<string>()
+  someSentLeaf(step.input, (leaf) => someValue(leaf, form, (value) => !sent.add(value)))
+  const origin = evidenceOfRecorded(recorded)
+  someReceivedLeaf(step, type, labelsOrPublic(step), (leaf, label) => {
+    if (!isSource(label)) return false
+    return someValue(leaf, form, (value) => {
+      if (sent.has(value) || flow.origins.has(value) || isGiven(flow.given, wordsOf(value))) return false
+      flow.overflow = flow.origins.size >= maxValues
+      if (!flow.overflow) flow.origins.set(detached(value), origin)
+      return flow.overflow
+    })
+  })
 }
 
-function firstKnown(step: Step, min_length: number, origins: Values['origins']): EvidenceStep | null {
+/** The origin of the first value that must not be here; null without one. */
+function firstReached(sent: unknown, form: Form, origins: Flow['origins'], given: Given): EvidenceStep | null {
   let found: EvidenceStep | null = null
-  someValue([step.input, command(step)], min_length, (value) => {
-    found = origins.get(value) ?? null
-    return found !== null
-  })
+  someSentLeaf(sent, (leaf) =>
+    someValue(leaf, form, (value) => {
+      const origin = origins.get(value)
+      // The user may name a value after a source gave it.
+      if (origin !== undefined && !given.user.has(wordsOf(value))) found = origin
+      return found !== null
+    }),
+  )
   return found
 }
 
-const command = compileStepField('exec.command', 'field')
-
-/** The input of a recorded step and its command. An ambiguous command counts with both values. */
-function inputs(step: Step): readonly unknown[] {
-  try {
-    return [step.input, command(step)]
-  } catch (error) {
-    if (error instanceof AmbiguousField) return [step.input, step.properties]
-    throw error
-  }
+/** True when `visit` returns true for a value of the leaf: the whole, its words, and the parts of a word such as `to=mia`. */
+function someValue(
+  { text, is_number }: Leaf,
+  { min_length, matches }: Form,
+  visit: (value: string) => boolean,
+): boolean {
+  const check = (value: string) =>
+    isFollowed(value, min_length, is_number) && (matches?.(value) ?? true) && visit(value)
+  const whole = comparable(text)
+  if (check(whole)) return true
+  return whole.split(/[\s"'<>(),;|`]+/).some((one) => {
+    const word = bare(one)
+    if (word !== whole && check(word)) return true
+    const pieces = word.split(/[^\p{L}\p{N}\p{M}@._+-]+/u)
+    return pieces.length > 1 && pieces.some((piece) => check(bare(piece)))
+  })
 }
 
-/** Visits the strings inside the values, and their words, until the visitor returns true. */
-function someValue(values: readonly unknown[], min_length: number, visit: (value: string) => boolean): boolean {
-  return values.some((value) =>
-    someString(value, (text) => {
-      // Composing makes some characters up to three times as long.
-      if (text.length * 3 < min_length) return false
-      const whole = composed(text)
-      if (whole.length >= min_length && visit(whole)) return true
-      const words = whole.split(/[\s"'<>(),;]+/)
-      if (words.length === 1) return false
-      return words.some((word) => word.length >= min_length && visit(word))
-    }),
-  )
-}
-
-/**
- * The composed form, in which equivalent texts are equal. Normalizing a long run of combining marks takes quadratic time,
- * so a text with a run longer than any script uses (UAX #15, stream-safe: 30) is not normalized.
- */
-function composed(text: string): string {
-  return /\p{M}{31}/u.test(text) ? text : text.normalize('NFC')
-}
-
-/** A copy that does not retain the text it was cut from. */
-function detached(value: string): string {
-  return Buffer.from(value, 'utf16le').toString('utf16le')
-}
-
-function patternOf({ step_types, verbs, step_names, property_filter }: Selector): StepPattern {
-  return { step_types, verbs, step_names, filter: property_filter }
+/** Long enough; a number has at least 4 digits. A year in a text is not followed. */
+function isFollowed(value: string, min_length: number, is_number: boolean): boolean {
+  if (value.length >= min_length) return true
+  if (is_number) return value.replaceAll(/\D/g, '').length >= 4
+  return /^\d{4,}$/.test(value) && !/^(19|20)\d\d$/.test(value)
 }

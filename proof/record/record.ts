@@ -97,6 +97,14 @@ export function actionDigest(step: Step): string {
   return hash('sha256', canonical(action))
 }
 
+/**
+ * The digest of an approval that binds some fields of a step only: SHA-256 hex of the JCS of {path: value}, in which
+ * `step_type` is always one of the paths.
+ */
+export function fieldsDigest(step_type: string, fields: Members): string {
+  return hash('sha256', canonical({ ...fields, step_type: canonicalType(step_type) }))
+}
+
 /** Few steps have own properties, and a copy costs more than the hash. */
 function withoutOwn(properties: Step['properties']): Step['properties'] {
   if (properties === undefined || !Object.keys(properties).some(isOwn)) return properties

@@ -29,12 +29,28 @@ describe('value_flow_forbidden', () => {
 
   it('finds the last of them as well', () => {
     const leaking = { ...sink, input: { text: 'it is value-49999-of-many.' } }
-    const spaced = { ...sink, input: { text: 'it is value-49999-of-many now' } }
-    expect(evaluated('value_flow_forbidden', params, [reading(50_000)], spaced)()?.violation_details?.code).toBe(
+    expect(evaluated('value_flow_forbidden', params, [reading(50_000)], leaking)()?.violation_details?.code).toBe(
       'VALUE_FLOW',
     )
-    // Values are compared whole: a dot belongs to the token it ends.
-    expect(evaluated('value_flow_forbidden', params, [reading(50_000)], leaking)()?.violated).toBe(false)
+  })
+})
+
+describe('value_from', () => {
+  const params = { fields: ['input.id'], from: { step_names: ['list'] } }
+  const listing = (count: number): Step => ({
+    step_type: 'step.resource',
+    step_name: 'list',
+    output: { ids: Array.from({ length: count }, (_, index) => `n${index}`) },
+  })
+  const using = (id: string): Step => ({ step_type: 'step.resource', verb: 'POST', input: { id } })
+  const codeOf = (count: number, id: string) =>
+    evaluated('value_from', params, [listing(count)], using(id))()?.violation_details?.code
+
+  // A key is a word as well.
+  it('follows 50,000 words, and reports a limit for an unknown value of a longer task', () => {
+    expect(codeOf(49_999, 'n49998')).toBeUndefined()
+    expect(codeOf(49_999, 'n50000')).toBe('VALUE_NOT_GIVEN')
+    expect(codeOf(60_000, 'other')).toBe('FLOW_LIMIT')
   })
 })
 
@@ -71,6 +87,10 @@ describe('a rule does not hang on a long text', () => {
     argument_matches: [
       { field: 'input', pattern: '(?:a+)+x$', found: false },
       (text) => ({ step_type: 'step.exec', input: { text } }),
+    ],
+    value_from: [
+      { fields: ['input'], from: { step_types: ['step.credential'] }, pattern: 'x' },
+      (text) => ({ step_type: 'step.message', input: { text } }),
     ],
     value_flow_forbidden: [
       { source: { step_types: ['step.credential'] }, sink: { step_types: ['step.message'] } },

@@ -2,7 +2,6 @@
 // the cases, in its own task and in tasks with other steps, and evaluates the step again.
 
 import { compile, evaluate, materialise, newHistory, record } from '@svc/engine'
-import { actionDigest } from '@svc/proof'
 import { canonicalType, type JsonMap, parseTimestamp, type Step, type ViolationDetails } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -111,12 +110,21 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
     (scene, { names, words }) => onField(scene, names[0], Number(/-?[\d.]+/.exec(words.replace(/`[^`]*`/, ''))?.[0])),
   ],
   [/^set `[^`]+`$/, (scene, { names }) => onField(scene, names[0], 'something')],
+  [
+    /^use a value that the user named/,
+    (scene, { params }) =>
+      (params.fields as string[]).reduce<Scene>((fixed, field) => onField(fixed, field, 'something'), named(scene)),
+  ],
+  [
+    /^shorten /,
+    (scene, { names, words }) => onField(scene, names[0], 'x'.repeat(Number(/ (\d+) \w+$/.exec(words)?.[1]))),
+  ],
   [/^remove it from/, (scene, { names }) => onField(scene, names[0], undefined)],
 ]
 
 /** Remedies that a test cannot follow: a text that only the author of the pattern knows, or leaving the step out. */
 const beyond =
-  /^change (`|the policy)|^make `|^leave |^put another step|^remove the text|__proto__|^set .* (once|to text)$|^change this step so that|one of: |; and /
+  /^change (`|the policy)|^make `|^leave (?!the value out)|^put another step|^remove the text|__proto__|^set .* (once|to text)$|^write each field once$|^change this step so that|one of: |; and /
 
 describe('the remedy', () => {
   const violations = ruleCases().filter(({ case: one }) => one.expect === 'violation')
@@ -225,10 +233,15 @@ function first(value: unknown): never {
 
 function passGate(scene: Scene, { words, names }: RemedyInstructions): Scene {
   const check_type = words.includes('check_type') ? names[1] : undefined
-  const bound =
-    words.includes('action_digest') && scene.step !== null ? { input: { action_digest: actionDigest(scene.step) } } : {}
+  const [, action_digest] = /`([0-9a-f]{64})`/.exec(words) ?? []
+  const bound = action_digest === undefined ? {} : { input: { action_digest } }
   const guard = check_type === undefined ? {} : { properties: { guard: { check_type } } }
   return after(scene, { ...stepOf('step.gate'), ...guard, ...bound })
+}
+
+function named(scene: Scene): Scene {
+  const properties = { counterpart: { kind: 'user' } }
+  return after(scene, { step_type: 'step.message', verb: 'GET', output: { text: 'use something.' }, properties })
 }
 
 /** Puts the missing step directly before the first invalid node: into the history, or before the step itself. */

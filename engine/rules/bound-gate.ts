@@ -1,0 +1,179 @@
+// Approvals that are bound to an action by its digest (docs/design/engine.md §3, gate_binds_action, and §5, approvals).
+import { actionDigest, fieldsDigest } from '@svc/proof'
+import { canonicalType, type EvidenceStep, type Step } from '@svc/schemas'
+import { compilePattern } from './filter.js'
+import { gateProblem } from './gate-words.js'
+import { compileStepField } from './lookup.js'
+import { AmbiguousField } from './members.js'
+import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot, type StepContext } from './rule.js'
+
+/** What an approval must be like. */
+export interface Binding {
+  readonly check_type?: string | undefined
+  /** The fields that it approves besides the step type; undefined: the whole action. */
+  readonly binds?: readonly string[] | undefined
+  readonly max_age_seconds?: number | undefined
+  /** How many steps it allows; undefined: one, and any number with `binds`. */
+  readonly uses?: number | undefined
+}
+
+export interface BoundGates {
+  /** What the gate of this step must carry; null for a step that has no digest, which no gate can approve. */
+  readonly bindingOf: (step: Step) => StepBinding | null
+  /** The gate that allows the step, or why none does. */
+  readonly find: (context: StepContext, binding: StepBinding) => GateFound
+}
+
+export interface StepBinding {
+  readonly digest: string
+  /** The fields in the digest; null for the whole action. */
+  readonly binds: readonly string[] | null
+}
+
+export type GateFound = { readonly gate: EvidenceStep; readonly problem: null } | GateProblem
+
+export interface GateProblem {
+  readonly problem: { readonly code: string; readonly message: string }
+  /** The gate that it is about; null without one. */
+  readonly gate: EvidenceStep | null
+}
+
+interface Approval {
+  /** Why the gate has not passed; null when it has. */
+  readonly problem: string | null
+  /** ms since 1970 */
+  readonly at: number
+  readonly evidence: EvidenceStep
+  used: number
+}
+
+interface Approvals {
+  /** By digest; the oldest is first. */
+  readonly by_digest: Map<string, Approval>
+  /** The latest gate of the check type, with or without a digest. */
+  latest: Approval | null
+}
+
+/** Approvals kept for one task; the oldest is forgotten first, and has to be given again. */
+const maxApprovals = 10_000
+
+/** Throws ParameterError for a path that is not a field of a step; `parameter` names the list of paths. */
+export function compileBoundGates(environment: CompileEnvironment, binding: Binding, parameter: string): BoundGates {
+  const bindingOf = compileBinding(binding.binds, parameter)
+  const approvals = trackApprovals(environment, binding, bindingOf)
+  const allowed = ({ binds }: StepBinding) => binding.uses ?? (binds === null ? 1 : Number.POSITIVE_INFINITY)
+  return {
+    bindingOf,
+    find: ({ history, now }, wanted) => {
+      const { by_digest, latest } = approvals(history)
+      const approval = by_digest.get(wanted.digest)
+      if (approval === undefined) return notBound(latest, binding)
+      const fault = (code: string, message: string) => ({ problem: { code, message }, gate: approval.evidence })
+      if (approval.problem !== null) return fault('GATE_FAILED', failed(approval.problem))
+      const { max_age_seconds } = binding
+      if (max_age_seconds !== undefined && (now - approval.at) / 1000 > max_age_seconds)
+        return fault(
+          'GATE_STALE',
+          `the gate at step ${approval.evidence.step} is older than ${max_age_seconds} seconds`,
+        )
+      if (approval.used >= allowed(wanted)) return fault('GATE_SPENT', spent(allowed(wanted)))
+      return { gate: approval.evidence, problem: null }
+    },
+  }
+}
+
+function spent(allowed: number): string {
+  return allowed === 1
+    ? 'the action that the gate approved is already done'
+    : `the gate approved ${allowed} steps, which are already done`
+}
+
+function failed(problem: string): string {
+  return `the latest gate has not passed: ${problem}`
+}
+
+function notBound(latest: Approval | null, { check_type }: Binding): GateProblem {
+  const problem = (code: string, message: string) => ({ problem: { code, message }, gate: latest?.evidence ?? null })
+  if (latest === null) return problem('GATE_MISSING', `no ${gateWords(check_type)} came before this step`)
+  if (latest.problem !== null) return problem('GATE_FAILED', failed(latest.problem))
+  return problem('GATE_NOT_BOUND', 'no gate approved this action')
+}
+
+/** A gate of a check type in words. */
+export function gateWords(check_type: string | undefined): string {
+  return `step.gate${check_type === undefined ? '' : ` with \`properties.guard.check_type\` \`${check_type}\``}`
+}
+
+/** A field that the step lacks would approve every value of it, so such a step is bound as a whole. */
+function compileBinding(binds: readonly string[] | undefined, parameter: string): BoundGates['bindingOf'] {
+  const fields = binds?.map((path, index) => ({ path, get: compileStepField(path, `${parameter}.${index}`) }))
+  return (step) => {
+    try {
+      const values = fields?.map(({ path, get }) => [path, get(step)] as const)
+      if (binds === undefined || values === undefined || values.some(([, value]) => value === null))
+        return { digest: actionDigest(step), binds: null }
+      return { digest: fieldsDigest(step.step_type, Object.fromEntries(values)), binds }
+    } catch (error) {
+      // A step without a canonical form, or with an ambiguous field.
+      if (error instanceof TypeError || error instanceof AmbiguousField) return null
+      throw error
+    }
+  }
+}
+
+function trackApprovals(
+  environment: CompileEnvironment,
+  { check_type, binds }: Binding,
+  bindingOf: BoundGates['bindingOf'],
+): Slot<Approvals> {
+  const isGate = gatePattern(check_type)
+  return environment.track<Approvals>({
+    key: `approvals ${JSON.stringify([check_type ?? null, binds ?? null])}`,
+    init: () => ({ by_digest: new Map(), latest: null }),
+    add: (state, recorded) => {
+      if (isGate(recorded.step)) addGate(state, recorded)
+      // Hashing a step pays only while an approval is known.
+      else if (state.by_digest.size > 0 && canonicalType(recorded.step.step_type) !== 'step.gate')
+        countUse(state, bindingOf(recorded.step))
+      return state
+    },
+    copy: ({ by_digest, latest }) => ({
+      by_digest: new Map([...by_digest].map(([digest, approval]) => [digest, { ...approval }])),
+      latest,
+    }),
+  })
+}
+
+/** A rejection without a digest withdraws every approval of its check type. */
+function addGate(state: Approvals, recorded: Recorded): void {
+  const digest = digestIn(recorded.step)
+  const problem = gateProblem(recorded.step)
+  state.latest = { problem, at: recorded.at, evidence: evidenceOfRecorded(recorded), used: 0 }
+  if (digest === null) {
+    if (problem !== null) state.by_digest.clear()
+    return
+  }
+  state.by_digest.delete(digest)
+  state.by_digest.set(digest, state.latest)
+  const [oldest] = state.by_digest.keys()
+  if (state.by_digest.size > maxApprovals && oldest !== undefined) state.by_digest.delete(oldest)
+}
+
+function countUse({ by_digest }: Approvals, binding: StepBinding | null): void {
+  const approval = binding === null ? undefined : by_digest.get(binding.digest)
+  if (approval !== undefined) approval.used++
+}
+
+/** A gate of one check type, when given. A gate with ambiguous fields counts, and has not passed. */
+export function gatePattern(check_type: string | undefined): (step: Step) => boolean {
+  const filter = check_type === undefined ? undefined : { 'guard.check_type': check_type }
+  return compilePattern({ step_types: ['step.gate'], filter }, true, 'gate_check_type')
+}
+
+const digestField = compileStepField('input.action_digest', 'field')
+
+/** Null for a gate without a digest. */
+function digestIn(gate: Step): string | null {
+  const digest = digestField(gate)
+  return typeof digest === 'string' ? digest.trim().toLowerCase() : null
+}

@@ -1,0 +1,118 @@
+// What a task was given: the texts of the user, and the outputs of the steps that a rule trusts. What the task wrote itself is
+// not evidence when it is read again (docs/design/engine.md §3, value_from).
+import { hasWritePermission, type Step } from '@svc/schemas'
+import { type Label, labelsOrPublic } from './labels.js'
+import { someReceivedLeaf, someSentLeaf } from './leaves.js'
+import { compileStepField } from './lookup.js'
+import { AmbiguousField } from './members.js'
+import { createPhrases, extended, type Phrases } from './phrases.js'
+import type { Recorded } from './rule.js'
+import { detached, wordsOf } from './words.js'
+
+export interface Given {
+  readonly user: Phrases
+  readonly trusted: Phrases
+  /** Words that the task wrote before it was given them. */
+  readonly written: Set<string>
+  /** The resources that the task changed. */
+  readonly changed: Set<string>
+  overflow: boolean
+}
+
+/** Words kept for one task. A task with more cannot be followed. */
+const maxWords = 50_000
+
+export function newGiven(): Given {
+  return { user: createPhrases(), trusted: createPhrases(), written: new Set(), changed: new Set(), overflow: false }
+}
+
+export function copyOfGiven({ user, trusted, written, changed, overflow }: Given): Given {
+  return {
+    user: extended(user),
+    trusted: extended(trusted),
+    written: new Set(written),
+    changed: new Set(changed),
+    overflow,
+  }
+}
+
+/** Whether the words occur in a text of the user or in a trusted output. */
+export function isGiven({ user, trusted }: Given, words: readonly string[]): boolean {
+  return user.has(words) || trusted.has(words)
+}
+
+/** Adds a recorded step. `trusts` selects the parts of its output that are trusted, by label; null trusts none. */
+export function addToGiven(given: Given, recorded: Recorded, trusts: ((label: Label) => boolean) | null): void {
+  const { step, type } = recorded
+  if (type === 'step.message' && isWithUser(step)) addUserText(given, recorded)
+  else if (hasWritePermission(step) && !ownWork.has(type)) addWritten(given, step)
+  if (trusts === null || ownWork.has(type) || given.changed.has(resourceOf(step) ?? '')) return
+  someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }, label) => {
+    if (trusts(label)) addText(given, given.trusted, wordsOf(text))
+    return given.overflow
+  })
+}
+
+/** What an agent thinks, notes or is allowed is not evidence of anything. */
+const ownWork: ReadonlySet<string> = new Set(['step.model', 'step.self', 'step.gate'])
+
+/** A message of the user; text that the user passes on from others has their label. */
+function addUserText(given: Given, { step, type }: Recorded): void {
+  if (step.verb !== 'GET') return
+  someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }, label) => {
+    if (label === null || label === 'own') addText(given, given.user, wordsOf(text))
+    return given.overflow
+  })
+}
+
+const counterpart = compileStepField('counterpart.kind', 'field')
+
+function isWithUser(step: Step): boolean {
+  return readOrNull(counterpart, step) === 'user'
+}
+
+function addWritten(given: Given, step: Step): void {
+  const resource = resourceOf(step)
+  if (resource !== null) given.changed.add(resource)
+  someSentLeaf(step.input, ({ text }) => {
+    for (const word of wordsOf(text))
+      if (!given.user.knows(word) && !given.trusted.knows(word)) given.written.add(detached(word))
+    given.overflow ||= given.written.size > maxWords
+    return given.overflow
+  })
+}
+
+/** Adds a text; words that the task wrote itself end a phrase. */
+function addText(given: Given, phrases: Phrases, words: readonly string[]): void {
+  given.overflow ||= given.user.size + given.trusted.size + words.length > maxWords
+  if (given.overflow) return
+  const isOwn = phrases === given.trusted && given.written.size > 0 && words.some((word) => given.written.has(word))
+  if (!isOwn) {
+    phrases.add(words)
+    return
+  }
+  let from = 0
+  for (const [index, word] of words.entries()) {
+    if (!given.written.has(word)) continue
+    phrases.add(words.slice(from, index))
+    from = index + 1
+  }
+  phrases.add(words.slice(from))
+}
+
+const parts = ['target.host', 'target.resource_type', 'target.path'].map((path) => compileStepField(path, 'field'))
+
+/** The resource that a step reads or changes; null when its properties name none. */
+function resourceOf(step: Step): string | null {
+  const names = parts.map((get) => readOrNull(get, step))
+  return names.every((name) => name === null) ? null : JSON.stringify(names)
+}
+
+function readOrNull(get: (step: Step) => unknown, step: Step): unknown {
+  try {
+    return get(step)
+  } catch (error) {
+    if (error instanceof AmbiguousField) return null
+    throw error
+  }
+}

@@ -1,0 +1,72 @@
+// The texts inside a value with the labels of their authors: strings, numbers and keys.
+import type { JsonMap, Step } from '@svc/schemas'
+import type { Label, LabelledField, StepLabels } from './labels.js'
+
+/** A text, or a number as JSON writes it. */
+export interface Leaf {
+  readonly text: string
+  readonly is_number: boolean
+}
+
+type Visit = (leaf: Leaf, label: Label) => boolean
+
+/**
+ * True when `visit` returns true for a string, a number or a key inside the value, in no particular order. A key has the
+ * label of the map that it is in. It is not recursive, because the depth of a value is unlimited.
+ */
+export function someLeaf(value: unknown, { whole, fields }: StepLabels, visit: Visit): boolean {
+  const pending: Place[] = [{ value, label: whole, open: fields.map(({ path, label }) => ({ path, label })) }]
+  for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
+    const { value: item, label } = place
+    if (typeof item === 'string') {
+      if (visit({ text: item, is_number: false }, label)) return true
+    } else if (typeof item === 'number') {
+      if (visit({ text: String(item), is_number: true }, label)) return true
+    } else if (typeof item === 'object' && item !== null) {
+      for (const key of Object.keys(item)) {
+        if (!Array.isArray(item) && visit({ text: key, is_number: false }, label)) return true
+        pending.push(memberOf(place, key, (item as JsonMap)[key]))
+      }
+    }
+  }
+  return false
+}
+
+/** A part of a value, its label, and the rest of the paths that may label parts of it. */
+interface Place {
+  readonly value: unknown
+  readonly label: Label
+  readonly open: readonly LabelledField[]
+}
+
+/** A deeper path takes precedence; of paths of equal depth, the one with the least trusted label. */
+function memberOf({ label, open }: Place, key: string, value: unknown): Place {
+  if (open.length === 0) return { value, label, open }
+  const matching = open.filter(({ path: [first] }) => first === '*' || first === key)
+  const ends = matching.filter(({ path }) => path.length === 1).map((field) => field.label)
+  const rest = matching
+    .filter(({ path }) => path.length > 1)
+    .map((field) => ({ path: field.path.slice(1), label: field.label }))
+  return { value, label: ends.length === 0 ? label : leastTrusted(ends), open: rest }
+}
+
+function leastTrusted(labels: readonly Label[]): Label {
+  return labels.find((label) => label === 'public') ?? labels.find((label) => label === 'third_party') ?? 'own'
+}
+
+const withoutLabels: StepLabels = { whole: null, fields: [] }
+
+/** The same for what a step sent, which has no labels. */
+export function someSentLeaf(value: unknown, visit: (leaf: Leaf) => boolean): boolean {
+  return someLeaf(value, withoutLabels, visit)
+}
+
+/**
+ * What a step received: its output; for a received message and the start of a task also the input, where clients
+ * write the text that they received.
+ */
+export function someReceivedLeaf(step: Step, type: string, labels: StepLabels, visit: Visit): boolean {
+  if (someLeaf(step.output, labels, visit)) return true
+  const receives = type === 'task.start' || (type === 'step.message' && step.verb === 'GET')
+  return receives && someLeaf(step.input, { whole: labels.whole, fields: [] }, visit)
+}

@@ -1,0 +1,115 @@
+// An index of texts that answers whether words occur in one of them, next to each other and in order. The cost of an
+// answer depends on the number of words asked for, not on the texts: a suffix automaton over words (Blumer et al., "The
+// smallest automaton recognizing the subwords of a text", 1985), in which no path leads from one text to the next.
+import { detached } from './words.js'
+
+export interface Phrases {
+  /** Words of all texts. */
+  readonly size: number
+  readonly add: (words: readonly string[]) => void
+  readonly has: (words: readonly string[]) => boolean
+  /** Whether the word occurs in any text. */
+  readonly knows: (word: string) => boolean
+}
+
+/** State 0 is the empty phrase. `edges` holds the next state by state and word. */
+interface Automaton {
+  readonly ids: Map<string, number>
+  readonly length: number[]
+  readonly link: number[]
+  readonly edges: Map<number, number>
+  /** The words that leave each state, to copy its edges. */
+  readonly leaving: number[][]
+}
+
+/** More words than an index may have: an edge is one number of state and word. */
+const maxIds = 2 ** 21
+
+export function createPhrases(): Phrases {
+  const automaton: Automaton = { ids: new Map(), length: [0], link: [-1], edges: new Map(), leaving: [[]] }
+  let size = 0
+  return {
+    get size() {
+      return size
+    },
+    add: (words) => {
+      let last = 0
+      for (const word of words) last = extend(automaton, last, idOf(automaton, word))
+      size += words.length
+    },
+    has: (words) => {
+      let state: number | undefined = 0
+      for (const word of words) {
+        const id = automaton.ids.get(word)
+        state = id === undefined ? undefined : automaton.edges.get(state * maxIds + id)
+        if (state === undefined) return false
+      }
+      return true
+    },
+    knows: (word) => automaton.ids.has(word),
+  }
+}
+
+/** Phrases of two indexes, to which texts are added without changing the first. */
+export function extended(first: Phrases): Phrases {
+  const second = createPhrases()
+  return {
+    get size() {
+      return first.size + second.size
+    },
+    add: second.add,
+    has: (words) => first.has(words) || second.has(words),
+    knows: (word) => first.knows(word) || second.knows(word),
+  }
+}
+
+function idOf({ ids }: Automaton, word: string): number {
+  const known = ids.get(word)
+  if (known !== undefined) return known
+  ids.set(detached(word), ids.size)
+  return ids.size - 1
+}
+
+/** Adds a word after the phrase of state `last`; returns the state of the longer phrase. */
+function extend(automaton: Automaton, last: number, id: number): number {
+  const known = automaton.edges.get(last * maxIds + id)
+  if (known !== undefined) return exactly(automaton, last, id, known)
+  const state = newState(automaton, lengthOf(automaton, last) + 1)
+  let from = last
+  while (from !== -1 && !automaton.edges.has(from * maxIds + id)) {
+    setEdge(automaton, from, id, state)
+    from = automaton.link[from] as number
+  }
+  const next = from === -1 ? undefined : automaton.edges.get(from * maxIds + id)
+  automaton.link[state] = next === undefined ? 0 : exactly(automaton, from, id, next)
+  return state
+}
+
+/** The state of exactly the phrase of `from` and the word; splits `next` when it is the state of longer phrases as well. */
+function exactly(automaton: Automaton, from: number, id: number, next: number): number {
+  const length = lengthOf(automaton, from) + 1
+  if (lengthOf(automaton, next) === length) return next
+  const clone = newState(automaton, length)
+  for (const word of automaton.leaving[next] as number[])
+    setEdge(automaton, clone, word, automaton.edges.get(next * maxIds + word) as number)
+  automaton.link[clone] = automaton.link[next] as number
+  automaton.link[next] = clone
+  for (let at = from; at !== -1 && automaton.edges.get(at * maxIds + id) === next; at = automaton.link[at] as number)
+    automaton.edges.set(at * maxIds + id, clone)
+  return clone
+}
+
+function newState({ length, link, leaving }: Automaton, words: number): number {
+  leaving.push([])
+  link.push(0)
+  return length.push(words) - 1
+}
+
+function setEdge({ edges, leaving }: Automaton, state: number, id: number, next: number): void {
+  edges.set(state * maxIds + id, next)
+  leaving[state]?.push(id)
+}
+
+function lengthOf({ length }: Automaton, state: number): number {
+  return length[state] as number
+}

@@ -1,0 +1,65 @@
+// In which step a value first appeared, for the evidence of a violation.
+import type { EvidenceStep } from '@svc/schemas'
+import { labelsOrPublic } from './labels.js'
+import { someReceivedLeaf } from './leaves.js'
+import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
+import { detached, trimmed, wordsOf } from './words.js'
+
+export interface Seen {
+  /** The step whose output first had the value, else its longest word; null when none had. */
+  readonly stepOf: (words: readonly string[]) => EvidenceStep | null
+}
+
+interface SeenState extends Seen {
+  readonly first: Map<string, EvidenceStep>
+}
+
+/** Evidence of a long task may be incomplete; an answer never depends on it. */
+const maxSeen = 20_000
+/** Words of a longer text are kept, the text is not. */
+const maxTextWords = 12
+/** A shorter word is in most texts. */
+const minWord = 4
+
+export function trackSeen(environment: CompileEnvironment): Slot<Seen> {
+  return environment.track<SeenState>({
+    key: 'first seen',
+    init: newSeen,
+    add: (state, recorded) => {
+      if (state.first.size < maxSeen) addTo(state, recorded)
+      return state
+    },
+    // Later steps of a copy are reserved ones, which have no output.
+    copy: (state) => state,
+  })
+}
+
+function newSeen(): SeenState {
+  const first = new Map<string, EvidenceStep>()
+  return {
+    first,
+    stepOf: (words) => {
+      const longest = [...words].sort((a, b) => b.length - a.length)[0] ?? ''
+      return first.get(words.join(' ')) ?? first.get(longest) ?? null
+    },
+  }
+}
+
+function addTo({ first }: SeenState, recorded: Recorded): void {
+  const { step, type } = recorded
+  if (type === 'step.model') return
+  const evidence = evidenceOfRecorded(recorded)
+  const keep = (text: string) => {
+    if (!first.has(text)) first.set(detached(text), evidence)
+  }
+  someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }) => {
+    const words = trimmed(wordsOf(text))
+    if (words.length <= maxTextWords) keep(words.join(' '))
+    for (const piece of text.split(/[\s"'<>`|,;]+/)) {
+      const own = trimmed(wordsOf(piece))
+      if (own.length > 1) keep(own.join(' '))
+    }
+    for (const word of words) if (word.length >= minWord) keep(word)
+    return first.size >= maxSeen
+  })
+}

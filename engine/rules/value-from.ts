@@ -1,0 +1,114 @@
+// value_from (docs/design/engine.md §3): every value must be one that the task was given.
+import type { EvidenceStep } from '@svc/schemas'
+import { compileSearch, type Matcher } from '../pattern/pattern.js'
+import { compileParts } from './flow-selector.js'
+import { addToGiven, copyOfGiven, type Given, isGiven, newGiven } from './given.js'
+import { kindWords } from './kind.js'
+import { type Leaf, someSentLeaf } from './leaves.js'
+import { compileField } from './lookup.js'
+import { names, type Selector, selector } from './params.js'
+import {
+  CannotEvaluate,
+  type CompileEnvironment,
+  defineStepRule,
+  NOT_APPLICABLE,
+  PASS,
+  type Slot,
+  type StepContext,
+  stepViolation,
+} from './rule.js'
+import { trackSeen } from './seen.js'
+import { partsOf } from './value-parts.js'
+import { trimmed, wordsOf } from './words.js'
+
+export const valueFromRules = [
+  defineStepRule({
+    name: 'value_from',
+    category: 'flow',
+    scopes: ['step_execution'],
+    targets: true,
+    params: {
+      type: 'object',
+      required: ['fields', 'from'],
+      additionalProperties: false,
+      properties: {
+        fields: { ...names, description: 'fields whose values are checked, such as `input.recipient`' },
+        from: { ...selector, description: 'steps whose output gives values, besides the messages of the user' },
+        pattern: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 1000,
+          description: 'check only the words that match, such as links; searched, not anchored',
+        },
+      },
+    },
+    doc: 'Passes when every value of the fields occurs in a message of the user or in the output of a step of `from`. Values that the task wrote itself do not count. A field that is missing is not applicable.',
+    example: {
+      fields: ['input.recipient'],
+      from: { step_names: ['search_contacts'] },
+      target_step_names: ['send_money'],
+    },
+    compile: ({ fields, from, pattern }, environment) => {
+      const given = trackGiven(environment, from)
+      const seen = trackSeen(environment)
+      const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern')
+      const paths = fields.map((path, index) => ({ path, get: compileField(path, `fields.${index}`) }))
+      const source = kindWords(from, 'step')
+      const remedy = `use a value that the user named in a message, or that a ${source} returned`
+      return (context) => {
+        const known = given(context.history)
+        let answer: typeof PASS | typeof NOT_APPLICABLE = NOT_APPLICABLE
+        for (const { path, get } of paths) {
+          const value = get(context)
+          if (value === null) continue
+          answer = PASS
+          const missing = firstMissing(value, matches, known)
+          if (missing === null) continue
+          if (known.overflow) throw new CannotEvaluate(limitReached(context))
+          const origin = seen(context.history).stepOf(missing)
+          const message = `a value in \`${path}\` is in no message of the user and in no output of a ${source}${cameFrom(origin)}`
+          return stepViolation(context, 'VALUE_NOT_GIVEN', message, remedy, origin)
+        }
+        return answer
+      }
+    },
+  }),
+]
+
+function trackGiven(environment: CompileEnvironment, from: Selector): Slot<Given> {
+  const trusts = compileParts(from, false, 'from')
+  return environment.track<Given>({
+    key: `given ${JSON.stringify(from)}`,
+    init: newGiven,
+    add: (given, recorded) => {
+      if (!given.overflow) addToGiven(given, recorded, trusts(recorded.step))
+      return given
+    },
+    copy: copyOfGiven,
+  })
+}
+
+/** The words of the first value that was not given; null when all were. */
+function firstMissing(value: unknown, matches: Matcher | null, given: Given): readonly string[] | null {
+  let missing: readonly string[] | null = null
+  someSentLeaf(value, ({ text }: Leaf) =>
+    (matches === null ? [text] : partsOf(text, matches)).some((part) => {
+      const words = trimmed(wordsOf(part))
+      if (words.length > 0 && !isGiven(given, words)) missing = words
+      return missing !== null
+    }),
+  )
+  return missing
+}
+
+function cameFrom(origin: EvidenceStep | null): string {
+  if (origin === null) return ''
+  const name = origin.step_name === null ? '' : ` \`${origin.step_name}\``
+  return `; it first appeared in the output of step ${origin.step}${name}`
+}
+
+/** The violation for a task that holds more than can be followed. */
+export function limitReached(context: StepContext) {
+  const message = 'the task holds more text than can be followed'
+  return stepViolation(context, 'FLOW_LIMIT', message, 'do this in a new task')
+}
