@@ -195,6 +195,27 @@ export interface ApiKey {
 }
 
 /**
+ * An approval that a step lacks.
+ */
+export interface ApprovalRequired {
+  policy_id: number
+  /**
+   * What the gate carries as `input.action_digest`
+   */
+  action_digest: string
+  /**
+   * The fields that are approved besides the step type; null for the whole action
+   */
+  binds: string[] | null
+  /**
+   * The body to send once a person has approved: of POST /record for the local engine, of POST /api/v1/logs for the platform
+   */
+  gate: {
+    [k: string]: unknown
+  }
+}
+
+/**
  * A change: a row of the audit trail and a leaf of the log.
  */
 export interface AuditEvent {
@@ -976,7 +997,10 @@ export interface Evaluation {
    * True exactly when a policy blocks
    */
   blocked: boolean
-  outcome: 'allow' | 'warn' | 'block'
+  /**
+   * `ask`: only approvals are missing; the step is blocked until they are recorded
+   */
+  outcome: 'allow' | 'warn' | 'ask' | 'block'
   /**
    * Why the step is blocked, in one sentence; null when it is allowed
    */
@@ -995,6 +1019,10 @@ export interface Evaluation {
    * True when earlier steps of the task are no longer known here
    */
   history_lost?: boolean
+  /**
+   * With the outcome `ask`: the approvals that are missing
+   */
+  approval_required?: ApprovalRequired[]
 }
 
 /**
@@ -1834,6 +1862,7 @@ export interface Manifest {
     }
     expect: {
       action?: 'allow' | 'block'
+      outcome?: 'allow' | 'warn' | 'ask' | 'block'
       /**
        * exactly these, in any order
        *
@@ -1865,6 +1894,7 @@ export interface Manifest {
       | 'field_in_list'
       | 'field_matches_regex'
       | 'field_in_range'
+      | 'length_at_most'
       | 'step_directly_preceded_by'
       | 'step_requires_predecessor'
       | 'step_preceded_by_without_intervening'
@@ -1888,6 +1918,7 @@ export interface Manifest {
       | 'path_within_root'
       | 'working_hours_only'
       | 'value_flow_forbidden'
+      | 'value_from'
       | 'node_directly_preceded_by'
       | 'node_requires_predecessor'
       | 'execution_contains_node_before_current'
@@ -1924,6 +1955,32 @@ export interface Manifest {
      * default enforce; observe never blocks
      */
     mode?: 'enforce' | 'observe'
+    /**
+     * on a critical policy: a step that violates it is asked about, and a bound gate allows it
+     */
+    approval?: {
+      /**
+       * only gates with this `guard.check_type`
+       */
+      check_type?: string
+      /**
+       * the fields that are approved, such as [step_name, input.recipient]; default the whole action
+       *
+       * @minItems 1
+       * @maxItems 20
+       *
+       * Items: field of the step
+       */
+      binds?: string[]
+      /**
+       * inclusive
+       */
+      max_age_seconds?: number
+      /**
+       * steps that one gate allows; default one, and any number with `binds`
+       */
+      uses?: number
+    } | null
     /**
      * Items: such as ASI01 or EU-AI-Act:50(1)
      */
@@ -1966,7 +2023,7 @@ export interface MinimalEvaluation {
    * True exactly when a policy blocks
    */
   blocked: boolean
-  outcome: 'allow' | 'warn' | 'block'
+  outcome: 'allow' | 'warn' | 'ask' | 'block'
   /**
    * Why the step is blocked, in one sentence; null when it is allowed
    */
@@ -1988,6 +2045,10 @@ export interface MinimalEvaluation {
    * True when earlier steps of the task are no longer known here
    */
   history_lost?: boolean
+  /**
+   * With the outcome `ask`: the approvals that are missing
+   */
+  approval_required?: ApprovalRequired[]
 }
 
 /**
@@ -2131,6 +2192,10 @@ export interface PolicyResult {
    */
   manifest_id: string | null
   waived: boolean
+  /**
+   * The step of the gate that approved this step, without which the policy would be violated
+   */
+  approved_by_step?: number | null
 }
 
 /**
@@ -2159,6 +2224,30 @@ export interface Policy {
   agent_id: string | null
   enabled: boolean
   mode: 'enforce' | 'observe'
+  /**
+   * A passed gate that is bound to the step makes this policy pass; without one the outcome is `ask`. Only on a critical policy
+   */
+  approval?: {
+    /**
+     * Only gates with this `guard.check_type`
+     */
+    check_type?: string
+    /**
+     * The fields that are approved, such as [step_name, input.recipient]; default the whole action
+     *
+     * @minItems 1
+     * @maxItems 20
+     */
+    binds?: string[]
+    /**
+     * Inclusive
+     */
+    max_age_seconds?: number
+    /**
+     * Steps that one gate allows; default one, and any number with `binds`
+     */
+    uses?: number
+  } | null
   controls: string[]
   /**
    * Increases with each change
@@ -2575,6 +2664,7 @@ export interface SchemaTypes {
   'api-key-list': ApiKeyList
   'api-key-request': ApiKeyRequest
   'api-key': ApiKey
+  'approval-required': ApprovalRequired
   'audit-event': AuditEvent
   'batch-answer': BatchAnswer
   'batch-request': BatchRequest

@@ -52,6 +52,7 @@ export function materialise(manifest: Manifest, assignment: Assignment): Materia
     agent_id: agent?.agent_id ?? null,
     enabled: policy.enabled ?? true,
     mode: policy.mode ?? 'enforce',
+    ...(policy.approval != null && { approval: policy.approval }),
     controls: policy.controls ?? [],
     ...provenance,
   }))

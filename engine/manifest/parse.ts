@@ -5,6 +5,7 @@ import type { JsonMap, Manifest } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { bracketed, quote, quotePath } from '../check/quote.js'
 import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../check/schema-check.js'
+import { compileApproval } from '../policy/approval.js'
 import { compileRule } from '../rules/compile-rule.js'
 import { depthWords } from '../rules/compound-depth.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
@@ -184,15 +185,16 @@ function withOnly(written: Manifest, { waivers, tests }: IndexedManifest, valid:
   }
 }
 
-/** Compiles the rule of the policy, and notes its error. */
+/** Compiles the rule and the approval of the policy, and notes the error. */
 function isValid(policy: ManifestPolicy, index: number, notes: Notes): boolean {
   const environment = { scope: policy.scope, valid: false, track: () => () => undefined as never }
   try {
     compileRule(policy.rule_type, policy.params ?? {}, environment)
+    compileApproval({ ...policy, id: index }, environment)
     return true
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error
-    const ofPolicy = error.path === 'rule_type' || error.path === 'scope'
+    const ofPolicy = /^(rule_type|scope|approval(\..*)?)$/.test(error.path)
     const within = ['policies', `${index}`, ...(ofPolicy ? [] : ['params'])]
     const path = [...within, ...error.path.split('.').filter(Boolean)]
     const { sentence } = error

@@ -14,6 +14,29 @@ const severity = { type: 'string', enum: ['low', 'medium', 'high', 'critical'], 
 const scope = { type: 'string', enum: ['agent_registration', 'step_execution', 'task_execution'] }
 const level = { type: ['string', 'null'], enum: ['minimal', 'limited', 'high', 'unacceptable', 'unclassified', null] }
 
+/** An approval of a policy: a passed gate that is bound to the step. */
+const approval: JsonMap = {
+  type: ['object', 'null'],
+  additionalProperties: false,
+  description: 'on a critical policy: a step that violates it is asked about, and a bound gate allows it',
+  properties: {
+    check_type: text('only gates with this `guard.check_type`'),
+    binds: {
+      type: 'array',
+      items: text('field of the step'),
+      minItems: 1,
+      maxItems: 20,
+      description: 'the fields that are approved, such as [step_name, input.recipient]; default the whole action',
+    },
+    max_age_seconds: { type: 'number', minimum: 0, description: 'inclusive' },
+    uses: {
+      type: 'integer',
+      minimum: 1,
+      description: 'steps that one gate allows; default one, and any number with `binds`',
+    },
+  },
+}
+
 const policy: JsonMap = {
   type: 'object',
   required: ['name', 'rule_type', 'scope', 'severity'],
@@ -29,6 +52,7 @@ const policy: JsonMap = {
     risk_classification: { ...level, description: 'not applied to agents of a lower level' },
     enabled: { type: 'boolean', description: 'default true' },
     mode: { type: 'string', enum: ['enforce', 'observe'], description: 'default enforce; observe never blocks' },
+    approval,
     controls: { type: 'array', items: text('such as ASI01 or EU-AI-Act:50(1)') },
     ...own,
   },
@@ -93,6 +117,7 @@ const test: JsonMap = {
       minProperties: 1,
       properties: {
         action: { type: 'string', enum: ['allow', 'block'] },
+        outcome: { type: 'string', enum: ['allow', 'warn', 'ask', 'block'] },
         violated: { type: 'array', items: text('name of a policy'), description: 'exactly these, in any order' },
       },
     },

@@ -13,6 +13,7 @@ export interface TestResult {
   readonly passed: boolean
   /** The decision, and the violated policies in the order of the manifest. */
   readonly action: Evaluation['action']
+  readonly outcome: Evaluation['outcome']
   readonly violated: readonly string[]
   /** One sentence for each expectation that was not met. */
   readonly failures: readonly string[]
@@ -38,16 +39,22 @@ function evaluateTest(set: PolicySet, test: ManifestTest): TestResult {
   const context = { step: test.step ?? null, agent: facts, context: facts, history, now }
   // A test without a step evaluates the registration of its agent.
   const occasion = test.step === undefined ? 'registration' : occasionOf(test.step)
-  const { action, policies } = evaluate(set, occasion, context)
+  const { action, outcome, policies } = evaluate(set, occasion, context)
   const violated = policies.filter((policy) => policy.violated).map((policy) => policy.name)
-  const failures = failuresOf(test, action, violated)
-  return { name: test.name, passed: failures.length === 0, action, violated, failures }
+  const failures = failuresOf(test, { action, outcome }, violated)
+  return { name: test.name, passed: failures.length === 0, action, outcome, violated, failures }
 }
 
-function failuresOf({ expect }: ManifestTest, action: string, violated: readonly string[]): string[] {
+function failuresOf(
+  { expect }: ManifestTest,
+  { action, outcome }: Pick<Evaluation, 'action' | 'outcome'>,
+  violated: readonly string[],
+): string[] {
   const failures: string[] = []
   if (expect.action !== undefined && expect.action !== action)
     failures.push(`expected ${expect.action}, decided ${action}`)
+  if (expect.outcome !== undefined && expect.outcome !== outcome)
+    failures.push(`expected the outcome ${expect.outcome}, found ${outcome}`)
   if (expect.violated === undefined) return failures
   const missing = expect.violated.filter((name) => !violated.includes(name))
   const extra = violated.filter((name) => !expect.violated?.includes(name))

@@ -4,6 +4,7 @@ import { levelApplies, type RiskLevel } from '../agent/risk.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { compileRule } from '../rules/compile-rule.js'
 import type { History, Scope, Tracker } from '../rules/rule.js'
+import { compileApproval } from './approval.js'
 import type { HistoryPlan } from './history.js'
 import { type CompiledPolicy, type Plans, plansOf } from './plan.js'
 import type { PolicyInput } from './policy-input.js'
@@ -36,7 +37,9 @@ function compileWith(offered: readonly PolicyInput[], environment: ReturnType<ty
   const enabled = offered.filter((policy) => policy.enabled).sort((a, b) => a.id - b.id)
   for (const policy of enabled) {
     try {
-      policies.push({ policy, ...compileRule(policy.rule_type, policy.params, environment.at(policy.scope)) })
+      const own = environment.at(policy.scope)
+      const rule = compileRule(policy.rule_type, policy.params, own)
+      policies.push({ policy, ...rule, approval: compileApproval(policy, own) })
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error
       dropped.push(rejected(policy, error.message))

@@ -1,8 +1,9 @@
 // The decision on one step, or on one registration (docs/design/engine.md §5). Evaluating changes nothing.
 import type { Behavior, Evaluation, PolicyResult, RecordRequest, ViolationDetails } from '@svc/schemas'
 import { riskOf } from '../agent/risk.js'
-import { AmbiguousField } from '../rules/lookup.js'
+import { AmbiguousField } from '../rules/members.js'
 import { CannotEvaluate, evidenceOf, type RuleContext, type Violation } from '../rules/rule.js'
+import type { MissingApproval } from './approval.js'
 import type { PolicySet } from './compile.js'
 import { type Occasion, type PlannedPolicy, resultOf } from './plan.js'
 
@@ -10,6 +11,8 @@ import { type Occasion, type PlannedPolicy, resultOf } from './plan.js'
 export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'reason' | 'risk_score'> {
   /** The violated policies, worst first: those that block, then by severity. */
   readonly violations: readonly PolicyResult[]
+  /** With the outcome `ask`: the approvals that the step lacks. */
+  readonly approvals: readonly MissingApproval[]
   /** Every policy in scope, in id order. */
   readonly policies: readonly PolicyResult[]
   /** The results if no policy were violated; all decisions share this list. A policy that is not violated is in both lists. */
@@ -24,37 +27,67 @@ export function evaluate(set: PolicySet, occasion: Occasion, context: RuleContex
   const plan = set.plans[occasion]
   const { step } = context
   const applicable = plan.applicable(step)
+  const findings = newFindings()
   let policies: PolicyResult[] | null = null
-  const violations: PolicyResult[] = []
-  let blocking = 0
-  let risk_score = 0
   for (
     let next = firstViolated(applicable, 0, context);
     next !== null;
     next = firstViolated(applicable, next.after, context)
   ) {
-    const { planned, answer } = next
-    const result = resultWith(planned, answer, context)
-    const counts = result.mode === 'enforce' && !result.waived
-    const isBlocking = counts && blocks(planned)
-    // First the violations that block, then the others by severity; in id order where these are equal.
-    if (isBlocking) violations.splice(blocking++, 0, result)
-    else insertBySeverity(violations, blocking, result)
     // Not `slice`, which takes a hundred times as long for a frozen list.
     policies ??= [...plan.passed]
-    policies[planned.index] = result
-    if (counts) risk_score = Math.max(risk_score, riskOf[result.severity])
+    policies[next.planned.index] = resultFor(findings, next, context)
   }
-  const { passed } = plan
-  const blocked = blocking > 0
+  return decisionOf(findings, policies ?? plan.passed, plan.passed)
+}
+
+/** What the policies that are violated add up to. */
+interface Findings {
+  /** Worst first: the violations that block, those that an approval would lift, then the others by severity. */
+  readonly violations: PolicyResult[]
+  readonly approvals: MissingApproval[]
+  blocking: number
+  risk_score: number
+}
+
+function newFindings(): Findings {
+  return { violations: [], approvals: [], blocking: 0, risk_score: 0 }
+}
+
+/** The result of a policy whose rule is violated: a valid approval makes the policy pass. */
+function resultFor(findings: Findings, { planned, answer }: Violated, context: RuleContext): PolicyResult {
+  const { violations, approvals } = findings
+  const result = resultWith(planned, answer, context)
+  const counts = result.mode === 'enforce' && !result.waived
+  const isBlocking = counts && blocks(planned)
+  const approval = (isBlocking && planned.approval?.(context)) || null
+  if (approval !== null && 'step' in approval)
+    return { ...resultOf(planned.policy, false), approved_by_step: approval.step }
+  if (counts) findings.risk_score = Math.max(findings.risk_score, riskOf[result.severity])
+  if (approval !== null) {
+    violations.splice(findings.blocking + approvals.length, 0, result)
+    approvals.push(approval.missing)
+  } else if (isBlocking) violations.splice(findings.blocking++, 0, result)
+  else insertBySeverity(violations, findings.blocking + approvals.length, result)
+  return result
+}
+
+function decisionOf(
+  { violations, approvals, blocking, risk_score }: Findings,
+  policies: readonly PolicyResult[],
+  passed: readonly PolicyResult[],
+): Decision {
+  const outcome = blocking > 0 ? 'block' : approvals.length > 0 ? 'ask' : violations.length > 0 ? 'warn' : 'allow'
+  const blocked = outcome === 'block' || outcome === 'ask'
   return {
     action: blocked ? 'block' : 'allow',
     blocked,
-    outcome: blocked ? 'block' : policies !== null ? 'warn' : 'allow',
-    reason: blocked ? reasonOf(violations[0], blocking - 1) : null,
+    outcome,
+    reason: blocked ? reasonOf(outcome, violations[0], (blocking || approvals.length) - 1) : null,
     violations,
+    approvals: outcome === 'ask' ? approvals : [],
     risk_score,
-    policies: policies ?? passed,
+    policies,
     passed,
   }
 }
@@ -67,10 +100,11 @@ function insertBySeverity(violations: PolicyResult[], from: number, result: Poli
   else violations.splice(at, 0, result)
 }
 
-/** One sentence on the policies that block, worst first. */
-function reasonOf(worst: PolicyResult | undefined, others: number): string {
-  const more = others === 0 ? '' : ` (and ${others} more ${others === 1 ? 'policy blocks' : 'policies block'})`
-  return `\`${worst?.name}\` blocks: ${worst?.violation_details?.reason}${more}`
+/** One sentence on the policies that block or ask, worst first. */
+function reasonOf(outcome: 'block' | 'ask', worst: PolicyResult | undefined, others: number): string {
+  const [does, all] = outcome === 'block' ? ['blocks', 'block'] : ['asks for an approval', 'ask']
+  const more = others === 0 ? '' : ` (and ${others} more ${others === 1 ? `policy ${all}s` : `policies ${all}`})`
+  return `\`${worst?.name}\` ${does}: ${worst?.violation_details?.reason}${more}`
 }
 
 /** A policy blocks when it is critical, unless its scope is the finished task. */

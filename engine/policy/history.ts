@@ -3,6 +3,7 @@
 
 import { canonicalType, isBlocked, type Step } from '@svc/schemas'
 import type { History, Tracker } from '../rules/rule.js'
+import { narrowToolsBy } from '../rules/task-tools.js'
 
 /** The trackers of a policy set, in slot order. */
 export interface HistoryPlan {
@@ -11,7 +12,7 @@ export interface HistoryPlan {
 
 /** The history of a new task, indexed for one policy set. */
 export function newHistory(plan: HistoryPlan): History {
-  return { length: 0, states: plan.trackers.map((tracker) => tracker.init()) }
+  return { length: 0, tools: null, states: plan.trackers.map((tracker) => tracker.init()) }
 }
 
 /** Adds a step that happened at `at` (ms since 1970). A blocked step is left out: it satisfies no rule and is not counted. */
@@ -21,12 +22,13 @@ export function record(plan: HistoryPlan, history: History, step: Step, at: numb
   for (const [index, tracker] of plan.trackers.entries()) {
     history.states[index] = tracker.add(history.states[index], recorded)
   }
+  narrowToolsBy(history, step)
   history.length = recorded.position
 }
 
 /** A copy that changes independently of the original. */
-export function copyHistory(plan: HistoryPlan, { length, states }: History): History {
-  return { length, states: states.map((state, index) => plan.trackers[index]?.copy?.(state) ?? state) }
+export function copyHistory(plan: HistoryPlan, { length, tools, states }: History): History {
+  return { length, tools, states: states.map((state, index) => plan.trackers[index]?.copy?.(state) ?? state) }
 }
 
 /**
@@ -37,5 +39,5 @@ export function carryOver(from: HistoryPlan, history: History, to: HistoryPlan) 
   const states = new Map(from.trackers.map((tracker, index) => [tracker.key, history.states[index]]))
   const complete = history.length === 0 || to.trackers.every(({ key }) => states.has(key))
   const carried = to.trackers.map((tracker) => (states.has(tracker.key) ? states.get(tracker.key) : tracker.init()))
-  return { history: { length: history.length, states: carried }, complete }
+  return { history: { length: history.length, tools: history.tools, states: carried }, complete }
 }

@@ -3,10 +3,12 @@
 import { canonicalType, type PolicyResult, type Step } from '@svc/schemas'
 import type { CompiledRule } from '../rules/compile-rule.js'
 import type { Scope } from '../rules/rule.js'
+import type { Approval } from './approval.js'
 import type { PolicyInput } from './policy-input.js'
 
 export interface CompiledPolicy extends CompiledRule {
   readonly policy: PolicyInput
+  readonly approval: Approval | null
 }
 
 /** When policies are evaluated: `end` is a finished task whose last step was evaluated before. */

@@ -1,4 +1,4 @@
-// A blocked step as one line of text for the operator.
+// A step that is blocked or asked about as one line of text for the operator.
 import type { Step } from '@svc/schemas'
 import type { LocalEvaluation } from './local-evaluation.js'
 
@@ -6,14 +6,15 @@ import type { LocalEvaluation } from './local-evaluation.js'
 const maxName = 100
 const maxSentence = 300
 
-/** Which step is blocked, why, by which policy, and what would allow it. */
+/** Which step is blocked or asked about, why, by which policy, and what would allow it. */
 export function blockedLine({ task_id = '', step_type, step_name }: Step, evaluation: LocalEvaluation): string {
   const [worst] = evaluation.violations
   const { reason = '', remedy = null } = worst?.violation_details ?? {}
   const name = step_name === undefined ? '' : ` "${escaped(step_name, maxName)}"`
   const by = escaped(worst?.name ?? '', maxName)
   const hint = remedy === null ? 'none' : escaped(remedy, maxSentence)
-  const blocked = `blocked: task ${escaped(task_id, maxName)}, ${step_type}${name}`
+  const verdict = evaluation.outcome === 'ask' ? 'approval required' : 'blocked'
+  const blocked = `${verdict}: task ${escaped(task_id, maxName)}, ${step_type}${name}`
   return `${blocked}: ${escaped(reason, maxSentence)} [${by}]; remedy: ${hint}`
 }
 

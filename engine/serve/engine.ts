@@ -18,6 +18,7 @@ import {
 import { registrationFacts } from '../agent/registration.js'
 import { record } from '../policy/history.js'
 import { occasionOf } from '../policy/plan.js'
+import { narrowTools } from '../rules/task-tools.js'
 import type { PolicySource } from '../source/source.js'
 import type { Sink } from '../trace/sink.js'
 import { blockedLine } from './blocked-line.js'
@@ -97,7 +98,7 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
     throw invalid('context.task_id', 'is missing, and so is `intended.task_id`: send one of them')
   const now = state.clock()
   const task = await state.tasks.open(task_id, intended.step_type, now)
-  task.facts = state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id })
+  setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
   const step = { timestamp: isoTime(now), ...intended, agent_id, task_id }
   const evaluation = state.evaluator.step(task, step, occasionIn(task, step))
   awaitRecord(task, evaluation)
@@ -108,6 +109,12 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
     state.sink.write(evaluationLine(step, task.facts, evaluation, now))
   }
   return evaluation
+}
+
+/** The tools that the agent declares now can only limit those that the task began with. */
+function setFacts(task: Task, facts: JsonMap): void {
+  task.facts = facts
+  narrowTools(task.history, facts.declared_tools)
 }
 
 /** Rejects a request that gives one value twice: the engine would silently ignore one of the two. */
@@ -133,7 +140,7 @@ async function recordStep(state: EngineState, sent: Behavior): Promise<RecordedS
   const now = state.clock()
   const task = await state.tasks.open(task_id, sent.step_type, now)
   const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
-  if (Object.keys(task.facts).length === 0 && known !== undefined) task.facts = state.evaluator.facts(known, {})
+  if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))
   const step = {
     ...agentOf(task),
     ...sent,
@@ -148,23 +155,27 @@ async function recordStep(state: EngineState, sent: Behavior): Promise<RecordedS
 
 /**
  * The decision on the step. When the evaluation allowed another action, the step is evaluated now, before it joins the
- * history; a decision to block stays, also when the step was changed afterwards.
+ * history, and so is a step that was asked about; a decision to block stays, also when the step was changed afterwards.
  */
 function decisionOn(state: EngineState, task: Task, step: Behavior): LocalEvaluation {
   const action_digest = actionDigest(step)
   const decision = takeDecision(task, step.meta?.evaluation_id, action_digest)
   if (decision === null) return state.evaluator.step(task, step, occasionIn(task, step))
   state.reservations.delete(decision.evaluation_id)
-  if (decision.blocked || decision.action_digest === action_digest) return decision
+  // A gate may have approved the step since.
+  const stands = decision.outcome !== 'ask' && (decision.blocked || decision.action_digest === action_digest)
+  if (stands) return decision
   return { ...state.evaluator.step(task, step, occasionIn(task, step)), evaluation_id: decision.evaluation_id }
 }
 
 function keep(state: EngineState, task: Task, step: Behavior & { step: number }, evaluation: LocalEvaluation): void {
   const now = state.clock()
+  const tools = task.history.tools !== task.written_tools ? task.history.tools : null
   record(task.set, task.history, step, now)
+  task.written_tools = task.history.tools
   task.last_step = Math.max(task.last_step, step.step)
   task.ended ||= occasionOf(step) === 'last_step'
-  state.sink.write(stepLine(step, evaluation, state.source.current().manifests, now))
+  state.sink.write(stepLine(step, evaluation, { manifests: state.source.current().manifests, tools, now }))
   const incidents = incidentLines(step, evaluation.policies, now, evaluation.blocked)
   for (const line of incidents) state.sink.write(line)
   state.meter.recorded(incidents.length)

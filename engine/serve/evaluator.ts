@@ -4,6 +4,7 @@ import { actionDigest } from '@svc/proof'
 import type { JsonMap, PolicyResult, Step } from '@svc/schemas'
 import { factsAsReported, factsTightened, type ReportedContext } from '../agent/context.js'
 import { type RiskLevel, riskLevelOf } from '../agent/risk.js'
+import { approvalsRequired } from '../policy/approval.js'
 import { atLevel, type PolicySet } from '../policy/compile.js'
 import { type Decision, evaluate } from '../policy/evaluate.js'
 import { newHistory } from '../policy/history.js'
@@ -40,14 +41,15 @@ export function createEvaluator({ source, fail_closed, clock, newId }: Evaluator
   return {
     step: (task, step, occasion) => ({
       evaluation_id: newId(),
-      ...decide(task, step, occasion),
+      ...answerOf(decide(task, step, occasion), task),
       action_digest: actionDigest(step),
       ...(task.history_lost && { history_lost: true }),
     }),
     registration: (agent) => {
       const set = setFor(source.current(), agent.risk_classification)
       const context = { step: null, agent, context: agent, history: newHistory(set), now: clock() }
-      return { evaluation_id: newId(), ...evaluate(set, 'registration', context), action_digest: null }
+      const { approvals: _, ...decision } = evaluate(set, 'registration', context)
+      return { evaluation_id: newId(), ...decision, action_digest: null }
     },
     facts: (registered = {}, sent) => {
       const { agent } = source.current()
@@ -55,6 +57,13 @@ export function createEvaluator({ source, fail_closed, clock, newId }: Evaluator
       return { risk_classification: 'unclassified', ...factsAsReported(registered, sent) }
     },
   }
+}
+
+/** The decision with the bodies for /record that approve the step. */
+function answerOf({ approvals, ...decision }: Decision, { task_id }: Task) {
+  if (approvals.length === 0) return decision
+  const approval_required = approvalsRequired(approvals, (gate) => ({ step: { task_id, ...gate } }))
+  return { ...decision, approval_required }
 }
 
 /**
@@ -103,6 +112,7 @@ function ungoverned({ load_state }: LoadedPolicies): Decision {
     outcome: 'block',
     reason,
     violations: policies,
+    approvals: [],
     risk_score: 1,
     policies,
     passed: [],

@@ -1,31 +1,39 @@
 // Trace lines of the local engine: a step with its decision, a blocked evaluation, and incidents.
 import { type Behavior, isoTime, type JsonMap, type PolicyResult } from '@svc/schemas'
+import { toolsMember } from '../rules/task-tools.js'
 import type { ManifestInEffect } from '../source/source.js'
 import type { TraceLine } from '../trace/sink.js'
 import type { LocalEvaluation } from './local-evaluation.js'
 
+/** What the engine adds to the line of a step. */
+export interface StepFacts {
+  readonly manifests: readonly ManifestInEffect[]
+  /** The tools of the task when a context changed them since the last line; null otherwise. */
+  readonly tools: readonly unknown[] | null
+  readonly now: number
+}
+
 /** The step as recorded: `svc.eval` is its decision, `svc.manifests` on task.start the manifests in effect (docs/design/engine.md §7). */
-export function stepLine(
-  step: Behavior,
-  evaluation: LocalEvaluation,
-  manifests: readonly ManifestInEffect[],
-  now: number,
-): TraceLine {
+export function stepLine(step: Behavior, evaluation: LocalEvaluation, { manifests, tools, now }: StepFacts): TraceLine {
   const { evaluation_id, action, risk_score, policies } = evaluation
-  const outcomes = policies.map(({ policy_id, name, severity, violated, manifest_id, violation_details }) => ({
-    policy_id,
-    name,
-    severity,
-    violated,
-    manifest_id,
-    ...(violation_details !== null && { code: violation_details.code }),
-  }))
-  // Only the engine writes these two members; values that an agent sends are removed.
-  const { 'svc.eval': _eval, 'svc.manifests': _manifests, ...sent } = step.meta ?? {}
+  const outcomes = policies.map(
+    ({ policy_id, name, severity, violated, manifest_id, violation_details, ...result }) => ({
+      policy_id,
+      name,
+      severity,
+      violated,
+      manifest_id,
+      ...(violation_details !== null && { code: violation_details.code }),
+      ...(result.approved_by_step !== undefined && { approved_by_step: result.approved_by_step }),
+    }),
+  )
+  // Only the engine writes these members; values that an agent sends are removed.
+  const { 'svc.eval': _eval, 'svc.manifests': _manifests, [toolsMember]: _tools, ...sent } = step.meta ?? {}
   const meta = {
     ...sent,
     'svc.eval': { evaluation_id, action, risk_score, policies: outcomes },
     ...(step.step_type === 'task.start' && { 'svc.manifests': manifests }),
+    ...(tools !== null && { [toolsMember]: tools }),
   }
   // `task_id` comes first: the recall finds it there without parsing the line.
   const { task_id = '' } = step

@@ -15,7 +15,7 @@ const bounds = [0.000_05, 0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.1, 1]
 const states = ['enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped'] as const
 
 export function createMeter(): Meter {
-  const evaluations = { allow: 0, warn: 0, block: 0 }
+  const evaluations = { allow: 0, warn: 0, ask: 0, block: 0 }
   const counted = { steps: 0, incidents: 0 }
   const buckets = bounds.map(() => 0)
   const seconds = { sum: 0, count: 0 }

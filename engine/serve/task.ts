@@ -21,6 +21,8 @@ export interface Task {
   last_step: number
   /** The agent as the last evaluation of this task saw it. */
   facts: JsonMap
+  /** The tools of the task as the trace has them. */
+  written_tools: History['tools']
   /** Decisions whose step has not been recorded yet, by evaluation id. */
   readonly pending: Map<string, LocalEvaluation>
   readonly reserved: Map<string, Reservation>
@@ -44,6 +46,7 @@ export function newTask(task_id: string, set: PolicySet, history_lost: boolean):
     history: newHistory(set),
     last_step: 0,
     facts: {},
+    written_tools: null,
     pending: new Map(),
     reserved: new Map(),
     ended: false,

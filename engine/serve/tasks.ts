@@ -142,5 +142,6 @@ function replay(task: Task, steps: readonly PastStep[]): Task {
     task.last_step = Math.max(task.last_step, step.step ?? 0)
     task.ended ||= step.step_type === 'task.end'
   }
+  task.written_tools = task.history.tools
   return task
 }

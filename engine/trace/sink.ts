@@ -6,7 +6,7 @@ export type TraceLine =
   /** The end of a task through /end_task; it is not a step. The same id used again is a new task. */
   | { readonly kind: 'end'; readonly recorded_at: string; readonly task_id: string }
   | ({ readonly kind: 'step'; readonly recorded_at: string } & Behavior)
-  /** A step that was evaluated and blocked. It did not happen, so it is not a `step` line. */
+  /** A step that was evaluated, and blocked or asked about. It did not happen, so it is not a `step` line. */
   | {
       readonly kind: 'evaluation'
       readonly recorded_at: string

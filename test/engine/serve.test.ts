@@ -244,12 +244,22 @@ describe('the agent', () => {
     const agent = { agent_key: 'clerk', owner_id: 'me', declared_tools: ['search', { name: 'book' }], team: 'desk' }
     const { body } = await serve.post<LocalRegistration>('/register_agent', agent)
     expect(body.blocked).toBe(false)
-    const as = (more: object) => contextOf('tools', { agent_id: 'clerk', ...more })
+    let tasks = 0
+    const as = (more: object) => contextOf(`tools ${tasks++}`, { agent_id: 'clerk', ...more })
     expect((await evaluate(tool, as({}))).blocked).toBe(false)
     expect((await evaluate({ ...tool, step_name: 'refund' }, as({}))).blocked).toBe(true)
     expect((await evaluate(tool, as({ declared_tools: ['book'] }))).blocked).toBe(true)
     expect((await evaluate(tool, as({ agent_allowed_tools: ['search'] }))).blocked).toBe(false)
     expect((await evaluate(tool, as({ agent_allowed_tools: ['book'] }))).blocked).toBe(true)
+  })
+
+  it('has the tools that its task began with, and later contexts only limit them', async () => {
+    const as = (declared_tools: string[]) => contextOf('fixed tools', { agent_id: 'other clerk', declared_tools })
+    const isBlocked = async (...tools: string[]) => (await evaluate(tool, as(tools))).blocked
+    expect(await isBlocked('book', 'search')).toBe(false)
+    expect(await isBlocked('book', 'search', 'refund')).toBe(false)
+    expect(await isBlocked('book')).toBe(true)
+    expect(await isBlocked('book', 'search')).toBe(true)
   })
 })
 

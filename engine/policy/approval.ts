@@ -1,0 +1,59 @@
+// The approval of a policy: a gate that is bound to the step makes this policy pass, and no other (docs/design/engine.md §5).
+import type { ApprovalRequired, Behavior, Policy } from '@svc/schemas'
+import { ParameterError } from '../check/parameter-error.js'
+import { compileBoundGates } from '../rules/bound-gate.js'
+import type { CompileEnvironment, RuleContext } from '../rules/rule.js'
+import { passedGate } from '../rules/track.js'
+
+/** An approval that a step lacks: what a gate of `check_type` has to carry as `input.action_digest`. */
+export interface MissingApproval extends Omit<ApprovalRequired, 'gate'> {
+  readonly check_type: string | null
+}
+
+/** The step of the gate that approves the evaluated step, what is missing, or null for a step that no gate can approve. */
+export type ApprovalAnswer = { readonly step: number | null } | { readonly missing: MissingApproval } | null
+
+export type Approval = (context: RuleContext) => ApprovalAnswer
+
+/** Throws ParameterError for an approval on a policy that cannot ask. */
+export function compileApproval(
+  { approval, severity, scope, id: policy_id }: Pick<Policy, 'approval' | 'severity' | 'scope' | 'id'>,
+  environment: CompileEnvironment,
+): Approval | null {
+  if (approval === undefined || approval === null) return null
+  if (severity !== 'critical')
+    throw new ParameterError(
+      'approval',
+      `an approval needs \`severity: critical\`: a \`${severity}\` policy blocks no step`,
+    )
+  if (scope !== 'step_execution')
+    throw new ParameterError(
+      'approval',
+      `an approval needs \`scope: step_execution\`: \`${scope}\` has no step to approve`,
+    )
+  const { check_type, binds, max_age_seconds, uses } = approval
+  const gates = compileBoundGates(environment, { check_type, binds, max_age_seconds, uses }, 'approval.binds')
+  return (context) => {
+    const { step } = context
+    if (step === null) return null
+    const bound = gates.bindingOf(step)
+    if (bound === null) return null
+    const { gate, problem } = gates.find({ ...context, step }, bound)
+    if (problem === null) return { step: gate.step }
+    const { digest: action_digest } = bound
+    return {
+      missing: { policy_id, action_digest, binds: bound.binds && [...bound.binds], check_type: check_type ?? null },
+    }
+  }
+}
+
+/** The approvals of an answer; `body` makes the body that records a gate with the server that answers. */
+export function approvalsRequired(
+  missing: readonly MissingApproval[],
+  body: (gate: Behavior) => ApprovalRequired['gate'],
+): ApprovalRequired[] {
+  return missing.map(({ check_type, ...required }) => ({
+    ...required,
+    gate: body(passedGate(check_type ?? undefined, required.action_digest)),
+  }))
+}
