@@ -156,6 +156,19 @@ describe.runIf(isKnown)('the person whom a policy asks', () => {
     expect([asked, blocked, harm_done]).toEqual([['Payments are approved'], [], false])
     expect(reported.map(({ policies }) => policies)).toEqual([['Payments are approved']])
   })
+
+  it('is counted by tasks and by questions', async () => {
+    const paths = [path('bills', [honest(pay), honest({ ...pay, input: { item: 8 } })]), invite, theft]
+    const office = { name: 'office', agent, paths }
+    const [figures] = await measure([office], [{ name: 'c', manifests: [{ office: asking }], tools_per_task: false }])
+    expect(figures?.honest).toMatchObject({
+      blocked: { count: 0 },
+      asked: { count: 1, of: 2 },
+      questions: 2,
+      worst: null,
+    })
+    expect(figures?.attacks.stopped.all).toMatchObject({ count: 1, of: 1 })
+  })
 })
 
 describe('the figures', () => {

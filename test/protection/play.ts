@@ -169,14 +169,14 @@ async function decisionOn(world: World, { step, injected }: PathStep, context: E
     world.asked.push(...questions.map(({ policy_id }) => nameOf(evaluation, policy_id)))
     // The person knows what the user wanted, and declines every step of the attacker.
     if (injected) return evaluation
-    for (const { gate } of questions) await world.engine.record(gate)
+    for (const { gate } of questions) await world.engine.record(gate as RecordRequest)
   }
 }
 
 interface Question {
   readonly policy_id: number
   /** The body for /record that approves the step. */
-  readonly gate: RecordRequest
+  readonly gate: unknown
 }
 
 /** The approvals that a step lacks; empty unless they are all that it lacks. */
