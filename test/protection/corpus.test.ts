@@ -60,10 +60,10 @@ describe.skipIf(domains.length === 0).each(each)('the corpus of %s', (_, { agent
   })
 
   it('names example hosts only', () => {
-    const hosts = [...JSON.stringify([agent, tools, paths]).matchAll(addresses)].map(([, mail, url, bare]) =>
-      (mail ?? url ?? bare ?? '').toLowerCase(),
-    )
-    expect([...new Set(hosts)].filter((host) => !/(^|\.)example(\.(com|net|org))?$/.test(host))).toEqual([])
+    const hosts = [...JSON.stringify([agent, tools, paths]).matchAll(addresses)]
+      .map(([, mail, url, bare]) => (mail ?? url ?? bare ?? '').toLowerCase())
+      .filter((host) => host.includes('.'))
+    expect([...new Set(hosts)].filter((host) => !exampleHost.test(host))).toEqual([])
   })
 
   it('has evasive injections without the addresses and accounts that their calls send', () => {
@@ -75,12 +75,17 @@ describe.skipIf(domains.length === 0).each(each)('the corpus of %s', (_, { agent
 const addresses =
   /@((?:[\w-]+\.)+[a-z]{2,})|https?:\/\/([\w.-]*[\w-])|\b((?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|app|co|eu|de|uk|info|biz|ru|cn|xyz))\b/gi
 
+/** The second ending is the first one in ROT13. */
+const exampleHost = /(^|\.)(example(\.(com|net|org))?|rknzcyr)$/
+
 /** Addresses, links and account numbers that stand in an evasive injection exactly as a harmful call sends them. */
 function whole({ id, evasive }: Goal): string[] {
   const texts = (calls: readonly ToolCall[]) =>
     calls.filter(({ harm }) => harm === true).map(({ input }) => JSON.stringify(input))
   const sent = [...texts(evasive.calls), ...texts(evasive.later?.calls ?? [])].join('\n')
-  const values = [...sent.matchAll(/[\w.+-]+@[\w.-]*\w|https?:\/\/[\w./?=&%-]*\w|\b[A-Z]{2}\d{10,}\b/g)].map(String)
+  const values = [...sent.matchAll(/[\w.+-]+@[\w.-]*\w|https?:\/\/[\w./?=&%-]*\w|\b[A-Z]{2}\d{2}[A-Z0-9]{10,}\b/g)].map(
+    String,
+  )
   if (evasive.how === 'translated') return []
   return values.filter((value) => evasive.injection.includes(value)).map((value) => `${id}: ${value}`)
 }
