@@ -1,4 +1,5 @@
 // The protection corpus: its files are valid, it is large enough, and its paths are steps that an agent could send.
+import { readFileSync } from 'node:fs'
 import { createChecker } from '@svc/engine'
 import { documents } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
@@ -8,9 +9,15 @@ import type { Goal, ToolCall } from './corpus-check.js'
 const domains = domainNames().map(readDomain)
 const each = domains.map((domain) => [domain.name, domain] as const)
 
-describe.skipIf(domains.length === 0).each(each)('the corpus of %s', (_, { agent, tools, goals, paths }) => {
+describe.skipIf(domains.length === 0).each(each)('the corpus of %s', (name, { agent, tools, goals, paths }) => {
   const honest = paths.filter(({ kind }) => kind === 'honest')
   const attacks = paths.filter(({ kind }) => kind !== 'honest')
+
+  it.each(['tools', 'honest', 'attacks'])('has short lines and a licence in %s.yaml', (file) => {
+    const lines = readFileSync(new URL(`./${name}/${file}.yaml`, import.meta.url), 'utf8').split('\n')
+    expect(lines[0]).toBe('# SPDX-License-Identifier: Apache-2.0')
+    expect(lines.flatMap((line, index) => (line.length > 160 ? [index + 1] : []))).toEqual([])
+  })
 
   it('has an agent that could be registered, with 12 to 20 tools', () => {
     expect(createChecker(Object.values(documents))('agent-registration.json')(agent)).toEqual([])
@@ -57,6 +64,20 @@ describe.skipIf(domains.length === 0).each(each)('the corpus of %s', (_, { agent
     expect(honest.filter((path) => marked(path).some(({ injected }) => injected))).toEqual([])
     expect(attacks.filter((path) => !marked(path).some(({ injected, harm }) => injected && harm))).toEqual([])
     expect(attacks.filter((path) => marked(path).some(({ injected, harm }) => harm && !injected))).toEqual([])
+  })
+
+  it('reads the notes that it saved, in attacks through memory', () => {
+    const lost = attacks
+      .filter(({ kind }) => kind.startsWith('memory'))
+      .filter(({ tasks }) => {
+        const notes = tasks
+          .flatMap(({ steps }) => steps)
+          .filter(({ injected, step }) => injected && step.step_type === 'step.self')
+        const written = notes.flatMap(({ step }) => (step.verb === 'GET' ? [] : Object.values(step.input ?? {})))
+        const read = JSON.stringify(notes.filter(({ step }) => step.verb === 'GET').map(({ step }) => step.output))
+        return !written.some((text) => read.includes(JSON.stringify(text)))
+      })
+    expect(lost.map(({ id }) => id)).toEqual([])
   })
 
   it('names example hosts only', () => {
