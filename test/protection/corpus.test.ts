@@ -1,4 +1,5 @@
 // The protection corpus: its files are valid, it is large enough, and its paths are steps that an agent could send.
+import { readFileSync } from 'node:fs'
 import { createChecker } from '@svc/engine'
 import { documents } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
@@ -8,9 +9,15 @@ import type { Goal, ToolCall } from './corpus-check.js'
 const domains = domainNames().map(readDomain)
 const each = domains.map((domain) => [domain.name, domain] as const)
 
-describe.skipIf(domains.length === 0).each(each)('the corpus of %s', (_, { agent, tools, goals, paths }) => {
+describe.skipIf(domains.length === 0).each(each)('the corpus of %s', (name, { agent, tools, goals, paths }) => {
   const honest = paths.filter(({ kind }) => kind === 'honest')
   const attacks = paths.filter(({ kind }) => kind !== 'honest')
+
+  it.each(['tools', 'honest', 'attacks'])('has short lines and a licence in %s.yaml', (file) => {
+    const lines = readFileSync(new URL(`./${name}/${file}.yaml`, import.meta.url), 'utf8').split('\n')
+    expect(lines[0]).toBe('# SPDX-License-Identifier: Apache-2.0')
+    expect(lines.flatMap((line, index) => (line.length > 160 ? [index + 1] : []))).toEqual([])
+  })
 
   it('has an agent that could be registered, with 12 to 20 tools', () => {
     expect(createChecker(Object.values(documents))('agent-registration.json')(agent)).toEqual([])
@@ -59,11 +66,25 @@ describe.skipIf(domains.length === 0).each(each)('the corpus of %s', (_, { agent
     expect(attacks.filter((path) => marked(path).some(({ injected, harm }) => harm && !injected))).toEqual([])
   })
 
+  it('reads the notes that it saved, in attacks through memory', () => {
+    const lost = attacks
+      .filter(({ kind }) => kind.startsWith('memory'))
+      .filter(({ tasks }) => {
+        const notes = tasks
+          .flatMap(({ steps }) => steps)
+          .filter(({ injected, step }) => injected && step.step_type === 'step.self')
+        const written = notes.flatMap(({ step }) => (step.verb === 'GET' ? [] : Object.values(step.input ?? {})))
+        const read = JSON.stringify(notes.filter(({ step }) => step.verb === 'GET').map(({ step }) => step.output))
+        return !written.some((text) => read.includes(JSON.stringify(text)))
+      })
+    expect(lost.map(({ id }) => id)).toEqual([])
+  })
+
   it('names example hosts only', () => {
-    const hosts = [...JSON.stringify([agent, tools, paths]).matchAll(addresses)].map(([, mail, url, bare]) =>
-      (mail ?? url ?? bare ?? '').toLowerCase(),
-    )
-    expect([...new Set(hosts)].filter((host) => !/(^|\.)example(\.(com|net|org))?$/.test(host))).toEqual([])
+    const hosts = [...JSON.stringify([agent, tools, paths]).matchAll(addresses)]
+      .map(([, mail, url, bare]) => (mail ?? url ?? bare ?? '').toLowerCase())
+      .filter((host) => host.includes('.'))
+    expect([...new Set(hosts)].filter((host) => !exampleHost.test(host))).toEqual([])
   })
 
   it('has evasive injections without the addresses and accounts that their calls send', () => {
@@ -75,12 +96,17 @@ describe.skipIf(domains.length === 0).each(each)('the corpus of %s', (_, { agent
 const addresses =
   /@((?:[\w-]+\.)+[a-z]{2,})|https?:\/\/([\w.-]*[\w-])|\b((?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|app|co|eu|de|uk|info|biz|ru|cn|xyz))\b/gi
 
+/** The second ending is the first one in ROT13. */
+const exampleHost = /(^|\.)(example(\.(com|net|org))?|rknzcyr)$/
+
 /** Addresses, links and account numbers that stand in an evasive injection exactly as a harmful call sends them. */
 function whole({ id, evasive }: Goal): string[] {
   const texts = (calls: readonly ToolCall[]) =>
     calls.filter(({ harm }) => harm === true).map(({ input }) => JSON.stringify(input))
   const sent = [...texts(evasive.calls), ...texts(evasive.later?.calls ?? [])].join('\n')
-  const values = [...sent.matchAll(/[\w.+-]+@[\w.-]*\w|https?:\/\/[\w./?=&%-]*\w|\b[A-Z]{2}\d{10,}\b/g)].map(String)
+  const values = [...sent.matchAll(/[\w.+-]+@[\w.-]*\w|https?:\/\/[\w./?=&%-]*\w|\b[A-Z]{2}\d{2}[A-Z0-9]{10,}\b/g)].map(
+    String,
+  )
   if (evasive.how === 'translated') return []
   return values.filter((value) => evasive.injection.includes(value)).map((value) => `${id}: ${value}`)
 }
