@@ -51,7 +51,8 @@ export interface Domain {
   readonly paths: readonly Path[]
 }
 
-const folder = new URL('./', import.meta.url)
+// The files are read where they are written, also by the compiled program.
+const folder = new URL(import.meta.url.includes('/test/dist/') ? '../../protection/' : './', import.meta.url)
 
 /** The domains of the corpus that exist, in the order of their names. */
 export function domainNames(): string[] {
