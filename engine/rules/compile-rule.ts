@@ -8,9 +8,18 @@ import { lazyCheck } from '../check/schema-check.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
 import { compileHead, type StepPattern, targetPattern, withTarget } from './filter.js'
-import { type TargetFilter, targetKeys } from './params.js'
+import { selectorPattern } from './kind.js'
+import { type Selector, type TargetFilter, targetKeys } from './params.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
-import type { Check, CompileEnvironment, LeafRule, Scope } from './rule.js'
+import {
+  type Check,
+  type CompileEnvironment,
+  type LeafRule,
+  NOT_APPLICABLE,
+  type RuleContext,
+  type Scope,
+} from './rule.js'
+import { trackFirstForbidden } from './track.js'
 
 const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule), 'yaml') }]))
 
@@ -47,10 +56,11 @@ function compileShallow(rule_type: string, params: JsonMap, environment: Compile
   const heads: ReturnType<typeof compileHead>[] = []
   const alone = !isCombinator(rule_type)
   const check = compileTree({ rule_type, params }, (node, path) => {
-    const { rule, pattern } = checkedLeaf(node.rule_type, node.params ?? {}, path, environment)
+    const { rule, pattern, after } = checkedLeaf(node.rule_type, node.params ?? {}, path, environment)
     heads.push(compileHead(pattern))
     const rest = alone ? { filter: pattern.filter } : pattern
-    return compileLeaf(rule, rest, node.params ?? {}, path, environment)
+    const compiled = compileLeaf(rule, rest, node.params ?? {}, path, environment)
+    return after === undefined ? compiled : afterStep(after as Selector, compiled, path, environment)
   })
   return { head: heads.includes(null) ? null : (step) => heads.some((head) => head?.(step)), check }
 }
@@ -69,7 +79,7 @@ function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, 
     const message = 'a target filter selects steps, and `agent_registration` has no step'
     throw new ParameterError(inParams(path, filtered), message)
   }
-  return { rule, pattern: patternOf(rule, params) }
+  return { rule, pattern: patternOf(rule, params), after: rule.targets === false ? undefined : params.target_after }
 }
 
 const writingVerbs = ['POST', 'PATCH', 'DELETE']
@@ -100,6 +110,20 @@ function compileLeaf(
   } catch (error) {
     throw error instanceof ParameterError ? new ParameterError(inParams(path, error.path), error.message) : error
   }
+}
+
+/** Wraps a check so that it is applicable only after a step that the selector selects; that step is evidence too. */
+function afterStep(selector: Selector, check: Check, path: string, environment: CompileEnvironment): Check {
+  const parameter = inParams(path, 'target_after.property_filter')
+  const first = trackFirstForbidden(environment, selectorPattern(selector), parameter)
+  const later = (context: RuleContext) => {
+    const earlier = first(context.history)
+    if (earlier === null) return NOT_APPLICABLE
+    const answer = check(context)
+    if (typeof answer !== 'object' || answer.evidence.some(({ step }) => step === earlier.step)) return answer
+    return { ...answer, evidence: [earlier, ...answer.evidence] }
+  }
+  return check.because === undefined ? later : Object.assign(later, { because: check.because })
 }
 
 function leafNamed(name: string, path: string) {

@@ -86,6 +86,7 @@ export const targetSchema = {
   target_verbs: { ...names, description: 'apply to these verbs only' },
   target_step_names: { ...names, description: 'apply to steps of these names only' },
   target_property_filter: { ...filterSchema, description: 'apply to steps with these fields only' },
+  target_after: { ...selector, description: 'apply only after such a step in the same task' },
 } as const
 
 export type TargetFilter = MembersOf<typeof targetSchema>
