@@ -65,8 +65,8 @@ describe('a step that is asked about', () => {
   it('is a line for the operator, a line of the trace, and counted', async () => {
     const { evaluate } = entrance('seen')
     const metric = async () => {
-      const { body } = await serve.call<string>('GET', '/metrics')
-      return Number(/svc_evaluations_total\{outcome="ask"\} (\d+)/.exec(String(body))?.[1])
+      const text = await (await fetch(`${serve.url}/metrics`)).text()
+      return Number(/svc_evaluations_total\{outcome="ask"\} (\d+)/.exec(text)?.[1])
     }
     const before = await metric()
     const { evaluation_id, reason } = await evaluate(namedStep('repair'))

@@ -18,6 +18,7 @@ import { contentsOf, downloadBundle, openAuditorFolder, verifyWithBoth } from '.
 import { fast, soon } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
+import { runSvc } from '../../support/svc.js'
 
 const postgres = await sharedPostgres()
 const auditor = openAuditorFolder()
@@ -162,6 +163,35 @@ describe.each([
     const untold = await evaluate(platform, { intended: namedStep('repair'), context: { agent_id } })
     expect(untold.approval_required?.[0]?.gate).toMatchObject({ step: 1 })
     expect(untold.approval_required?.[0]?.gate).not.toHaveProperty('task_id')
+  })
+
+  it('is counted in the report of an import, for steps that would have needed one', async () => {
+    const call = (name: string, args: object) => ({
+      type: 'function',
+      id: name,
+      function: { name: 'pay', arguments: JSON.stringify(args) },
+    })
+    const payments = [
+      { to: 'plumber', amount: 200, reason: 'repair' },
+      { to: 'roofer', amount: 50, reason: 'roof' },
+      { to: 'stranger', amount: 5 },
+    ]
+    const tool_calls = payments.map((payment, index) => call(`c${index}`, payment))
+    const run = JSON.stringify({ run_id: 'run-1', messages: [{ role: 'assistant', tool_calls }] })
+    const args = ['import', 'chat-completions', auditor.put('desk.jsonl', run), '--to', platform.url]
+    const tools = ['--tools', auditor.put('tools.yaml', 'pay: {step_type: step.resource, verb: POST}\n')]
+    const { code, stdout, stderr } = await runSvc([...args, ...tools], { SVC_API_KEY: platform.api_key })
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain(
+      '       3  Payments are approved (1 would have been blocked, 2 would have needed an approval)\n' +
+        '       1  Payments have a reason (1 would have been blocked)\n',
+    )
+    const again = await runSvc([...args, ...tools, '--json'], { SVC_API_KEY: platform.api_key })
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      created: 0,
+      would_block: { 'Payments are approved': 1, 'Payments have a reason': 1 },
+      would_ask: { 'Payments are approved': 2 },
+    })
   })
 
   it('is evidence in a bundle that both verifiers accept', async () => {
