@@ -18,6 +18,7 @@ import { contentsOf, downloadBundle, openAuditorFolder, verifyWithBoth } from '.
 import { fast, soon } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
+import { startServe } from '../../support/serve.js'
 import { runSvc } from '../../support/svc.js'
 
 const postgres = await sharedPostgres()
@@ -192,6 +193,26 @@ describe.each([
       would_block: { 'Payments are approved': 1, 'Payments have a reason': 1 },
       would_ask: { 'Payments are approved': 2 },
     })
+  })
+
+  it('is asked for by a local engine with these policies, and from its cache while the platform is unavailable', async () => {
+    const env = { SVC_API_URL: platform.url, SVC_API_KEY: platform.api_key, SVC_AGENT_KEY: 'desk' }
+    let serve = await startServe([], {}, env)
+    const outcome = async (load_state: string) => {
+      const context = { agent_id: 'desk', task_id: 'local', environment: 'development' }
+      const { body } = await serve.post<Evaluation>('/evaluate', { intended: namedStep('roof'), context })
+      expect((await serve.call('GET', '/health')).body).toMatchObject({ load_state })
+      return [body.outcome, body.approval_required?.map(({ gate }) => Object.keys(gate))]
+    }
+    try {
+      expect(await outcome('enforcing')).toEqual(['ask', [['step'], ['step']]])
+      await platform.close()
+      serve = await serve.restart()
+      expect(await outcome('stale_cache')).toEqual(['ask', [['step'], ['step']]])
+    } finally {
+      await serve.discard()
+      platform = await platform.restart()
+    }
   })
 
   it('is evidence in a bundle that both verifiers accept', async () => {
