@@ -61,6 +61,25 @@ describe('an approval at the local engine', () => {
   it.each(approvalCases.map((one) => [one.name, one] as const))('%s', (name, one) => play(one, entrance(name)))
 })
 
+describe('an approval after a restart', () => {
+  it.each([
+    { payloads: 'full', outcome: 'allow' },
+    { payloads: 'metadata_only', outcome: 'ask' },
+  ])('is $outcome with payloads $payloads in the trace', async ({ payloads, outcome }) => {
+    const [args, files] = [['--policy-file', 'desk.yaml'], { 'desk.yaml': approvalManifest }]
+    let own = await startServe(args, files, { SVC_LOG_PAYLOADS: payloads })
+    const context = { agent_id: 'desk', task_id: 'restarted', environment: 'development' }
+    const evaluate = async () =>
+      (await own.post<Evaluation>('/evaluate', { intended: namedStep('repair'), context })).body
+    const [missing] = (await evaluate()).approval_required ?? []
+    expect((await own.post('/record', missing?.gate)).status).toBe(200)
+    expect((await evaluate()).outcome).toBe('allow')
+    own = await own.restart()
+    expect((await evaluate()).outcome).toBe(outcome)
+    await own.discard()
+  })
+})
+
 describe('a step that is asked about', () => {
   it('is a line for the operator, a line of the trace, and counted', async () => {
     const { evaluate } = entrance('seen')
