@@ -208,7 +208,7 @@ export interface ApprovalRequired {
    */
   binds: string[] | null
   /**
-   * The body to send once a person has approved: of POST /record for the local engine, of POST /api/v1/logs for the platform
+   * The body to send once a person has approved: of POST /record for the local engine, of POST /api/v1/logs for the platform, where it lacks `task_id` when the evaluation named no task
    */
   gate: {
     [k: string]: unknown
@@ -590,6 +590,26 @@ export interface BundleVerdict {
    * When the last entry of the bundle was received; null without entries
    */
   covers_to: string | null
+}
+
+/**
+ * The result of one policy on a logged step, as its record commits to it.
+ */
+export interface CommittedResult {
+  policy_id: number
+  /**
+   * Version of the policy
+   */
+  version: number
+  violated: boolean
+  /**
+   * Code of the violation
+   */
+  code: string | null
+  /**
+   * The step of the gate that approved this step, without which the policy would be violated
+   */
+  approved_by_step?: number | null
 }
 
 /**
@@ -1432,6 +1452,10 @@ export interface LogDetail {
   salts: {
     [k: string]: string
   }
+  /**
+   * The results of the policies as the record commits to them; null when erased
+   */
+  evaluation: CommittedResult[] | null
   violations: StepViolation[]
 }
 
@@ -2477,6 +2501,10 @@ export interface StepViolation {
   mode: 'enforce' | 'observe'
   waived: boolean
   /**
+   * True when an approval would have allowed the step: the local engine asks for one instead of blocking
+   */
+  asks?: boolean
+  /**
    * Manifest the policy came from
    */
   manifest_id: string | null
@@ -2619,9 +2647,11 @@ export interface ViolationDetails {
    */
   remedy: string | null
   /**
-   * Steps that allow the step once they are performed and recorded in this order; each is a body of POST /record
+   * Steps that allow the step once they are performed and recorded in this order; each is a body of POST /record for the local engine, of POST /api/v1/logs for the platform
    */
-  remedy_steps?: RecordRequest[]
+  remedy_steps?: {
+    [k: string]: unknown
+  }[]
 }
 
 /**
@@ -2672,6 +2702,7 @@ export interface SchemaTypes {
   'behavior': Behavior
   'bundle-manifest': BundleManifest
   'bundle-verdict': BundleVerdict
+  'committed-result': CommittedResult
   'consistency-proof': ConsistencyProof
   'device-code': DeviceCode
   'device-decision': DeviceDecision

@@ -1,4 +1,4 @@
-// `svc explain`: why a step was allowed, warned about or blocked.
+// `svc explain`: why a step was allowed, warned about, asked about or blocked.
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { namingCommands } from '../called-as.js'
 import type { ExplainOptions } from './run.js'
@@ -10,8 +10,8 @@ Examples:
   ${svc} explain policies/refunds.yaml --trace data/traces.jsonl --evaluation 0a6f2c1e-…
 
 A trace has one step per line, as the local engine and \`import --out\` write it. The fields of the agent come from
---agent, else from meta.agent of the task.start of the task. A blocked evaluation is found by the evaluation_id of its
-answer, together with its agent.
+--agent, else from meta.agent of the task.start of the task. An evaluation that blocked or asked is found by the
+evaluation_id of its answer, together with its agent. For an approval that is missing, the body to record is printed.
 
 Exit codes: 0 explained, 1 the manifest or the trace cannot be used, 2 usage`
 
@@ -22,7 +22,7 @@ export function explainCommand(svc: string): Command {
     .requiredOption('--trace <file>', 'recorded steps, one JSON object per line')
     .option('--step <number>', 'number of the step in its task', numberOf)
     .addOption(
-      new Option('--evaluation <id>', 'id of a blocked evaluation, instead of --step').conflicts([
+      new Option('--evaluation <id>', 'id of an evaluation that blocked or asked, instead of --step').conflicts([
         'step',
         'task',
         'run',

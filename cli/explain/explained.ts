@@ -1,9 +1,9 @@
 // The result of `svc explain`.
 import type { Explanation } from '@svc/engine'
-import type { Step } from '@svc/schemas'
+import type { ApprovalRequired, Step } from '@svc/schemas'
 
 /** One step with the results of the policies. */
-export interface ExplainedStep extends Explanation {
+export interface ExplainedStep extends Omit<Explanation, 'approvals'> {
   readonly task_id: string
   /** Number of the run of the task id, from 1, and how many runs the trace has. */
   readonly run: number
@@ -12,6 +12,8 @@ export interface ExplainedStep extends Explanation {
   readonly step: number | null
   readonly evaluation_id: string | null
   readonly evaluated: Step
+  /** With the outcome `ask`: the approvals that are missing, each with the body for /record. */
+  readonly approval_required?: readonly ApprovalRequired[]
   /** Names of policies for a higher risk level than the agent's. */
   readonly skipped: readonly string[]
 }

@@ -61,7 +61,7 @@ export interface RecordedEvaluation extends RecordedTask {
   readonly agent: JsonMap
 }
 
-/** An evaluation that the local engine blocked, with the steps before it. Rejects with InputError. */
+/** An evaluation in which the local engine blocked the step or asked, with the steps before it. Rejects with InputError. */
 export async function recordedEvaluation(path: string, evaluation_id: string): Promise<RecordedEvaluation> {
   const tasks = new Map<string, Runs>()
   for await (const { text, where } of textLines(path)) {
@@ -71,7 +71,7 @@ export async function recordedEvaluation(path: string, evaluation_id: string): P
     const found = stepOrEndOf(value, where)
     if (found !== null) addTo(tasks, found)
   }
-  throw new InputError(`\`${path}\` has no blocked evaluation \`${evaluation_id}\``)
+  throw new InputError(`\`${path}\` has no evaluation that blocked or asked with the id \`${evaluation_id}\``)
 }
 
 /** The lines of a trace that are not empty, each with file and line number. Rejects with InputError, naming the file or the line. */

@@ -1,6 +1,15 @@
 // `svc explain`: finds the step, evaluates it again on its history, and reports the result of each policy.
 import type { Writable } from 'node:stream'
-import { explain, historyOf, occasionOf, onAgent, parseManifest, readYaml, timesOf } from '@svc/engine'
+import {
+  approvalsRequired,
+  explain,
+  historyOf,
+  occasionOf,
+  onAgent,
+  parseManifest,
+  readYaml,
+  timesOf,
+} from '@svc/engine'
 import { isMap, printable } from '@svc/proof'
 import { readText } from '@svc/proof/verify'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
@@ -102,5 +111,7 @@ function explainStep(manifest: Manifest, { past, agent, evaluated, ...named }: R
   const times = timesOf([...past, evaluated])
   const history = historyOf(set, past, times)
   const context = { step: evaluated, agent, context: agent, history, now: times.at(-1) ?? 0 }
-  return { ...named, evaluated, skipped, ...explain(set, occasionOf(evaluated), context) }
+  const { approvals, ...explanation } = explain(set, occasionOf(evaluated), context)
+  const approval_required = approvalsRequired(approvals, (gate) => ({ step: { task_id: named.task_id, ...gate } }))
+  return { ...named, evaluated, skipped, ...explanation, ...(approvals.length > 0 && { approval_required }) }
 }

@@ -20,6 +20,7 @@ export function createCounts(): Counts {
   // Maps, because a policy may have any name.
   const violations = new Map<string, number>()
   const would_block = new Map<string, number>()
+  const would_ask = new Map<string, number>()
 
   const fail = (line: number, what: string) => {
     failed.add(line)
@@ -31,7 +32,8 @@ export function createCounts(): Counts {
     else fail(line, `step ${step}: ${problem?.detail ?? `status ${status}`}`)
     for (const violation of entry?.violations ?? []) {
       increment(violations, violation.name)
-      if (blocks(violation)) increment(would_block, violation.name)
+      if (violation.asks === true) increment(would_ask, violation.name)
+      else if (blocks(violation)) increment(would_block, violation.name)
     }
   }
 
@@ -50,6 +52,7 @@ export function createCounts(): Counts {
       failures,
       violations: Object.fromEntries(violations),
       would_block: Object.fromEntries(would_block),
+      would_ask: Object.fromEntries(would_ask),
     }),
   }
 }

@@ -17,7 +17,8 @@ export function createFileTarget(path: string): ImportTarget {
     },
     finish: async () => {
       await file?.close()
-      return { steps, created: steps, replayed: 0, failed_runs: 0, failures: [], violations: {}, would_block: {} }
+      const none = { failed_runs: 0, failures: [], violations: {}, would_block: {}, would_ask: {} }
+      return { steps, created: steps, replayed: 0, ...none }
     },
   }
 }

@@ -32,13 +32,17 @@ export function reportAsText({ survey, counts, guessed_tools }: ImportReport): s
   return lines.map(printable).join('\n')
 }
 
-function violationLines({ violations, would_block }: ImportCounts): string[] {
+function violationLines({ violations, would_block, would_ask }: ImportCounts): string[] {
   const policies = Object.entries(violations).sort(([, a], [, b]) => b - a)
   if (policies.length === 0) return []
-  const blocks = new Map(Object.entries(would_block))
+  const [blocks, asks] = [new Map(Object.entries(would_block)), new Map(Object.entries(would_ask))]
   const lineOf = ([name, count]: [string, number]) => {
-    const blocked = blocks.get(name)
-    return `  ${String(count).padStart(6)}  ${name}${blocked === undefined ? '' : ` (${blocked} would have been blocked)`}`
+    const [blocked, asked] = [blocks.get(name), asks.get(name)]
+    const would = [
+      ...(blocked === undefined ? [] : [`${blocked} would have been blocked`]),
+      ...(asked === undefined ? [] : [`${asked} would have needed an approval`]),
+    ]
+    return `  ${String(count).padStart(6)}  ${name}${would.length === 0 ? '' : ` (${would.join(', ')})`}`
   }
   return ['violations by policy:', ...policies.map(lineOf)]
 }

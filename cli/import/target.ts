@@ -23,4 +23,6 @@ export interface ImportCounts {
   readonly failures: readonly string[]
   readonly violations: Readonly<Record<string, number>>
   readonly would_block: Readonly<Record<string, number>>
+  /** Steps that would have been allowed with an approval. */
+  readonly would_ask: Readonly<Record<string, number>>
 }

@@ -1,5 +1,5 @@
 // The decision on one step, or on one registration (docs/design/engine.md §5). Evaluating changes nothing.
-import type { Behavior, Evaluation, PolicyResult, RecordRequest, ViolationDetails } from '@svc/schemas'
+import type { Behavior, Evaluation, JsonMap, PolicyResult, ViolationDetails } from '@svc/schemas'
 import { riskOf } from '../agent/risk.js'
 import { AmbiguousField } from '../rules/members.js'
 import { CannotEvaluate, evidenceOf, type RuleContext, type Violation } from '../rules/rule.js'
@@ -159,6 +159,6 @@ function resultWith({ policy }: PlannedPolicy, violation: Violation, { step, now
 }
 
 /** The bodies to send to /record, each in the task of the evaluated step. */
-function bodiesOf(steps: readonly Behavior[], task_id: string | undefined): RecordRequest[] {
+function bodiesOf(steps: readonly Behavior[], task_id: string | undefined): JsonMap[] {
   return steps.map((step) => ({ step: { ...(task_id !== undefined && { task_id }), ...step } }))
 }

@@ -113,7 +113,7 @@ function evaluateAndMake(
     },
     evaluationSummary(decision, rules.policies),
   )
-  const violations = decision.policies.flatMap(stepViolation)
+  const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
   return { ...made, rules, violations, risk_score: decision.risk_score, subjects: sent.subjects }
 }
 

@@ -4,7 +4,7 @@ import { isoTime, type LoggedStep, type Step } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { columnsOf, utc } from '../db/sql.js'
-import { shownViolations, violationColumns } from './violations.js'
+import { type StoredViolation, shownViolations, violationColumns } from './violations.js'
 
 export interface LogState {
   readonly size: number
@@ -120,7 +120,7 @@ export async function findSteps(
   wanted: readonly { readonly task_id: string; readonly step: number }[],
 ): Promise<EarlierStep[]> {
   if (wanted.length === 0) return []
-  const rows = await tx.query<StoredEntry & { salts: string | null; violations: EarlierStep['violations'] }>(
+  const rows = await tx.query<StoredEntry & { salts: string | null; violations: StoredViolation[] }>(
     `select ${entrySelect}, p.salts, coalesce((
        select json_agg(${violationColumns} order by v.policy_id) from log_violations v
        where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::json) as violations

@@ -10,14 +10,21 @@ export function shownDetails(stored: ViolationDetails & { readonly message?: str
   return message === undefined ? stored : { ...details, reason: message }
 }
 
+/** A row read with `violationColumns`. */
+export type StoredViolation = Omit<StepViolation, 'asks'> & { readonly asks: boolean | null }
+
 /** Rows read with `violationColumns`, as the API returns them. */
-export function shownViolations(stored: readonly StepViolation[]): StepViolation[] {
-  return stored.map((row) => ({ ...row, violation_details: shownDetails(row.violation_details) }))
+export function shownViolations(stored: readonly StoredViolation[]): StepViolation[] {
+  return stored.map(({ asks, ...row }) => ({
+    ...row,
+    ...(asks === true && { asks }),
+    violation_details: shownDetails(row.violation_details),
+  }))
 }
 
 /** A row of log_violations `v` as a JSON object. */
 export const violationColumns = `json_build_object('policy_id', v.policy_id, 'name', v.name, 'severity', v.severity,
-  'mode', v.mode, 'waived', v.waived, 'manifest_id', v.manifest_id, 'violation_details', v.details)`
+  'mode', v.mode, 'waived', v.waived, 'asks', v.asks, 'manifest_id', v.manifest_id, 'violation_details', v.details)`
 
 const types = {
   org_id: 'text',
@@ -27,6 +34,7 @@ const types = {
   severity: 'text',
   mode: 'text',
   waived: 'boolean',
+  asks: 'boolean',
   manifest_id: 'text',
   details: 'json',
 }
@@ -47,6 +55,7 @@ export async function insertViolations(scope: Scope, tx: Transaction, rows: read
     rows.map((row) => row.severity),
     rows.map((row) => row.mode),
     rows.map((row) => row.waived),
+    rows.map((row) => row.asks ?? null),
     rows.map((row) => row.manifest_id),
     rows.map((row) => JSON.stringify(row.violation_details)),
   ])

@@ -8,8 +8,13 @@ import type { Scope } from '../db/scope.js'
 import { filters, utc } from '../db/sql.js'
 
 const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
-  enabled, mode, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,
+  enabled, mode, approval, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,
   ${utc('manifest_assigned_at')}, manifest_assigned_by`
+
+/** A policy without an approval has no such member, so that the policy sets of earlier versions keep their digests. */
+function withoutNull<P extends Pick<Policy, 'approval'>>({ approval, ...policy }: P) {
+  return { ...policy, ...(approval != null && { approval }) }
+}
 
 /** The fields of an agent that select its policies. */
 interface Target {
@@ -26,12 +31,13 @@ export async function effectivePolicies(
   tx: Transaction,
   agents: readonly Target[],
 ): Promise<Map<string, PolicyInput[]>> {
-  const rows = await tx.query<PolicyInput>(
+  const stored = await tx.query<PolicyInput>(
     `select ${policyColumns} from policies
      where org_id = $1 and deleted_at is null and enabled and (agent_id is null or agent_id = any($2::text[]))
      order by id`,
     [scope.org_id, agents.map((agent) => agent.agent_id)],
   )
+  const rows = stored.map(withoutNull)
   const applies = (policy: Policy, agent: Target) =>
     policy.agent_id === agent.agent_id ||
     (policy.agent_id === null &&
@@ -56,12 +62,12 @@ export async function insertPolicies(
   await tx.query(
     `insert into policies (org_id, assignment_id, enabled, version, created_at, updated_at, agent_id, manifest_id,
        manifest_name, manifest_repo, manifest_path, manifest_sha, manifest_assigned_at, manifest_assigned_by,
-       id, name, rule_type, params, scope, severity, description, risk_classification, mode, controls)
+       id, name, rule_type, params, scope, severity, description, risk_classification, mode, approval, controls)
      select $1, $2, u.enabled, 1, $3, $3, u.agent_id, u.manifest_id, u.manifest_name, u.manifest_repo, u.manifest_path,
        u.manifest_sha, u.manifest_assigned_at, u.manifest_assigned_by, u.id, u.name, u.rule_type, u.params, u.scope,
-       u.severity, u.description, u.risk_classification, u.mode, u.controls
+       u.severity, u.description, u.risk_classification, u.mode, u.approval, u.controls
      from jsonb_to_recordset($4::jsonb) as u(id bigint, name text, rule_type text, params jsonb, scope text, severity text,
-       description text, risk_classification text, agent_id text, enabled boolean, mode text, controls text[],
+       description text, risk_classification text, agent_id text, enabled boolean, mode text, approval jsonb, controls text[],
        manifest_id text, manifest_name text, manifest_repo text, manifest_path text, manifest_sha text,
        manifest_assigned_at timestamptz, manifest_assigned_by text)`,
     [scope.org_id, assignment_id, at, JSON.stringify(policies.map((policy, index) => ({ ...policy, id: ids[index] })))],
@@ -84,5 +90,7 @@ export async function listPolicies(scope: Scope, tx: Transaction, filter: Filter
     .add('agent_id = ?', filter.agent_id)
     .add('scope = ?', filter.scope)
     .add('enabled = ?::boolean', filter.enabled)
-  return page<Policy>(tx, { table: 'policies', columns: policyColumns, key: 'id', newest_first: false }, where, at)
+  const listing = { table: 'policies', columns: policyColumns, key: 'id', newest_first: false }
+  const { rows, total } = await page<Policy>(tx, listing, where, at)
+  return { rows: rows.map(withoutNull), total }
 }

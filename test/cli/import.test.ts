@@ -79,6 +79,7 @@ describe('a file of steps', () => {
       failures: [],
       violations: {},
       would_block: {},
+      would_ask: {},
       guessed_tools: [],
     })
     expect(steps()).toHaveLength(3)

@@ -122,7 +122,7 @@ describe('svc explain --evaluation', () => {
     const run = (...args: string[]) => runSvc(['explain', '--trace', trace(), ...args])
     expect(await run('--evaluation', 'nothing')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('no blocked evaluation `nothing`'),
+      err: expect.stringContaining('no evaluation that blocked or asked with the id `nothing`'),
     })
     expect(await run()).toMatchObject({ code: 2, err: expect.stringContaining('--step <number> or --evaluation <id>') })
     expect((await run('--evaluation', 'x', '--step', '1')).code).toBe(2)

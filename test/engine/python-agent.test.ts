@@ -1,8 +1,10 @@
 // An agent in another language, with nothing of this project but the address of the local engine.
 import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
-import { startServe } from '../support/serve.js'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Serve, startServe } from '../support/serve.js'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../engine/' : './'
 const agent = fileURLToPath(new URL(`${root}python-agent/agent.py`, import.meta.url))
@@ -15,8 +17,9 @@ interface Answered {
   readonly answer: { readonly blocked?: boolean; readonly step?: number }
 }
 
-function runAgent(url: string): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn('python3', [agent, url], { stdio: ['ignore', 'pipe', 'pipe'] })
+function runPython(args: readonly string[], typed = ''): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn('python3', args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stdin.end(typed)
   const printed = { out: '', err: '' }
   child.stdout.on('data', (chunk: Buffer) => {
     printed.out += chunk.toString()
@@ -45,7 +48,7 @@ describe.skipIf(!hasPython)('an agent in Python', () => {
   it('gets a valid answer to every request, with the expected decisions', async () => {
     const serve = await startServe(['--baseline'])
     try {
-      const { code, out, err } = await runAgent(serve.url)
+      const { code, out, err } = await runPython([agent, serve.url])
       expect([code, err]).toEqual([0, ''])
       const answers = JSON.parse(out) as Answered[]
       expect(answers.filter(({ status }) => status !== 200)).toEqual([])
@@ -55,5 +58,40 @@ describe.skipIf(!hasPython)('an agent in Python', () => {
     } finally {
       await serve.discard()
     }
+  })
+})
+
+describe.skipIf(!hasPython)('the agent of docs/developers.md, which lets a person decide', () => {
+  const page = readFileSync(fileURLToPath(new URL(`${root}../../docs/developers.md`, import.meta.url)), 'utf8')
+  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(page) ?? []
+  const [, manifest = ''] = /cat > payments\.yaml <<'END'\n([\s\S]*?)^END$/m.exec(page) ?? []
+  let serve: Serve
+  afterEach(() => serve.discard())
+
+  it.each([
+    {
+      typed: 'y\n',
+      output: "{'receipt': 17}",
+      types: ['task.start', 'step.gate', 'step.resource'],
+      violated: [],
+    },
+    {
+      typed: 'n\n',
+      output: "{'status': 'blocked'}",
+      types: ['task.start', 'step.resource', 'task.error', 'task.end'],
+      violated: ['Payments go to known recipients'],
+    },
+  ])('prints $output when the person types $typed', async ({ typed, output, types, violated }) => {
+    serve = await startServe(['--policy-file', 'payments.yaml'], { 'payments.yaml': manifest })
+    const path = join(serve.folder, 'pay.py')
+    writeFileSync(path, program.replace('http://127.0.0.1:8765', serve.url))
+    const { code, out, err } = await runPython([path], typed)
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain('`Payments go to known recipients` asks for an approval')
+    expect(out).toContain(output)
+    const lines = serve.trace()
+    expect(lines.filter(({ kind }) => kind === 'step').map(({ step_type }) => step_type)).toEqual(types)
+    const incidents = lines.filter(({ kind }) => kind === 'incident')
+    expect(incidents.map(({ violation }) => (violation as { name: string }).name)).toEqual(violated)
   })
 })

@@ -65,7 +65,7 @@ export async function evaluateRegistration(scope: Scope, tx: Transaction, now: n
   const facts = registrationFacts({ ...agent.sent, ...agent.operator_set }, agent.agent_id)
   const context = { step: null, agent: facts, context: {}, history: newHistory(rules.set), now }
   const decision = evaluate(rules.set, 'registration', context)
-  const violations = decision.policies.flatMap(stepViolation)
+  const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
   const { agent_id } = agent
   const where = { agent_id, task_id: null, log_id: null, step: null, scope: 'agent_registration' as const }
   const found = violations.map((violation) => ({

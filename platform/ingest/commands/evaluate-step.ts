@@ -1,6 +1,8 @@
 // Hosted evaluation: evaluates a step as the local engine does, with the history that the platform stores. Adds nothing to the log.
 
 import {
+  approvalsRequired,
+  type Decision,
   evaluate,
   factsTightened,
   newHistory,
@@ -11,7 +13,7 @@ import {
   stateAfter,
 } from '@svc/engine'
 import { actionDigest, occurredAt } from '@svc/proof'
-import { type Evaluation, type HostedEvaluateRequest, isoTime } from '@svc/schemas'
+import { type Behavior, type Evaluation, type HostedEvaluateRequest, isoTime, type PolicyResult } from '@svc/schemas'
 import { agentNotFound } from '../../agents/errors.js'
 import { type AgentRules, loadRules } from '../../agents/rulebook.js'
 import { agentIdOf } from '../../agents/store/agents.js'
@@ -21,6 +23,7 @@ import type { Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { readHead, readTail } from '../../ledger/log.js'
+import { type LogBodyFields, logBodies } from '../log-bodies.js'
 
 /** Evaluates the intended step. A key sees only its own agents; a member names the agent by its id. */
 export async function evaluateStep(
@@ -35,20 +38,40 @@ export async function evaluateStep(
   return withTransaction(resources.db, scope, async (tx) => {
     const rules = await rulesFor(scope, tx, key, named)
     const task_id = context.task_id ?? intended.task_id
-    const { history, last_at } = await historyOf(scope, tx, rules, task_id ?? null, intended.step_type)
+    const { history, last_at, next_step } = await historyOf(scope, tx, rules, task_id ?? null, intended.step_type)
     const facts = factsTightened(rules.facts, context)
     const at = occurredAt(intended.timestamp ?? isoTime(now), last_at)
     const evaluated = { step: intended, agent: facts, context: facts, history, now: at }
-    const { passed: _, policies, violations, ...decision } = evaluate(rules.set, occasionOf(intended), evaluated)
-    const action_digest = actionDigest(intended)
+    const decision = evaluate(rules.set, occasionOf(intended), evaluated)
+    const fields = { agent_id: rules.agent.agent_id, task_id, step: next_step, timestamp: isoTime(at) }
     return {
       evaluation_id: newId('eval', now),
-      ...decision,
-      violations: [...violations],
-      policies: [...policies],
-      action_digest,
+      ...answerOf(decision, fields),
+      action_digest: actionDigest(intended),
     }
   })
+}
+
+/** The decision with the bodies of POST /api/v1/logs that approve the step, or follow its remedies. */
+function answerOf({ passed: _, approvals, policies, ...decision }: Decision, fields: LogBodyFields) {
+  const remedied = withRemedies(decision.violations, fields)
+  const violations = decision.violations.map((result) => remedied.get(result) ?? result)
+  const answer = { ...decision, violations, policies: policies.map((result) => remedied.get(result) ?? result) }
+  if (approvals.length === 0) return answer
+  return { ...answer, approval_required: approvalsRequired(approvals, logBodies(fields)) }
+}
+
+/** The results whose remedy has steps, with bodies for the log in their place. */
+function withRemedies(violations: readonly PolicyResult[], fields: LogBodyFields): Map<PolicyResult, PolicyResult> {
+  const bodyOf = logBodies(fields)
+  return new Map(
+    violations.flatMap((result) => {
+      const { violation_details: details } = result
+      if (details?.remedy_steps === undefined) return []
+      const remedy_steps = details.remedy_steps.map(({ step }) => bodyOf(step as Behavior))
+      return [[result, { ...result, violation_details: { ...details, remedy_steps } }]]
+    }),
+  )
 }
 
 /** The rules of the agent, by its id or, for an API key, also by its `agent_key`. Rejects with NOT_FOUND. */
@@ -60,12 +83,15 @@ async function rulesFor(scope: Scope, tx: Transaction, key: KeyIdentity | null, 
   return rules
 }
 
-/** The history of the task before a step of that type: empty when the step reuses the id of a task that ended. */
+/**
+ * The history of the task before a step of that type: empty when the step reuses the id of a task that ended.
+ * `next_step` is the number above all that its steps have.
+ */
 async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, task_id: string | null, step_type: string) {
   let history = newHistory(rules.set)
   let state: RunState = 'none'
   const head = task_id === null ? null : await readHead(scope, tx, task_id)
-  if (task_id === null || head === null) return { history, last_at: null }
+  if (task_id === null || head === null) return { history, last_at: null, next_step: 1 }
   if (head.agent_id !== rules.agent.agent_id)
     throw new PlatformError('NOT_FOUND', `agent \`${rules.agent.agent_key}\` has no task \`${task_id}\``)
   let last_at: number | null = null
@@ -76,5 +102,5 @@ async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, task_
     last_at = at
   }
   if (startsRun(state, step_type)) history = newHistory(rules.set)
-  return { history, last_at }
+  return { history, last_at, next_step: head.max_step + 1 }
 }

@@ -4,7 +4,7 @@ import { isoTime, type LogDetail, type LogEntry, type LogRecord } from '@svc/sch
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { entrySelect } from '../../../ledger/log.js'
-import { shownViolations, violationColumns } from '../../../ledger/violations.js'
+import { type StoredViolation, shownViolations, violationColumns } from '../../../ledger/violations.js'
 import { findEntries, type LogFilter } from './log-pages.js'
 
 type Row = StoredEntry & { readonly body: string | null; readonly salts: string | null }
@@ -54,7 +54,7 @@ function onPage(table: string): string {
 export async function readLog(scope: Scope, tx: Transaction, log_id: string): Promise<LogDetail | null> {
   const received_at = receivedAtOf(log_id)
   if (received_at === null) return null
-  const [row] = await tx.query<Row & Pick<LogDetail, 'violations'>>(
+  const [row] = await tx.query<Row & { readonly violations: readonly StoredViolation[] }>(
     `select ${entrySelect}, p.salts, p.body, coalesce((
        select json_agg(${violationColumns} order by v.policy_id) from log_violations v
        where v.org_id = e.org_id and v.log_index = e.log_index), '[]'::json) as violations
@@ -67,8 +67,16 @@ export async function readLog(scope: Scope, tx: Transaction, log_id: string): Pr
     ...entryView(row),
     record: JSON.parse(row.record) as LogRecord,
     salts,
+    evaluation: evaluationIn(row.body),
     violations: shownViolations(row.violations),
   }
+}
+
+/** What the record commits to; null once the payload is erased. */
+function evaluationIn(body: string | null): LogDetail['evaluation'] {
+  if (body === null) return null
+  const { evaluation } = JSON.parse(body) as Pick<LogDetail, 'evaluation'>
+  return evaluation
 }
 
 type LogPayload = Pick<LogEntry, 'verb' | 'step_name' | 'input' | 'output' | 'properties' | 'meta'>
