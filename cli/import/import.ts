@@ -19,7 +19,8 @@ A file has one run per line, or is one JSON document: a run or a list of runs. O
 What a tool does is guessed from its name. The report lists every guess that can change a decision, as an entry for the
 file of --tools; correct it there.
 
-Importing again adds nothing; after an interruption, run the same command again.
+Importing again adds nothing; after an interruption, run the same command again. Complete the tool map with --out before
+--to: a platform stores steps again that the map has changed, or that a new file in the folder has given another time.
 
 Exit codes: 0 all runs imported, 1 some were not imported, 2 usage`
 
