@@ -7,6 +7,7 @@ import {
   facts,
   gauges,
   interpreters,
+  interpreterWords,
   keyKinds,
   memories,
   messages,
@@ -24,6 +25,7 @@ import {
   thoughts,
   type Verb,
   webNames,
+  webVerbs,
   webWords,
   writtenByOthers,
 } from './tool-words.js'
@@ -69,12 +71,16 @@ const has = (words: readonly string[], set: ReadonlySet<string>) => words.some((
 const hasOne = (words: readonly string[], set: ReadonlySet<string>) => words.some((word) => set.has(singular(word)))
 const doubtsOf = ({ doubtful }: Act): DoubtCode[] => (doubtful ? ['verb'] : [])
 
+const executionWords = [interpreters, interpreterWords, programs, runs]
+
 function execution({ own }: NameWords, act: Act | null): Guess | null {
   const run = has(own, runs)
   const bare = own.length === 1 && (run || own[0] === 'code')
   const code = own.includes('code') && own.includes('interpreter')
-  if (act !== null || !(bare || code || has(own, interpreters) || (run && has(own, programs)))) return null
-  return { step_type: 'step.exec', doubts: [] }
+  const exec = own.includes('exec')
+  if (act !== null || !(bare || code || exec || has(own, interpreters) || (run && has(own, programs)))) return null
+  const isClear = exec || own.every((word) => executionWords.some((set) => set.has(word)))
+  return { step_type: 'step.exec', doubts: isClear ? [] : ['type'] }
 }
 
 /** A statement of SQL may read or change. */
@@ -124,7 +130,8 @@ function sending({ own, all }: NameWords, act: Act | null): Guess | null {
 function webRead({ own, all }: NameWords, act: Act | null): Guess | null {
   if (act !== null && act.verb !== 'GET') return null
   if (!(isSearchEngine(own) || (act !== null && isWebRead(own, all)))) return null
-  return { step_type: 'step.resource', verb: 'GET', properties: ofTheWeb, doubts: ['labels'] }
+  const doubts = act === null ? [] : doubtsOf(act)
+  return { step_type: 'step.resource', verb: 'GET', properties: ofTheWeb, doubts: [...doubts, 'labels'] }
 }
 
 /** `google_search` is one, `google_calendar_list_events` is not. */
@@ -135,7 +142,9 @@ function isSearchEngine(own: readonly string[]): boolean {
 function isWebRead(own: readonly string[], all: readonly string[]): boolean {
   const [first = ''] = own
   if (own.length === 1 && (webNames.has(first) || (first === 'open' && has(all, webWords)))) return true
-  if (has(own, pageReads) && hasOne(own, pages)) return true
+  if (has(own, webVerbs) || (has(own, pageReads) && hasOne(own, pages))) return true
+  // Clients of HTTP: `requests_get`.
+  if (first === 'requests' && own.length === 2) return true
   // `get_image_url` returns an address; `get_url` and `summarize_from_url` read it.
   const at = own.findIndex((word) => singular(word) === 'url')
   if (at >= 0) return at <= 1 || own[at - 1] === 'from'
@@ -174,9 +183,16 @@ function subjectOf(own: readonly string[], { word }: Act): string[] {
 function resource({ own }: NameWords, act: Act | null): Guess {
   if (act === null) return { step_type: 'step.resource', verb: 'POST', doubts: ['unknown'] }
   const { verb } = act
-  const isBare = own.length === 1 && bareReads.has(own[0] ?? '')
+  // `intranet_search` and `download_report` read what the name does not show.
+  const isBare = own.length === 1 ? bareReads.has(own[0] ?? '') : endsOpen(own) || act.word === 'download'
   if (verb !== 'GET' || !(isBare || hasOne(subjectOf(own, act), writtenByOthers)))
     return { step_type: 'step.resource', verb, doubts: doubtsOf(act) }
   const doubts: DoubtCode[] = [...doubtsOf(act), 'unlabelled']
   return { step_type: 'step.resource', verb, doubts, suggested: ofOthers }
+}
+
+/** True for `drive_search` and `wiki_fetch`: the first word is a place as often as a thing. */
+function endsOpen(own: readonly string[]): boolean {
+  const last = own.at(-1) ?? ''
+  return last === 'search' || last === 'fetch'
 }

@@ -1,6 +1,7 @@
 // The verb in the name of a tool.
 import { type NameWords, singular } from './tool-name.js'
 import {
+  conjunctions,
   doubtfulVerbs,
   facts,
   messages,
@@ -8,9 +9,11 @@ import {
   openedAnew,
   pages,
   readEndings,
+  states,
   type Verb,
   verbsOrNouns,
   verbWords,
+  webWords,
   writtenByOthers,
 } from './tool-words.js'
 
@@ -30,8 +33,8 @@ export function actOf({ own, all }: NameWords): Act | null {
 const order: readonly Verb[] = ['GET', 'POST', 'PATCH', 'DELETE']
 
 function actIn(words: readonly string[]): Act | null {
-  const found = words.flatMap((word) => {
-    const verb = verbIn(verbWords, word)
+  const found = words.flatMap((word, index) => {
+    const verb = verbIn(verbWords, word) ?? (isJoined(words, index) ? verbIn(verbsOrNouns, word) : null)
     return verb === null ? [] : [{ verb, word }]
   })
   const [first] = found
@@ -45,6 +48,15 @@ function actIn(words: readonly string[]): Act | null {
   return { ...(strongest ?? first), doubtful }
 }
 
+/** `find_and_book`: what a conjunction joins are verbs. */
+function isJoined(words: readonly string[], index: number): boolean {
+  if (index > 0) return conjunctions.has(words[index - 1] ?? '')
+  return words.some((word, at) => {
+    const next = words[at + 1] ?? ''
+    return at > 0 && conjunctions.has(word) && (verbIn(verbWords, next) ?? verbIn(verbsOrNouns, next)) !== null
+  })
+}
+
 /** A name whose only verbs can be nouns: `order_pizza`, `order_search`. */
 function ambiguousAct(words: readonly string[]): Act | null {
   const first = words[0] ?? ''
@@ -52,10 +64,11 @@ function ambiguousAct(words: readonly string[]): Act | null {
   if (first === 'open') return openAct(words)
   const firstVerb = verbIn(verbsOrNouns, first)
   const lastVerb = verbIn(verbsOrNouns, last)
-  if (firstVerb === 'GET') return { verb: 'GET', word: first, doubtful: false }
+  if (firstVerb === 'GET') return { verb: 'GET', word: first, doubtful: doubtfulVerbs.has(first) }
   if (firstVerb !== null) {
     if (lastVerb === 'GET') return { verb: 'GET', word: last, doubtful: true }
-    if (facts.has(last)) return { verb: 'GET', word: null, doubtful: true }
+    if (states.has(last) || (mostlyNouns.has(first) && facts.has(last)))
+      return { verb: 'GET', word: null, doubtful: true }
     return { verb: firstVerb, word: first, doubtful: mostlyNouns.has(first) && words.length > 1 }
   }
   if (lastVerb !== null) return { verb: lastVerb, word: last, doubtful: !readEndings.has(last) }
@@ -70,7 +83,9 @@ function ambiguousAct(words: readonly string[]): Act | null {
 function openAct(words: readonly string[]): Act {
   const objects = words.slice(1).map(singular)
   if (objects.some((word) => openedAnew.has(word))) return { verb: 'POST', word: 'open', doubtful: true }
-  const isShown = objects.some((word) => writtenByOthers.has(word) || messages.has(word) || pages.has(word))
+  const isShown = objects.some(
+    (word) => writtenByOthers.has(word) || messages.has(word) || pages.has(word) || webWords.has(word),
+  )
   return { verb: 'GET', word: 'open', doubtful: !isShown && words.length > 1 }
 }
 
