@@ -4,33 +4,39 @@ import { lineAndColumnOf, readLines, readValue } from '@svc/engine'
 
 export type DocumentReading = { readonly value: unknown; readonly problem: null } | { readonly problem: string }
 
-/** As much as a line may have; a larger file is read by lines. */
+/** As much as a line may have. */
 const maxDocumentBytes = 64 * 1024 * 1024
 
 /** The document that a file is, or the reason why it cannot be read; null for a file of lines. */
 export async function documentIn(path: string): Promise<DocumentReading | null> {
-  if (statSync(path).size > maxDocumentBytes) return null
   const [first, second] = await firstLines(path)
-  if (first === undefined) return null
+  if (typeof first !== 'string') return null
   const line = readValue(first)
   if (line.problem === null) return second === undefined ? line : null
   if (!line.is_open) return null
+  const isDocument = beginsDocument(first, second)
+  if (statSync(path).size > maxDocumentBytes) return isDocument ? tooLong : null
   const text = textOf(path)
-  if (text === null) return null
+  if (text === null) return isDocument ? { problem: 'not UTF-8' } : null
   const whole = readValue(text, lineAndColumnOf)
   if (whole.problem === null) return whole
-  // A broken first line is followed by another run; a broken document goes on with its members.
-  const isDocument = first.trim() === '[' || second === undefined || !second.trimStart().startsWith('{')
   return isDocument ? { problem: whole.problem } : null
 }
 
-/** The first two lines with text, if they can be read. */
-async function firstLines(path: string): Promise<string[]> {
-  const found: string[] = []
+/** A broken first line is followed by another run; a broken document goes on with its members. */
+function beginsDocument(first: string, second: string | null | undefined): boolean {
+  if (second === undefined || /^[[{]+$/.test(first.trim())) return true
+  return second !== null && !second.trimStart().startsWith('{')
+}
+
+const tooLong = { problem: `a document longer than ${maxDocumentBytes / 1024 / 1024} MiB: write one run per line` }
+
+/** The first two lines that are not empty; null for a line that cannot be read. */
+async function firstLines(path: string): Promise<(string | null)[]> {
+  const found: (string | null)[] = []
   for await (const line of readLines(path)) {
-    if (line.problem !== null) return found
-    if (line.text.trim() === '') continue
-    found.push(line.text)
+    if (line.problem === null && line.text.trim() === '') continue
+    found.push(line.problem === null ? line.text : null)
     if (found.length === 2) return found
   }
   return found

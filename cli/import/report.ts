@@ -23,20 +23,24 @@ export function reportAsText({ survey, counts, guessed_tools }: ImportReport): s
   const { runs, bad_lines, bad_documents } = survey
   const { steps, created, replayed, failed_runs } = counts
   const lines = [`${runs} runs, ${steps} steps: ${created} new, ${replayed} already stored, ${failed_runs} runs failed`]
-  if (bad_lines > 0) lines.push(`${bad_lines} lines could not be read (see above)`)
-  if (bad_documents > 0) lines.push(`${bad_documents} documents could not be read (see above)`)
+  if (bad_lines > 0) lines.push(`${countOf(bad_lines, 'line')} could not be read (see above)`)
+  if (bad_documents > 0) lines.push(`${countOf(bad_documents, 'document')} could not be read (see above)`)
   lines.push(...violationLines(counts), ...guessLines(guessed_tools))
   return lines.map(printable).join('\n')
 }
 
 function guessLines(guessed_tools: readonly GuessedTool[]): string[] {
   if (guessed_tools.length === 0) return []
-  const [tools, are] = guessed_tools.length === 1 ? ['1 tool', 'is'] : [`${guessed_tools.length} tools`, 'are']
+  const are = guessed_tools.length === 1 ? 'is' : 'are'
   return [
-    `${tools} ${are} guessed in a way that can change a decision; check these entries in a file for --tools:`,
+    `${countOf(guessed_tools.length, 'tool')} ${are} guessed in a way that can change a decision; check these entries in a file for --tools:`,
     '',
     ...toolsYaml(guessed_tools),
   ]
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function violationLines({ violations, would_block }: ImportCounts): string[] {

@@ -21,9 +21,11 @@ const check = lazyCheck({
       minItems: 1,
       items: {
         type: 'object',
-        required: ['role'],
+        // Dumps of frameworks name the role `type`.
+        anyOf: [{ required: ['role'] }, { required: ['type'] }],
         properties: {
           role: { type: 'string' },
+          type: { type: 'string' },
           tool_calls: { type: ['array', 'null'], items: call },
           tool_call: { ...call, type: ['object', 'null'] },
         },
@@ -73,8 +75,11 @@ const roles: ReadonlyMap<string, string> = new Map([
   ['human', 'user'],
 ])
 
-function readMessage({ role: given, content, name, ...others }: JsonMap): Message {
-  const role = roles.get(String(given)) ?? String(given)
+function readMessage({ role: given, content, name, ...members }: JsonMap): Message {
+  const { type, ...untyped } = members
+  const others = given === undefined ? untyped : members
+  const named = String(given ?? type)
+  const role = roles.get(named) ?? named
   const message = {
     role,
     content: textOf(content) ?? content ?? null,

@@ -1,5 +1,5 @@
 // `svc import` of documents and folders: the runs, and one message for each file that has none; the guesses about tools.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createChecker } from '@svc/engine'
@@ -81,6 +81,23 @@ describe('files and folders', () => {
       code: 2,
       stderr:
         'svc import: `--out` is in the imported folder, where the next import would read it: write it elsewhere\n',
+    })
+  })
+
+  it('a run is followed by a line that is not UTF-8', async () => {
+    const path = write({ 'a.jsonl': '{"run_id": "a", "messages": [{"role": "user"}]}\n' })
+    appendFileSync(join(path, 'a.jsonl'), Buffer.from([0x22, 0xff, 0x22, 0x0a]))
+    const { code, stderr } = await runSvc(['import', 'recorder', join(path, 'a.jsonl'), '--out', `${path}.out`])
+    expect({ code, stderr: stderr.replaceAll(path, 'FILE') }).toEqual({ code: 1, stderr: 'FILE/a.jsonl:2 not UTF-8\n' })
+    expect(stepsIn(`${path}.out`)).toHaveLength(3)
+  })
+
+  it('a document has up to 64 MiB', async () => {
+    const path = write({ 'large.json': `{\n${' '.repeat(64 * 1024 * 1024)}\n}` })
+    const { code, stderr } = await runSvc(['import', 'recorder', join(path, 'large.json'), '--out', `${path}.out`])
+    expect({ code, stderr: stderr.replaceAll(path, 'FILE') }).toEqual({
+      code: 1,
+      stderr: 'FILE/large.json: a document longer than 64 MiB: write one run per line\n',
     })
   })
 
