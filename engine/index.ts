@@ -5,9 +5,21 @@ export { compareLevels, type RiskLevel } from './agent/risk.js'
 export { didYouMean } from './check/nearest.js'
 export { createNullRemoval, type NullRemoval } from './check/null-members.js'
 export { createChecker, lazyCheck, problemSummary, type SchemaCheck, type SchemaProblem } from './check/schema-check.js'
-export { type ImportSettings, lineTime, stepsOf } from './convert/chat-completions.js'
+export {
+  descriptionOf,
+  type FormatName,
+  formatNames,
+  formatOfRun,
+  hasMessages,
+  lineAndColumnOf,
+  readRun,
+  readValue,
+  runValuesOf,
+} from './convert/run-formats.js'
+export { type ImportSettings, lineTime, stepsOf } from './convert/steps-of-run.js'
+export type { DoubtCode, Guess } from './convert/tool-guess.js'
 export { meaningOf, type ToolMap, toolMapProblems } from './convert/tools.js'
-export { readTranscript, type Transcript } from './convert/transcript.js'
+export { type Transcript, toolsIn } from './convert/transcript.js'
 export { unknownVariables, variables } from './environment.js'
 export { readIfThere, replaceFile } from './files/durable-file.js'
 export { LockTaken, takeLock } from './files/lock-file.js'

@@ -3,10 +3,10 @@ import type { BatchAnswer, BatchResult, Behavior, StepViolation } from '@svc/sch
 import type { ImportCounts } from './target.js'
 
 export interface Counts {
-  /** The platform's answers to a part of the run on a line (from 0). */
-  readonly addAnswers: (line: number, part: readonly Behavior[], answer: BatchAnswer) => void
+  /** The platform's answers to a part of a run, which `place` names in messages. */
+  readonly addAnswers: (place: string, part: readonly Behavior[], answer: BatchAnswer) => void
   /** A part that was rejected as a whole. */
-  readonly addRejection: (line: number, part: readonly Behavior[], message: string) => void
+  readonly addRejection: (place: string, part: readonly Behavior[], message: string) => void
   readonly total: () => ImportCounts
 }
 
@@ -15,21 +15,21 @@ const maxFailures = 1000
 
 export function createCounts(): Counts {
   const count = { steps: 0, created: 0, replayed: 0 }
-  const failed = new Set<number>()
+  const failed = new Set<string>()
   const failures: string[] = []
   // Maps, because a policy may have any name.
   const violations = new Map<string, number>()
   const would_block = new Map<string, number>()
   const would_ask = new Map<string, number>()
 
-  const fail = (line: number, what: string) => {
-    failed.add(line)
-    if (failures.length < maxFailures) failures.push(`line ${line + 1}, ${what}`)
+  const fail = (place: string, what: string) => {
+    failed.add(place)
+    if (failures.length < maxFailures) failures.push(`${place}, ${what}`)
   }
-  const addResult = (line: number, step: number | undefined, { status, entry, problem }: BatchResult) => {
+  const addResult = (place: string, step: number | undefined, { status, entry, problem }: BatchResult) => {
     if (status === 201) count.created++
     else if (status === 200) count.replayed++
-    else fail(line, `step ${step}: ${problem?.detail ?? `status ${status}`}`)
+    else fail(place, `step ${step}: ${problem?.detail ?? `status ${status}`}`)
     for (const violation of entry?.violations ?? []) {
       increment(violations, violation.name)
       if (violation.asks === true) increment(would_ask, violation.name)
@@ -38,13 +38,13 @@ export function createCounts(): Counts {
   }
 
   return {
-    addAnswers: (line, part, { results }) => {
+    addAnswers: (place, part, { results }) => {
       count.steps += part.length
-      for (const [index, result] of results.entries()) addResult(line, part[index]?.step, result)
+      for (const [index, result] of results.entries()) addResult(place, part[index]?.step, result)
     },
-    addRejection: (line, part, message) => {
+    addRejection: (place, part, message) => {
       count.steps += part.length
-      fail(line, `steps ${part.at(0)?.step} to ${part.at(-1)?.step}: ${message}`)
+      fail(place, `steps ${part.at(0)?.step} to ${part.at(-1)?.step}: ${message}`)
     },
     total: () => ({
       ...count,

@@ -1,5 +1,6 @@
 // `svc import`: converts recorded runs into steps, in a file or on a platform.
 import { Command } from 'commander'
+import { defaultStart } from './default-start.js'
 import type { ImportOptions } from './options.js'
 
 const example = (svc: string) => `
@@ -7,27 +8,37 @@ Examples:
   ${svc} import chat-completions runs.jsonl --out steps.jsonl
   ${svc} import chat-completions runs.jsonl --to http://127.0.0.1:8080 --api-key SvcKey-…
   zcat runs.jsonl.gz | ${svc} import chat-completions - --agent-key refund-desk --out steps.jsonl
+  ${svc} import recorder runs/ --tools tools.yaml --out steps.jsonl
 
-Each line is one run: {"run_id": "…", "messages": [ … ]}. Importing a file again adds nothing; after an interruption, run
-the same command again.
+Formats:
+  chat-completions  {"run_id": "…", "messages": [ … ]}, calls as {"function": {"name": "…", "arguments": "…"}}
+  recorder          {"messages": [ … ]}, calls as {"function": "…", "args": { … }}, content as text or blocks of text
+A file has one run per line, or is one JSON document: a run or a list of runs. Of a folder, all files that end in .json,
+.jsonl or .ndjson are read, sorted by path. In a document, a run without run_id has the name of its file.
 
-Exit codes: 0 all lines imported, 1 some lines were not imported, 2 usage`
+What a tool does is guessed from its name. The report lists every guess that can change a decision, as an entry for the
+file of --tools; correct it there.
+
+Importing again adds nothing; after an interruption, run the same command again. Complete the tool map with --out before
+--to: a platform stores steps again that the map has changed, or that a new file in the folder has given another time.
+
+Exit codes: 0 all runs imported, 1 some were not imported, 2 usage`
 
 export function importCommand(svc: string): Command {
   return new Command('import')
     .description('convert recorded runs into steps')
-    .argument('<format>', 'chat-completions')
-    .argument('<file>', 'one run per line (JSONL); - is standard input')
-    .option('--agent-key <key>', 'agent of the runs (default: the name of the file)')
+    .argument('<format>', 'chat-completions or recorder')
+    .argument('<file>', 'file or folder of runs; - is standard input')
+    .option('--agent-key <key>', 'agent of the runs (default: the name of the file or folder)')
     .option('--out <file>', 'write the steps to a file, one per line')
     .option('--to <url>', 'register the agent on a platform and log the steps there')
     .option('--api-key <key>', 'API key for --to (default: SVC_API_KEY)')
     .option('--tools <map.yaml>', 'file with step_type, verb and properties per tool name')
-    .option('--start <time>', 'time of the first step, RFC 3339', '2026-01-01T00:00:00Z')
+    .option('--start <time>', 'time of the first step, RFC 3339', defaultStart)
     .option('--json', 'print JSON')
     .addHelpText('after', example(svc))
     .action(async (format: string, file: string, options: ImportOptions) => {
       const { runImport } = await import('./run.js')
-      process.exitCode = await runImport(format, file, options)
+      process.exitCode = await runImport(format, { svc, file, options })
     })
 }

@@ -1,8 +1,10 @@
 // The options of `svc import`, checked before anything is read or sent.
 import { readFileSync, statSync } from 'node:fs'
-import { basename } from 'node:path'
+import { relative, resolve, sep } from 'node:path'
 import { readYaml, type ToolMap, toolMapProblems } from '@svc/engine'
 import { parseTimestamp } from '@svc/schemas'
+import { baseName, isFileOfRuns } from './source.js'
+import { UsageError } from './usage-error.js'
 
 export interface ImportOptions {
   readonly agentKey?: string
@@ -22,14 +24,8 @@ export interface ImportPlan {
   readonly to: { readonly out: string } | { readonly url: string; readonly api_key: string }
 }
 
-/** The command line is invalid. */
-export class UsageError extends Error {
-  readonly code = 'USAGE'
-}
-
 /** Throws UsageError with the invalid option and its correction. */
-export function planImport(format: string, file: string, options: ImportOptions): ImportPlan {
-  if (format !== 'chat-completions') throw new UsageError(`the format is \`${format}\`: write chat-completions`)
+export function planImport(file: string, options: ImportOptions): ImportPlan {
   const start = parseTimestamp(options.start)
   if (start === null)
     throw new UsageError(`\`--start\` is \`${options.start}\`: write an RFC 3339 time, such as 2026-01-01T00:00:00Z`)
@@ -42,7 +38,7 @@ export function planImport(format: string, file: string, options: ImportOptions)
 
 function agentKey(file: string, { agentKey: given }: ImportOptions): string {
   if (given === undefined && file === '-') throw new UsageError('standard input has no name: give `--agent-key`')
-  const agent_key = given ?? basename(file).replace(/\.jsonl?$/, '')
+  const agent_key = given ?? baseName(resolve(file))
   if (/^[ -~]{1,200}$/.test(agent_key)) return agent_key
   throw new UsageError(
     `the agent key is \`${agent_key}\`: give one of 1 to 200 printable ASCII characters with \`--agent-key\``,
@@ -52,6 +48,8 @@ function agentKey(file: string, { agentKey: given }: ImportOptions): string {
 function destination(file: string, { out, to, apiKey }: ImportOptions): ImportPlan['to'] {
   if (out !== undefined && to === undefined) {
     if (isSame(out, file)) throw new UsageError('`--out` is the imported file: write another file')
+    if (isFileOfRuns(out) && isWithin(out, file))
+      throw new UsageError('`--out` is in the imported folder, where the next import would read it: write it elsewhere')
     return { out }
   }
   if (to === undefined || out !== undefined) throw new UsageError('give one destination: `--out FILE` or `--to URL`')
@@ -71,6 +69,12 @@ function isSame(out: string, file: string): boolean {
   return one?.isFile() === true && one.ino === other?.ino && one.dev === other.dev
 }
 
+function isWithin(out: string, file: string): boolean {
+  if (file === '-' || statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return false
+  const path = relative(resolve(file), resolve(out))
+  return path !== '..' && !path.startsWith(`..${sep}`)
+}
+
 function isPlatformUrl(text: string): boolean {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false
   const { username, password, search, hash } = new URL(text)
@@ -79,9 +83,7 @@ function isPlatformUrl(text: string): boolean {
 
 function checkReadable(file: string): void {
   if (file === '-') return
-  const stat = statSync(file, { throwIfNoEntry: false })
-  if (stat === undefined) throw new UsageError(`\`${file}\` does not exist`)
-  if (stat.isDirectory()) throw new UsageError(`\`${file}\` is a folder: name a file with one run per line`)
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw new UsageError(`\`${file}\` does not exist`)
 }
 
 function readToolMap(path: string): ToolMap {

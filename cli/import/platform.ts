@@ -23,11 +23,12 @@ export function createPlatformTarget(to: Platform): ImportTarget {
   const counts = createCounts()
   let failure: unknown = null
 
-  const send = async (line: number, steps: readonly Behavior[]) => {
+  const send = async (place: string, steps: readonly Behavior[]) => {
     for (const part of partsOf(steps)) {
       const posted = await postBatch(to, part)
-      if (posted.rejection === null) counts.addAnswers(line, part, posted.answer)
-      else if (stepStatuses.includes(posted.rejection.status)) counts.addRejection(line, part, posted.rejection.message)
+      if (posted.rejection === null) counts.addAnswers(place, part, posted.answer)
+      else if (stepStatuses.includes(posted.rejection.status))
+        counts.addRejection(place, part, posted.rejection.message)
       else throw new Error(posted.rejection.message)
     }
   }
@@ -38,10 +39,10 @@ export function createPlatformTarget(to: Platform): ImportTarget {
       const { rejection } = await postJson(`${to.url}/api/v1/agents`, to.api_key, agent)
       if (rejection !== null) throw new Error(rejection.message)
     },
-    put: async (line, steps) => {
+    put: async (place, steps) => {
       if (open.size >= maxOpenRuns) await Promise.race(open)
       if (failure !== null) throw failure
-      const sending: Promise<void> = send(line, steps)
+      const sending: Promise<void> = send(place, steps)
         .catch((error: unknown) => {
           failure = error
         })

@@ -1,35 +1,46 @@
 // The report of an import, as text or JSON.
 import { printable } from '@svc/proof'
+import { type GuessedTool, toolsYaml } from './guesses.js'
 import type { Survey } from './survey.js'
 import type { ImportCounts } from './target.js'
 
 export interface ImportReport {
   readonly survey: Survey
   readonly counts: ImportCounts
-  /** Tools without a known meaning. */
-  readonly guessed_tools: readonly string[]
+  /** Tools whose guessed meaning can change a decision. */
+  readonly guessed_tools: readonly GuessedTool[]
 }
 
 /** The report as one JSON object. */
 export function reportAsJson({ survey, counts, guessed_tools }: ImportReport): string {
-  const { runs, bad_lines } = survey
-  return JSON.stringify({ runs, bad_lines, ...counts, guessed_tools })
+  const { runs, bad_lines, bad_documents } = survey
+  const tools_yaml = toolsYaml(guessed_tools).join('\n')
+  return JSON.stringify({ runs, bad_lines, bad_documents, ...counts, guessed_tools, tools_yaml })
 }
 
 /** The report as lines of text, without the failures. */
 export function reportAsText({ survey, counts, guessed_tools }: ImportReport): string {
-  const { runs, bad_lines } = survey
+  const { runs, bad_lines, bad_documents } = survey
   const { steps, created, replayed, failed_runs } = counts
   const lines = [`${runs} runs, ${steps} steps: ${created} new, ${replayed} already stored, ${failed_runs} runs failed`]
-  if (bad_lines > 0) lines.push(`${bad_lines} lines could not be read (listed above)`)
-  lines.push(...violationLines(counts))
-  if (guessed_tools.length > 0) {
-    lines.push(
-      `tools of unknown meaning, imported as writes: ${guessed_tools.join(', ')}`,
-      '  describe them in a file for `--tools`',
-    )
-  }
+  if (bad_lines > 0) lines.push(`${countOf(bad_lines, 'line')} could not be read (see above)`)
+  if (bad_documents > 0) lines.push(`${countOf(bad_documents, 'document')} could not be read (see above)`)
+  lines.push(...violationLines(counts), ...guessLines(guessed_tools))
   return lines.map(printable).join('\n')
+}
+
+function guessLines(guessed_tools: readonly GuessedTool[]): string[] {
+  if (guessed_tools.length === 0) return []
+  const are = guessed_tools.length === 1 ? 'is' : 'are'
+  return [
+    `${countOf(guessed_tools.length, 'tool')} ${are} guessed in a way that can change a decision; check these entries in a file for --tools:`,
+    '',
+    ...toolsYaml(guessed_tools),
+  ]
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function violationLines({ violations, would_block, would_ask }: ImportCounts): string[] {

@@ -6,8 +6,8 @@ import type { Behavior } from '@svc/schemas'
 export interface ImportTarget {
   /** Called once, before any run. */
   readonly begin: (settings: ImportSettings) => Promise<void>
-  /** Takes the steps of the run on a line (from 0). Rejects when the import cannot continue. */
-  readonly put: (line: number, steps: readonly Behavior[]) => Promise<void>
+  /** Takes the steps of a run; `place` names the run in messages. Rejects when the import cannot continue. */
+  readonly put: (place: string, steps: readonly Behavior[]) => Promise<void>
   readonly finish: () => Promise<ImportCounts>
 }
 
@@ -19,7 +19,7 @@ export interface ImportCounts {
   readonly replayed: number
   /** Runs with a rejected step. */
   readonly failed_runs: number
-  /** Reasons of rejected steps, with line and step; the first thousand. */
+  /** Reasons of rejected steps, with run and step; the first thousand. */
   readonly failures: readonly string[]
   readonly violations: Readonly<Record<string, number>>
   readonly would_block: Readonly<Record<string, number>>

@@ -2,8 +2,8 @@
 import { type Behavior, type JsonMap, verbProblem, verbsOf } from '@svc/schemas'
 import { lazyCheck, type SchemaProblem } from '../check/schema-check.js'
 import { depthOf, maxValueDepth } from './exact.js'
-
-type Verb = NonNullable<Behavior['verb']>
+import { type Guess, guessOf } from './tool-guess.js'
+import type { Verb } from './tool-words.js'
 
 export interface ToolMeaning {
   readonly step_type: Behavior['step_type']
@@ -11,66 +11,42 @@ export interface ToolMeaning {
   readonly properties?: JsonMap
 }
 
-export interface GuessedMeaning extends ToolMeaning {
-  /** False when the name gives no hint, and the cautious meaning was taken. */
-  readonly certain: boolean
-}
-
 export type ToolMap = Readonly<Record<string, Partial<ToolMeaning>>>
 
-const verbWords: Readonly<Record<string, readonly string[]>> = {
-  GET: [
-    'get',
-    'search',
-    'list',
-    'find',
-    'read',
-    'lookup',
-    'check',
-    'fetch',
-    'query',
-    'show',
-    'view',
-    'retrieve',
-    'count',
-    'describe',
-  ],
-  POST: [
-    'book',
-    'create',
-    'send',
-    'add',
-    'post',
-    'transfer',
-    'submit',
-    'insert',
-    'upload',
-    'pay',
-    'order',
-    'make',
-    'write',
-    'open',
-  ],
-  PATCH: ['update', 'edit', 'modify', 'set', 'change', 'rename', 'move', 'patch', 'replace'],
-  DELETE: ['cancel', 'delete', 'remove', 'drop', 'purge', 'revoke', 'close'],
-}
-const runners = new Set(['exec', 'execute', 'run', 'python', 'bash', 'shell', 'sh', 'terminal', 'code', 'eval'])
-const runnerNames = /^(run|exec|execute|eval)_?(code|command|python|bash|shell|script|sql)?$/i
-// Tools that read the working memory of the agent and change nothing outside.
-const thinking = new Set(['think', 'calculate', 'plan', 'reflect', 'scratchpad', 'note'])
-
-/** The meaning of a tool: the map's values win over the guess. */
-export function meaningOf(name: string, map: ToolMap): GuessedMeaning {
+/** The meaning of a tool: the map's values win over the guess, and what the map states is not in doubt. */
+export function meaningOf(name: string, map: ToolMap): Guess {
   const guess = guessOf(name)
   const mapped = Object.hasOwn(map, name) ? map[name] : undefined
   if (mapped === undefined) return guess
   const step_type = mapped.step_type ?? guess.step_type
   const verb = mapped.verb ?? verbFor(step_type, guess.verb)
+  // Labels of another kind of step say nothing about this one.
+  const isAsGuessed = step_type === guess.step_type && verb === guess.verb
+  const properties = mapped.properties ?? (isAsGuessed ? guess.properties : undefined)
+  const isVerbKnown = mapped.verb !== undefined || verb === undefined || verbsOf[step_type].length === 1
+  const doubts = guess.doubts.filter((code) => {
+    if (code === 'labels' || code === 'unlabelled') return isAsGuessed && mapped.properties === undefined
+    if (code === 'type') return mapped.step_type === undefined
+    return !isVerbKnown
+  })
   return {
     step_type,
-    certain: mapped.verb !== undefined || guess.certain || verb === undefined || verbsOf[step_type].length === 1,
     ...(verb !== undefined && { verb }),
-    ...(mapped.properties && { properties: mapped.properties }),
+    ...(properties && { properties }),
+    doubts,
+    ...(doubts.includes('unlabelled') && { suggested: guess.suggested }),
+  }
+}
+
+export type Meanings = (name: string) => Guess
+
+/** The meanings of tools, each found once. */
+export function meaningsBy(map: ToolMap): Meanings {
+  const found = new Map<string, Guess>()
+  return (name) => {
+    const meaning = found.get(name) ?? meaningOf(name, map)
+    found.set(name, meaning)
+    return meaning
   }
 }
 
@@ -79,18 +55,6 @@ function verbFor(step_type: Behavior['step_type'], guess: Verb | undefined): Ver
   const verbs = verbsOf[step_type]
   if (guess !== undefined && verbs.includes(guess)) return guess
   return verbs.length === 1 ? verbs[0] : undefined
-}
-
-function guessOf(name: string): GuessedMeaning {
-  const [first = ''] = name
-    .replace(/([a-z])([A-Z])/g, '$1_$2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-  if (runnerNames.test(name) || runners.has(name.toLowerCase())) return { step_type: 'step.exec', certain: true }
-  if (thinking.has(first)) return { step_type: 'step.self', verb: 'GET', certain: true }
-  const verb = Object.keys(verbWords).find((candidate) => verbWords[candidate]?.includes(first))
-  if (verb === undefined) return { step_type: 'step.resource', verb: 'POST', certain: false }
-  return { step_type: 'step.resource', verb: verb as Verb, certain: true }
 }
 
 const checkMap = lazyCheck(

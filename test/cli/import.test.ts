@@ -72,6 +72,7 @@ describe('a file of steps', () => {
     expect(JSON.parse(stdout)).toEqual({
       runs: 1,
       bad_lines: 1,
+      bad_documents: 0,
       steps: 3,
       created: 3,
       replayed: 0,
@@ -81,6 +82,7 @@ describe('a file of steps', () => {
       would_block: {},
       would_ask: {},
       guessed_tools: [],
+      tools_yaml: '',
     })
     expect(steps()).toHaveLength(3)
     expect(readdirSync(env.TMPDIR)).toEqual([])
@@ -92,7 +94,9 @@ describe('a file of steps', () => {
     const map = write('tools.yaml', 'get_x: {step_type: step.credential}\n')
     const { code, stdout } = await importInto(path, '--tools', map)
     expect(code).toBe(0)
-    expect(stdout).toContain('tools of unknown meaning, imported as writes: frobnicate, zap�[2J\n')
+    expect(stdout).toContain(
+      '\n# the name reveals nothing, so it counts as a write\n"zap\\u001b[2J": { step_type: step.resource, verb: POST }\n',
+    )
     expect(steps()[0]?.meta?.agent).toEqual({
       agent_key: 'tools',
       declared_tools: ['frobnicate', 'get_x', 'zap\u001b[2J'],
@@ -126,7 +130,7 @@ describe('bad lines', () => {
       '',
     ])
     expect(stdout).toBe(
-      '3 runs, 9 steps: 9 new, 0 already stored, 0 runs failed\n5 lines could not be read (listed above)\n',
+      '3 runs, 9 steps: 9 new, 0 already stored, 0 runs failed\n5 lines could not be read (see above)\n',
     )
     expect(steps().filter(({ step }) => step === 1)).toMatchObject([
       { timestamp: '2026-01-01T00:00:00.000Z', meta: { run: { run_id: 'first' } } },
@@ -160,7 +164,6 @@ describe('usage', () => {
     ['no destination', [file], 'give one destination'],
     ['two destinations', [file, '--out', out, ...to], 'give one destination'],
     ['no such file', [join(folder, 'none'), '--out', out], 'does not exist'],
-    ['a folder', [folder, '--out', out], 'is a folder'],
     ['over the file itself', [file, '--out', join(folder, '.', 'runs.jsonl')], '`--out` is the imported file'],
     ['a pipe without a name', ['-', '--out', out], 'give `--agent-key`'],
     ['an agent key of other characters', [file, '--out', out, '--agent-key', 'Büro'], 'give one of 1 to 200 printable'],
@@ -183,10 +186,10 @@ describe('usage', () => {
   })
 
   it('another format ends with 2', async () => {
-    const { code, stderr } = await runSvc(['import', 'telepathy', file, '--out', out])
+    const { code, stderr } = await runSvc(['import', 'telepathy', join(folder, 'none'), '--out', out])
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'svc import: the format is `telepathy`: write chat-completions\n',
+      stderr: 'svc import: the format is `telepathy`: write chat-completions or recorder\n',
     })
   })
 

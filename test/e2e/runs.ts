@@ -18,7 +18,7 @@ interface Summary {
   readonly failures: readonly string[]
   readonly violations: Readonly<Record<string, number>>
   readonly would_block: Readonly<Record<string, number>>
-  readonly guessed_tools: readonly string[]
+  readonly guessed_tools: readonly { readonly tool: string }[]
 }
 
 export interface Outcome {

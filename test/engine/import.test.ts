@@ -6,11 +6,13 @@ import { type Behavior, documents, verbProblem } from '@svc/schemas'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { stepsOf } from '../../engine/convert/chat-completions.js'
 import { depthOf, keepsNumbers } from '../../engine/convert/exact.js'
+import { type FormatName, readRun, readValue } from '../../engine/convert/run-formats.js'
+import { stepsOf } from '../../engine/convert/steps-of-run.js'
 import { taskIdOf } from '../../engine/convert/task-id.js'
+import { type Guess, guessOf } from '../../engine/convert/tool-guess.js'
 import { meaningOf, type ToolMap } from '../../engine/convert/tools.js'
-import { readTranscript } from '../../engine/convert/transcript.js'
+import { type TranscriptReading, toolsIn } from '../../engine/convert/transcript.js'
 import { hangMs } from '../support/hang.js'
 
 interface TranscriptCase {
@@ -28,11 +30,17 @@ const cases = (name: string): unknown =>
   parse(readFileSync(new URL(`../cases/import/${name}.yaml`, import.meta.url), 'utf8'))
 const begin = Date.UTC(2026, 0, 1)
 
-function convert(text: string, tools: ToolMap = {}, line = 0): Behavior[] {
-  const reading = readTranscript(text)
+/** A line of a file as a run. */
+function readTranscript(text: string, format: FormatName = 'chat-completions'): TranscriptReading {
+  const reading = readValue(text)
+  return reading.problem === null ? readRun(format, reading.value, null) : { problem: reading.problem }
+}
+
+function convert(text: string, tools: ToolMap = {}, line = 0, format?: FormatName): Behavior[] {
+  const reading = readTranscript(text, format)
   if (reading.problem !== null) throw new Error(reading.problem)
   const { transcript } = reading
-  const declared_tools = transcript.messages.flatMap(({ tool_calls }) => tool_calls.map(({ name }) => name))
+  const declared_tools = toolsIn(transcript)
   return stepsOf(transcript, line, { agent_key: 'desk', start: begin, tools, declared_tools })
 }
 
@@ -42,15 +50,18 @@ function summaryOf({ agent_id, task_id, step, timestamp, meta, ...body }: Behavi
   return Object.keys(rest).length === 0 ? body : { ...body, meta: rest }
 }
 
-describe('transcripts', () => {
-  const all = cases('transcripts') as TranscriptCase[]
+describe.each([
+  ['chat-completions', 'transcripts'],
+  ['recorder', 'recorder'],
+] as const)('runs in the format %s', (format, file) => {
+  const all = cases(file) as TranscriptCase[]
 
   it.each(all)('$name', ({ line, text = JSON.stringify(line), tools, start, steps, inputs, problem }) => {
     if (problem !== undefined) {
-      expect(readTranscript(text).problem).toContain(problem)
+      expect(readTranscript(text, format).problem).toContain(problem)
       return
     }
-    const [first, ...others] = convert(text, tools)
+    const [first, ...others] = convert(text, tools, 0, format)
     expect(others.pop()).toMatchObject({ step_type: 'task.end', meta: { synthetic_time: true } })
     expect(first?.step_type).toBe('task.start')
     if (start !== undefined) expect({ input: first?.input, meta: first?.meta }).toEqual(start)
@@ -62,15 +73,39 @@ describe('transcripts', () => {
 })
 
 describe('tools', () => {
-  const all = Object.entries(cases('tools') as Record<string, [string, string | null, boolean]>)
+  const all = Object.entries(cases('tools') as Record<string, [string, string | null, ...string[]]>)
 
-  it.each(all)('%s', (name, [step_type, verb, certain]) => {
-    expect(meaningOf(name, {})).toEqual({ step_type, certain, ...(verb !== null && { verb }) })
+  it.each(all)('%s', (name, [step_type, verb, ...doubts]) => {
+    const { properties, suggested, ...guess } = guessOf(name)
+    expect(guess).toEqual({ step_type, doubts, ...(verb !== null && { verb }) })
+    const ofTheWeb = { target: { trust: 'external' }, content: { trust: 'public' } }
+    expect(properties).toEqual(doubts.includes('labels') ? ofTheWeb : undefined)
+    const missing = verb === 'GET' ? { content: { trust: 'third_party' } } : { target: { trust: 'external' } }
+    expect(suggested).toEqual(doubts.includes('unlabelled') ? missing : undefined)
   })
 
-  it('that a mapping names without a verb stay a guess when their names give no hint', () => {
-    const map: ToolMap = { frobnicate: { properties: {} }, grep: { verb: 'GET' }, ask: { step_type: 'step.gate' } }
-    expect(Object.keys(map).filter((name) => !meaningOf(name, map).certain)).toEqual(['frobnicate'])
+  const maps = cases('mapped-tools') as { tool: string; map: ToolMap[string]; guess: Guess }[]
+
+  it.each(maps)('$tool with $map', ({ tool, map, guess }) => {
+    expect(meaningOf(tool, { [tool]: map })).toEqual(guess)
+  })
+
+  it('are guessed as steps that exist, and never as gates', () => {
+    const words = all.flatMap(([name]) => name.split(/[^A-Za-z]+/)).filter((word) => word !== '')
+    const name = fc.array(fc.constantFrom(...words, 'approve', 'gate'), { minLength: 1, maxLength: 5 })
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          name.map((parts) => parts.join('_')),
+        ),
+        (tool) => {
+          const { step_type, verb } = guessOf(tool)
+          expect(verbProblem({ step_type, ...(verb !== undefined && { verb }) })).toBeNull()
+          expect(step_type).not.toBe('step.gate')
+        },
+      ),
+    )
   })
 })
 
@@ -148,6 +183,16 @@ describe('hostile transcripts', () => {
     expect(performance.now() - before).toBeLessThan(hangMs)
   })
 
+  it('match the calls and answers of a long run of a recorder in any order', () => {
+    const tool_calls = Array.from({ length: 20_000 }, (_, index) => ({ id: `c${index}`, function: 'get_x', args: {} }))
+    const answers = tool_calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: '' })).reverse()
+    const text = JSON.stringify({ run_id: 'r', messages: [{ role: 'assistant', tool_calls }, ...answers] })
+    const before = performance.now()
+    const steps = convert(text, {}, 0, 'recorder')
+    expect(steps.filter(({ output }) => output?.content === '')).toHaveLength(20_000)
+    expect(performance.now() - before).toBeLessThan(hangMs)
+  })
+
   const check = createChecker(Object.values(documents))
   const message = fc.record(
     {
@@ -208,6 +253,7 @@ describe('hostile transcripts', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
         expect(typeof readTranscript(text).problem).toBe('string')
+        expect(typeof readTranscript(text, 'recorder').problem).toBe('string')
       }),
     )
   })

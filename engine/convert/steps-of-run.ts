@@ -3,7 +3,7 @@ import type { Behavior, JsonMap } from '@svc/schemas'
 import { type Answers, answersIn } from './answers.js'
 import { readable, shallow } from './exact.js'
 import { taskIdOf } from './task-id.js'
-import { meaningOf, type ToolMap } from './tools.js'
+import { type Meanings, meaningsBy, type ToolMap } from './tools.js'
 import type { Message, ToolCall, Transcript } from './transcript.js'
 
 export interface ImportSettings {
@@ -56,15 +56,16 @@ function startOf({ run_id, messages, extra }: Transcript, { agent_key, declared_
 
 function bodiesOf({ messages, model }: Transcript, tools: ToolMap): Body[] {
   const answers = answersIn(messages)
+  const meanings = meaningsBy(tools)
   return messages.flatMap((message, index): Body[] => {
     if (isInstruction(message)) return []
     switch (message.role) {
       case 'user':
         return [userTurn(message)]
       case 'assistant':
-        return assistantTurn(message, index, model, tools, answers)
+        return assistantTurn(message, index, model, meanings, answers)
       default:
-        return answers.taken(message) ? [] : [unexpected(message)]
+        return answers.taken(message) ? [] : [unanswered(message, meanings)]
     }
   })
 }
@@ -81,7 +82,13 @@ function userTurn(message: Message): Body {
 }
 
 /** One step for the model's turn, one for text to the user, and one for each tool call with its answer. */
-function assistantTurn(message: Message, at: number, model: string | null, tools: ToolMap, answers: Answers): Body[] {
+function assistantTurn(
+  message: Message,
+  at: number,
+  model: string | null,
+  meanings: Meanings,
+  answers: Answers,
+): Body[] {
   const content = contentOf(message)
   const { tool_calls } = message
   const output = {
@@ -93,7 +100,7 @@ function assistantTurn(message: Message, at: number, model: string | null, tools
   ]
   if (hasText(content))
     bodies.push({ step_type: 'step.message', verb: 'POST', input: { content }, properties: withUser })
-  for (const call of tool_calls) bodies.push(toolStep(call, answers.take(call, at), tools))
+  for (const call of tool_calls) bodies.push(toolStep(call, answers.take(call, at), meanings))
   return bodies
 }
 
@@ -105,8 +112,8 @@ function callView(call: ToolCall): JsonMap {
   return { id: call.id, name: call.name, arguments: argumentsOf(call) }
 }
 
-function toolStep(call: ToolCall, answer: Message | null, tools: ToolMap): Body {
-  const { step_type, verb, properties = {} } = meaningOf(call.name, tools)
+function toolStep(call: ToolCall, answer: Message | null, meanings: Meanings): Body {
+  const { step_type, verb, properties = {} } = meanings(call.name)
   const { name, ...rest } = answer === null ? {} : asideOf(answer)
   const aside = name === undefined || name === call.name ? rest : { name, ...rest }
   return {
@@ -114,10 +121,14 @@ function toolStep(call: ToolCall, answer: Message | null, tools: ToolMap): Body 
     ...(verb !== undefined && { verb }),
     step_name: call.name,
     input: argumentsOf(call),
-    ...(answer !== null && { output: { content: readable(answer.content) } }),
+    ...(answer !== null && { output: outputOf(answer) }),
     properties: call.id === null ? properties : { ...properties, ...callId(call.id, properties.tool) },
     ...metaOf(aside),
   }
+}
+
+function outputOf({ content, error }: Message): JsonMap {
+  return { content: readable(content), ...(error !== undefined && { error: shallow(error) }) }
 }
 
 /** The `tool` of the map wins over the id, which the model's turn has as well. */
@@ -132,6 +143,12 @@ function argumentsOf({ arguments: given }: ToolCall): JsonMap {
   const value = readable(given)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonMap
   return value === null || value === '' ? {} : { arguments: value }
+}
+
+/** An answer whose call is in no message of the model; the answer may have the call itself. */
+function unanswered(message: Message, meanings: Meanings): Body {
+  const { repeated_call } = message
+  return repeated_call === undefined ? unexpected(message) : toolStep(repeated_call, message, meanings)
 }
 
 /** An answer without a call, or an unknown role: kept as an unknown step. */

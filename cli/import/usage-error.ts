@@ -1,0 +1,4 @@
+/** The command line is invalid. */
+export class UsageError extends Error {
+  readonly code = 'USAGE'
+}
