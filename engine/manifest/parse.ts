@@ -7,6 +7,7 @@ import { bracketed, quote, quotePath } from '../check/quote.js'
 import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../check/schema-check.js'
 import { compileRule } from '../rules/compile-rule.js'
 import { depthWords } from '../rules/compound-depth.js'
+import { newReadings } from '../rules/readings.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
 import { type Position, readYaml, type YamlReading } from './read-yaml.js'
 import { manifestShape, maxItems, testFileShape } from './shape.js'
@@ -186,7 +187,8 @@ function withOnly(written: Manifest, { waivers, tests }: IndexedManifest, valid:
 
 /** Compiles the rule of the policy, and notes its error. */
 function isValid(policy: ManifestPolicy, index: number, notes: Notes): boolean {
-  const environment = { scope: policy.scope, valid: false, track: () => () => undefined as never }
+  const track = () => () => undefined as never
+  const environment = { scope: policy.scope, valid: false, track, readings: newReadings() }
   try {
     compileRule(policy.rule_type, policy.params ?? {}, environment)
     return true

@@ -12,6 +12,12 @@ import { literalOf, source, type Tree } from './tree.js'
 
 export type Matcher = (text: string) => boolean
 
+export interface Search {
+  readonly test: Matcher
+  /** The pattern for the built-in engine; null: it is scanned. */
+  readonly native: string | null
+}
+
 /** Matches at the start of the text; dot matches newline. Throws ParameterError for a pattern that cannot be run. */
 export function compileAnchored(pattern: string, parameter: string): Matcher {
   const tree = parsePattern(pattern)
@@ -22,14 +28,47 @@ export function compileAnchored(pattern: string, parameter: string): Matcher {
 }
 
 /** Matches anywhere in the text; dot matches newline. Throws ParameterError for a pattern that cannot be run. */
-export function compileSearch(pattern: string, parameter: string): Matcher {
+export function compileSearch(pattern: string, parameter: string): Search {
   const tree = parsePattern(pattern)
-  if (tree === null) return rejecting(pattern, parameter, () => compileScan(pattern, false))
+  if (tree === null) return { native: null, test: rejecting(pattern, parameter, () => compileScan(pattern, false)) }
   const needed = cutStart(cutEnd(tree))
   const literal = literalOf(needed)
-  if (literal !== null) return (text) => text.includes(literal)
-  if (isLinear(needed, false)) return native(source(needed))
-  return rejecting(pattern, parameter, () => compileKnownScan(sourceForRe2(needed), false))
+  if (literal !== null) return { native: source(needed), test: (text) => text.includes(literal) }
+  if (isLinear(needed, false)) return { native: source(needed), test: native(source(needed)) }
+  const test = rejecting(pattern, parameter, () => compileKnownScan(sourceForRe2(needed), false))
+  return { native: null, test }
+}
+
+/**
+ * One test that is true for a text when one of the searches is. The built-in engine tries the alternatives of a union one
+ * after the other at each character and returns from none of them into another: a union takes at most as long as its
+ * patterns alone.
+ */
+export function unionOf(searches: readonly Search[]): Matcher {
+  const sources = [...new Set(searches.flatMap((one) => one.native ?? []))]
+  const unions = inGroups(sources).map((group) => native(group.map((one) => `(?:${one})`).join('|')))
+  const others = searches.filter((one) => one.native === null).map(({ test }) => test)
+  const [first, ...rest] = [...unions, ...others]
+  if (first === undefined) return () => false
+  return rest.length === 0 ? first : (text) => first(text) || rest.some((test) => test(text))
+}
+
+/** The built-in engine does not optimize a pattern longer than 20,480 characters. */
+const maxUnion = 8000
+
+/** Consecutive sources with at most `maxUnion` characters in all. */
+function inGroups(sources: readonly string[]): string[][] {
+  const groups: string[][] = []
+  let left = 0
+  for (const one of sources) {
+    left -= one.length + 5
+    const group = left < 0 ? undefined : groups.at(-1)
+    if (group === undefined) {
+      groups.push([one])
+      left = maxUnion - one.length
+    } else group.push(one)
+  }
+  return groups
 }
 
 function native(pattern: string): Matcher {

@@ -20,7 +20,8 @@ export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outco
  * Evaluates a context. The decision reports every policy in scope, in id order. A check that throws is a violation: an
  * error never allows a step.
  */
-export function evaluate(set: PolicySet, occasion: Occasion, context: RuleContext): Decision {
+export function evaluate(set: PolicySet, occasion: Occasion, given: RuleContext): Decision {
+  const context: RuleContext = { ...given, readings: [] }
   const plan = set.plans[occasion]
   const { step } = context
   const applicable = plan.applicable(step)

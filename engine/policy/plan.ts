@@ -1,11 +1,11 @@
 // The applicable policies of each occasion. Everything that depends on the policies alone is computed here, at load: a
 // decision copies the results of policies that pass and evaluates only those that can be applicable to the step.
 import { canonicalType, type PolicyResult, type Step } from '@svc/schemas'
-import type { CompiledRule } from '../rules/compile-rule.js'
-import type { Scope } from '../rules/rule.js'
+import type { CompiledTree } from '../rules/compound.js'
+import type { Check, Scope } from '../rules/rule.js'
 import type { PolicyInput } from './policy-input.js'
 
-export interface CompiledPolicy extends CompiledRule {
+export interface CompiledPolicy extends CompiledTree {
   readonly policy: PolicyInput
 }
 
@@ -20,8 +20,14 @@ const scopesAt: Readonly<Record<Occasion, readonly Scope[]>> = {
   end: ['task_execution'],
 }
 
-/** A policy and the index of its result. */
-export interface PlannedPolicy extends CompiledPolicy {
+/** A policy that can be applicable to a step, and the index of its result. */
+export interface PlannedPolicy {
+  readonly policy: PolicyInput
+  readonly index: number
+  readonly check: Check
+}
+
+interface Indexed extends CompiledPolicy {
   readonly index: number
 }
 
@@ -56,10 +62,10 @@ export function plansOf(policies: readonly CompiledPolicy[]): Plans {
   }
 }
 
-function planOf(planned: readonly PlannedPolicy[], passed: readonly PolicyResult[]): Plan {
-  const ofAnyStep = planned.filter(({ head }) => head === null)
-  const find = ofAnyStep.length === planned.length ? () => planned : cachedByHead(planned)
-  return { passed: Object.freeze(passed), applicable: (step) => (step === null ? ofAnyStep : find(step)) }
+function planOf(indexed: readonly Indexed[], passed: readonly PolicyResult[]): Plan {
+  const all = indexed.map(({ policy, index, check }) => ({ policy, index, check }))
+  const find = cachedByHead(indexed)
+  return { passed: Object.freeze(passed), applicable: (step) => (step === null ? all : find(step)) }
 }
 
 /** The steps of an agent have few types, verbs and names; those of a hostile agent may all differ. */
@@ -72,14 +78,17 @@ interface Head {
 }
 
 /** The policies that can be applicable, computed once for each head. */
-function cachedByHead(planned: readonly PlannedPolicy[]): (step: Step) => readonly PlannedPolicy[] {
+function cachedByHead(indexed: readonly Indexed[]): (step: Step) => readonly PlannedPolicy[] {
   const byName = new Map<string | undefined, Head[]>()
   let count = 0
   return (step) => {
     const { step_type, verb, step_name } = step
     const heads = byName.get(step_name) ?? []
     for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.applicable
-    const applicable = planned.filter(({ head }) => head === null || head(step))
+    const applicable = indexed.flatMap(({ policy, index, checkFor }) => {
+      const check = checkFor(step)
+      return check === null ? [] : [{ policy, index, check }]
+    })
     if (count >= maxHeads) byName.clear()
     count = count >= maxHeads ? 1 : count + 1
     byName.set(step_name, [...(byName.get(step_name) ?? []), { step_type, verb, applicable }])

@@ -1,11 +1,11 @@
 // Compiles a rule's name and parameters to a check. Every error in them is found here, at load.
 
-import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
+import { canonicalType, type JsonMap } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { lazyCheck } from '../check/schema-check.js'
-import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
+import { type CompiledTree, compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
 import { compileHead, type StepPattern, targetPattern, withTarget } from './filter.js'
 import { type TargetFilter, targetKeys } from './params.js'
@@ -20,15 +20,8 @@ function scopesOf(rule_type: string, params: JsonMap): readonly Scope[] {
   return sharedScopes(leaves.map(({ node, path }) => leafNamed(node.rule_type, path).rule.scopes))
 }
 
-export interface CompiledRule {
-  /** Whether the rule can be applicable to a step of this type, verb and name; null when it can be applicable to any. */
-  readonly head: ((step: Step) => boolean) | null
-  /** The answer for a context whose step `head` accepts. */
-  readonly check: Check
-}
-
 /** Compiles a rule with its parameters. Throws ParameterError whose path is relative to the policy's `params`. */
-export function compileRule(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledRule {
+export function compileRule(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledTree {
   assertDepth(rule_type, params)
   try {
     return compileShallow(rule_type, params, environment)
@@ -38,21 +31,17 @@ export function compileRule(rule_type: string, params: JsonMap, environment: Com
   }
 }
 
-function compileShallow(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledRule {
+function compileShallow(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledTree {
   const scopes = scopesOf(rule_type, params)
   if (!scopes.includes(environment.scope)) {
     const usable = scopes.length === 0 ? 'its conditions share no scope' : `write ${scopes.map(quote).join(' or ')}`
     throw new ParameterError('scope', `${quote(rule_type)} cannot be used at ${quote(environment.scope)}: ${usable}`)
   }
-  const heads: ReturnType<typeof compileHead>[] = []
-  const alone = !isCombinator(rule_type)
-  const check = compileTree({ rule_type, params }, (node, path) => {
+  return compileTree({ rule_type, params }, (node, path) => {
     const { rule, pattern } = checkedLeaf(node.rule_type, node.params ?? {}, path, environment)
-    heads.push(compileHead(pattern))
-    const rest = alone ? { filter: pattern.filter } : pattern
-    return compileLeaf(rule, rest, node.params ?? {}, path, environment)
+    const check = compileLeaf(rule, { filter: pattern.filter }, node.params ?? {}, path, environment)
+    return { head: compileHead(pattern), check }
   })
-  return { head: heads.includes(null) ? null : (step) => heads.some((head) => head?.(step)), check }
 }
 
 /** The rule and the steps it applies to. */

@@ -1,6 +1,6 @@
 // all_of, any_of and not (docs/design/engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
 // nesting exhausts the stack, at load or at run time.
-import type { JsonMap } from '@svc/schemas'
+import type { JsonMap, Step } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
 import { allOf, anyOf, explain, type Shape } from './compound-cause.js'
 import type { Combinator, Condition } from './condition.js'
@@ -56,10 +56,26 @@ export const compoundRules: readonly RuleDescription[] = [
   },
 ]
 
+/** A rule that is not a combinator. */
+export interface Leaf {
+  /** Whether the rule can be applicable to a step of this type, verb and name; null when it can be applicable to any. */
+  readonly head: ((step: Step) => boolean) | null
+  /** The answer for a step that `head` accepts. */
+  readonly check: Check
+}
+
+/** A rule or a tree of rules. */
+export interface CompiledTree {
+  /** The answer for any step. */
+  readonly check: Check
+  /** The check for steps of this type, verb and name; null when it is not applicable to any of them. */
+  readonly checkFor: (step: Step) => Check | null
+}
+
 /** A leaf has a check; a combinator combines the last `arity` answers. */
-type Instruction =
-  | { readonly check: Check; readonly node: Condition }
-  | { readonly combine: Combine; readonly arity: number; readonly kind: Combinator }
+type Instruction = LeafInstruction | CombineInstruction
+type LeafInstruction = Leaf & { readonly node: Condition }
+type CombineInstruction = { readonly combine: Combine; readonly arity: number; readonly kind: Combinator }
 
 export function isCombinator(rule_type: string): rule_type is Combinator {
   return rule_type === 'all_of' || rule_type === 'any_of' || rule_type === 'not'
@@ -118,28 +134,76 @@ export function sharedScopes(of: readonly (readonly Scope[])[]): Scope[] {
   return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)))
 }
 
-/** Runs a tree that `postOrder` flattened; `leaf` compiles each rule that is not a combinator. */
-export function compileTree(root: Condition, leaf: (node: Condition, path: string) => Check): Check {
+/** Compiles a tree that `postOrder` flattens; `leaf` compiles each rule that is not a combinator. */
+export function compileTree(root: Condition, leaf: (node: Condition, path: string) => Leaf): CompiledTree {
   const program = postOrder(root).map(
     ({ node, path, arity }): Instruction =>
       isCombinator(node.rule_type)
         ? { combine: combinators[node.rule_type], arity, kind: node.rule_type }
-        : { check: leaf(node, path), node },
+        : { ...leaf(node, path), node },
   )
+  const whole = compileProgram(program.map(withHead))
+  const isOfAny = program.every((instruction) => !('check' in instruction) || instruction.head === null)
+  return {
+    check: whole,
+    checkFor: isOfAny
+      ? () => whole
+      : (step) => {
+          const part = applicablePart(program, step)
+          return part.length === 0 ? null : compileProgram(part)
+        },
+  }
+}
+
+/** The leaf as one without a head: it is not applicable to other steps. */
+function withHead(instruction: Instruction): Instruction {
+  if (!('check' in instruction) || instruction.head === null) return instruction
+  const { head, check, node } = instruction
+  const headed = (context: RuleContext) =>
+    context.step !== null && head(context.step) ? check(context) : NOT_APPLICABLE
+  return { head: null, check: Object.assign(headed, check.because && { because: check.because }), node }
+}
+
+/** The program without the leaves that are not applicable to the step, and without combinators of such leaves alone. */
+function applicablePart(program: readonly Instruction[], step: Step): Instruction[] {
+  const part: Instruction[] = []
+  // For each condition that is not combined yet: whether it is in the part.
+  const kept: boolean[] = []
+  for (const instruction of program) {
+    if ('check' in instruction) {
+      const isKept = instruction.head === null || instruction.head(step)
+      kept.push(isKept)
+      if (isKept) part.push(instruction)
+      continue
+    }
+    const arity = kept.splice(-instruction.arity).filter((isKept) => isKept).length
+    kept.push(arity > 0)
+    if (arity > 0) part.push({ ...instruction, arity })
+  }
+  return part
+}
+
+/** Runs a program whose leaves are applicable to the heads of all steps that it is run for. */
+function compileProgram(program: readonly Instruction[]): Check {
   const [only] = program
   // Most policies are one rule, whose check needs no program.
   if (program.length === 1 && only !== undefined && 'check' in only) return only.check
   const negates = program.some((instruction) => 'kind' in instruction && instruction.kind === 'not')
-  // One list for all runs: a check never runs inside itself, and this runs for every step.
+  // Lists by the index of the instruction: this runs for every step.
+  const checks = program.map((instruction) => ('check' in instruction ? instruction.check : null))
+  const combines = program.map((instruction) => ('combine' in instruction ? instruction.combine : null))
+  const arities = program.map((instruction) => ('combine' in instruction ? instruction.arity : 0))
+  // One list for all runs: a check never runs inside itself.
   const answers: Answer[] = []
   return (context) => {
     let top = 0
-    for (let index = 0; index < program.length; index++) {
-      const instruction = program[index] as Instruction
-      if ('check' in instruction) answers[top++] = instruction.check(context)
+    for (let index = 0; index < checks.length; index++) {
+      const check = checks[index] as Check | null
+      if (check !== null) answers[top++] = check(context)
       else {
-        top -= instruction.arity
-        answers[top] = instruction.combine(answers, top, top + instruction.arity)
+        const end = top
+        top -= arities[index] as number
+        answers[top] = (combines[index] as Combine)(answers, top, end)
         top += 1
       }
     }
