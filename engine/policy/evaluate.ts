@@ -21,9 +21,9 @@ export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outco
  * error never allows a step.
  */
 export function evaluate(set: PolicySet, occasion: Occasion, given: RuleContext): Decision {
-  const context: RuleContext = { ...given, readings: [] }
+  const { step, agent, history, now } = given
+  const context: RuleContext = { step, agent, context: given.context, history, now, readings: [] }
   const plan = set.plans[occasion]
-  const { step } = context
   const applicable = plan.applicable(step)
   let policies: PolicyResult[] | null = null
   const violations: PolicyResult[] = []
@@ -117,12 +117,13 @@ function resultWith({ policy }: PlannedPolicy, violation: Violation, { step, now
     reason: violation.message,
     rule_type: policy.rule_type,
     params: policy.params,
-    evidence: [...violation.evidence],
+    evidence: violation.evidence.slice(),
     remedy: violation.remedy ?? null,
-    ...(violation.remedy_steps && { remedy_steps: bodiesOf(violation.remedy_steps, step?.task_id) }),
   }
+  const { remedy_steps } = violation
+  if (remedy_steps !== undefined) violation_details.remedy_steps = bodiesOf(remedy_steps, step?.task_id)
   const waived = policy.waived_until !== undefined && now < policy.waived_until
-  return { ...resultOf(policy, true), violation_details, waived }
+  return resultOf(policy, violation_details, waived)
 }
 
 /** The bodies to send to /record, each in the task of the evaluated step. */

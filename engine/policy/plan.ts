@@ -1,7 +1,7 @@
 // The applicable policies of each occasion. Everything that depends on the policies alone is computed here, at load: a
 // decision copies the results of policies that pass and evaluates only those that can be applicable to the step.
-import { canonicalType, type PolicyResult, type Step } from '@svc/schemas'
-import type { CompiledTree } from '../rules/compound.js'
+import { canonicalType, type PolicyResult, type Step, type ViolationDetails } from '@svc/schemas'
+import type { CompiledTree } from '../rules/compound-program.js'
 import type { Check, Scope } from '../rules/rule.js'
 import type { PolicyInput } from './policy-input.js'
 
@@ -46,7 +46,7 @@ export function occasionOf(step: Step): 'step' | 'last_step' {
 }
 
 export function plansOf(policies: readonly CompiledPolicy[]): Plans {
-  const results = new Map(policies.map(({ policy }) => [policy, Object.freeze(resultOf(policy, false))]))
+  const results = new Map(policies.map(({ policy }) => [policy, Object.freeze(resultOf(policy, null, false))]))
   const planFor = (occasion: Occasion) => {
     const inScope = policies.filter(({ policy }) => scopesAt[occasion].includes(policy.scope))
     return planOf(
@@ -96,18 +96,12 @@ function cachedByHead(indexed: readonly Indexed[]): (step: Step) => readonly Pla
   }
 }
 
-/** A result without details: what a policy that passes reports. */
-export function resultOf(policy: PolicyInput, violated: boolean): PolicyResult {
-  const { id, name, severity, rule_type, mode, manifest_id } = policy
-  return {
-    policy_id: id,
-    name,
-    severity,
-    violated,
-    violation_details: null,
-    rule_type,
-    mode,
-    manifest_id,
-    waived: false,
-  }
+/** The result of a policy; without details: of one that is not violated. */
+export function resultOf(
+  { id, name, severity, rule_type, mode, manifest_id }: PolicyInput,
+  violation_details: ViolationDetails | null,
+  waived: boolean,
+): PolicyResult {
+  const violated = violation_details !== null
+  return { policy_id: id, name, severity, violated, violation_details, rule_type, mode, manifest_id, waived }
 }

@@ -5,8 +5,9 @@ import { didYouMean } from '../check/nearest.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { lazyCheck } from '../check/schema-check.js'
-import { type CompiledTree, compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
+import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
+import type { CompiledTree } from './compound-program.js'
 import { compileHead, type StepPattern, targetPattern, withTarget } from './filter.js'
 import { type TargetFilter, targetKeys } from './params.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
@@ -40,7 +41,11 @@ function compileShallow(rule_type: string, params: JsonMap, environment: Compile
   return compileTree({ rule_type, params }, (node, path) => {
     const { rule, pattern } = checkedLeaf(node.rule_type, node.params ?? {}, path, environment)
     const check = compileLeaf(rule, { filter: pattern.filter }, node.params ?? {}, path, environment)
-    return { head: compileHead(pattern), check }
+    return {
+      head: compileHead(pattern),
+      check,
+      can_throw: rule.readsHistoryOnly !== true || pattern.filter !== undefined,
+    }
   })
 }
 

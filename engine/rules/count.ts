@@ -13,6 +13,7 @@ export const countRules = [
     category: 'count',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['step_type', 'max_steps'],
@@ -42,6 +43,7 @@ export const countRules = [
     category: 'count',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['step_type', 'max_consecutive'],
@@ -114,6 +116,7 @@ export const countRules = [
     category: 'count',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['step_type', 'max_steps', 'window_seconds'],

@@ -25,6 +25,7 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['required_step_type'],
@@ -65,6 +66,7 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['required_step_type'],
@@ -95,6 +97,7 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['required_step_type', 'forbidden_intervening'],
@@ -164,6 +167,7 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['forbidden_sequence'],

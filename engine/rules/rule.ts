@@ -127,6 +127,11 @@ export interface RuleDescription {
   readonly doc: string
   readonly example: JsonMap
   readonly targets: Targets
+  /**
+   * Besides its target, the rule reads only the history and the type of the step, never a field. Such a check cannot
+   * throw, so that `any_of` may leave it out after a pass.
+   */
+  readonly readsHistoryOnly?: boolean
 }
 
 /** Whether a rule takes the target filter; `writes`: its verbs default to the writing verbs, and step.exec is a target too. */
