@@ -68,21 +68,24 @@ function planOf(indexed: readonly Indexed[], passed: readonly PolicyResult[]): P
   return { passed: Object.freeze(passed), applicable: (step) => (step === null ? all : find(step)) }
 }
 
-/** The steps of an agent have few types, verbs and names; those of a hostile agent may all differ. */
+/** Types and names that no policy compares count as one, so that those of a hostile agent do not fill the cache. */
 const maxHeads = 1000
 
 interface Head {
-  readonly step_type: string
+  readonly step_type: string | null
   readonly verb: string | undefined
   readonly applicable: readonly PlannedPolicy[]
 }
 
 /** The policies that can be applicable, computed once for each head. */
 function cachedByHead(indexed: readonly Indexed[]): (step: Step) => readonly PlannedPolicy[] {
-  const byName = new Map<string | undefined, Head[]>()
+  const words = new Set(indexed.flatMap(({ head_words }) => head_words))
+  const byName = new Map<string | null, Head[]>()
   let count = 0
   return (step) => {
-    const { step_type, verb, step_name } = step
+    const { verb } = step
+    const step_type = words.has(canonicalType(step.step_type)) ? step.step_type : null
+    const step_name = step.step_name !== undefined && words.has(step.step_name) ? step.step_name : null
     const heads = byName.get(step_name) ?? []
     for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.applicable
     const applicable = indexed.flatMap(({ policy, index, checkFor }) => {

@@ -8,7 +8,7 @@ import { lazyCheck } from '../check/schema-check.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
 import type { CompiledTree } from './compound-program.js'
-import { compileHead, type StepPattern, targetPattern, withTarget } from './filter.js'
+import { compileHead, headWords, type StepPattern, targetPattern, withTarget } from './filter.js'
 import { type TargetFilter, targetKeys } from './params.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
 import type { Check, CompileEnvironment, LeafRule, Scope } from './rule.js'
@@ -43,6 +43,7 @@ function compileShallow(rule_type: string, params: JsonMap, environment: Compile
     const check = compileLeaf(rule, { filter: pattern.filter }, node.params ?? {}, path, environment)
     return {
       head: compileHead(pattern),
+      head_words: headWords(pattern),
       check,
       can_throw: rule.readsHistoryOnly !== true || pattern.filter !== undefined,
     }

@@ -8,6 +8,8 @@ import { type Answer, type Check, NOT_APPLICABLE, PASS, type RuleContext, type V
 export interface Leaf {
   /** Whether the rule can be applicable to a step of this type, verb and name; null when it can be applicable to any. */
   readonly head: ((step: Step) => boolean) | null
+  /** The types and names that `head` compares: other steps differ for it by their verb only. */
+  readonly head_words: readonly string[]
   /** The answer for a step that `head` accepts. */
   readonly check: Check
   /** The check can throw, as for an ambiguous field: `any_of` never leaves it out. */
@@ -20,6 +22,8 @@ export interface CompiledTree {
   readonly check: Check
   /** The check for steps of this type, verb and name; null when it is not applicable to any of them. */
   readonly checkFor: (step: Step) => Check | null
+  /** The types and names that `checkFor` compares. */
+  readonly head_words: readonly string[]
 }
 
 /** A leaf has a check; a combinator combines the last `arity` answers. */
@@ -38,10 +42,11 @@ export function combination(kind: Combinator, arity: number): Combination {
 /** Compiles the program of a tree: its leaves are not applicable to steps that their heads do not accept. */
 export function compileProgram(program: readonly Instruction[]): CompiledTree {
   const check = compileRun(program.map(withHead))
-  const isOfAny = program.every((instruction) => !('check' in instruction) || instruction.head === null)
-  if (isOfAny) return { check, checkFor: () => check }
+  const heads = program.filter((instruction) => 'check' in instruction && instruction.head !== null) as Leaf[]
+  if (heads.length === 0) return { check, head_words: [], checkFor: () => check }
   return {
     check,
+    head_words: heads.flatMap((leaf) => leaf.head_words),
     checkFor: (step) => {
       const part = applicablePart(program, step)
       return part.length === 0 ? null : compileRun(part)
