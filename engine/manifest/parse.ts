@@ -8,6 +8,7 @@ import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../check/schema
 import { compileApproval } from '../policy/approval.js'
 import { compileRule } from '../rules/compile-rule.js'
 import { depthWords } from '../rules/compound-depth.js'
+import { newReadings } from '../rules/readings.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
 import { type Position, readYaml, type YamlReading } from './read-yaml.js'
 import { manifestShape, maxItems, testFileShape } from './shape.js'
@@ -187,7 +188,8 @@ function withOnly(written: Manifest, { waivers, tests }: IndexedManifest, valid:
 
 /** Compiles the rule and the approval of the policy, and notes the error. */
 function isValid(policy: ManifestPolicy, index: number, notes: Notes): boolean {
-  const environment = { scope: policy.scope, valid: false, track: () => () => undefined as never }
+  const track = () => () => undefined as never
+  const environment = { scope: policy.scope, valid: false, track, readings: newReadings() }
   try {
     compileRule(policy.rule_type, policy.params ?? {}, environment)
     compileApproval({ ...policy, id: index }, environment)

@@ -3,6 +3,7 @@ import type { DroppedPolicy } from '@svc/schemas'
 import { levelApplies, type RiskLevel } from '../agent/risk.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { compileRule } from '../rules/compile-rule.js'
+import { newReadings } from '../rules/readings.js'
 import type { History, Scope, Tracker } from '../rules/rule.js'
 import { compileApproval } from './approval.js'
 import type { HistoryPlan } from './history.js'
@@ -67,7 +68,8 @@ function newEnvironment(valid: boolean) {
     known.set(tracker.key, index)
     return (history: History) => history.states[index] as S
   }
-  return { trackers, at: (scope: Scope) => ({ scope, valid, track }) }
+  const readings = newReadings()
+  return { trackers, at: (scope: Scope) => ({ scope, valid, track, readings }) }
 }
 
 function rejected(policy: PolicyInput, reason: string): DroppedPolicy {

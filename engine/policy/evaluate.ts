@@ -23,9 +23,10 @@ export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outco
  * Evaluates a context. The decision reports every policy in scope, in id order. A check that throws is a violation: an
  * error never allows a step.
  */
-export function evaluate(set: PolicySet, occasion: Occasion, context: RuleContext): Decision {
+export function evaluate(set: PolicySet, occasion: Occasion, given: RuleContext): Decision {
+  const { step, agent, history, now } = given
+  const context: RuleContext = { step, agent, context: given.context, history, now, readings: [] }
   const plan = set.plans[occasion]
-  const { step } = context
   const applicable = plan.applicable(step)
   const findings = newFindings()
   let policies: PolicyResult[] | null = null
@@ -62,7 +63,7 @@ function resultFor(findings: Findings, { planned, answer }: Violated, context: R
   const isBlocking = counts && blocks(planned)
   const approval = (isBlocking && planned.approval?.(context)) || null
   if (approval !== null && 'step' in approval)
-    return { ...resultOf(planned.policy, false), approved_by_step: approval.step }
+    return { ...resultOf(planned.policy, null, false), approved_by_step: approval.step }
   if (counts) findings.risk_score = Math.max(findings.risk_score, riskOf[result.severity])
   if (approval !== null) {
     violations.splice(findings.blocking + approvals.length, 0, result)
@@ -150,12 +151,13 @@ function resultWith({ policy }: PlannedPolicy, violation: Violation, { step, now
     reason: violation.message,
     rule_type: policy.rule_type,
     params: policy.params,
-    evidence: [...violation.evidence],
+    evidence: violation.evidence.slice(),
     remedy: violation.remedy ?? null,
-    ...(violation.remedy_steps && { remedy_steps: bodiesOf(violation.remedy_steps, step?.task_id) }),
   }
+  const { remedy_steps } = violation
+  if (remedy_steps !== undefined) violation_details.remedy_steps = bodiesOf(remedy_steps, step?.task_id)
   const waived = policy.waived_until !== undefined && now < policy.waived_until
-  return { ...resultOf(policy, true), violation_details, waived }
+  return resultOf(policy, violation_details, waived)
 }
 
 /** The bodies to send to /record, each in the task of the evaluated step. */

@@ -38,9 +38,7 @@ function answerOf(
 }
 
 /** Called for policies that are not violated, whose check therefore does not throw. */
-function isApplicable({ head, check }: CompiledPolicy, context: RuleContext): boolean {
-  const { step } = context
-  if (head !== null && (step === null || !head(step))) return false
+function isApplicable({ check }: CompiledPolicy, context: RuleContext): boolean {
   const answer: Answer = check(context)
   return answer !== NOT_APPLICABLE
 }

@@ -1,12 +1,12 @@
 // The applicable policies of each occasion. Everything that depends on the policies alone is computed here, at load: a
 // decision copies the results of policies that pass and evaluates only those that can be applicable to the step.
-import { canonicalType, type PolicyResult, type Step } from '@svc/schemas'
-import type { CompiledRule } from '../rules/compile-rule.js'
-import type { Scope } from '../rules/rule.js'
+import { canonicalType, type PolicyResult, type Step, type ViolationDetails } from '@svc/schemas'
+import type { CompiledTree } from '../rules/compound-program.js'
+import type { Check, Scope } from '../rules/rule.js'
 import type { Approval } from './approval.js'
 import type { PolicyInput } from './policy-input.js'
 
-export interface CompiledPolicy extends CompiledRule {
+export interface CompiledPolicy extends CompiledTree {
   readonly policy: PolicyInput
   readonly approval: Approval | null
 }
@@ -22,8 +22,15 @@ const scopesAt: Readonly<Record<Occasion, readonly Scope[]>> = {
   end: ['task_execution'],
 }
 
-/** A policy and the index of its result. */
-export interface PlannedPolicy extends CompiledPolicy {
+/** A policy that can be applicable to a step, and the index of its result. */
+export interface PlannedPolicy {
+  readonly policy: PolicyInput
+  readonly index: number
+  readonly check: Check
+  readonly approval: Approval | null
+}
+
+interface Indexed extends CompiledPolicy {
   readonly index: number
 }
 
@@ -42,7 +49,7 @@ export function occasionOf(step: Step): 'step' | 'last_step' {
 }
 
 export function plansOf(policies: readonly CompiledPolicy[]): Plans {
-  const results = new Map(policies.map(({ policy }) => [policy, Object.freeze(resultOf(policy, false))]))
+  const results = new Map(policies.map(({ policy }) => [policy, Object.freeze(resultOf(policy, null, false))]))
   const planFor = (occasion: Occasion) => {
     const inScope = policies.filter(({ policy }) => scopesAt[occasion].includes(policy.scope))
     return planOf(
@@ -58,30 +65,36 @@ export function plansOf(policies: readonly CompiledPolicy[]): Plans {
   }
 }
 
-function planOf(planned: readonly PlannedPolicy[], passed: readonly PolicyResult[]): Plan {
-  const ofAnyStep = planned.filter(({ head }) => head === null)
-  const find = ofAnyStep.length === planned.length ? () => planned : cachedByHead(planned)
-  return { passed: Object.freeze(passed), applicable: (step) => (step === null ? ofAnyStep : find(step)) }
+function planOf(indexed: readonly Indexed[], passed: readonly PolicyResult[]): Plan {
+  const all = indexed.map(({ policy, index, check, approval }) => ({ policy, index, check, approval }))
+  const find = cachedByHead(indexed)
+  return { passed: Object.freeze(passed), applicable: (step) => (step === null ? all : find(step)) }
 }
 
-/** The steps of an agent have few types, verbs and names; those of a hostile agent may all differ. */
+/** Types and names that no policy compares count as one, so that those of a hostile agent do not fill the cache. */
 const maxHeads = 1000
 
 interface Head {
-  readonly step_type: string
+  readonly step_type: string | null
   readonly verb: string | undefined
   readonly applicable: readonly PlannedPolicy[]
 }
 
 /** The policies that can be applicable, computed once for each head. */
-function cachedByHead(planned: readonly PlannedPolicy[]): (step: Step) => readonly PlannedPolicy[] {
-  const byName = new Map<string | undefined, Head[]>()
+function cachedByHead(indexed: readonly Indexed[]): (step: Step) => readonly PlannedPolicy[] {
+  const words = new Set(indexed.flatMap(({ head_words }) => head_words))
+  const byName = new Map<string | null, Head[]>()
   let count = 0
   return (step) => {
-    const { step_type, verb, step_name } = step
+    const { verb } = step
+    const step_type = words.has(canonicalType(step.step_type)) ? step.step_type : null
+    const step_name = step.step_name !== undefined && words.has(step.step_name) ? step.step_name : null
     const heads = byName.get(step_name) ?? []
     for (const known of heads) if (known.step_type === step_type && known.verb === verb) return known.applicable
-    const applicable = planned.filter(({ head }) => head === null || head(step))
+    const applicable = indexed.flatMap(({ policy, index, checkFor, approval }) => {
+      const check = checkFor(step)
+      return check === null ? [] : [{ policy, index, check, approval }]
+    })
     if (count >= maxHeads) byName.clear()
     count = count >= maxHeads ? 1 : count + 1
     byName.set(step_name, [...(byName.get(step_name) ?? []), { step_type, verb, applicable }])
@@ -89,18 +102,12 @@ function cachedByHead(planned: readonly PlannedPolicy[]): (step: Step) => readon
   }
 }
 
-/** A result without details: what a policy that passes reports. */
-export function resultOf(policy: PolicyInput, violated: boolean): PolicyResult {
-  const { id, name, severity, rule_type, mode, manifest_id } = policy
-  return {
-    policy_id: id,
-    name,
-    severity,
-    violated,
-    violation_details: null,
-    rule_type,
-    mode,
-    manifest_id,
-    waived: false,
-  }
+/** The result of a policy; without details: of one that is not violated. */
+export function resultOf(
+  { id, name, severity, rule_type, mode, manifest_id }: PolicyInput,
+  violation_details: ViolationDetails | null,
+  waived: boolean,
+): PolicyResult {
+  const violated = violation_details !== null
+  return { policy_id: id, name, severity, violated, violation_details, rule_type, mode, manifest_id, waived }
 }

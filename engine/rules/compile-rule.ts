@@ -1,13 +1,14 @@
 // Compiles a rule's name and parameters to a check. Every error in them is found here, at load.
 
-import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
+import { canonicalType, type JsonMap } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { lazyCheck } from '../check/schema-check.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
-import { compileHead, type StepPattern, targetPattern, withTarget } from './filter.js'
+import type { CompiledTree } from './compound-program.js'
+import { compileHead, headWords, type StepPattern, targetPattern, withTarget } from './filter.js'
 import { selectorPattern } from './kind.js'
 import { type Selector, type TargetFilter, targetKeys } from './params.js'
 import { leafRules, paramsSchema, rules } from './registry.js'
@@ -29,15 +30,8 @@ function scopesOf(rule_type: string, params: JsonMap): readonly Scope[] {
   return sharedScopes(leaves.map(({ node, path }) => leafNamed(node.rule_type, path).rule.scopes))
 }
 
-export interface CompiledRule {
-  /** Whether the rule can be applicable to a step of this type, verb and name; null when it can be applicable to any. */
-  readonly head: ((step: Step) => boolean) | null
-  /** The answer for a context whose step `head` accepts. */
-  readonly check: Check
-}
-
 /** Compiles a rule with its parameters. Throws ParameterError whose path is relative to the policy's `params`. */
-export function compileRule(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledRule {
+export function compileRule(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledTree {
   assertDepth(rule_type, params)
   try {
     return compileShallow(rule_type, params, environment)
@@ -47,22 +41,23 @@ export function compileRule(rule_type: string, params: JsonMap, environment: Com
   }
 }
 
-function compileShallow(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledRule {
+function compileShallow(rule_type: string, params: JsonMap, environment: CompileEnvironment): CompiledTree {
   const scopes = scopesOf(rule_type, params)
   if (!scopes.includes(environment.scope)) {
     const usable = scopes.length === 0 ? 'its conditions share no scope' : `write ${scopes.map(quote).join(' or ')}`
     throw new ParameterError('scope', `${quote(rule_type)} cannot be used at ${quote(environment.scope)}: ${usable}`)
   }
-  const heads: ReturnType<typeof compileHead>[] = []
-  const alone = !isCombinator(rule_type)
-  const check = compileTree({ rule_type, params }, (node, path) => {
-    const { rule, pattern, after } = checkedLeaf(node.rule_type, node.params ?? {}, path, environment)
-    heads.push(compileHead(pattern))
-    const rest = alone ? { filter: pattern.filter } : pattern
-    const compiled = compileLeaf(rule, rest, node.params ?? {}, path, environment)
-    return after === undefined ? compiled : afterStep(after as Selector, compiled, path, environment)
+  return compileTree({ rule_type, params }, (node, path) => {
+    const own = node.params ?? {}
+    const { rule, pattern, after } = checkedLeaf(node.rule_type, own, path, environment)
+    const check = compileLeaf(rule, { filter: pattern.filter }, own, path, environment)
+    return {
+      head: compileHead(pattern),
+      head_words: headWords(pattern),
+      check: after === undefined ? check : afterStep(after as Selector, check, path, environment),
+      can_throw: rule.readsHistoryOnly !== true || pattern.filter !== undefined || hasSelector(own),
+    }
   })
-  return { head: heads.includes(null) ? null : (step) => heads.some((head) => head?.(step)), check }
 }
 
 /** The rule and the steps it applies to. */
@@ -110,6 +105,11 @@ function compileLeaf(
   } catch (error) {
     throw error instanceof ParameterError ? new ParameterError(inParams(path, error.path), error.message) : error
   }
+}
+
+/** Whether a parameter is a selector, whose fields are read in the evaluated step too. */
+function hasSelector(params: JsonMap): boolean {
+  return Object.values(params).some((value) => typeof value === 'object' && JSON.stringify(value).includes('{'))
 }
 
 /** Wraps a check so that it is applicable only after a step that the selector selects; that step is evidence too. */

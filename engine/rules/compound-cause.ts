@@ -43,7 +43,7 @@ function joined(violations: readonly Violation[], between: '; and ' | '; or ', c
   return {
     code,
     message: shortened([...new Set(violations.map(({ message }) => message))].join('; and ')),
-    evidence: unique(violations.flatMap(({ evidence }) => evidence)).slice(0, maxEvidence),
+    evidence: firstUnique(violations),
     ...(isRemedied && { remedy: shortened(remedy) }),
     ...(isRemedied && steps?.remedy_steps && { remedy_steps: steps.remedy_steps }),
   }
@@ -117,7 +117,7 @@ function ofLeaf(shape: Shape & { kind: 'leaf' }, answer: Answer | undefined, con
   const passed = {
     code: passedCode,
     message: `${what} holds`,
-    evidence: unique([...evidence, ...own]),
+    evidence: firstUnique([{ evidence: [...evidence, ...own] }]),
     remedy: undo ?? `change this step so that ${what} does not hold`,
   }
   return { violated: null, passed }
@@ -130,6 +130,18 @@ function describe({ rule_type, params = {} }: Condition): string {
   return `\`${rule_type}\`${words === '' ? '' : ` (${words.length > 200 ? `${words.slice(0, 200)}…` : words})`}`
 }
 
-function unique(steps: readonly EvidenceStep[]): EvidenceStep[] {
-  return [...new Map(steps.map((step) => [JSON.stringify(step), step])).values()]
+/** The first steps of the evidence, each once. */
+function firstUnique(violations: readonly Pick<Violation, 'evidence'>[]): EvidenceStep[] {
+  const steps: EvidenceStep[] = []
+  for (const { evidence } of violations) {
+    for (const one of evidence) {
+      if (steps.length === maxEvidence) return steps
+      if (!steps.some((known) => isSame(known, one))) steps.push(one)
+    }
+  }
+  return steps
+}
+
+function isSame(one: EvidenceStep, other: EvidenceStep): boolean {
+  return one.step === other.step && one.step_type === other.step_type && one.step_name === other.step_name
 }

@@ -1,19 +1,10 @@
 // all_of, any_of and not (docs/design/engine.md §3, 24–26). A tree becomes a flat program in post-order, so that no depth of
-// nesting exhausts the stack, at load or at run time.
+// nesting exhausts the stack, at load or at run time (compound-program.ts).
 import type { JsonMap } from '@svc/schemas'
 import { ParameterError } from '../check/parameter-error.js'
-import { allOf, anyOf, explain, type Shape } from './compound-cause.js'
+import { type CompiledTree, combination, compileProgram, type Leaf } from './compound-program.js'
 import type { Combinator, Condition } from './condition.js'
-import {
-  type Answer,
-  type Check,
-  NOT_APPLICABLE,
-  PASS,
-  type RuleContext,
-  type RuleDescription,
-  type Scope,
-  type Violation,
-} from './rule.js'
+import type { RuleDescription, Scope } from './rule.js'
 
 const everyScope: readonly Scope[] = ['agent_registration', 'step_execution', 'task_execution']
 const condition = {
@@ -55,11 +46,6 @@ export const compoundRules: readonly RuleDescription[] = [
     example: { condition: message },
   },
 ]
-
-/** A leaf has a check; a combinator combines the last `arity` answers. */
-type Instruction =
-  | { readonly check: Check; readonly node: Condition }
-  | { readonly combine: Combine; readonly arity: number; readonly kind: Combinator }
 
 export function isCombinator(rule_type: string): rule_type is Combinator {
   return rule_type === 'all_of' || rule_type === 'any_of' || rule_type === 'not'
@@ -118,89 +104,11 @@ export function sharedScopes(of: readonly (readonly Scope[])[]): Scope[] {
   return first.filter((scope) => rest.every((scopes) => scopes.includes(scope)))
 }
 
-/** Runs a tree that `postOrder` flattened; `leaf` compiles each rule that is not a combinator. */
-export function compileTree(root: Condition, leaf: (node: Condition, path: string) => Check): Check {
-  const program = postOrder(root).map(
-    ({ node, path, arity }): Instruction =>
-      isCombinator(node.rule_type)
-        ? { combine: combinators[node.rule_type], arity, kind: node.rule_type }
-        : { check: leaf(node, path), node },
+/** Compiles a tree; `leaf` compiles each rule that is not a combinator. */
+export function compileTree(root: Condition, leaf: (node: Condition, path: string) => Leaf): CompiledTree {
+  return compileProgram(
+    postOrder(root).map(({ node, path, arity }) =>
+      isCombinator(node.rule_type) ? combination(node.rule_type, arity) : { ...leaf(node, path), node },
+    ),
   )
-  const [only] = program
-  // Most policies are one rule, whose check needs no program.
-  if (program.length === 1 && only !== undefined && 'check' in only) return only.check
-  const negates = program.some((instruction) => 'kind' in instruction && instruction.kind === 'not')
-  // One list for all runs: a check never runs inside itself, and this runs for every step.
-  const answers: Answer[] = []
-  return (context) => {
-    let top = 0
-    for (let index = 0; index < program.length; index++) {
-      const instruction = program[index] as Instruction
-      if ('check' in instruction) answers[top++] = instruction.check(context)
-      else {
-        top -= instruction.arity
-        answers[top] = instruction.combine(answers, top, top + instruction.arity)
-        top += 1
-      }
-    }
-    const answer = answers[0] ?? NOT_APPLICABLE
-    // A `not` reports only that its condition holds; the explanation is built when it is needed.
-    return typeof answer === 'object' && negates ? explained(program, context) : answer
-  }
-}
-
-/** Combines the answers from `start` to before `end`; answers that are not applicable do not count. */
-type Combine = (answers: readonly Answer[], start: number, end: number) => Answer
-
-const combinators: Readonly<Record<Combinator, Combine>> = {
-  all_of: (answers, start, end) => {
-    let passed = false
-    for (let index = start; index < end; index++) {
-      if (typeof answers[index] === 'object') return allOf(violationsIn(answers, start, end))
-      passed ||= answers[index] === PASS
-    }
-    return passed ? PASS : NOT_APPLICABLE
-  },
-  any_of: (answers, start, end) => {
-    let violated = false
-    for (let index = start; index < end; index++) {
-      if (answers[index] === PASS) return PASS
-      violated ||= typeof answers[index] === 'object'
-    }
-    return violated ? anyOf(violationsIn(answers, start, end)) : NOT_APPLICABLE
-  },
-  not: (answers, start) => {
-    if (answers[start] === NOT_APPLICABLE) return NOT_APPLICABLE
-    return typeof answers[start] === 'object' ? PASS : holds
-  },
-}
-
-function violationsIn(answers: readonly Answer[], start: number, end: number): Violation[] {
-  return answers.slice(start, end).filter((answer) => typeof answer === 'object')
-}
-
-/** The violation of a `not` before it is explained. */
-const holds: Violation = { code: 'CONDITION_HOLDS', message: 'the condition holds and must not', evidence: [] }
-
-function explained(program: readonly Instruction[], context: RuleContext): Violation {
-  return explain(program.map(shapeOf), answersOf(program, context), context)
-}
-
-function shapeOf(instruction: Instruction): Shape {
-  return 'check' in instruction
-    ? { kind: 'leaf', arity: 0, node: instruction.node, because: instruction.check.because }
-    : { kind: instruction.kind, arity: instruction.arity }
-}
-
-/** The answer of each instruction, at the index of the instruction. */
-function answersOf(program: readonly Instruction[], context: RuleContext): Answer[] {
-  const stack: Answer[] = []
-  return program.map((instruction) => {
-    const answer =
-      'check' in instruction
-        ? instruction.check(context)
-        : instruction.combine(stack.splice(-instruction.arity), 0, instruction.arity)
-    stack.push(answer)
-    return answer
-  })
 }

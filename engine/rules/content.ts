@@ -3,11 +3,18 @@
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { compileSearch } from '../pattern/pattern.js'
-import { isUnder, readHost } from './host.js'
-import { compileField } from './lookup.js'
+import { type HostReading, isUnder, readHost } from './host.js'
+import { compileField, type Getter } from './lookup.js'
 import { isWithin } from './root.js'
-import { defineStepRule, NOT_APPLICABLE, PASS, type Scope, type StepContext, stepViolation } from './rule.js'
-import { someText } from './text.js'
+import {
+  defineStepRule,
+  NOT_APPLICABLE,
+  PASS,
+  type Reading,
+  type Scope,
+  type StepContext,
+  stepViolation,
+} from './rule.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 const field = { type: 'string', minLength: 1, description: 'field path, such as `input.path`' } as const
@@ -34,27 +41,19 @@ export const contentRules = [
     },
     doc: 'Passes when each host in the field is allowed or a subdomain of an allowed one. A missing field or a file path is not applicable.',
     example: { allowed_domains: ['example.com'], field: 'input.url' },
-    compile: ({ allowed_domains, field: path = 'target.host' }) => {
-      const get = compileField(path)
+    compile: ({ allowed_domains, field: path = 'target.host' }, { readings }) => {
+      const hosts = readings.once(`hosts ${path}`, hostsIn(compileField(path)))
       const allowed = allowed_domains.map(allowedHost)
       const remedy = `use a host that is allowed: ${allowed_domains.join(', ')}`
-      const evaluateHost = (context: StepContext, host: unknown) => {
-        const read = typeof host === 'string' ? readHost(host) : null
-        if (read === null)
-          return stepViolation(context, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
-        if (read.kind === 'path') return NOT_APPLICABLE
-        if (allowed.some((domain) => isUnder(read.host, domain))) return PASS
-        return stepViolation(context, 'DOMAIN_NOT_ALLOWED', `a host in \`${path}\` is not allowed`, remedy)
-      }
       return (context) => {
-        const value = get(context)
-        if (value === null) return NOT_APPLICABLE
-        if (!Array.isArray(value)) return evaluateHost(context, value)
         let answer: typeof PASS | typeof NOT_APPLICABLE = NOT_APPLICABLE
-        for (const one of value) {
-          const own = evaluateHost(context, one)
-          if (typeof own === 'object') return own
-          if (own === PASS) answer = PASS
+        for (const read of hosts(context)) {
+          if (read === null)
+            return stepViolation(context, 'HOST_UNREADABLE', `no host can be read from \`${path}\``, remedy)
+          if (read.kind === 'path') continue
+          if (!allowed.some((domain) => isUnder(read.host, domain)))
+            return stepViolation(context, 'DOMAIN_NOT_ALLOWED', `a host in \`${path}\` is not allowed`, remedy)
+          answer = PASS
         }
         return answer
       }
@@ -76,19 +75,19 @@ export const contentRules = [
     },
     doc: 'Passes when no pattern is found in any text inside the fields: strings, numbers, keys, lists of words joined.',
     example: { patterns: ['[0-9]{3}-[0-9]{2}-[0-9]{4}'], fields: ['input'] },
-    compile: ({ patterns, fields = ['input', 'exec.command'] }) => {
-      const matchers = patterns.map((one, index) => compileSearch(one, `patterns.${index}`))
-      const paths = fields.map((path) => ({ path, get: compileField(path, 'fields') }))
+    compile: ({ patterns, fields = ['input', 'exec.command'] }, environment) => {
+      const searches = patterns.map((one, index) => compileSearch(one, `patterns.${index}`))
+      const paths = fields.map((path) => {
+        return { path, texts: environment.readings.search(path, compileField(path, 'fields'), true, searches) }
+      })
       return (context) => {
-        for (const { path, get } of paths) {
-          let index = -1
-          const found = someText(get(context), true, (text) => {
-            index = matchers.findIndex((matches) => matches(text))
-            return index >= 0
-          })
-          if (!found) continue
-          const message = `pattern ${index + 1} of the policy is found in \`${path}\``
-          return stepViolation(context, 'PATTERN_FOUND', message, `remove it from \`${path}\``)
+        for (const { path, texts } of paths) {
+          for (const text of texts(context)) {
+            const index = searches.findIndex(({ test }) => test(text))
+            if (index < 0) continue
+            const message = `pattern ${index + 1} of the policy is found in \`${path}\``
+            return stepViolation(context, 'PATTERN_FOUND', message, `remove it from \`${path}\``)
+          }
         }
         return PASS
       }
@@ -107,11 +106,11 @@ export const contentRules = [
     },
     doc: 'Passes when a text of the field contains the pattern; with `found: false`, when no text or key contains it.',
     example: { field: 'exec.command', pattern: '\\brm\\s+-rf\\b', found: false },
-    compile: ({ field: path, pattern: source, found = true }) => {
-      const get = compileField(path)
-      const matches = compileSearch(source, 'pattern')
+    compile: ({ field: path, pattern: source, found = true }, environment) => {
+      const search = compileSearch(source, 'pattern')
+      const texts = environment.readings.search(path, compileField(path), !found, [search])
       const check = (context: StepContext) => {
-        if (someText(get(context), !found, matches) === found) return PASS
+        if (texts(context).some(search.test) === found) return PASS
         return found
           ? stepViolation(
               context,
@@ -153,6 +152,16 @@ export const contentRules = [
 ]
 
 const projectRoot = compileField('context.project_root')
+
+/** The hosts in a field, a list element by element; null for a value that cannot be read. */
+function hostsIn(get: Getter): Reading<readonly HostReading[]> {
+  const read = (value: unknown) => (typeof value === 'string' ? readHost(value) : null)
+  return (context) => {
+    const value = get(context)
+    if (value === null) return []
+    return Array.isArray(value) ? value.map(read) : [read(value)]
+  }
+}
 
 /** An allowed domain in the form that hosts are compared in. Throws ParameterError for text that is not a host. */
 function allowedHost(domain: string, index: number): string {

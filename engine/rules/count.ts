@@ -16,6 +16,7 @@ export const countRules = [
     category: 'count',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['step_type', 'max_steps'],
@@ -48,6 +49,7 @@ export const countRules = [
     category: 'count',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['step_type', 'max_consecutive'],
@@ -125,6 +127,7 @@ export const countRules = [
     category: 'count',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['step_type', 'max_steps', 'window_seconds'],

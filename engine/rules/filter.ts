@@ -72,6 +72,11 @@ export function compileHead(pattern: StepPattern): ((step: Step) => boolean) | n
   return tests.length === 0 ? null : (step) => tests.every((test) => test(step))
 }
 
+/** The step types and names that `compileHead` compares with those of a step. */
+export function headWords({ step_types = [], step_names = [], any_verb_for }: StepPattern): readonly string[] {
+  return [...step_types.map(canonicalType), ...step_names, ...(any_verb_for === undefined ? [] : [any_verb_for])]
+}
+
 /** Wraps a check so that steps outside the pattern are not applicable. */
 export function withTarget(pattern: StepPattern, check: Check): Check {
   const isTarget = compileTarget(pattern)

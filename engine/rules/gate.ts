@@ -32,6 +32,7 @@ export const gateRules = [
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
+    readsHistoryOnly: true,
     params: { type: 'object', additionalProperties: false, properties },
     doc: 'Passes when the latest gate (of the given check type) passed and is fresh enough.',
     example: { gate_check_type: 'human_approval', max_age_steps: 3 },

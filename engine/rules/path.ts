@@ -21,6 +21,7 @@ export const pathRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['predecessor_step_type'],
@@ -46,6 +47,7 @@ export const pathRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: kindParams,
     doc: 'Passes when such a step is in the history; a gate counts only when it passed.',
     example: { step_type: 'step.message', verb: 'GET', property_filter: { 'counterpart.kind': 'user' } },
@@ -90,6 +92,7 @@ export const pathRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['taint_step_type'],

@@ -28,6 +28,7 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['required_step_type'],
@@ -69,6 +70,7 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['required_step_type'],
@@ -100,6 +102,7 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['required_step_type', 'forbidden_intervening'],
@@ -170,6 +173,7 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
+    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['forbidden_sequence'],

@@ -1,5 +1,6 @@
 // The form of a rule, the context it evaluates, and its answers.
 import type { Behavior, EvidenceStep, JsonMap, Rule, Step } from '@svc/schemas'
+import type { Search } from '../pattern/pattern.js'
 import type { ParamsSchema, TargetFilter, ValueOf } from './params.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
@@ -56,6 +57,8 @@ export interface RuleContext {
   readonly context: JsonMap
   readonly history: History
   readonly now: number
+  /** What the readings of the policy set found in this evaluation, by their index; without it nothing is shared. */
+  readonly readings?: unknown[]
 }
 
 /** Why a rule passed: the steps that made it pass, and how to violate it. */
@@ -91,12 +94,29 @@ export interface Tracker<S> {
 /** Reads the state of a tracker. */
 export type Slot<S> = (history: History) => S
 
+/** What several rules read of a context: computed once for each evaluation. */
+export type Reading<T> = (context: RuleContext) => T
+
+/** Where the rules of a policy set share their readings. */
+export interface Readings {
+  /** A reading by its key: rules that give the same key read the same. `undefined` is never a result. */
+  readonly once: <T>(key: string, read: Reading<T>) => Reading<T>
+  /** The texts of a field in which one of the searches may find its pattern; `keys`: the keys inside it are texts too. */
+  readonly search: (
+    path: string,
+    get: Reading<unknown>,
+    keys: boolean,
+    searches: readonly Search[],
+  ) => Reading<readonly string[]>
+}
+
 /** What a rule may use while it is compiled. */
 export interface CompileEnvironment {
   readonly scope: Scope
   /** The parameters are known to match the schema of the rule. */
   readonly valid: boolean
   readonly track: <S>(tracker: Tracker<S>) => Slot<S>
+  readonly readings: Readings
 }
 
 /** The description of a rule for authors of policies. */
@@ -109,6 +129,11 @@ export interface RuleDescription {
   readonly doc: string
   readonly example: JsonMap
   readonly targets: Targets
+  /**
+   * Besides its target, the rule reads only the history and the type of the step, never a field. Such a check cannot
+   * throw, so that `any_of` may leave it out after a pass.
+   */
+  readonly readsHistoryOnly?: boolean
 }
 
 /** Whether a rule takes the target filter; `writes`: its verbs default to the writing verbs, and step.exec is a target too. */
@@ -168,6 +193,7 @@ export function stepViolation(
   remedy: string,
   ...earlier: readonly (EvidenceStep | null)[]
 ): Violation {
-  const evidence = [...earlier.filter((one) => one !== null), evidenceOf(step)]
+  const own = evidenceOf(step)
+  const evidence = earlier.length === 0 ? [own] : [...earlier.filter((one) => one !== null), own]
   return { code, message, evidence, remedy }
 }

@@ -15,21 +15,21 @@ export function textOf(value: unknown): string | null {
  * of them joined, and keys when `keys` is set. It is not recursive, because the depth of a value is unlimited.
  */
 export function someText(value: unknown, keys: boolean, visit: (text: string) => boolean): boolean {
-  if (typeof value === 'string') return visit(value)
-  const pending: unknown[] = [value]
-  while (pending.length > 0) {
-    const item = pending.pop()
-    if (typeof item === 'string') {
-      if (visit(item)) return true
-    } else if (Array.isArray(item)) {
+  const pending: object[] = []
+  const isVisited = (item: unknown) => {
+    if (typeof item === 'string') return visit(item)
+    if (typeof item !== 'object') return isScalar(item) && visit(String(item))
+    if (item !== null) pending.push(item)
+    return false
+  }
+  if (isVisited(value)) return true
+  for (let item = pending.pop(); item !== undefined; item = pending.pop()) {
+    if (Array.isArray(item)) {
       if (item.length > 1 && item.every(isScalar) && visit(item.join(' '))) return true
-      for (let index = 0; index < item.length; index++) pending.push(item[index])
-    } else if (typeof item === 'object' && item !== null) {
-      for (const key of Object.keys(item)) {
-        if (keys && visit(key)) return true
-        pending.push((item as JsonMap)[key])
-      }
-    } else if (isScalar(item) && visit(String(item))) return true
+      for (let index = 0; index < item.length; index++) if (isVisited(item[index])) return true
+    } else {
+      for (const key of Object.keys(item)) if ((keys && visit(key)) || isVisited((item as JsonMap)[key])) return true
+    }
   }
   return false
 }

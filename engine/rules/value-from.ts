@@ -51,7 +51,7 @@ export const valueFromRules = [
     compile: ({ fields, from, pattern }, environment) => {
       const given = trackGiven(environment, from)
       const seen = trackSeen(environment)
-      const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern')
+      const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').matches
       const paths = fields.map((path, index) => ({ path, get: compileField(path, `fields.${index}`) }))
       const source = kindWords(from, 'step')
       const remedy = `use a value that the user named in a message, or that a ${source} returned`

@@ -1,4 +1,5 @@
-// `npm run bench`: one table with ratios, and bench.json. Absolute numbers are printed and never asserted.
+// `npm run bench`: one table with ratios, and bench.json. `npm run bench -- evaluate peers` runs and prints these alone.
+// Absolute numbers are printed and never asserted.
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { benchBundle } from './bundle.js'
@@ -21,18 +22,28 @@ export interface Row {
   readonly bar: string
 }
 
-const rows: Row[] = [
-  ...benchEvaluate(),
-  ...(await benchPeers()),
-  ...benchVerify(),
-  ...(await benchServe()),
-  ...(await benchMemory()),
-  ...(await benchFirstStart()),
-  ...(await benchLogs()),
-  ...(await benchLists()),
-  ...(await benchBundle()),
-  ...(await benchSecrets()),
-]
+const benches: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
+  evaluate: benchEvaluate,
+  peers: benchPeers,
+  verify: benchVerify,
+  serve: benchServe,
+  memory: benchMemory,
+  first_start: benchFirstStart,
+  logs: benchLogs,
+  lists: benchLists,
+  bundle: benchBundle,
+  secrets: benchSecrets,
+}
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !Object.hasOwn(benches, name))
+if (unknown.length > 0) {
+  console.error(`unknown bench \`${unknown.join(' ')}\`; write any of ${Object.keys(benches).join(', ')}`)
+  process.exit(2)
+}
+const rows: Row[] = []
+for (const [name, bench] of Object.entries(benches))
+  if (wanted.length === 0 || wanted.includes(name)) rows.push(...(await bench()))
 const columns = ['what', 'measured', 'reference', 'ratio', 'bar'] as const
 const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => row[column].length)))
 const line = (cells: readonly string[]) =>
@@ -44,4 +55,5 @@ const line = (cells: readonly string[]) =>
 console.log(`${cpus()[0]?.model ?? 'unknown processor'}, ${cpus().length} cores, Node ${process.version}\n`)
 console.log(line(columns))
 for (const row of rows) console.log(line(columns.map((column) => row[column])))
-writeFileSync('bench.json', `${JSON.stringify({ node: process.version, cores: cpus().length, rows }, null, 2)}\n`)
+if (wanted.length === 0)
+  writeFileSync('bench.json', `${JSON.stringify({ node: process.version, cores: cpus().length, rows }, null, 2)}\n`)

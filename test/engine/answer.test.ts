@@ -102,7 +102,10 @@ describe('the steps that a rule names as remedy', () => {
     remedy_steps: [{ step_type: 'step.gate', properties: { guard: { result: 'passed' } } }],
   }
   const compiled = compile([policy])
-  const set = { ...compiled, plans: plansOf(compiled.policies.map((one) => ({ ...one, check: () => answer }))) }
+  const set = {
+    ...compiled,
+    plans: plansOf(compiled.policies.map((one) => ({ ...one, checkFor: () => () => answer }))),
+  }
   const decisionOn = (task_id: string | undefined) => {
     const step = { step_type: 'step.exec', ...(task_id !== undefined && { task_id }) }
     return evaluate(set, 'step', { step, agent: {}, context: {}, history: newHistory(set), now: 0 })

@@ -74,7 +74,12 @@ describe('a deep condition tree', () => {
   })
 
   it('exhausts the stack at no depth', () => {
-    const check = compileTree(nestedIn(10_000), () => () => PASS)
+    const { check } = compileTree(nestedIn(10_000), () => ({
+      head: null,
+      head_words: [],
+      check: () => PASS,
+      can_throw: true,
+    }))
     const set = compile([])
     const context = { step: { step_type: 'step.exec' }, agent: {}, context: {}, history: newHistory(set), now: 0 }
     expect(check(context)).toBe(PASS)
