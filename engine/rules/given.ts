@@ -7,12 +7,13 @@ import { compileStepField } from './lookup.js'
 import { AmbiguousField } from './members.js'
 import { createPhrases, extended, type Phrases } from './phrases.js'
 import type { Recorded } from './rule.js'
-import { detached, wordsOf } from './words.js'
+import { comparable } from './value-parts.js'
+import { detached, joinedNumbers, trimmed, wordsOf } from './words.js'
 
 export interface Given {
   readonly user: Phrases
   readonly trusted: Phrases
-  /** Words that the task wrote before it was given them. */
+  /** Addresses, links and numbers that the task wrote before it was given them. */
   readonly written: Set<string>
   /** The resources that the task changed. */
   readonly changed: Set<string>
@@ -44,13 +45,18 @@ export function isGiven({ user, trusted }: Given, words: readonly string[]): boo
 /** Adds a recorded step. `trusts` selects the parts of its output that are trusted, by label; null trusts none. */
 export function addToGiven(given: Given, recorded: Recorded, trusts: ((label: Label) => boolean) | null): void {
   const { step, type } = recorded
-  if (type === 'step.message' && isWithUser(step)) addUserText(given, recorded)
-  else if (hasWritePermission(step) && !ownWork.has(type)) addWritten(given, step)
-  if (trusts === null || ownWork.has(type) || given.changed.has(resourceOf(step) ?? '')) return
-  someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }, label) => {
-    if (trusts(label)) addText(given, given.trusted, wordsOf(text))
-    return given.overflow
-  })
+  const resource = resourceOf(step)
+  const isUser = type === 'step.message' && isWithUser(step)
+  const writes = hasWritePermission(step) && !isUser && !ownWork.has(type)
+  if (isUser) addUserText(given, recorded)
+  if (writes) addWritten(given, step)
+  if (trusts !== null && !ownWork.has(type) && !given.changed.has(resource ?? ''))
+    someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }, label) => {
+      if (trusts(label)) addTrusted(given, text)
+      return given.overflow
+    })
+  // What the step itself answers is new to the agent; what is read from the resource later may be its own work.
+  if (writes && resource !== null) given.changed.add(resource)
 }
 
 /** What an agent thinks, notes or is allowed is not evidence of anything. */
@@ -60,7 +66,7 @@ const ownWork: ReadonlySet<string> = new Set(['step.model', 'step.self', 'step.g
 function addUserText(given: Given, { step, type }: Recorded): void {
   if (step.verb !== 'GET') return
   someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }, label) => {
-    if (label === null || label === 'own') addText(given, given.user, wordsOf(text))
+    if (label === null || label === 'own') addText(given, given.user, text)
     return given.overflow
   })
 }
@@ -72,32 +78,49 @@ function isWithUser(step: Step): boolean {
 }
 
 function addWritten(given: Given, step: Step): void {
-  const resource = resourceOf(step)
-  if (resource !== null) given.changed.add(resource)
   someSentLeaf(step.input, ({ text }) => {
-    for (const word of wordsOf(text))
-      if (!given.user.knows(word) && !given.trusted.knows(word)) given.written.add(detached(word))
+    for (const token of tokensOf(text)) {
+      const words = trimmed(wordsOf(token))
+      if (isIdentifier(token) && !isGiven(given, words)) given.written.add(detached(comparable(token)))
+    }
     given.overflow ||= given.written.size > maxWords
     return given.overflow
   })
 }
 
-/** Adds a text; words that the task wrote itself end a phrase. */
-function addText(given: Given, phrases: Phrases, words: readonly string[]): void {
-  given.overflow ||= given.user.size + given.trusted.size + words.length > maxWords
-  if (given.overflow) return
-  const isOwn = phrases === given.trusted && given.written.size > 0 && words.some((word) => given.written.has(word))
-  if (!isOwn) {
-    phrases.add(words)
+/** Addresses, links, numbers and the like; ordinary words are in too many texts to be of one author. */
+function isIdentifier(token: string): boolean {
+  return /[\d@]|\p{L}\.\p{L}|:\/\//u.test(token)
+}
+
+/** Adds a text of the trusted; a value that the task wrote itself ends a phrase. */
+function addTrusted(given: Given, text: string): void {
+  if (given.written.size === 0) {
+    addText(given, given.trusted, text)
     return
   }
-  let from = 0
-  for (const [index, word] of words.entries()) {
-    if (!given.written.has(word)) continue
-    phrases.add(words.slice(from, index))
-    from = index + 1
+  let part: string[] = []
+  for (const token of tokensOf(text)) {
+    if (!given.written.has(comparable(token))) {
+      part.push(token)
+      continue
+    }
+    addText(given, given.trusted, part.join(' '))
+    part = []
   }
-  phrases.add(words.slice(from))
+  addText(given, given.trusted, part.join(' '))
+}
+
+function tokensOf(text: string): string[] {
+  return text.split(/[\s"'<>`|,;()]+/)
+}
+
+function addText(given: Given, phrases: Phrases, text: string): void {
+  const words = wordsOf(text)
+  given.overflow ||= given.user.size + given.trusted.size + words.length > maxWords
+  if (given.overflow) return
+  phrases.add(words)
+  for (const number of joinedNumbers(text)) phrases.add([number])
 }
 
 const parts = ['target.host', 'target.resource_type', 'target.path'].map((path) => compileStepField(path, 'field'))

@@ -64,7 +64,7 @@ export const valueFlowRules = [
       sink: { step_types: ['step.message'], verbs: ['POST'] },
     },
     compile: ({ source, sink, fields = ['input', 'exec.command'], pattern, min_length = 8 }, environment) => {
-      const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').matches
+      const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').test
       const flow = trackFlow(environment, source, { min_length, pattern, matches })
       const isSink = compileTarget(selectorPattern(sink), 'sink.property_filter')
       const paths = fields.map((path, index) => ({ path, get: compileField(path, `fields.${index}`) }))

@@ -19,7 +19,7 @@ import {
 } from './rule.js'
 import { trackSeen } from './seen.js'
 import { partsOf } from './value-parts.js'
-import { trimmed, wordsOf } from './words.js'
+import { joinedNumbers, trimmed, wordsOf } from './words.js'
 
 export const valueFromRules = [
   defineStepRule({
@@ -51,7 +51,7 @@ export const valueFromRules = [
     compile: ({ fields, from, pattern }, environment) => {
       const given = trackGiven(environment, from)
       const seen = trackSeen(environment)
-      const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').matches
+      const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').test
       const paths = fields.map((path, index) => ({ path, get: compileField(path, `fields.${index}`) }))
       const source = kindWords(from, 'step')
       const remedy = `use a value that the user named in a message, or that a ${source} returned`
@@ -94,11 +94,22 @@ function firstMissing(value: unknown, matches: Matcher | null, given: Given): re
   someSentLeaf(value, ({ text }: Leaf) =>
     (matches === null ? [text] : partsOf(text, matches)).some((part) => {
       const words = trimmed(wordsOf(part))
-      if (words.length > 0 && !isGiven(given, words)) missing = words
+      if (words.length > 0 && !isGiven(given, words) && !isGivenNumber(given, part)) missing = words
       return missing !== null
     }),
   )
   return missing
+}
+
+/** A number in groups, given in other groups or in one piece. */
+function isGivenNumber(given: Given, part: string): boolean {
+  const [number, ...more] = joinedNumbers(part)
+  return number !== undefined && more.length === 0 && sizeOf(part) === number.length && isGiven(given, [number])
+}
+
+/** Letters and digits. */
+function sizeOf(text: string): number {
+  return text.replaceAll(/[^\p{L}\p{N}]/gu, '').length
 }
 
 function cameFrom(origin: EvidenceStep | null): string {

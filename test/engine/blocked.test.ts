@@ -40,7 +40,7 @@ describe('a blocked step', () => {
     await evaluate('t-1', { step_type: 'step.model', verb: 'POST' })
     const { violations } = await evaluate('t-1')
     const { reason, remedy } = violations[0]?.violation_details ?? {}
-    const line = `blocked: task t-1, step.exec "make": ${reason} [Code runs only after a gate]; remedy: ${remedy}`
+    const line = `approval required: task t-1, step.exec "make": ${reason} [Code runs only after a gate]; remedy: ${remedy}`
     expect(await blockedLines()).toEqual([line])
   })
 
@@ -67,7 +67,7 @@ describe('a blocked step', () => {
         intended: { ...exec, task_id: 't', agent_id: 'a' },
         decision: {
           action: 'block',
-          outcome: 'block',
+          outcome: 'ask',
           reason,
           violations: [{ name: 'Code runs only after a gate', code: 'GATE_MISSING', policy_id: expect.any(Number) }],
         },
@@ -104,9 +104,9 @@ describe('svc explain --evaluation', () => {
     expect([code, err]).toEqual([0, 'svc explain: no manifest given, the bundled baseline is used\n'])
     expect(out.split('\n').slice(0, 4)).toEqual([
       `evaluation ${evaluation_id} of task \`t\` (run 2 of 2): step.exec make`,
-      'block, risk score 1: 1 of 9 policies violated'.replace('9', /of (\d+) policies/.exec(out)?.[1] ?? ''),
+      'ask, risk score 1: 1 of 9 policies violated'.replace('9', /of (\d+) policies/.exec(out)?.[1] ?? ''),
       '',
-      'blocks  Code runs only after a gate  (critical; step_requires_gate)',
+      'asks  Code runs only after a gate  (critical; step_requires_gate)',
     ])
     expect(out).toMatch(/because {2}step 8 step\.gate, this step\.exec make/)
     expect(out).toMatch(/\npassed\n.*\nnot applicable\n/s)

@@ -44,7 +44,7 @@ describe('policies that are evaluated together', () => {
       }
     }
     // Each kind of answer is frequent enough to mean something.
-    for (const count of Object.values(found)) expect(count).toBeGreaterThan(100)
+    for (const count of Object.values(found)) expect(count).toBeGreaterThan(50)
   })
 })
 
