@@ -17,7 +17,9 @@ export function readHost(text: string): HostReading {
   const seen = trimmed(text)
   if (isPath(seen)) return { kind: 'path' }
   if (seen.length > maxLength) return null
-  const host = hostOf(absolute(seen))
+  const url = absolute(seen)
+  if (url !== seen && namesSeveral(url.slice('http://'.length))) return null
+  const host = hostOf(url)
   return host === null || severalHosts.test(host) ? null : { kind: 'host', host }
 }
 
@@ -47,6 +49,13 @@ function absolute(text: string): string {
   // `localhost:8080` looks like a scheme, but is a host and a port.
   const port = /^[^/?#\\@:]+:\d{1,5}(?:[/?#\\]|$)/.test(text)
   return !port && /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text) ? text : `http://${text}`
+}
+
+/** A list of mail addresses reads as userinfo up to the last `@`, which would hide the hosts of all but the last address. */
+function namesSeveral(text: string): boolean {
+  const end = text.search(/[\\/?#]/)
+  const authority = end === -1 ? text : text.slice(0, end)
+  return /[,;\s@]/.test(authority.slice(0, Math.max(authority.lastIndexOf('@'), 0)))
 }
 
 function hostOf(url: string): string | null {
