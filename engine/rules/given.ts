@@ -37,9 +37,16 @@ export function copyOfGiven({ user, trusted, written, changed, overflow }: Given
   }
 }
 
-/** Whether the words occur in a text of the user or in a trusted output. */
+/** Whether the words occur in a text of the user or in a trusted output. Spaces in account numbers and the like do not count. */
 export function isGiven({ user, trusted }: Given, words: readonly string[]): boolean {
-  return user.has(words) || trusted.has(words)
+  if (user.has(words) || trusted.has(words)) return true
+  const letters = words.join('')
+  return isGroupable(letters) && (user.spells(letters) || trusted.spells(letters))
+}
+
+/** Letters and digits with at least four digits, which people write in groups. */
+function isGroupable(letters: string): boolean {
+  return letters.length >= 8 && letters.length <= 64 && /^(?:[a-z]*[0-9]){4}[a-z0-9]*$/.test(letters)
 }
 
 /** Adds a recorded step. `trusts` selects the parts of its output that are trusted, by label; null trusts none. */

@@ -8,6 +8,8 @@ export interface Phrases {
   readonly size: number
   readonly add: (words: readonly string[]) => void
   readonly has: (words: readonly string[]) => boolean
+  /** Whether words next to each other in one of the texts are these letters when nothing is between them. */
+  readonly spells: (letters: string) => boolean
   /** Whether the word occurs in any text. */
   readonly knows: (word: string) => boolean
 }
@@ -24,6 +26,9 @@ interface Automaton {
 
 /** More words than an index may have: an edge is one number of state and word. */
 const maxIds = 2 ** 21
+
+/** Ways to split letters into words of the texts that are tried; more than any account number has. */
+const maxSplits = 1000
 
 export function createPhrases(): Phrases {
   const automaton: Automaton = { ids: new Map(), length: [0], link: [-1], edges: new Map(), leaving: [[]] }
@@ -46,8 +51,25 @@ export function createPhrases(): Phrases {
       }
       return true
     },
+    spells: (letters) => spells(automaton, letters),
     knows: (word) => automaton.ids.has(word),
   }
+}
+
+function spells({ ids, edges }: Automaton, letters: string): boolean {
+  const open = [{ state: 0, at: 0 }]
+  for (let tried = 0; tried < maxSplits; tried++) {
+    const split = open.pop()
+    if (split === undefined) return false
+    for (let to = split.at + 1; to <= letters.length; to++) {
+      const id = ids.get(letters.slice(split.at, to))
+      const state = id === undefined ? undefined : edges.get(split.state * maxIds + id)
+      if (state === undefined) continue
+      if (to === letters.length) return true
+      open.push({ state, at: to })
+    }
+  }
+  return false
 }
 
 /** Phrases of two indexes, to which texts are added without changing the first. */
@@ -59,6 +81,7 @@ export function extended(first: Phrases): Phrases {
     },
     add: second.add,
     has: (words) => first.has(words) || second.has(words),
+    spells: (letters) => first.spells(letters) || second.spells(letters),
     knows: (word) => first.knows(word) || second.knows(word),
   }
 }
