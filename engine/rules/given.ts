@@ -8,7 +8,7 @@ import { AmbiguousField } from './members.js'
 import { createPhrases, extended, type Phrases } from './phrases.js'
 import type { Recorded } from './rule.js'
 import { comparable } from './value-parts.js'
-import { detached, joinedNumbers, trimmed, wordsOf } from './words.js'
+import { detached, trimmed, wordsOf } from './words.js'
 
 export interface Given {
   readonly user: Phrases
@@ -127,7 +127,6 @@ function addText(given: Given, phrases: Phrases, text: string): void {
   given.overflow ||= given.user.size + given.trusted.size + words.length > maxWords
   if (given.overflow) return
   phrases.add(words)
-  for (const number of joinedNumbers(text)) phrases.add([number])
 }
 
 const parts = ['target.host', 'target.resource_type', 'target.path'].map((path) => compileStepField(path, 'field'))

@@ -19,7 +19,7 @@ import {
 } from './rule.js'
 import { trackSeen } from './seen.js'
 import { partsOf } from './value-parts.js'
-import { joinedNumbers, trimmed, wordsOf } from './words.js'
+import { trimmed, wordsOf } from './words.js'
 
 export const valueFromRules = [
   defineStepRule({
@@ -29,11 +29,14 @@ export const valueFromRules = [
     targets: true,
     params: {
       type: 'object',
-      required: ['fields', 'from'],
+      required: ['fields'],
       additionalProperties: false,
       properties: {
         fields: { ...names, description: 'fields whose values are checked, such as `input.recipient`' },
-        from: { ...selector, description: 'steps whose output gives values, besides the messages of the user' },
+        from: {
+          ...selector,
+          description: 'steps whose output gives values too; without it only the messages of the user do',
+        },
         pattern: {
           type: 'string',
           minLength: 1,
@@ -42,7 +45,7 @@ export const valueFromRules = [
         },
       },
     },
-    doc: 'Passes when every value of the fields occurs in a message of the user or in the output of a step of `from`. Values that the task wrote itself do not count. A field that is missing is not applicable.',
+    doc: 'Passes when every value of the fields occurs in a message of the user or in the output of a step of `from`. Values that the task wrote itself do not count, and spaces within account numbers do not matter. A field that is missing is not applicable.',
     example: {
       fields: ['input.recipient'],
       from: { step_names: ['search_contacts'] },
@@ -53,8 +56,9 @@ export const valueFromRules = [
       const seen = trackSeen(environment)
       const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').test
       const paths = fields.map((path, index) => ({ path, get: compileField(path, `fields.${index}`) }))
-      const source = kindWords(from, 'step')
-      const remedy = `use a value that the user named in a message, or that a ${source} returned`
+      const source = from === undefined ? null : kindWords(from, 'step')
+      const remedy = `use a value that the user named in a message${source === null ? '' : `, or that a ${source} returned`}`
+      const nowhere = `is in no message of the user${source === null ? '' : ` and in no output of a ${source}`}`
       return (context) => {
         const known = given(context.history)
         let answer: typeof PASS | typeof NOT_APPLICABLE = NOT_APPLICABLE
@@ -66,7 +70,7 @@ export const valueFromRules = [
           if (missing === null) continue
           if (known.overflow) throw new CannotEvaluate(limitReached(context))
           const origin = seen(context.history).stepOf(missing)
-          const message = `a value in \`${path}\` is in no message of the user and in no output of a ${source}${cameFrom(origin)}`
+          const message = `a value in \`${path}\` ${nowhere}${cameFrom(origin)}`
           return stepViolation(context, 'VALUE_NOT_GIVEN', message, remedy, origin)
         }
         return answer
@@ -75,10 +79,10 @@ export const valueFromRules = [
   }),
 ]
 
-function trackGiven(environment: CompileEnvironment, from: Selector): Slot<Given> {
-  const trusts = compileParts(from, false, 'from')
+function trackGiven(environment: CompileEnvironment, from: Selector | undefined): Slot<Given> {
+  const trusts = from === undefined ? () => null : compileParts(from, false, 'from')
   return environment.track<Given>({
-    key: `given ${JSON.stringify(from)}`,
+    key: `given ${JSON.stringify(from ?? null)}`,
     init: newGiven,
     add: (given, recorded) => {
       if (!given.overflow) addToGiven(given, recorded, trusts(recorded.step))
@@ -94,22 +98,11 @@ function firstMissing(value: unknown, matches: Matcher | null, given: Given): re
   someSentLeaf(value, ({ text }: Leaf) =>
     (matches === null ? [text] : partsOf(text, matches)).some((part) => {
       const words = trimmed(wordsOf(part))
-      if (words.length > 0 && !isGiven(given, words) && !isGivenNumber(given, part)) missing = words
+      if (words.length > 0 && !isGiven(given, words)) missing = words
       return missing !== null
     }),
   )
   return missing
-}
-
-/** A number in groups, given in other groups or in one piece. */
-function isGivenNumber(given: Given, part: string): boolean {
-  const [number, ...more] = joinedNumbers(part)
-  return number !== undefined && more.length === 0 && sizeOf(part) === number.length && isGiven(given, [number])
-}
-
-/** Letters and digits. */
-function sizeOf(text: string): number {
-  return text.replaceAll(/[^\p{L}\p{N}]/gu, '').length
 }
 
 function cameFrom(origin: EvidenceStep | null): string {

@@ -20,16 +20,6 @@ function canonicalNumber(number: string): string {
   return plain.includes('.') ? plain.replace(/\.?0+$/, '') : plain
 }
 
-/** A number in groups, such as an account or a telephone number: `DE71 1203 0000 1055 5012 34`. */
-const grouped = /(?<![\p{L}\p{N}])(?:[A-Za-z]{2}\d{2}|\+?\d{2,5})(?:[ \u00a0-](?:\d{1,5}|[A-Z]{4}))+(?![\p{L}\p{N}])/gu
-
-/** The numbers in groups of a text, each as one word: `de71120300001055501234`. */
-export function joinedNumbers(text: string): string[] {
-  return [...text.matchAll(grouped)]
-    .map(([found]) => found.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase())
-    .filter((number) => number.length >= 8)
-}
-
 const isSymbol = /^[^\p{L}\p{N}\p{M}_]$/u
 
 /** The words without the punctuation around them. */
