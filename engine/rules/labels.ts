@@ -85,27 +85,24 @@ export function labelsOrPublic(step: Step): StepLabels {
 
 /** `content.trust` as filters see it: the label, or the list of all labels; null without one. */
 export function contentTrust(step: Step): unknown {
-  const { whole, fields, limit = unlabelled } = labelsOf(step)
-  const least = lessTrusted(whole, limit.whole)
-  if (fields.length === 0 && limit.fields.length === 0) return least
-  const own = fields.map(({ label }) => lessTrusted(label, limit.whole))
-  const all = new Set([least, ...own, ...limit.fields.map(({ label }) => label)])
+  const labelled = labelsOf(step)
+  const { whole, fields, limit = unlabelled } = labelled
+  if (fields.length === 0 && limit.fields.length === 0) return lessTrusted(whole, limit.whole)
+  const all = new Set(everyLabel(labelled))
   all.delete(null)
   return [...all]
+}
+
+/** The labels that parts of the step may have. */
+export function everyLabel({ whole, fields, limit = unlabelled }: StepLabels): Label[] {
+  const own = [whole, ...fields.map(({ label }) => label)].map((label) => lessTrusted(label, limit.whole))
+  return [...own, ...limit.fields.map(({ label }) => label)]
 }
 
 /** The least trusted label of others that any part of the step has; null when no part is known to be of others. */
 export function othersIn(step: Step): OthersLabel | null {
   const labelled: StepLabels = labelsOrPublic(step)
-  if (labelled === unlabelled) return null
-  const { whole, fields, limit = unlabelled } = labelled
-  const all: Label[] = [
-    whole,
-    limit.whole,
-    ...fields.map(({ label }) => label),
-    ...limit.fields.map(({ label }) => label),
-  ]
-  const least = leastTrusted(all)
+  const least = labelled === unlabelled ? null : leastTrusted(everyLabel(labelled))
   return least === 'own' ? null : least
 }
 
