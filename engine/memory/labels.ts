@@ -92,6 +92,11 @@ export function withMemoryLabels<S extends Pick<Step, 'meta'>>(step: S, labels: 
   return { ...step, meta: labels === null ? sent : { ...sent, [memoryMember]: statedLabels(labels) } }
 }
 
+/** The same for labels as they were stated before; null for a step that has none. */
+export function withStatedLabels<S extends Pick<Step, 'meta'>>(step: S, stated: JsonMap | null): S {
+  return withMemoryLabels(step, stated === null ? null : memoryLabelsIn({ [memoryMember]: stated }))
+}
+
 /** The step with one label for its whole output: the paths of parts hold keys of the output. */
 export function withOneMemoryLabel<S extends Pick<Step, 'meta'>>(step: S): S {
   const labels = memoryLabelsIn(step.meta)
@@ -99,6 +104,7 @@ export function withOneMemoryLabel<S extends Pick<Step, 'meta'>>(step: S): S {
   return withMemoryLabels(step, oneLabel(labels))
 }
 
-function oneLabel({ whole, fields }: Labels): Labels {
+/** The labels as one for everything. */
+export function oneLabel({ whole, fields }: Labels): Labels {
   return { whole: leastTrusted([whole, ...fields.map(({ label }) => label)]), fields: [] }
 }

@@ -33,7 +33,11 @@ export interface MemoryLimits {
 }
 
 /** 50,000 entries are notes of about 40,000 words; an entry takes about 100 bytes of memory and 14 of the file. */
-export const memoryLimits: MemoryLimits = { maxAgents: 10_000, maxEntries: 1_000_000, maxEntriesOfAgent: 50_000 }
+export const memoryLimits = {
+  maxAgents: 10_000,
+  maxEntries: 1_000_000,
+  maxEntriesOfAgent: 50_000,
+} satisfies MemoryLimits
 
 interface Kept {
   readonly labels: Map<string, MemoryLabel>
@@ -75,17 +79,29 @@ function viewOf({ agents, full }: Table, agent: string): AgentMemory {
 function linesFor(table: Table, agent: string, changes: MemoryChanges): MemoryLine[] {
   const kept = table.agents.get(agent)
   if (kept?.overflow || (kept === undefined && table.full)) return []
-  if (changes === 'overflow') return [{ agent: hasPlace(table, kept) ? agent : null, overflow: true }]
-  const isNew = ([digest]: readonly [string, unknown]) => !kept?.labels.has(digest)
+  const { maxEntriesOfAgent } = table.limits
+  const fitting = fittingChanges(changes, viewOf(table, agent), roomFor(table, kept), maxEntriesOfAgent / 2)
+  if (fitting === 'overflow') return [{ agent: hasPlace(table, kept) ? agent : null, overflow: true }]
+  return groupedLines(agent, [...fitting])
+}
+
+/**
+ * The changes that fit into the room for new entries. Texts of the agent's own only make labels more precise: they are left
+ * out when less room than `reserve` would remain.
+ */
+export function fittingChanges(
+  changes: MemoryChanges,
+  { labelOf }: AgentMemory,
+  room: number,
+  reserve: number,
+): MemoryChanges {
+  if (changes === 'overflow') return 'overflow'
   const all = [...changes]
-  const left = roomFor(table, kept)
-  const needed = all.filter((one) => one[1] !== null && isNew(one))
-  const ofOthers = needed.filter(([, label]) => label !== 'own').length
-  if (ofOthers > left) return [{ agent: hasPlace(table, kept) ? agent : null, overflow: true }]
-  // Texts of the agent's own only make labels more precise, and take half of the room at most.
-  const skips = left - needed.length < table.limits.maxEntriesOfAgent / 2
-  const taken = skips ? all.filter((one) => one[1] !== 'own' || !isNew(one)) : all
-  return groupedLines(agent, taken)
+  const isNew = ([digest, label]: (typeof all)[number]) => label !== null && labelOf(digest) === undefined
+  const added = all.filter(isNew)
+  if (added.filter(([, label]) => label !== 'own').length > room) return 'overflow'
+  if (room - added.length >= reserve) return changes
+  return new Map(all.filter((one) => one[1] !== 'own' || !isNew(one)))
 }
 
 function hasPlace({ limits, agents }: Table, kept: Kept | undefined): boolean {

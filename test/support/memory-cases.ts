@@ -41,7 +41,7 @@ const checkCases = lazyCheck({
                 read: { enum: [...labels, 'by part'] },
                 verb: { enum: ['GET', 'POST', 'PATCH', 'DELETE'] },
                 input: { type: 'object' },
-                output: {},
+                output: { type: 'object' },
                 properties: { type: 'object' },
                 meta: { type: 'object' },
                 labels: { anyOf: [{ type: 'null' }, { enum: labels }, { type: 'object' }] },

@@ -14,6 +14,7 @@ import type { Sealer } from '../../../secrets/seal.js'
 import {
   eraseEvidence,
   eraseIncidentLeaves,
+  eraseMemoryPaths,
   erasePayloads,
   insertErasure,
   type TaskEntry,
@@ -51,6 +52,7 @@ export async function erase(
     const log_indexes = steps.map(({ log_index }) => log_index)
     await erasePayloads(scope, tx, log_indexes)
     await forgetSubjects(scope, tx, log_indexes)
+    await eraseMemoryPaths(scope, tx, log_indexes)
     const erased = [...steps, ...(await eraseIncidentLeaves(scope, tx, task_ids))]
     await eraseEvidence(scope, tx, task_ids)
     const { task_id = null, legal_basis } = request
