@@ -14,9 +14,12 @@ export function keyedDigest(key: string): Digest {
   return (mark) => hash('sha256', `${key} ${mark}`, 'base64url').slice(0, digestLength)
 }
 
+/** Characters of a name that count. */
+const maxName = 1000
+
 /** The mark of a name of an item; null for a text without letters and digits. */
 export function nameMark(text: string): string | null {
-  const words = lettersIn(text)
+  const words = lettersIn(text.slice(0, maxName))
   return words.length === 0 ? null : `name ${words.join(' ')}`
 }
 
@@ -56,7 +59,16 @@ function endOfRun(words: readonly string[], start: number): number | null {
   return null
 }
 
-/** A text of a few words is recognised as a whole, with or without a name before it; a single word only with digits. */
+/** Begins a mark that unrelated texts share, such as that of `open`: a write is recognised by it when it has no other mark. */
+const weak = 'word '
+
+/** The marks by which a write is recognised; `is_named`: it has a name as well. */
+export function marksToKeep(marks: ReadonlySet<string>, is_named: boolean): readonly string[] {
+  const strong = [...marks].filter((mark) => !mark.startsWith(weak))
+  return strong.length > 0 || is_named ? strong : [...marks]
+}
+
+/** A text of a few words is recognised as a whole, with or without a name before it. */
 function addShort(marks: Set<string>, line: string): void {
   for (const text of [line, line.slice(line.indexOf(':') + 1)]) {
     const words = lettersIn(text)
@@ -64,7 +76,8 @@ function addShort(marks: Set<string>, line: string): void {
     const letters = words.reduce((sum, word) => sum + weightOf(word), 0)
     const [only = '', ...others] = words
     const is_number = /\d/.test(only) && letters >= 4 && !/^(19|20)\d\d$/.test(only)
-    if (others.length === 0 ? is_number : letters >= 8) marks.add(`whole ${words.join(' ')}`)
+    const is_strong = others.length === 0 ? is_number : letters >= 8
+    marks.add(`${is_strong ? 'whole ' : weak}${words.join(' ')}`)
   }
 }
 

@@ -1,6 +1,6 @@
 // What a step reads from the memory of its agent, and what it writes there, as digests.
 import { canonicalType, type JsonMap, type Step } from '@svc/schemas'
-import { type Digest, nameMark, namesInLines, textMarks } from './marks.js'
+import { type Digest, marksToKeep, nameMark, namesInLines, textMarks } from './marks.js'
 
 export interface MemoryUse {
   readonly reads: boolean
@@ -23,8 +23,10 @@ export interface PartRead {
   readonly digests: ReadonlySet<string>
 }
 
-/** Marks of one step: about 20,000 words, and 40 ms. */
-const maxMarks = 20_000
+/** Marks of what one step reads or writes, and characters of it: about 20,000 words, and 100 ms. */
+const limits = { marks: 20_000, characters: 200_000 }
+/** What a text costs beside its characters. */
+const leafCost = 20
 
 /** Whether the step is about the memory of its agent. */
 export function isOfMemory(step: Step): boolean {
@@ -35,28 +37,35 @@ export function isOfMemory(step: Step): boolean {
 export function memoryUseOf(step: Step, digest: Digest): MemoryUse {
   const { verb, input, output, properties } = step
   const writes = verb === 'POST' || verb === 'PATCH' || verb === undefined
-  const budget = { left: maxMarks, known: new Map(), digest }
-  const marks = writes ? leavesOf(input).flatMap(({ text, is_key }) => [...textMarks(text, is_key)]) : []
-  const written = digestsOf(marks, budget)
-  const others = { ...budget, left: maxMarks }
+  const budget: Budget = { ...limits, known: new Map(), digest }
   const names = [...namesOf(input), ...targetOf(properties), ...(writes ? namesOf(output) : [])]
+  const marks = new Set<string>()
+  if (writes)
+    for (const { text, is_key } of leavesOf(input, budget)) for (const mark of textMarks(text, is_key)) marks.add(mark)
+  const written = digestsOf(marksToKeep(marks, names.length > 0), budget)
+  const others = { ...budget, ...limits }
   return {
     reads: verb === 'GET' || verb === undefined,
     writes,
     deletes: verb === 'DELETE',
     names: digestsOf(names.map(nameMark), others),
-    written: [...new Set(written)],
+    written,
     parts: partsOf(output, others),
     has_output: output !== undefined,
-    writes_more: budget.left < 0,
-    reads_more: others.left < 0,
+    writes_more: isExceeded(budget),
+    reads_more: isExceeded(others),
   }
 }
 
 interface Budget {
-  left: number
+  marks: number
+  characters: number
   readonly known: Map<string, string>
   readonly digest: Digest
+}
+
+function isExceeded({ marks, characters }: Budget): boolean {
+  return marks < 0 || characters < 0
 }
 
 function digestsOf(marks: Iterable<string | null>, budget: Budget): string[] {
@@ -64,7 +73,7 @@ function digestsOf(marks: Iterable<string | null>, budget: Budget): string[] {
   for (const mark of marks) {
     if (mark === null) continue
     const known = budget.known.get(mark)
-    if (known === undefined && --budget.left < 0) return digests
+    if (known === undefined && --budget.marks < 0) return digests
     const made = known ?? budget.digest(mark)
     budget.known.set(mark, made)
     digests.push(made)
@@ -113,19 +122,24 @@ interface MemoryLeaf {
   readonly part: readonly string[]
 }
 
-function leavesOf(value: unknown): MemoryLeaf[] {
+/** The leaves that the budget allows. */
+function leavesOf(value: unknown, budget: Budget): MemoryLeaf[] {
   const leaves: MemoryLeaf[] = []
+  const add = (leaf: MemoryLeaf) => {
+    budget.characters -= leaf.text.length + leafCost
+    if (budget.characters >= 0) leaves.push(leaf)
+  }
   const pending: Place[] = [{ value, path: [], item: null }]
-  for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
+  for (let place = pending.pop(); place !== undefined && budget.characters >= 0; place = pending.pop()) {
     const { value: one, path } = place
     const part = place.item ?? path
     if (typeof one === 'string' || typeof one === 'number') {
-      leaves.push({ text: String(one), is_key: false, field: path.at(-1) ?? '', part })
+      add({ text: String(one), is_key: false, field: path.at(-1) ?? '', part })
     } else if (typeof one === 'object' && one !== null) {
       const item = Array.isArray(one) ? null : (place.item ?? (Object.keys(one).some(isNaming) ? path : null))
       for (const [key, member] of Object.entries(one)) {
         const next = { value: member as unknown, path: [...path, key], item: item ?? itemOf(place, key, member) }
-        if (!Array.isArray(one)) leaves.push({ text: key, is_key: true, field: '', part: next.item ?? next.path })
+        if (!Array.isArray(one)) add({ text: key, is_key: true, field: '', part: next.item ?? next.path })
         pending.push(next)
       }
     }
@@ -147,7 +161,7 @@ function itemOf({ value, path, item }: Place, key: string, member: unknown): Pla
 
 function partsOf(output: unknown, budget: Budget): PartRead[] {
   const parts = new Map<string, { readonly path: readonly string[]; readonly digests: Set<string> }>()
-  for (const leaf of leavesOf(output)) {
+  for (const leaf of leavesOf(output, budget)) {
     const id = JSON.stringify(leaf.part)
     const part = parts.get(id) ?? { path: leaf.part, digests: new Set<string>() }
     parts.set(id, part)

@@ -183,4 +183,20 @@ describe('the limits', () => {
     await engine.record({ step: stepOf({ task: 'c', verb: 'GET', output: { text: 'tomatoes' } }) })
     expect(trace.at(-1)).toMatchObject({ meta: { 'svc.memory': { trust: 'public', parts: [] } } })
   })
+
+  it('of tasks: one that is forgotten may have received anything', async () => {
+    const { engine, trace } = engineHere()
+    await engine.record({ step: stepOf({ task: 'old', read: 'own' }) })
+    for (let index = 0; index < 10_000; index++)
+      await engine.record({ step: stepOf({ task: `${index}`, read: 'own' }) })
+    for (const task of ['old', '9999'])
+      await engine.record({ step: stepOf({ task, verb: 'POST', input: { key: `of ${task}` } }) })
+    const labels: unknown[] = []
+    for (const task of ['old', '9999']) {
+      const read: MemoryStep = { task: 'new', verb: 'GET', input: { key: `of ${task}` }, output: {} }
+      await engine.record({ step: stepOf(read) })
+      labels.push((trace.at(-1) as unknown as Step).meta?.['svc.memory'] ?? null)
+    }
+    expect(labels).toEqual([{ trust: 'public', parts: [] }, null])
+  })
 })
