@@ -30,6 +30,7 @@ const notReached = [
   'traces and caches of local engines, and data that agents store themselves',
   'responses stored for idempotency keys, for up to 24 hours',
   'the identifiers of tasks and agents, which every record holds',
+  'keyed digests of what agents wrote to their memories',
 ]
 const notReachedBySubject = 'other steps of the same tasks, and steps that do not name the subject: erase those by task'
 
