@@ -108,10 +108,10 @@ export function othersIn(step: Step): OthersLabel | null {
 
 /** The labels as the engine states them; a statement that cannot be read must not make content more trusted. */
 export function memoryLabelsIn(meta: JsonMap | undefined): Labels | null {
-  const stated: unknown = meta?.[memoryMember]
-  if (stated === undefined) return null
-  const { trust = null, parts = [] } = (stated ?? {}) as { trust?: unknown; parts?: unknown }
-  const isRead = Array.isArray(parts) && parts.every((part) => Array.isArray(part?.path))
+  const stated = (meta?.[memoryMember] ?? null) as { trust?: unknown; parts?: unknown } | null
+  if (stated === null) return null
+  const { trust = null, parts = [] } = stated
+  const isRead = typeof stated === 'object' && Array.isArray(parts) && parts.every((part) => Array.isArray(part?.path))
   if (!isRead) return { whole: 'public', fields: [] }
   const fields = parts.map((part) => ({ path: part.path.map(String), label: labelIn(part.trust) }))
   return { whole: trust === null ? null : labelIn(trust), fields }

@@ -1,7 +1,7 @@
 // The memories of agents as a file of lines, which survives a restart and is shared by the engines of one folder: every
 // change is appended, and the table is what the lines of the file make, in their order.
 import { randomBytes } from 'node:crypto'
-import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { replaceFile } from '../files/durable-file.js'
 import { type Digest, keyedDigest } from '../memory/marks.js'
 import { createMemoryTable, type MemoryLine, type MemoryTable, memoryLimits } from '../memory/table.js'
@@ -56,13 +56,10 @@ export function memoryFile(path: string, report: (line: string) => void): Memory
     }
     return open
   }
-  /** Throws when the file is missing and cannot be created. */
+  /** `upToDate` writes the file; where it cannot, `append` reports it and the memory ends with the process. */
   const created = () => {
-    const known = current()
-    if (known !== null) return known
-    replaceFile(path, headText(randomBytes(16).toString('hex')))
-    open = openMemory(path)
-    return open
+    open = current() ?? newMemory(path, randomBytes(16).toString('hex'))
+    return current() ?? open
   }
   return {
     digest: (mark) => created().digest(mark),
@@ -92,7 +89,7 @@ function append(open: OpenFile, lines: readonly MemoryLine[], report: (line: str
   const failed = open.unsaved.length > 0
   const waiting = [...open.unsaved, ...lines]
   try {
-    appendFileSync(open.path, textOf(waiting))
+    appendTo(open.path, textOf(waiting))
     open.unsaved = []
     if (failed) report(`the memory index is being written to \`${open.path}\` again`)
   } catch (error) {
@@ -102,10 +99,24 @@ function append(open: OpenFile, lines: readonly MemoryLine[], report: (line: str
   }
 }
 
+/** Does not create the file: without its first line it could not be read. */
+function appendTo(path: string, text: string): void {
+  const file = openSync(path, constants.O_APPEND | constants.O_WRONLY)
+  try {
+    writeFileSync(file, text)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function newMemory(path: string, key: string): OpenFile {
+  const table = createMemoryTable(memoryLimits)
+  return { path, table, key, digest: keyedDigest(key), ino: 0, offset: 0, unsaved: [] }
+}
+
 function openMemory(path: string): OpenFile {
   const { key, size, ino } = headOf(path)
-  const table = createMemoryTable(memoryLimits)
-  const open: OpenFile = { path, table, key, digest: keyedDigest(key), ino, offset: size, unsaved: [] }
+  const open = { ...newMemory(path, key), ino, offset: size }
   readOn(open, statSync(path).size)
   return open
 }

@@ -107,6 +107,17 @@ describe('the file', () => {
     expect(started).toThrow('is not a memory index: move it away')
   })
 
+  it('that cannot be created is reported once, and fails no step', async () => {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'file'), '')
+    const reports: string[] = []
+    const here = engineHere(memoryFile(join(folder, 'file', 'memory.jsonl'), (line) => reports.push(line)))
+    await here.engine.record({ step: mail })
+    for (const text of ['a note', 'another one']) await here.engine.record({ step: write(text) })
+    expect(await labelOf(here, 'rent')).toBe('third_party')
+    expect(reports).toEqual([expect.stringContaining('the memory index cannot be written')])
+  })
+
   it('that cannot be written is reported once, and its lines are written later', async () => {
     const reports: string[] = []
     const here = engineHere(memoryFile(path, (line) => reports.push(line)))
