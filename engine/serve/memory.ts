@@ -20,12 +20,12 @@ export function createMemory(store: MemoryStore, notify: (line: string) => void)
     labelled: (step, happened) => {
       const memory = isOfMemory(step) ? store.table().of(agentOf(step)) : null
       if (memory === null || !(memory.overflow || memory.worst !== null)) return withMemoryLabels(step, null)
-      const use = memoryUseOf(step, store.digest)
+      const use = memoryUseOf(step, store.digest())
       return withMemoryLabels(step, labelsRead(use, memory, happened))
     },
     keep: (step, received) => {
       if (!isOfMemory(step) || isBlocked(step)) return
-      const use = memoryUseOf(step, store.digest)
+      const use = memoryUseOf(step, store.digest())
       const table = store.table()
       const agent = agentOf(step)
       const lines = table.linesFor(agent, changesBy(use, received, table.of(agent)))

@@ -7,8 +7,8 @@ import { type Digest, keyedDigest } from '../memory/marks.js'
 import { createMemoryTable, type MemoryLine, type MemoryTable, memoryLimits } from '../memory/table.js'
 
 export interface MemoryStore {
-  /** Makes the digests that the table holds. */
-  readonly digest: Digest
+  /** What makes the digests that the table holds now. */
+  readonly digest: () => Digest
   /** The table as it is now. */
   readonly table: () => MemoryTable
   /** Applies the lines; they are in the file when this returns, unless the disk rejects them. */
@@ -23,7 +23,7 @@ export function memoryInProcess(): MemoryStore {
   const add = (lines: readonly MemoryLine[]) => {
     for (const line of lines) table.apply(line)
   }
-  return { digest: keyedDigest(''), table: () => table, add, durable: false }
+  return { digest: () => keyedDigest(''), table: () => table, add, durable: false }
 }
 
 /** Bytes. A larger file is made smaller at the start when less than half of it is needed. */
@@ -62,7 +62,7 @@ export function memoryFile(path: string, report: (line: string) => void): Memory
     return current() ?? open
   }
   return {
-    digest: (mark) => created().digest(mark),
+    digest: () => created().digest,
     table: () => current()?.table ?? empty,
     add: (lines) => {
       if (lines.length > 0) append(created(), lines, report)
