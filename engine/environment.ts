@@ -15,7 +15,7 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_CHECKPOINT_SECONDS: 'seconds between checkpoints of a growing log; `0` publishes none',
   SVC_CONFIG_DIR: 'the folder for the session of `svc login`',
   SVC_DATABASE_URL: 'a PostgreSQL 14+ server instead of the embedded database',
-  SVC_DATA_DIR: 'the folder for the embedded database, its lock, the local credentials and traces',
+  SVC_DATA_DIR: 'the folder for the embedded database, its lock, the local credentials, traces and the memory index',
   SVC_ENCRYPTION_KEY: '32 bytes in base64 or hex that encrypt secrets; required with a server',
   SVC_FAIL_CLOSED: '`1` blocks every step while no policy is in effect',
   SVC_HOST: 'the address that the platform listens on',

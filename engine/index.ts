@@ -38,6 +38,18 @@ export { historyOf, timesOf } from './manifest/past.js'
 export { readYaml } from './manifest/read-yaml.js'
 export { manifestSchema } from './manifest/schema.js'
 export { runTests, type TestResult } from './manifest/test.js'
+export {
+  type AgentMemory,
+  changesBy,
+  labelsRead,
+  type MemoryLabel,
+  oneLabel,
+  withMemoryLabels,
+  withStatedLabels,
+} from './memory/labels.js'
+export { type Digest, keyedDigest } from './memory/marks.js'
+export { fittingChanges, memoryLimits } from './memory/table.js'
+export { isOfMemory, type MemoryUse, memoryUseOf } from './memory/use.js'
 export { approvalsRequired } from './policy/approval.js'
 export { compile, type PolicySet } from './policy/compile.js'
 export { type Decision, evaluate } from './policy/evaluate.js'
@@ -45,6 +57,7 @@ export { type ExplainedPolicy, type Explanation, explain } from './policy/explai
 export { newHistory, record } from './policy/history.js'
 export { type Occasion, occasionOf } from './policy/plan.js'
 export type { PolicyInput } from './policy/policy-input.js'
+export { type Labels, lessTrusted, type OthersLabel, statedLabels } from './rules/labels.js'
 export { rules } from './rules/registry.js'
 export type { History, RuleContext, Scope } from './rules/rule.js'
 export { isExternalCall } from './rules/target-trust.js'

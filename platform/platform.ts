@@ -75,7 +75,7 @@ export async function createPlatform(
     await prepareDatabase(db, sealer)
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock())
     const meter = createMeter()
-    const ingest = createIngest(commitParts({ db, clock, sealer, meter }), (error) =>
+    const ingest = createIngest(commitParts({ db, clock, sealer, meter, remark: warn }), (error) =>
       logger.error({ err: error }, 'could not store an entry'),
     )
     const command = typedCommand(config.inherited.PATH ?? '')
@@ -139,13 +139,12 @@ interface Ingesting {
   readonly clock: () => number
   readonly sealer: Sealer
   readonly meter: Meter
+  readonly remark: (message: string) => void
 }
 
-function commitParts({ db, clock, sealer, meter }: Ingesting) {
+function commitParts({ meter, ...others }: Ingesting) {
   return {
-    db,
-    clock,
-    sealer,
+    ...others,
     committed: meter.committed,
     rulebook: createRulebook(maxCompiledAgents),
     histories: createHistories(maxHistories),

@@ -795,6 +795,27 @@ export interface EngineHealth {
    * Why the source gave no policies, and the remedy; null after a success
    */
   last_fetch_problem: string | null
+  /**
+   * What is known about the memories of agents
+   */
+  memory: {
+    /**
+     * Agents that have written to their memory
+     */
+    agents: number
+    /**
+     * Digests of names and texts
+     */
+    entries: number
+    /**
+     * Agents whose whole memory counts as content of others, because it is larger than is followed
+     */
+    overflowed: number
+    /**
+     * Whether the labels outlive the process
+     */
+    durable: boolean
+  }
   instance_id: string
   ttl_remaining_seconds: number
 }

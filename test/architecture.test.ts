@@ -68,6 +68,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'convert',
     'manifest',
     'policy',
+    'memory',
     'agent',
     'rules',
     'pattern',
@@ -187,7 +188,7 @@ describe('packages', () => {
 })
 
 const proofRooms = ['index.ts', 'bundle', 'notes', 'record', 'tree', 'json']
-const engineRooms = ['rules', 'pattern', 'policy', 'agent', 'manifest', 'convert', 'check']
+const engineRooms = ['rules', 'pattern', 'policy', 'memory', 'agent', 'manifest', 'convert', 'check']
 const pure = [...proofRooms.map((room) => `proof/${room}`), ...engineRooms.map((room) => `engine/${room}`), 'schemas']
 
 describe('the pure rooms', () => {

@@ -2,6 +2,7 @@
 // evaluating a step does not depend on the length of the task.
 
 import { canonicalType, isBlocked, type Step } from '@svc/schemas'
+import { lessTrusted, othersIn } from '../rules/labels.js'
 import type { History, Tracker } from '../rules/rule.js'
 import { narrowToolsBy } from '../rules/task-tools.js'
 
@@ -12,7 +13,7 @@ export interface HistoryPlan {
 
 /** The history of a new task, indexed for one policy set. */
 export function newHistory(plan: HistoryPlan): History {
-  return { length: 0, tools: null, states: plan.trackers.map((tracker) => tracker.init()) }
+  return { length: 0, tools: null, others: null, states: plan.trackers.map((tracker) => tracker.init()) }
 }
 
 /** Adds a step that happened at `at` (ms since 1970). A blocked step is left out: it satisfies no rule and is not counted. */
@@ -23,12 +24,13 @@ export function record(plan: HistoryPlan, history: History, step: Step, at: numb
     history.states[index] = tracker.add(history.states[index], recorded)
   }
   narrowToolsBy(history, step)
+  history.others = lessTrusted(history.others, othersIn(step))
   history.length = recorded.position
 }
 
 /** A copy that changes independently of the original. */
-export function copyHistory(plan: HistoryPlan, { length, tools, states }: History): History {
-  return { length, tools, states: states.map((state, index) => plan.trackers[index]?.copy?.(state) ?? state) }
+export function copyHistory(plan: HistoryPlan, { states, ...others }: History): History {
+  return { ...others, states: states.map((state, index) => plan.trackers[index]?.copy?.(state) ?? state) }
 }
 
 /**
@@ -39,5 +41,5 @@ export function carryOver(from: HistoryPlan, history: History, to: HistoryPlan) 
   const states = new Map(from.trackers.map((tracker, index) => [tracker.key, history.states[index]]))
   const complete = history.length === 0 || to.trackers.every(({ key }) => states.has(key))
   const carried = to.trackers.map((tracker) => (states.has(tracker.key) ? states.get(tracker.key) : tracker.init()))
-  return { history: { length: history.length, tools: history.tools, states: carried }, complete }
+  return { history: { ...history, states: carried }, complete }
 }

@@ -3,24 +3,23 @@ import type { JsonMap, Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
 import { acceptor } from './filter-value.js'
 import { selectorPattern } from './kind.js'
-import { type Label, labelsOrPublic } from './labels.js'
+import { everyLabel, type Label, labelsOrPublic } from './labels.js'
 import type { Selector } from './params.js'
 
 /** The labels of the parts that are selected; null for a step of which no part is selected. */
 export type SelectParts = (step: Step) => ((label: Label) => boolean) | null
 
-const everyLabel = () => true
+const acceptsAll = () => true
 
 /** `when_ambiguous` is the answer for a step whose other fields are ambiguous. Throws ParameterError for an invalid filter. */
 export function compileParts(selector: Selector, when_ambiguous: boolean, parameter: string): SelectParts {
   const { 'content.trust': wanted, ...filter } = selector.property_filter ?? ({} as JsonMap)
   const name = `${parameter}.property_filter`
   const isSelected = compilePattern({ ...selectorPattern(selector), filter }, when_ambiguous, name)
-  if (wanted === undefined) return (step) => (isSelected(step) ? everyLabel : null)
+  if (wanted === undefined) return (step) => (isSelected(step) ? acceptsAll : null)
   const accepts = acceptor('content.trust', wanted, name)
   return (step) => {
     if (!isSelected(step)) return null
-    const { whole, fields } = labelsOrPublic(step)
-    return accepts(whole) || fields.some(({ label }) => accepts(label)) ? accepts : null
+    return everyLabel(labelsOrPublic(step)).some(accepts) ? accepts : null
   }
 }

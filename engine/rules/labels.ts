@@ -15,18 +15,49 @@ export interface LabelledField {
   readonly label: Label
 }
 
-export interface StepLabels {
+export interface Labels {
   /** Of everything that no field labels. */
   readonly whole: Label
   readonly fields: readonly LabelledField[]
 }
 
+export interface StepLabels extends Labels {
+  /** The labels that follow from the memory of the agent: no part is more trusted than they say. */
+  readonly limit?: Labels
+}
+
+/** Who wrote content of others. */
+export type OthersLabel = 'public' | 'third_party'
+
+/** The member of `meta` in which the engine states who wrote what the step read from the memory of its agent. */
+export const memoryMember = 'svc.memory'
+
 const trust = dotted(['content', 'trust'])
 const trustOf = dotted(['content', 'trust_of'])
-const unlabelled: StepLabels = { whole: null, fields: [] }
+const unlabelled: Labels = { whole: null, fields: [] }
+
+/** The less trusted of two labels. */
+export function lessTrusted<L extends Label>(a: L, b: L): L {
+  if (a === null || b === null) return a ?? b
+  return labels.indexOf(a) < labels.indexOf(b) ? a : b
+}
+
+/** The least trusted label of all; null when no part has one. */
+export function leastTrusted(all: Iterable<Label>): Label {
+  let least: Label = null
+  for (const label of all) least = lessTrusted(least, label)
+  return least
+}
 
 /** The labels of a step. Throws AmbiguousField for a label with two values. */
 export function labelsOf(step: Step): StepLabels {
+  const own = ownLabelsOf(step)
+  const limit = memoryLabelsIn(step.meta)
+  return limit === null ? own : { ...own, limit }
+}
+
+/** The labels that the agent sets. */
+function ownLabelsOf(step: Step): Labels {
   const { properties } = step
   if (properties === undefined && step.is_external_call === undefined) return unlabelled
   const given = trust(properties)
@@ -54,11 +85,41 @@ export function labelsOrPublic(step: Step): StepLabels {
 
 /** `content.trust` as filters see it: the label, or the list of all labels; null without one. */
 export function contentTrust(step: Step): unknown {
-  const { whole, fields } = labelsOf(step)
-  if (fields.length === 0) return whole
-  const all = new Set([whole, ...fields.map(({ label }) => label)])
+  const labelled = labelsOf(step)
+  const { whole, fields, limit = unlabelled } = labelled
+  if (fields.length === 0 && limit.fields.length === 0) return lessTrusted(whole, limit.whole)
+  const all = new Set(everyLabel(labelled))
   all.delete(null)
   return [...all]
+}
+
+/** The labels that parts of the step may have. */
+export function everyLabel({ whole, fields, limit = unlabelled }: StepLabels): Label[] {
+  const own = [whole, ...fields.map(({ label }) => label)].map((label) => lessTrusted(label, limit.whole))
+  return [...own, ...limit.fields.map(({ label }) => label)]
+}
+
+/** The least trusted label of others that any part of the step has; null when no part is known to be of others. */
+export function othersIn(step: Step): OthersLabel | null {
+  const labelled: StepLabels = labelsOrPublic(step)
+  const least = labelled === unlabelled ? null : leastTrusted(everyLabel(labelled))
+  return least === 'own' ? null : least
+}
+
+/** The labels as the engine states them; a statement that cannot be read must not make content more trusted. */
+export function memoryLabelsIn(meta: JsonMap | undefined): Labels | null {
+  const stated = (meta?.[memoryMember] ?? null) as { trust?: unknown; parts?: unknown } | null
+  if (stated === null) return null
+  const { trust = null, parts = [] } = stated
+  const isRead = typeof stated === 'object' && Array.isArray(parts) && parts.every((part) => Array.isArray(part?.path))
+  if (!isRead) return { whole: 'public', fields: [] }
+  const fields = parts.map((part) => ({ path: part.path.map(String), label: labelIn(part.trust) }))
+  return { whole: trust === null ? null : labelIn(trust), fields }
+}
+
+/** Labels as the engine states them in `memoryMember`. */
+export function statedLabels({ whole, fields }: Labels): JsonMap {
+  return { trust: whole, parts: fields.map(({ path, label }) => ({ path: [...path], trust: label })) }
 }
 
 /** What an external target returns is public. */

@@ -1,6 +1,6 @@
 // The texts inside a value with the labels of their authors: strings, numbers and keys.
 import type { JsonMap, Step } from '@svc/schemas'
-import type { Label, LabelledField, StepLabels } from './labels.js'
+import { type Label, type LabelledField, type Labels, leastTrusted, lessTrusted, type StepLabels } from './labels.js'
 
 /** A text, or a number as JSON writes it. */
 export interface Leaf {
@@ -14,10 +14,13 @@ type Visit = (leaf: Leaf, label: Label) => boolean
  * True when `visit` returns true for a string, a number or a key inside the value, in no particular order. A key has the
  * label of the map that it is in. It is not recursive, because the depth of a value is unlimited.
  */
-export function someLeaf(value: unknown, { whole, fields }: StepLabels, visit: Visit): boolean {
-  const pending: Place[] = [{ value, label: whole, open: fields.map(({ path, label }) => ({ path, label })) }]
+export function someLeaf(value: unknown, labels: StepLabels, visit: Visit): boolean {
+  const pending: Place[] = [
+    { value, own: placed(labels), limit: labels.limit === undefined ? null : placed(labels.limit) },
+  ]
   for (let place = pending.pop(); place !== undefined; place = pending.pop()) {
-    const { value: item, label } = place
+    const { value: item, own, limit } = place
+    const label = limit === null ? own.label : lessTrusted(own.label, limit.label)
     if (typeof item === 'string') {
       if (visit({ text: item, is_number: false }, label)) return true
     } else if (typeof item === 'number') {
@@ -25,33 +28,41 @@ export function someLeaf(value: unknown, { whole, fields }: StepLabels, visit: V
     } else if (typeof item === 'object' && item !== null) {
       for (const key of Object.keys(item)) {
         if (!Array.isArray(item) && visit({ text: key, is_number: false }, label)) return true
-        pending.push(memberOf(place, key, (item as JsonMap)[key]))
+        const member = (item as JsonMap)[key]
+        pending.push({ value: member, own: memberOf(own, key), limit: limit && memberOf(limit, key) })
       }
     }
   }
   return false
 }
 
-/** A part of a value, its label, and the rest of the paths that may label parts of it. */
+/** A part of a value, with the labels that the step gives it and those that limit them. */
 interface Place {
   readonly value: unknown
+  readonly own: Placed
+  readonly limit: Placed | null
+}
+
+/** The label of a part, and the rest of the paths that may label parts of it. */
+interface Placed {
   readonly label: Label
   readonly open: readonly LabelledField[]
 }
 
+function placed({ whole, fields }: Labels): Placed {
+  return { label: whole, open: fields }
+}
+
 /** A deeper path takes precedence; of paths of equal depth, the one with the least trusted label. */
-function memberOf({ label, open }: Place, key: string, value: unknown): Place {
-  if (open.length === 0) return { value, label, open }
+function memberOf(place: Placed, key: string): Placed {
+  const { label, open } = place
+  if (open.length === 0) return place
   const matching = open.filter(({ path: [first] }) => first === '*' || first === key)
   const ends = matching.filter(({ path }) => path.length === 1).map((field) => field.label)
   const rest = matching
     .filter(({ path }) => path.length > 1)
     .map((field) => ({ path: field.path.slice(1), label: field.label }))
-  return { value, label: ends.length === 0 ? label : leastTrusted(ends), open: rest }
-}
-
-function leastTrusted(labels: readonly Label[]): Label {
-  return labels.find((label) => label === 'public') ?? labels.find((label) => label === 'third_party') ?? 'own'
+  return { label: ends.length === 0 ? label : leastTrusted(ends), open: rest }
 }
 
 const withoutLabels: StepLabels = { whole: null, fields: [] }

@@ -1,6 +1,7 @@
 // The form of a rule, the context it evaluates, and its answers.
 import type { Behavior, EvidenceStep, JsonMap, Rule, Step } from '@svc/schemas'
 import type { Search } from '../pattern/pattern.js'
+import type { OthersLabel } from './labels.js'
 import type { ParamsSchema, TargetFilter, ValueOf } from './params.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
@@ -44,6 +45,8 @@ export interface Recorded {
 export interface History {
   /** The tools that the task declares: fixed at its start, only shrinking; null when it declares none. */
   tools: readonly unknown[] | null
+  /** The least trusted label of the content of others that the task has received; null before the first. */
+  others: OthersLabel | null
   /** Steps that count: recorded and not blocked. */
   length: number
   readonly states: unknown[]

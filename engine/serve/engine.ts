@@ -26,6 +26,7 @@ import { ServeError } from './errors.js'
 import { createEvaluator, type Evaluator } from './evaluator.js'
 import { evaluationLine, incidentLines, stepLine } from './lines.js'
 import type { LocalEvaluation } from './local-evaluation.js'
+import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
 import { awaitRecord, type Reservation, reservationMs, type Task, takeDecision } from './task.js'
 import { createTasks, type Tasks } from './tasks.js'
@@ -38,6 +39,7 @@ export interface EngineParts {
   readonly clock: () => number
   readonly newId: () => string
   readonly meter: Meter
+  readonly memory: Memory
   /** Receives one line for each blocked step. */
   readonly notify: (line: string) => void
 }
@@ -99,7 +101,7 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
   const now = state.clock()
   const task = await state.tasks.open(task_id, intended.step_type, now)
   setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
-  const step = { timestamp: isoTime(now), ...intended, agent_id, task_id }
+  const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
   const evaluation = state.evaluator.step(task, step, occasionIn(task, step))
   awaitRecord(task, evaluation)
   if (reserve === true && !evaluation.blocked) reserveStep(state, task, evaluation.evaluation_id, { step, at: now })
@@ -141,12 +143,8 @@ async function recordStep(state: EngineState, sent: Behavior): Promise<RecordedS
   const task = await state.tasks.open(task_id, sent.step_type, now)
   const known = sent.agent_id === undefined ? undefined : state.agents.get(sent.agent_id)
   if (Object.keys(task.facts).length === 0 && known !== undefined) setFacts(task, state.evaluator.facts(known, {}))
-  const step = {
-    ...agentOf(task),
-    ...sent,
-    step: sent.step ?? task.last_step + 1,
-    timestamp: sent.timestamp ?? isoTime(now),
-  }
+  const numbered = { step: sent.step ?? task.last_step + 1, timestamp: sent.timestamp ?? isoTime(now) }
+  const step = state.memory.labelled({ ...agentOf(task), ...sent, ...numbered }, true)
   keep(state, task, step, decisionOn(state, task, step))
   if (isBlocked(step)) stopTask(state, task, step)
   await state.sink.settled()
@@ -172,6 +170,8 @@ function keep(state: EngineState, task: Task, step: Behavior & { step: number },
   const now = state.clock()
   const tools = task.history.tools !== task.written_tools ? task.history.tools : null
   record(task.set, task.history, step, now)
+  // A task that may have received content which this process does not know of counts as one that has.
+  state.memory.keep(step, task.history.others ?? (task.history_lost ? 'public' : null))
   task.written_tools = task.history.tools
   task.last_step = Math.max(task.last_step, step.step)
   task.ended ||= occasionOf(step) === 'last_step'

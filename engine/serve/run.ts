@@ -6,11 +6,12 @@ import type { Writable } from 'node:stream'
 import { printable } from '@svc/proof'
 import { unknownVariables } from '../environment.js'
 import { changeLines } from '../source/changes.js'
-import type { LoadedPolicies, PolicySource } from '../source/source.js'
-import { openSink } from '../trace/choose.js'
+import type { LoadedPolicies } from '../source/source.js'
+import { openMemoryStore, openSink } from '../trace/choose.js'
 import type { Sink } from '../trace/sink.js'
 import { createAccess } from './access.js'
-import { createEngine } from './engine.js'
+import { createEngine, type EngineParts } from './engine.js'
+import { createMemory } from './memory.js'
 import { createMeter } from './metrics.js'
 import type { ServeOptions } from './options.js'
 import { type Environment, platformIn, policiesOf } from './policies.js'
@@ -32,7 +33,8 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     const instance_id = randomUUID()
     const { source, close } = await policiesOf(options, env, instance_id, report)
     const sink = openSink(options.logLocation, env, out, report)
-    const { server, warmUp } = assemble(source, sink, settings, instance_id, err)
+    const memory = createMemory(openMemoryStore(options.logLocation, env, report), report)
+    const { server, warmUp } = assemble({ source, sink, memory }, settings, instance_id, err)
     await listen(server, options.port, options.host)
     announce(server, source.current(), sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
@@ -94,15 +96,14 @@ function problemOf(
 }
 
 function assemble(
-  source: PolicySource,
-  sink: Sink,
+  opened: Pick<EngineParts, 'source' | 'sink' | 'memory'>,
   settings: Settings,
   instance_id: string,
   err: Writable,
 ): LocalServer {
   const { host, token, fail_closed } = settings
   const notify = (line: string) => err.write(`${line}\n`)
-  const parts = { source, sink, fail_closed, clock: Date.now, newId: () => randomUUID(), meter: createMeter(), notify }
+  const parts = { ...opened, fail_closed, clock: Date.now, newId: () => randomUUID(), meter: createMeter(), notify }
   const report = (error: unknown) => err.write(`svc serve: ${error instanceof Error ? error.stack : String(error)}\n`)
   const access = createAccess(host, token)
   return createLocalServer({ ...parts, engine: createEngine(parts), access, instance_id, report })

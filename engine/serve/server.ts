@@ -8,6 +8,7 @@ import { type EvaluationWriter, evaluationWriter } from './answer.js'
 import type { LocalEngine } from './engine.js'
 import { problemOf, ServeError } from './errors.js'
 import { healthOf } from './health.js'
+import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
 import { type BodyReader, createBodyReader } from './read.js'
 
@@ -15,6 +16,7 @@ export interface ServerParts {
   readonly engine: LocalEngine
   readonly source: PolicySource
   readonly access: Access
+  readonly memory: Memory
   readonly meter: Meter
   readonly fail_closed: boolean
   readonly instance_id: string
@@ -69,7 +71,7 @@ function routesOf(parts: ServerParts, bodies: BodyReader, isListening: () => boo
     <T>(schema: SchemaName, act: (body: T) => unknown): Handler =>
     async (request) =>
       json(await act(await bodies.read<T>(request, schema)))
-  const health = () => json(healthOf(source.current(), parts.instance_id, clock()))
+  const health = () => json(healthOf(source.current(), parts.memory.counts(), parts.instance_id, clock()))
   return {
     '/health': ['GET', health],
     '/readyz': ['GET', () => readiness(parts, isListening())],

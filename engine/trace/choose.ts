@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileSink } from './file.js'
+import { type MemoryStore, memoryFile, memoryInProcess } from './memory-file.js'
 import { type Sink, withoutPayloads } from './sink.js'
 import { stdoutSink } from './stdout.js'
 
@@ -29,6 +30,20 @@ function sinkAt(location: string, env: Environment, out: Writable, report: (line
   if (location === 'none') return nowhere
   if (location.startsWith('file:') && location.length > 5) return fileSink(location.slice(5), report)
   throw new Error(`\`${location}\` is not a log location: use file:PATH, stdout or none`)
+}
+
+/**
+ * The memories of agents: a file in the data directory, unless neither a trace nor the environment names a folder. It
+ * holds digests, so `metadata_only` does not change it. Throws when the file cannot be read.
+ */
+export function openMemoryStore(
+  location: string | undefined,
+  env: Environment,
+  report: (line: string) => void,
+): MemoryStore {
+  const trace = location ?? (env.SVC_LOG_LOCATION || 'auto')
+  const is_kept = env.SVC_DATA_DIR || trace === 'auto' || trace.startsWith('file:')
+  return is_kept ? memoryFile(join(env.SVC_DATA_DIR || 'data', 'memory.jsonl'), report) : memoryInProcess()
 }
 
 const nowhere: Sink = {

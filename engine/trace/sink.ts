@@ -1,5 +1,6 @@
 // The trace of the local engine: a line for each step, blocked evaluation, incident and end of a task.
 import type { Behavior, JsonMap, StepViolation } from '@svc/schemas'
+import { withOneMemoryLabel } from '../memory/labels.js'
 import type { Recall } from './recall.js'
 
 export type TraceLine =
@@ -56,10 +57,10 @@ export interface Sink {
 export function withoutPayloads(line: TraceLine): TraceLine {
   if (line.kind === 'evaluation') {
     const { input: _input, output: _output, ...intended } = line.intended
-    return { ...line, intended }
+    return { ...line, intended: withOneMemoryLabel(intended) }
   }
   if (line.kind !== 'step') return line
-  const { input: _input, output, ...rest } = line
+  const { input: _input, output, ...rest } = withOneMemoryLabel(line)
   // `output.status` is kept: it shows whether a step was blocked.
   const status = output?.status
   return typeof status === 'string' ? { ...rest, output: { status } } : rest

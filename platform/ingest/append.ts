@@ -1,6 +1,6 @@
 // Appends one step to its task, or recognizes it as a replay of an earlier entry.
 
-import { evaluate, occasionOf, record } from '@svc/engine'
+import { evaluate, occasionOf, record, withMemoryLabels } from '@svc/engine'
 import { advance, occurredAt, type StoredHead } from '@svc/proof'
 import type { LoggedStep } from '@svc/schemas'
 import { agentDeactivated } from '../agents/errors.js'
@@ -32,8 +32,12 @@ export function append(batch: Batch, item: Item): Outcome {
   const replay = candidates.find((candidate) => isSameStep(candidate, step, sent.client_prev_hash))
   if (replay !== undefined) return { status: 200, replayed: true, entry: answerOf(replay, replay.violations) }
   const history = batch.histories.of(batch.org_id, request.task_id, rules.set)
-  const appended = evaluateAndMake(batch, sent, head, rules, history)
-  remember(batch, appended, step, head, history)
+  const labels = batch.memories.labels(item, rules.agent.agent_id)
+  const labelled = withMemoryLabels(step, labels)
+  const appended = evaluateAndMake(batch, sent, labelled, head, rules, history)
+  remember(batch, appended, labelled, head, history)
+  if (labels !== null) batch.memories.note(appended.entry.log_index, labels)
+  batch.memories.keep(item, rules.agent.agent_id, step, history.history.others)
   return { status: 201, replayed: false, entry: answerOf(appended, appended.violations) }
 }
 
@@ -78,10 +82,11 @@ interface SentStep {
   readonly subjects: readonly string[]
 }
 
-/** Evaluates the step with the history before it, then makes its entry. */
+/** Evaluates the step with the history before it, then makes its entry, which holds the step as it was sent. */
 function evaluateAndMake(
   batch: Batch,
   sent: SentStep,
+  labelled: AcceptedStep,
   head: StoredHead | null,
   rules: AgentRules,
   { history, last_at }: CachedHistory,
@@ -89,7 +94,7 @@ function evaluateAndMake(
   const { step, api_key_id, client_prev_hash } = sent
   const now = occurredAt(step.timestamp, last_at)
   const decision = evaluate(rules.set, occasionOf(step), {
-    step,
+    step: labelled,
     agent: rules.facts,
     context: rules.facts,
     history,

@@ -8,6 +8,7 @@ import type { CommittedPayload } from '../ledger/commitments.js'
 import type { EarlierStep, LogState } from '../ledger/log.js'
 import { commitPayload, type NewEntry } from './entry.js'
 import type { Histories } from './histories.js'
+import type { MemoryOfBatch } from './memory.js'
 
 export interface Item {
   readonly key: KeyIdentity
@@ -56,6 +57,7 @@ export interface Batch {
   /** The one active agent of a key, null when it has several or none. */
   readonly sole_agents: ReadonlyMap<string, string | null>
   readonly histories: Histories
+  readonly memories: MemoryOfBatch
   readonly appended: AppendedEntry[]
 }
 

@@ -15,6 +15,7 @@ import type { Sealer } from '../secrets/seal.js'
 import { append, namedAgent } from './append.js'
 import { type AppendedEntry, type Batch, type Item, type Outcome, stepKey } from './batch.js'
 import type { Histories } from './histories.js'
+import { openMemories } from './memory.js'
 import type { Partitions } from './partitions.js'
 import { foundViolations } from './violations.js'
 
@@ -25,6 +26,8 @@ export interface CommitParts {
   readonly committed: (entries: number) => void
   /** Encrypts the keys that subjects are hashed with. */
   readonly sealer: Sealer
+  /** Receives a line for each agent whose memory has overflowed. */
+  readonly remark: (message: string) => void
   readonly rulebook: Rulebook
   readonly histories: Histories
   readonly partitions: Partitions
@@ -42,15 +45,17 @@ export async function commitBatch(
 ): Promise<Outcome[]> {
   try {
     let entries = 0
+    let overflowed: readonly string[] = []
     const outcomes = await withTransaction(parts.db, scope, async (tx) => {
       const batch = await openBatch(parts, scope, tx, items)
       await catchUp(scope, tx, batch, items)
       const answers = items.map((item) => append(batch, item))
       entries = batch.appended.length
-      if (entries > 0) await write(parts, scope, tx, batch, meanwhile)
+      if (entries > 0) overflowed = await write(parts, scope, tx, batch, meanwhile)
       return answers
     })
     if (entries > 0) parts.committed(entries)
+    for (const agent_id of overflowed) parts.remark(overflowLine(agent_id))
     return outcomes
   } catch (error) {
     // The caches include this batch, whose commit may have failed.
@@ -64,6 +69,11 @@ export async function commitBatch(
   }
 }
 
+function overflowLine(agent_id: string): string {
+  return `the memory of agent \`${agent_id}\` is larger than is followed: all of it counts as content of others`
+}
+
+/** Returns the agents whose memories have overflowed. */
 async function write(parts: CommitParts, scope: Scope, tx: Transaction, batch: Batch, meanwhile: () => void) {
   const { appended, received_at } = batch
   await parts.partitions.ensure(tx, received_at)
@@ -73,6 +83,7 @@ async function write(parts: CommitParts, scope: Scope, tx: Transaction, batch: B
   await rememberSubjects(scope, tx, parts.sealer, appended.flatMap(namedSubjects))
   await insertViolations(scope, tx, appended.flatMap(violationRows))
   await raiseIncidents(scope, tx, received_at, foundViolations(appended))
+  return batch.memories.write(scope, tx)
 }
 
 function changedHeads({ appended, heads }: Batch): StoredHead[] {
@@ -93,11 +104,13 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
   const heads = await readHeads(scope, tx, [...new Set(items.map((item) => item.request.task_id))])
   const unnamed = items.filter((item) => namedAgent(item) === null && !heads.has(item.request.task_id))
   const sole_agents = await soleActiveAgents(scope, tx, [...new Set(unnamed.map((item) => item.key.key_id))])
-  const agent_ids = [
+  const named = [
     ...[...heads.values()].map((head) => head.agent_id),
     ...items.flatMap((item) => namedAgent(item) ?? []),
     ...[...sole_agents.values()].flatMap((agent_id) => agent_id ?? []),
   ]
+  const agent_ids = [...new Set(named)]
+  const steps = items.map((item) => [item, item.request] as const)
   return {
     org_id: scope.org_id,
     size: log.size,
@@ -105,9 +118,10 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
     received_at: Math.max(parts.clock(), log.last_received_at ?? 0),
     heads,
     earlier: await earlierSteps(scope, tx, heads, items),
-    agents: await parts.rulebook.of(scope, tx, log.config_version, [...new Set(agent_ids)]),
+    agents: await parts.rulebook.of(scope, tx, log.config_version, agent_ids),
     sole_agents,
     histories: parts.histories,
+    memories: await openMemories(scope, tx, parts.sealer, steps, agent_ids),
     appended: [],
   }
 }

@@ -1,6 +1,7 @@
 // The tables of the log (entries, payloads, leaves, heads of tasks), as ingestion reads and writes them.
+import { withStatedLabels } from '@svc/engine'
 import type { StoredEntry, StoredHead } from '@svc/proof'
-import { isoTime, type LoggedStep, type Step } from '@svc/schemas'
+import { isoTime, type JsonMap, type LoggedStep, type Step } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { columnsOf, utc } from '../db/sql.js'
@@ -134,15 +135,19 @@ export async function findSteps(
   return rows.map(({ salts, violations, ...entry }) => ({ entry, salts, violations: shownViolations(violations) }))
 }
 
-/** Steps of a task after `seq`, as rules read them; a step whose payload is erased keeps its envelope. */
+/** Steps of a task after `seq`, as rules read them; a step whose payload is erased keeps its envelope and its labels. */
 export async function readTail(scope: Scope, tx: Transaction, task_id: string, seq: number) {
-  const rows = await tx.query<StoredEntry & { body: string | null }>(
-    `select ${entrySelect}, p.body from log_entries e
+  const rows = await tx.query<StoredEntry & { body: string | null; labels: JsonMap | null }>(
+    `select ${entrySelect}, p.body, m.labels from log_entries e
      left join log_payloads p on p.org_id = e.org_id and p.log_index = e.log_index and p.received_at = e.received_at
+     left join memory_reads m on m.org_id = e.org_id and m.log_index = e.log_index
      where e.org_id = $1 and e.task_id = $2 and e.seq > $3 order by e.seq`,
     [scope.org_id, task_id, seq],
   )
-  return rows.map((row) => ({ step: stepOf(row, row.body), at: Date.parse(row.occurred_at) }))
+  return rows.map((row) => ({
+    step: withStatedLabels(stepOf(row, row.body), row.labels),
+    at: Date.parse(row.occurred_at),
+  }))
 }
 
 function stepOf(entry: StoredEntry, body: string | null): Step {

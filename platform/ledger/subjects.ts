@@ -49,19 +49,32 @@ export async function forgetSubjects(scope: Scope, tx: Transaction, log_indexes:
 }
 
 /** The key of the hashes; sealed at its first use when an encryption key is configured. The log must be locked. */
-async function subjectKey({ org_id }: Scope, tx: Transaction, { seal, open }: Sealer): Promise<Buffer> {
+async function subjectKey(scope: Scope, tx: Transaction, sealer: Sealer): Promise<Buffer> {
+  const { key, is_sealed } = await readKey(scope, tx, sealer)
+  const sealed = is_sealed ? null : sealer.seal(subjectKeyContext(scope.org_id), key)
+  if (sealed !== null)
+    await tx.query('update org_log set sealed_subject_key = $2, subject_key = null where org_id = $1', [
+      scope.org_id,
+      sealed,
+    ])
+  return key
+}
+
+async function readKey({ org_id }: Scope, tx: Transaction, { open }: Sealer) {
   const [row] = await tx.query<{ subject_key: Buffer | null; sealed: string | null }>(
     'select subject_key, sealed_subject_key as sealed from org_log where org_id = $1',
     [org_id],
   )
-  const context = subjectKeyContext(org_id)
-  if (typeof row?.sealed === 'string') return open(context, row.sealed)
+  if (typeof row?.sealed === 'string') return { key: open(subjectKeyContext(org_id), row.sealed), is_sealed: true }
   const key = row?.subject_key
   if (key === undefined || key === null) throw new Error(`organization \`${org_id}\` has no log`)
-  const sealed = seal(context, key)
-  if (sealed !== null)
-    await tx.query('update org_log set sealed_subject_key = $2, subject_key = null where org_id = $1', [org_id, sealed])
-  return key
+  return { key, is_sealed: false }
+}
+
+/** The key, as text, of digests for another purpose, such as `memory`. It does not lead to the key of the subjects. */
+export async function derivedKey(scope: Scope, tx: Transaction, sealer: Sealer, purpose: string): Promise<string> {
+  const { key } = await readKey(scope, tx, sealer)
+  return hashed(key, `svc ${purpose}`).toString('hex')
 }
 
 function hashed(key: Buffer, subject: string): Buffer {

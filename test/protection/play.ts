@@ -2,11 +2,13 @@
 import type { AgentRegistration, Behavior, EvaluateRequest, JsonMap, RecordRequest } from '@svc/schemas'
 import { createEngine, type LocalEngine } from '../../engine/serve/engine.js'
 import type { LocalEvaluation } from '../../engine/serve/local-evaluation.js'
+import { createMemory } from '../../engine/serve/memory.js'
 import { createMeter } from '../../engine/serve/metrics.js'
 import { baselineVersion } from '../../engine/source/baseline.js'
 import { loadVersions } from '../../engine/source/load.js'
 import type { LoadedPolicies } from '../../engine/source/source.js'
 import { settle } from '../../engine/source/versions.js'
+import { memoryInProcess } from '../../engine/trace/memory-file.js'
 import type { Sink, TraceLine } from '../../engine/trace/sink.js'
 import type { Path, PathStep, TaskPath } from './corpus.js'
 
@@ -119,6 +121,7 @@ function engineWith(policies: LoadedPolicies, trace: TraceLine[], clock: () => n
       return `evaluation-${ids}`
     },
     meter: createMeter(),
+    memory: createMemory(memoryInProcess(), () => undefined),
     notify: () => undefined,
   })
 }

@@ -19,6 +19,7 @@ import * as sharedGuards from './0016-shared-guards.js'
 import * as functionRights from './0017-function-rights.js'
 import * as transfers from './0018-transfers.js'
 import * as approvals from './0019-approvals.js'
+import * as memoryLabels from './0020-memory-labels.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -38,6 +39,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0017-function-rights', migration: functionRights },
   { name: '0018-transfers', migration: transfers },
   { name: '0019-approvals', migration: approvals },
+  { name: '0020-memory-labels', migration: memoryLabels },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -11,6 +11,7 @@ import {
   record,
   startsRun,
   stateAfter,
+  withMemoryLabels,
 } from '@svc/engine'
 import { actionDigest, occurredAt } from '@svc/proof'
 import { type Behavior, type Evaluation, type HostedEvaluateRequest, isoTime, type PolicyResult } from '@svc/schemas'
@@ -23,25 +24,32 @@ import type { Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
 import { readHead, readTail } from '../../ledger/log.js'
+import type { Sealer } from '../../secrets/seal.js'
 import { type LogBodyFields, logBodies } from '../log-bodies.js'
+import { intendedLabels } from '../memory.js'
+
+/** `sealer` opens the key of the digests of memories. */
+export type EvaluationParts = Resources & { readonly sealer: Sealer }
 
 /** Evaluates the intended step. A key sees only its own agents; a member names the agent by its id. */
 export async function evaluateStep(
-  resources: Resources,
+  { db, clock, sealer }: EvaluationParts,
   scope: Scope,
   key: KeyIdentity | null,
   { intended, context = {} }: HostedEvaluateRequest,
 ): Promise<Evaluation> {
   const named = context.agent_id ?? intended.agent_id
   if (named === undefined) throw invalid([{ path: 'context.agent_id', message: 'is missing: name the agent' }])
-  const now = resources.clock()
-  return withTransaction(resources.db, scope, async (tx) => {
+  const now = clock()
+  return withTransaction(db, scope, async (tx) => {
     const rules = await rulesFor(scope, tx, key, named)
     const task_id = context.task_id ?? intended.task_id
     const { history, last_at, next_step } = await historyOf(scope, tx, rules, task_id ?? null, intended.step_type)
     const facts = factsTightened(rules.facts, context)
     const at = occurredAt(intended.timestamp ?? isoTime(now), last_at)
-    const evaluated = { step: intended, agent: facts, context: facts, history, now: at }
+    const labels = await intendedLabels(scope, tx, sealer, rules.agent.agent_id, intended)
+    const step = withMemoryLabels(intended, labels)
+    const evaluated = { step, agent: facts, context: facts, history, now: at }
     const decision = evaluate(rules.set, occasionOf(intended), evaluated)
     const fields = { agent_id: rules.agent.agent_id, task_id, step: next_step, timestamp: isoTime(at) }
     return {

@@ -1,6 +1,5 @@
-import type { Resources } from '../../db/db.js'
 import { byReaderOrKey, route } from '../../http/route.js'
-import { evaluateStep } from '../commands/evaluate-step.js'
+import { type EvaluationParts, evaluateStep } from '../commands/evaluate-step.js'
 
 export const engineRoutes = [
   route({
@@ -11,7 +10,7 @@ export const engineRoutes = [
     access: byReaderOrKey,
     body: 'hosted-evaluate-request',
     responses: { 200: 'evaluation' },
-    handle: async ({ scope, principal, body }, parts: Resources) => {
+    handle: async ({ scope, principal, body }, parts: EvaluationParts) => {
       const key = principal.kind === 'key' ? principal.key : null
       return { status: 200, body: await evaluateStep(parts, scope, key, body) }
     },

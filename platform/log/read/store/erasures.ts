@@ -43,6 +43,15 @@ export async function erasePayloads(scope: Scope, tx: Transaction, log_indexes: 
   )
 }
 
+/** Leaves one label to each of these entries that read memory: the paths of parts hold keys of the erased output. */
+export async function eraseMemoryPaths(scope: Scope, tx: Transaction, log_indexes: readonly number[]): Promise<void> {
+  await tx.query(
+    `update memory_reads set labels = jsonb_build_object('trust', least, 'parts', '[]'::jsonb)
+     where org_id = $1 and log_index = any($2::bigint[])`,
+    [scope.org_id, log_indexes],
+  )
+}
+
 /** Erases the payloads of the incident leaves of these tasks, and returns their entries. */
 export async function eraseIncidentLeaves(
   scope: Scope,

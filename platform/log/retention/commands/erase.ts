@@ -14,6 +14,7 @@ import type { Sealer } from '../../../secrets/seal.js'
 import {
   eraseEvidence,
   eraseIncidentLeaves,
+  eraseMemoryPaths,
   erasePayloads,
   insertErasure,
   type TaskEntry,
@@ -29,6 +30,7 @@ const notReached = [
   'traces and caches of local engines, and data that agents store themselves',
   'responses stored for idempotency keys, for up to 24 hours',
   'the identifiers of tasks and agents, which every record holds',
+  'keyed digests of what agents wrote to their memories',
 ]
 const notReachedBySubject = 'other steps of the same tasks, and steps that do not name the subject: erase those by task'
 
@@ -51,6 +53,7 @@ export async function erase(
     const log_indexes = steps.map(({ log_index }) => log_index)
     await erasePayloads(scope, tx, log_indexes)
     await forgetSubjects(scope, tx, log_indexes)
+    await eraseMemoryPaths(scope, tx, log_indexes)
     const erased = [...steps, ...(await eraseIncidentLeaves(scope, tx, task_ids))]
     await eraseEvidence(scope, tx, task_ids)
     const { task_id = null, legal_basis } = request

@@ -1,0 +1,48 @@
+// The local engine in this process, with a trace in memory.
+import { createEngine, type EngineParts, type LocalEngine } from '../../engine/serve/engine.js'
+import { createMemory } from '../../engine/serve/memory.js'
+import { createMeter } from '../../engine/serve/metrics.js'
+import { loadVersions } from '../../engine/source/load.js'
+import { type MemoryStore, memoryInProcess } from '../../engine/trace/memory-file.js'
+import type { TraceLine } from '../../engine/trace/sink.js'
+
+export interface EngineHere {
+  readonly engine: LocalEngine
+  readonly trace: readonly TraceLine[]
+  /** Lines for its operator. */
+  readonly notes: readonly string[]
+}
+
+const begin = Date.UTC(2026, 0, 5, 9)
+
+/** An engine with the policies of a source, or without any. */
+export function engineHere(store: MemoryStore = memoryInProcess(), source?: EngineParts['source']): EngineHere {
+  const trace: TraceLine[] = []
+  const notes: string[] = []
+  const none = async () => undefined
+  const policies = loadVersions('file', [], { dropped: [], outdated: [], ignored: [] }, null, begin)
+  let ids = 0
+  const engine = createEngine({
+    source: source ?? { current: () => policies, reload: async () => policies, close: none },
+    sink: {
+      on_stdout: false,
+      write: (line) => {
+        trace.push(line)
+      },
+      settled: none,
+      recall: null,
+      flush: none,
+      close: none,
+    },
+    fail_closed: false,
+    clock: () => begin,
+    newId: () => {
+      ids += 1
+      return `evaluation-${ids}`
+    },
+    meter: createMeter(),
+    memory: createMemory(store, (line) => notes.push(line)),
+    notify: () => undefined,
+  })
+  return { engine, trace, notes }
+}
