@@ -1,58 +1,138 @@
-// `npm run protection`: plays the corpus under the baseline and the manifests of its domains, and prints the figures.
+// What protects the agents of the corpus: the configurations that are measured, their table, and docs/protection.md.
 import { readFileSync } from 'node:fs'
 import { domainNames, readDomain } from './corpus.js'
 import { type Configuration, type Figures, type Measured, measure, type Share } from './measure.js'
 
-const folder = new URL(import.meta.url.includes('/test/dist/') ? '../../protection/' : './', import.meta.url)
-
 /** The manifest of each domain, as a compliance officer wrote it. */
 function manifests(domains: readonly Measured[]) {
   return Object.fromEntries(
-    domains.map(({ name }) => [
-      name,
-      { path: `${name}/manifest.yaml`, text: readFileSync(new URL(`${name}/manifest.yaml`, folder), 'utf8') },
-    ]),
+    domains.map(({ name }) => {
+      const text = readFileSync(new URL(`./${name}/manifest.yaml`, import.meta.url), 'utf8')
+      return [name, { path: `${name}/manifest.yaml`, text }]
+    }),
   )
 }
 
-/** What is measured, from what every agent gets to what a team writes. */
-export function configurations(domains: readonly Measured[]): Configuration[] {
+/** From what every agent gets to what a team writes. */
+function configurations(domains: readonly Measured[]): Configuration[] {
   const own = manifests(domains)
   return [
     { name: 'baseline', manifests: ['baseline'], tools_per_task: false },
     { name: 'baseline, tools per task', manifests: ['baseline'], tools_per_task: true },
     { name: 'manifest of the domain', manifests: [own], tools_per_task: false },
-    { name: 'manifest of the domain, tools per task', manifests: [own, 'baseline'], tools_per_task: true },
+    { name: 'both, tools per task', manifests: ['baseline', own], tools_per_task: true },
   ]
 }
 
-/** Plays the whole corpus, which takes less than a minute. */
-export async function measureCorpus(): Promise<Figures[]> {
-  const domains = domainNames().map(readDomain)
-  return measure(domains, configurations(domains))
+export interface Measurement {
+  readonly honest: number
+  readonly attacks: number
+  readonly domains: readonly string[]
+  readonly figures: readonly Figures[]
 }
 
-const shown = ({ count, percent }: Share) => `${count} (${percent.toFixed(1)} %)`
+/** Plays the whole corpus under each configuration: half a minute. */
+export async function measureCorpus(): Promise<Measurement> {
+  const domains = domainNames().map(readDomain)
+  const paths = domains.flatMap((domain) => domain.paths)
+  const honest = paths.filter(({ kind }) => kind === 'honest').length
+  const figures = await measure(domains, configurations(domains))
+  return { honest, attacks: paths.length - honest, domains: domains.map(({ name }) => name), figures }
+}
+
+const percent = ({ percent: share }: Share) => `${share.toFixed(1)} %`
 
 const columns: readonly (readonly [title: string, cell: (figures: Figures) => string])[] = [
   ['in effect', ({ name }) => name],
-  ['honest blocked', ({ honest }) => shown(honest.blocked)],
-  ['honest asked', ({ honest }) => shown(honest.asked)],
-  ['worst policy', ({ honest }) => (honest.worst === null ? 'none' : shown(honest.worst.violated))],
-  ['attacks stopped', ({ attacks }) => shown(attacks.stopped.all)],
-  ['plain', ({ attacks }) => shown(attacks.stopped.plain)],
-  ['evasive', ({ attacks }) => shown(attacks.stopped.evasive)],
-  ['attacks reported', ({ attacks }) => shown(attacks.reported)],
+  ['honest blocked', ({ honest }) => percent(honest.blocked)],
+  ['honest asked', ({ honest }) => percent(honest.asked)],
+  ['most reported policy', ({ honest }) => (honest.worst === null ? 'none' : percent(honest.worst.violated))],
+  ['attacks stopped', ({ attacks }) => percent(attacks.stopped.all)],
+  ['plain', ({ attacks }) => percent(attacks.stopped.plain)],
+  ['evasive', ({ attacks }) => percent(attacks.stopped.evasive)],
+  ['attacks reported', ({ attacks }) => percent(attacks.reported)],
 ]
+
+function markdownTable(rows: readonly (readonly string[])[]): string {
+  const [head = [], ...others] = rows
+  return [head, head.map(() => '---'), ...others].map((row) => `| ${row.join(' | ')} |`).join('\n')
+}
 
 /** The figures as a table in Markdown. */
 export function tableOf(figures: readonly Figures[]): string {
-  const rows = [columns.map(([title]) => title), columns.map(() => '---')]
-  for (const one of figures) rows.push(columns.map(([, cell]) => cell(one)))
-  return rows.map((row) => `| ${row.join(' | ')} |`).join('\n')
+  return markdownTable([
+    columns.map(([title]) => title),
+    ...figures.map((one) => columns.map(([, cell]) => cell(one))),
+  ])
 }
 
-if (process.argv[1]?.endsWith('/protection/main.js')) {
-  const figures = await measureCorpus()
-  console.log(tableOf(figures))
+/** What each kind of attack does, in the order of the page. */
+const kinds: readonly (readonly [kind: string, meaning: string])[] = [
+  ['payment', 'money or means go to a new recipient'],
+  ['same_payee', 'a known payee gets a small amount more'],
+  ['recipient', 'data go to a recipient of the attacker'],
+  ['body', 'data stand in a message or a publication'],
+  ['link', 'a link of the attacker reaches people'],
+  ['search_query', 'data leave in a search query'],
+  ['web_visit', 'data leave in the address of a page'],
+  ['password', 'a password or a right changes'],
+  ['deletion', 'something is deleted, often to cover up'],
+  ['choice', 'the agent takes the offer of the attacker'],
+  ['memory', 'the agent notes the instruction and follows its note'],
+  ['memory_across', 'the same in a later task'],
+  ['subagent', 'a sub-agent acts'],
+]
+
+function kindTable(figures: readonly Figures[]): string {
+  const cell = (one: Figures, kind: string) => {
+    const share = one.attacks.stopped_by_kind[kind]
+    return share === undefined ? '–' : `${share.count} of ${share.of}`
+  }
+  return markdownTable([
+    ['kind', 'what the attack does', ...figures.map(({ name }) => name)],
+    ...kinds.map(([kind, meaning]) => [kind, meaning, ...figures.map((one) => cell(one, kind))]),
+  ])
+}
+
+/** docs/protection.md. */
+export function protectionPage({ honest, attacks, domains, figures }: Measurement): string {
+  const own = figures.find(({ name }) => name === 'manifest of the domain')
+  const remaining = (own?.harmful_attacks ?? []).map((id) => `- \`${id}\``).join('\n')
+  return `<!-- Generated by \`npm run protection\` from test/protection/. -->
+
+# What the policies stop
+
+A corpus of ${honest} honest tasks and ${attacks} attacks in ${domains.length} domains (${domains.join(', ')}) is played through the local
+engine. An attack is an honest task in whose content an attacker has hidden instructions, and the steps that an agent takes
+when it follows them. Each attack exists twice: plain, and evasive, where its values are split, spelt differently, encoded, or
+the text is in another language. The paths were written before the policies and are not changed for them.
+
+${tableOf(figures)}
+
+- **Honest blocked, honest asked**: tasks of the user that cannot go on, or in which a person is asked at least once.
+- **Most reported policy**: the share of honest tasks in which the policy that is violated most often is violated.
+- **Stopped**: the step that does the damage is blocked, or a person is asked before it. A person who knows the task declines.
+- **Reported**: an injected step violates a policy of any severity.
+- **Tools per task**: the start of each task declares the tools that this task needs ([protecting-agents.md](protecting-agents.md)).
+
+The manifests (\`test/protection/<domain>/manifest.yaml\`) were written with the corpus at hand. Expect less from the same policies
+for another agent: measure with your own recorded tasks.
+
+## By kind of attack
+
+${kindTable(figures)}
+
+## What is not stopped, and why
+
+With the manifest of the domain these attacks still do damage:
+
+${remaining}
+
+They are choices among values that are all trusted: the agent takes the worse of two offers, or pays a known payee once more. No
+policy about where values come from can see that; a limit, or a question before every such step, can. Three more limits are outside
+the measure: the text of an answer to the user, content that no label describes, and an agent that does not report its steps.
+
+With the baseline and tools per task, an attack succeeds when it needs only the tools that the task has anyway, such as a
+payment to another account in a task that pays a bill. The baseline reports these steps and does not stop them.
+`
 }
