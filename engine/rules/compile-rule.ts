@@ -55,7 +55,7 @@ function compileShallow(rule_type: string, params: JsonMap, environment: Compile
       head: compileHead(pattern),
       head_words: headWords(pattern),
       check: after === undefined ? check : afterStep(after as Selector, check, path, environment),
-      can_throw: rule.readsHistoryOnly !== true || pattern.filter !== undefined || hasSelector(own),
+      can_throw: rule.readsHistoryOnly !== true || pattern.filter !== undefined,
     }
   })
 }
@@ -105,11 +105,6 @@ function compileLeaf(
   } catch (error) {
     throw error instanceof ParameterError ? new ParameterError(inParams(path, error.path), error.message) : error
   }
-}
-
-/** Whether a parameter is a selector, whose fields are read in the evaluated step too. */
-function hasSelector(params: JsonMap): boolean {
-  return Object.values(params).some((value) => typeof value === 'object' && JSON.stringify(value).includes('{'))
 }
 
 /** Wraps a check so that it is applicable only after a step that the selector selects; that step is evidence too. */

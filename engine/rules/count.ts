@@ -16,7 +16,6 @@ export const countRules = [
     category: 'count',
     scopes,
     targets: true,
-    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['step_type', 'max_steps'],
@@ -49,7 +48,6 @@ export const countRules = [
     category: 'count',
     scopes,
     targets: true,
-    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['step_type', 'max_consecutive'],
@@ -127,7 +125,6 @@ export const countRules = [
     category: 'count',
     scopes,
     targets: true,
-    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['step_type', 'max_steps', 'window_seconds'],

@@ -173,7 +173,6 @@ export const predecessorRules = [
     category: 'path',
     scopes,
     targets: true,
-    readsHistoryOnly: true,
     params: {
       type: 'object',
       required: ['forbidden_sequence'],

@@ -17,7 +17,17 @@ describe
   ])('recorded runs on $kind', ({ database }) => {
   it('are imported completely, verify, and are not blocked', async () => {
     const { first, second, tasks, valid } = await importRuns(file ?? '', database())
-    expect(first).toMatchObject({ runs: 100, steps: 3241, created: 3241, failures: [], bad_lines: 0, would_block: {} })
+    expect(first).toMatchObject({
+      runs: 100,
+      steps: 3241,
+      created: 3241,
+      failures: [],
+      bad_lines: 0,
+      would_block: {},
+      would_ask: {},
+    })
+    // In 100 runs of a customer service, hardly anything is worth a report.
+    for (const count of Object.values(first.violations)) expect(count).toBeLessThanOrEqual(15)
     expect({ tasks, valid }).toEqual({ tasks: 100, valid: 100 })
     expect(second).toMatchObject({ created: 0, replayed: 3241 })
   })

@@ -18,6 +18,7 @@ interface Summary {
   readonly failures: readonly string[]
   readonly violations: Readonly<Record<string, number>>
   readonly would_block: Readonly<Record<string, number>>
+  readonly would_ask: Readonly<Record<string, number>>
   readonly guessed_tools: readonly { readonly tool: string }[]
 }
 

@@ -55,9 +55,11 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
   ],
   [/^a passed step\.gate/, passGate],
   [
-    /^(a|another)( passed)? `[^`]+`( step)?.* before this step/,
-    (scene, { names, words, params }) =>
-      after(scene, { ...stepOf(names[0], params.property_filter), ...verbIn(words) }),
+    /^(a|another) .*before this step/,
+    (scene, instructions) => {
+      const selected = selectedStep(instructions.params)
+      return selected === null ? precedingStep(scene, instructions) : after(scene, selected)
+    },
   ],
   [
     /^make it a/,
@@ -66,6 +68,7 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
         ...withFilter(step, params.property_filter),
         step_type: names[0] ?? '',
         ...verbIn(words),
+        ...selectedStep(params),
       })),
   ],
   [/^a `[^`]+` (right )?before it$/, beforeInvalid],
@@ -197,6 +200,23 @@ function fixedBy(scene: Scene, params: JsonMap, details: ViolationDetails): Scen
   const fix = fixes.find(([pattern]) => pattern.test(words))?.[1]
   if (fix === undefined) throw new Error(`the test cannot follow: ${words}`)
   return fix(scene, { words, params, details, names: [...words.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '') })
+}
+
+function precedingStep(scene: Scene, { names, words, params }: RemedyInstructions): Scene {
+  return after(scene, { ...stepOf(names[0], params.property_filter), ...verbIn(words) })
+}
+
+/** A step of the selector among the parameters; null when they name a step type. */
+function selectedStep(params: JsonMap): Step | null {
+  const selector = params.required_step_type ?? params.step_type
+  if (typeof selector !== 'object' || selector === null) return null
+  const { step_types, verbs, step_names, property_filter } = selector as JsonMap
+  const step = stepOf(first(step_types ?? 'step.resource'), property_filter)
+  return {
+    ...step,
+    ...(verbs !== undefined && { verb: first(verbs) }),
+    ...(step_names !== undefined && { step_name: first(step_names) }),
+  }
 }
 
 /** The scene with another step directly before the evaluated one. */
