@@ -1,7 +1,7 @@
 // Runs in chat-completions form, read leniently: the members that a recorder adds are evidence and are kept.
 import type { JsonMap } from '@svc/schemas'
 import { lazyCheck } from '../check/schema-check.js'
-import { idOf, type Message, present, type ToolCall, type Transcript } from './transcript.js'
+import { idOf, type Message, present, runOf, type ToolCall, type Transcript } from './transcript.js'
 
 const calledTool = { type: 'object', required: ['name'], properties: { name: { type: 'string', minLength: 1 } } }
 
@@ -35,22 +35,9 @@ export const chatRunProblems = lazyCheck({
   },
 })
 
-interface ChatRun extends JsonMap {
-  readonly run_id: string | number
-  readonly messages: readonly JsonMap[]
-}
-
 /** The run of a value without problems. */
 export function chatRun(value: unknown): Transcript {
-  const { run_id, messages, ...others } = value as ChatRun
-  const { model, ...extra } = others
-  const named = typeof model === 'string' && model !== ''
-  return {
-    run_id: String(run_id),
-    model: named ? model : null,
-    messages: messages.map(readMessage),
-    extra: named ? extra : others,
-  }
+  return runOf(value, (messages) => messages.map(readMessage))
 }
 
 function readMessage({ role, content, name, ...others }: JsonMap): Message {

@@ -3,7 +3,7 @@
 import type { JsonMap } from '@svc/schemas'
 import { lazyCheck, type SchemaProblem } from '../check/schema-check.js'
 import { readable } from './exact.js'
-import { idOf, type Message, present, type ToolCall, type Transcript } from './transcript.js'
+import { idOf, type Message, present, runOf, type ToolCall, type Transcript, type WrittenRun } from './transcript.js'
 
 const call = {
   type: 'object',
@@ -37,7 +37,7 @@ const check = lazyCheck({
 /** The problems of a value that is not a run. */
 export function recorderRunProblems(value: unknown): readonly SchemaProblem[] {
   const problems = check(value)
-  return problems.length > 0 ? problems : blockProblems((value as RecorderRun).messages)
+  return problems.length > 0 ? problems : blockProblems((value as WrittenRun).messages)
 }
 
 /** Blocks that hold calls belong to other formats; reading them as content would hide the calls. */
@@ -51,22 +51,9 @@ function blockProblems(messages: readonly JsonMap[]): SchemaProblem[] {
   })
 }
 
-interface RecorderRun extends JsonMap {
-  readonly run_id: string | number
-  readonly messages: readonly JsonMap[]
-}
-
 /** The run of a value without problems. */
 export function recorderRun(value: unknown): Transcript {
-  const { run_id, messages, ...others } = value as RecorderRun
-  const { model, ...extra } = others
-  const named = typeof model === 'string' && model !== ''
-  return {
-    run_id: String(run_id),
-    model: named ? model : null,
-    messages: withCalls(messages.map(readMessage)),
-    extra: named ? extra : others,
-  }
+  return runOf(value, (messages) => withCalls(messages.map(readMessage)))
 }
 
 const roles: ReadonlyMap<string, string> = new Map([

@@ -32,6 +32,25 @@ export interface Transcript {
   readonly extra: JsonMap
 }
 
+/** A run as its file has it, once it has no problems. */
+export interface WrittenRun extends JsonMap {
+  readonly run_id: string | number
+  readonly messages: readonly JsonMap[]
+}
+
+/** The run of a value without problems, with its messages as `read` understands them. */
+export function runOf(value: unknown, read: (messages: readonly JsonMap[]) => readonly Message[]): Transcript {
+  const { run_id, messages, ...others } = value as WrittenRun
+  const { model, ...extra } = others
+  const named = typeof model === 'string' && model !== ''
+  return {
+    run_id: String(run_id),
+    model: named ? model : null,
+    messages: read(messages),
+    extra: named ? extra : others,
+  }
+}
+
 /** A run, or the reason why a value is not one. */
 export type TranscriptReading =
   | { readonly transcript: Transcript; readonly problem: null }

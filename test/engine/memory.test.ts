@@ -17,7 +17,7 @@ const path = join(folder, 'data', 'memory.jsonl')
 const fail = (line: string) => {
   throw new Error(line)
 }
-const started = () => engineHere(memoryFile(path, fail))
+const started = () => engineHere({ store: memoryFile(path, fail) })
 
 describe.each(memoryCases())('$name', ({ steps }) => {
   it('has the labels', async () => {
@@ -111,7 +111,7 @@ describe('the file', () => {
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'file'), '')
     const reports: string[] = []
-    const here = engineHere(memoryFile(join(folder, 'file', 'memory.jsonl'), (line) => reports.push(line)))
+    const here = engineHere({ store: memoryFile(join(folder, 'file', 'memory.jsonl'), (line) => reports.push(line)) })
     await here.engine.record({ step: mail })
     for (const text of ['a note', 'another one']) await here.engine.record({ step: write(text) })
     expect(await labelOf(here, 'rent')).toBe('third_party')
@@ -120,7 +120,7 @@ describe('the file', () => {
 
   it('that cannot be written is reported once, and its lines are written later', async () => {
     const reports: string[] = []
-    const here = engineHere(memoryFile(path, (line) => reports.push(line)))
+    const here = engineHere({ store: memoryFile(path, (line) => reports.push(line)) })
     await here.engine.record({ step: mail })
     await here.engine.record({ step: write('a note') })
     rmSync(path)

@@ -1,15 +1,20 @@
 // Plays a path of the corpus through the real local engine in this process, as an agent would that asks before each step.
-import type { AgentRegistration, Behavior, EvaluateRequest, JsonMap, RecordRequest } from '@svc/schemas'
-import { createEngine, type LocalEngine } from '../../engine/serve/engine.js'
+import type {
+  AgentRegistration,
+  ApprovalRequired,
+  Behavior,
+  EvaluateRequest,
+  JsonMap,
+  RecordRequest,
+} from '@svc/schemas'
+import type { LocalEngine } from '../../engine/serve/engine.js'
 import type { LocalEvaluation } from '../../engine/serve/local-evaluation.js'
-import { createMemory } from '../../engine/serve/memory.js'
-import { createMeter } from '../../engine/serve/metrics.js'
 import { baselineVersion } from '../../engine/source/baseline.js'
 import { loadVersions } from '../../engine/source/load.js'
 import type { LoadedPolicies } from '../../engine/source/source.js'
 import { settle } from '../../engine/source/versions.js'
-import { memoryInProcess } from '../../engine/trace/memory-file.js'
-import type { Sink, TraceLine } from '../../engine/trace/sink.js'
+import type { TraceLine } from '../../engine/trace/sink.js'
+import { engineHere } from '../support/local-engine.js'
 import type { Path, PathStep, TaskPath } from './corpus.js'
 
 export interface ManifestText {
@@ -80,9 +85,10 @@ interface World extends Terms {
 
 /** Plays the tasks of a path one after the other, by one agent at one engine that has seen nothing before. */
 export async function play(path: Path, terms: Terms): Promise<Played> {
-  const trace: TraceLine[] = []
   let now = begin
-  const engine = engineWith(terms.policies, trace, () => now)
+  const { policies } = terms
+  const source = { current: () => policies, reload: async () => policies, close: async () => undefined }
+  const { engine, trace } = engineHere({ source, clock: () => now })
   const { agent_id } = engine.registerAgent(terms.agent as AgentRegistration)
   const tick = () => {
     now += stepMs
@@ -96,34 +102,6 @@ export async function play(path: Path, terms: Terms): Promise<Played> {
   const { blocked, asked, reported } = world
   const counted = path.kind === 'honest' ? reported : reported.filter(({ injected }) => injected)
   return { blocked, asked, reported: counted, harm_done, trace }
-}
-
-function engineWith(policies: LoadedPolicies, trace: TraceLine[], clock: () => number): LocalEngine {
-  let ids = 0
-  const none = async () => undefined
-  const sink: Sink = {
-    on_stdout: false,
-    write: (line) => {
-      trace.push(line)
-    },
-    settled: none,
-    recall: null,
-    flush: none,
-    close: none,
-  }
-  return createEngine({
-    source: { current: () => policies, reload: async () => policies, close: none },
-    sink,
-    fail_closed: false,
-    clock,
-    newId: () => {
-      ids += 1
-      return `evaluation-${ids}`
-    },
-    meter: createMeter(),
-    memory: createMemory(memoryInProcess(), () => undefined),
-    notify: () => undefined,
-  })
 }
 
 /** Plays a task until its end or until a step is not allowed; true when a step that does the damage was recorded. */
@@ -172,24 +150,13 @@ async function decisionOn(world: World, { step, injected }: PathStep, context: E
     world.asked.push(...questions.map(({ policy_id }) => nameOf(evaluation, policy_id)))
     // The person knows what the user wanted, and declines every step of the attacker.
     if (injected) return evaluation
-    for (const { gate } of questions) await world.engine.record(gate as RecordRequest)
+    for (const { gate } of questions) await world.engine.record(gate as unknown as RecordRequest)
   }
-}
-
-interface Question {
-  readonly policy_id: number
-  /** The body for /record that approves the step. */
-  readonly gate: unknown
 }
 
 /** The approvals that a step lacks; empty unless they are all that it lacks. */
-function questionsOf(evaluation: LocalEvaluation): readonly Question[] {
-  // The types of an evaluation do not have this outcome yet.
-  const { outcome, approval_required = [] } = evaluation as {
-    readonly outcome: string
-    readonly approval_required?: readonly Question[]
-  }
-  return outcome === 'ask' ? approval_required : []
+function questionsOf({ approval_required = [] }: LocalEvaluation): readonly ApprovalRequired[] {
+  return approval_required
 }
 
 /** Names of the policies that block: violated, critical, enforced and not waived. */

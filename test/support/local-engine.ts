@@ -15,8 +15,21 @@ export interface EngineHere {
 
 const begin = Date.UTC(2026, 0, 5, 9)
 
-/** An engine with the policies of a source, or without any. */
-export function engineHere(store: MemoryStore = memoryInProcess(), source?: EngineParts['source']): EngineHere {
+interface EngineHereParts {
+  /** Default: a memory that ends with the process. */
+  readonly store?: MemoryStore
+  /** Default: a source without policies. */
+  readonly source?: EngineParts['source']
+  /** Default: a clock that stands still. */
+  readonly clock?: () => number
+}
+
+/** An engine in this process. */
+export function engineHere({
+  store = memoryInProcess(),
+  source,
+  clock = () => begin,
+}: EngineHereParts = {}): EngineHere {
   const trace: TraceLine[] = []
   const notes: string[] = []
   const none = async () => undefined
@@ -35,7 +48,7 @@ export function engineHere(store: MemoryStore = memoryInProcess(), source?: Engi
       close: none,
     },
     fail_closed: false,
-    clock: () => begin,
+    clock,
     newId: () => {
       ids += 1
       return `evaluation-${ids}`
