@@ -161,8 +161,8 @@ function decisionOn(state: EngineState, task: Task, step: Behavior): LocalEvalua
   if (decision === null) return state.evaluator.step(task, step, occasionIn(task, step))
   state.reservations.delete(decision.evaluation_id)
   // A gate may have approved the step since.
-  const stands = decision.outcome !== 'ask' && (decision.blocked || decision.action_digest === action_digest)
-  if (stands) return decision
+  const isFinal = decision.outcome !== 'ask' && (decision.blocked || decision.action_digest === action_digest)
+  if (isFinal) return decision
   return { ...state.evaluator.step(task, step, occasionIn(task, step)), evaluation_id: decision.evaluation_id }
 }
 
