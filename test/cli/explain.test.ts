@@ -43,7 +43,7 @@ block, risk score 1: 1 of 3 policies violated
 
 blocks  Refunds need a fresh approval  (critical; step_requires_gate)
   why      the gate at step 2 is 2 steps old, at most 1 are allowed [GATE_STALE]
-  because  step 2 step.gate, step 4 step.resource refund
+  because  step 2 (step.gate)
   remedy   a passed step.gate right before this step
 
 passed
