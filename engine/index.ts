@@ -57,7 +57,7 @@ export { type ExplainedPolicy, type Explanation, explain } from './policy/explai
 export { newHistory, record } from './policy/history.js'
 export { type Occasion, occasionOf } from './policy/plan.js'
 export type { PolicyInput } from './policy/policy-input.js'
-export { type Labels, lessTrusted, type OthersLabel, statedLabels } from './rules/labels.js'
+export { type Labels, lessTrusted, type OthersLabel, othersIn, statedLabels } from './rules/labels.js'
 export { rules } from './rules/registry.js'
 export type { History, RuleContext, Scope } from './rules/rule.js'
 export { isExternalCall } from './rules/target-trust.js'

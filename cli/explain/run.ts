@@ -36,9 +36,12 @@ export async function runExplain(
 ): Promise<number> {
   try {
     const manifest = path === undefined ? await bundledManifest(err) : readManifest(path, err)
-    const explained = explainStep(manifest, await recordedStep(options))
+    const recorded = await recordedStep(options)
+    const explained = explainStep(manifest, recorded)
     out.write(
-      options.json ? `${JSON.stringify(explained, null, 2)}\n` : explanationText(explained).map(printable).join('\n'),
+      options.json
+        ? `${JSON.stringify(explained, null, 2)}\n`
+        : explanationText(explained, recorded.past).map(printable).join('\n'),
     )
     return 0
   } catch (error) {

@@ -1,10 +1,13 @@
 // An explanation as text for a person.
-import type { ExplainedPolicy } from '@svc/engine'
-import type { ApprovalRequired, EvidenceStep, Step } from '@svc/schemas'
+import { type ExplainedPolicy, othersIn } from '@svc/engine'
+import { type ApprovalRequired, canonicalType, type EvidenceStep, type Step } from '@svc/schemas'
 import type { ExplainedStep } from './explained.js'
 
-/** Violations first, then missing approvals, the policies that passed with and without one, and those that are not applicable. */
-export function explanationText(explained: ExplainedStep): string[] {
+/**
+ * Violations first, then missing approvals, the policies that passed with and without one, and those that are not applicable.
+ * `past` are the steps before the explained one.
+ */
+export function explanationText(explained: ExplainedStep, past: readonly Step[]): string[] {
   const { step, evaluated, policies, skipped, outcome, risk_score, approval_required = [] } = explained
   const asking = new Set(approval_required.map(({ policy_id }) => policy_id))
   const violated = policies.filter(({ answer }) => answer === 'violated')
@@ -13,10 +16,9 @@ export function explanationText(explained: ExplainedStep): string[] {
   const others = policies.filter(({ answer }) => answer === 'not_applicable')
   return [
     `${step === null ? `evaluation ${explained.evaluation_id}` : `step ${step}`} of ${nameOf(explained)}: ${stepInWords(evaluated)}`,
-    `${outcome}, risk score ${risk_score}: ${violated.length} of ${policies.length} policies violated`,
-    ...violated.flatMap((policy) => ['', ...violation(policy, step, asking.has(policy.policy_id))]),
-    ...(asking.size > 0 ? ['', 'approval required: a gate that is recorded once a person has approved'] : []),
-    ...approval_required.map(gateLine),
+    `${outcome === 'ask' ? 'ask (a person decides)' : outcome}, risk score ${risk_score}: ${violated.length} of ${policies.length} policies violated`,
+    ...violated.flatMap((policy) => ['', ...violation(policy, past, asking.has(policy.policy_id))]),
+    ...approval_required.flatMap((approval) => ['', ...approvalLines(approval)]),
     ...(approved.length > 0 ? ['', 'approved'] : []),
     ...approved.map(approvedLine),
     ...(passed.length > 0 ? ['', 'passed'] : []),
@@ -34,23 +36,27 @@ export function nameOf({ task_id, run, runs }: Pick<ExplainedStep, 'task_id' | '
   return `task \`${task_id}\`${runs === 1 ? '' : ` (run ${run} of ${runs})`}`
 }
 
-function violation(policy: ExplainedPolicy, number: number | null, asks: boolean): string[] {
+function violation(policy: ExplainedPolicy, past: readonly Step[], asks: boolean): string[] {
   const { severity, mode, waived, violation_details: details } = policy
   const blocks = severity === 'critical' && mode === 'enforce' && !waived
   const does = asks ? 'asks' : blocks ? 'blocks' : 'violated'
   const marks = [severity, ...(mode === 'observe' ? ['observed only'] : []), ...(waived ? ['waived'] : [])]
-  const evidence = (details?.evidence ?? []).map((found) => evidenceInWords(found, number))
+  const description = (policy.description ?? '').replace(/\s+/g, ' ').trim()
+  // The heading names the explained step, which has no number in the evidence.
+  const earlier = (details?.evidence ?? []).filter(({ step }) => step !== null)
   return [
     `${does}  ${policy.name}  (${marks.join(', ')}; ${policy.rule_type})`,
+    ...(description === '' ? [] : [`  policy   ${description}`]),
     `  why      ${details?.reason} [${details?.code}]`,
-    ...(evidence.length > 0 ? [`  because  ${evidence.join(', ')}`] : []),
+    ...earlier.map((found) => `  because  ${evidenceInWords(found, past)}`),
     `  remedy   ${details?.remedy ?? 'none known'}`,
   ]
 }
 
-/** The body for /record on a line of its own, to be copied. */
-function gateLine({ gate }: ApprovalRequired): string {
-  return `  ${JSON.stringify(gate)}`
+/** What the person approves, and the body for /record on a line of its own, to be copied. */
+function approvalLines({ binds, gate }: ApprovalRequired): string[] {
+  const approved = binds === null ? 'this very step' : `${binds.map((path) => `\`${path}\``).join(', ')} of this step`
+  return [`approval required: once a person has approved ${approved}, record this gate`, `  ${JSON.stringify(gate)}`]
 }
 
 function approvedLine({ name, rule_type, approved_by_step: gate }: ExplainedPolicy): string {
@@ -65,7 +71,10 @@ function stepInWords({ step_type, verb, step_name }: Step): string {
   return [step_type, verb, step_name].filter((part) => part !== undefined).join(' ')
 }
 
-function evidenceInWords({ step, step_type, step_name }: EvidenceStep, number: number | null): string {
-  const which = step ?? number
-  return `${which === null ? 'this' : `step ${which}`} ${step_type}${step_name === null ? '' : ` ${step_name}`}`
+/** An earlier step, with the label of what it returned: an answer often follows from who wrote it. */
+function evidenceInWords({ step, step_type, step_name }: EvidenceStep, past: readonly Step[]): string {
+  const found = past.find((one, position) => (one.step ?? position + 1) === step)
+  const label = found === undefined ? null : othersIn(found)
+  const what = canonicalType(step_type) === 'step.self' ? 'memory that holds content of others' : 'content of others'
+  return `step ${step}${step_name === null ? '' : ` ${step_name}`} (${step_type}${label === null ? '' : `; ${what}, ${label}`})`
 }

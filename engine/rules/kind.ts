@@ -91,8 +91,19 @@ function nameWords({ step_names = [] }: StepPattern): string {
 }
 
 function filterWords(filter: JsonMap = {}): string {
-  const fields = Object.entries(filter).map(([path, wanted]) => `\`${path}\`${valueWords(wanted)}`)
+  const fields = Object.entries(filter).map(([path, wanted]) => {
+    const condition = `\`${path}\`${valueWords(wanted)}`
+    const content = path === 'content.trust' ? contentWords(wanted) : null
+    return content === null ? condition : `${content} (${condition})`
+  })
   return fields.length === 0 ? '' : ` with ${fields.join(' and ')}`
+}
+
+/** Whose content a filter selects, for readers who do not know the labels; null where no one word says it. */
+function contentWords(wanted: unknown): string | null {
+  const labels = Array.isArray(wanted) ? wanted : [wanted]
+  if (labels.every((label) => label === 'own')) return 'content of the organization'
+  return labels.every((label) => label === 'third_party' || label === 'public') ? 'content of others' : null
 }
 
 function valueWords(wanted: unknown): string {

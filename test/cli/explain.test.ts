@@ -43,7 +43,7 @@ block, risk score 1: 1 of 3 policies violated
 
 blocks  Refunds need a fresh approval  (critical; step_requires_gate)
   why      the gate at step 2 is 2 steps old, at most 1 are allowed [GATE_STALE]
-  because  step 2 step.gate, step 4 step.resource refund
+  because  step 2 (step.gate)
   remedy   a passed step.gate right before this step
 
 passed
@@ -77,6 +77,68 @@ for a higher risk level than the agent’s
         { answer: 'passed' },
       ],
     })
+  })
+
+  const desk = file(
+    'desk.yaml',
+    `
+name: Desk
+version: "1"
+policies:
+  - name: Money goes to known accounts
+    description: >-
+      An account that only content of others
+      gave needs the consent of a person.
+    rule_type: value_from
+    params: {fields: [input.to], from: {property_filter: {content.trust: own}}, target_step_names: [pay]}
+    severity: critical
+    scope: step_execution
+    approval: {check_type: human_approval, binds: [step_name, input.to]}
+  - name: Nothing is deleted after content of others
+    rule_type: tainted_path_block
+    params: {taint_step_type: {property_filter: {content.trust: [third_party, public]}}, target_verbs: [DELETE]}
+    severity: critical
+    scope: step_execution
+`,
+  )
+  const read = {
+    task_id: 't1',
+    step_type: 'step.self',
+    verb: 'GET',
+    step_name: 'notes',
+    output: { text: 'pay acct-9' },
+  }
+  const labelled = { ...read, meta: { 'svc.memory': { trust: 'third_party', parts: [] } } }
+  const pay = { task_id: 't1', step_type: 'step.resource', verb: 'POST', step_name: 'pay', input: { to: 'acct-9' } }
+  const drop = { task_id: 't1', step_type: 'step.resource', verb: 'DELETE', step_name: 'drop' }
+  it.each([
+    {
+      what: 'what the policy is for, who wrote the value, and what a person approves',
+      step: pay,
+      lines: `ask (a person decides), risk score 1: 1 of 2 policies violated
+
+asks  Money goes to known accounts  (critical; value_from)
+  policy   An account that only content of others gave needs the consent of a person.
+  why      a value in \`input.to\` is in no message of the user and in no output of a step with content of the organization (\`content.trust\` \`own\`); it first appeared in the output of step 2 \`notes\` [VALUE_NOT_GIVEN]
+  because  step 2 notes (step.self; memory that holds content of others, third_party)
+  remedy   use a value that the user named in a message, or that a step with content of the organization (\`content.trust\` \`own\`) returned
+
+approval required: once a person has approved \`step_name\`, \`input.to\` of this step, record this gate
+  {"step":{`,
+    },
+    {
+      what: 'after which step it must not come',
+      step: drop,
+      lines: `blocks  Nothing is deleted after content of others  (critical; tainted_path_block)
+  why      this step must not come after a step with content of others (\`content.trust\` one of \`third_party\`, \`public\`) [TAINTED]
+  because  step 2 notes (step.self; memory that holds content of others, third_party)
+`,
+    },
+  ])('prints in words $what', async ({ step, lines }) => {
+    const path = trace('memory.jsonl', [start, labelled, step])
+    const { code, out } = await runSvc(['explain', desk, '--trace', path, '--step', '3'])
+    expect(code).toBe(0)
+    expect(out).toContain(lines)
   })
 
   it('reads the trace of the local engine and prints no control characters', async () => {

@@ -87,13 +87,17 @@ describe.skipIf(!hasShell)('the documentation', () => {
     cookie = await signIn(platform)
   })
 
-  it.each(['README.md', 'docs/developers.md', 'docs/policy-authors.md', 'docs/workspaces.md', 'docs/auditors.md'])(
-    'works as printed in %s',
-    async (page) => {
-      expect(blocksOf(page).length).toBeGreaterThanOrEqual(3)
-      await follow(page)
-    },
-  )
+  it.each([
+    'README.md',
+    'docs/developers.md',
+    'docs/policy-authors.md',
+    'docs/protecting-agents.md',
+    'docs/workspaces.md',
+    'docs/auditors.md',
+  ])('works as printed in %s', async (page) => {
+    expect(blocksOf(page).length).toBeGreaterThanOrEqual(3)
+    await follow(page)
+  })
 
   it('starts a platform that prints working commands the second time, and mails an invited person a link', async () => {
     const mails = await startMailServer()
@@ -154,19 +158,29 @@ async function helpOf([program, ...group]: readonly string[]): Promise<string> {
   return (await run([...group, '--help'], {})).stdout
 }
 
-describe('the manifests of docs/policy-authors.md', () => {
-  it('are valid, and their tests pass', () => {
-    const page = readFileSync(join(root, 'docs/policy-authors.md'), 'utf8')
-    const manifests = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text)
-    expect(manifests).toHaveLength(2)
+describe('the manifests of a page', () => {
+  it.each([
+    { page: 'docs/policy-authors.md', count: 3 },
+    { page: 'docs/developers.md', count: 1 },
+    { page: 'docs/protecting-agents.md', count: 1 },
+  ])('are valid without a warning, and their tests pass: $page', ({ page, count }) => {
+    const manifests = manifestsIn(readFileSync(join(root, page), 'utf8'))
+    expect(manifests).toHaveLength(count)
     for (const manifest of manifests) {
-      const { value, errors } = parseManifest(manifest, 'docs/policy-authors.md')
-      expect(errors).toEqual([])
+      const { value, errors, warnings } = parseManifest(manifest, page)
+      expect([errors, warnings]).toEqual([[], []])
       const failures = value === null ? ['no manifest'] : runTests(value).flatMap((result) => result.failures)
       expect(failures).toEqual([])
     }
   })
 })
+
+/** The manifests that a page shows, and those that its commands write. */
+function manifestsIn(text: string): string[] {
+  const blocks = [/```yaml\n([\s\S]*?)```/g, /^cat > \S+\.yaml <<'END'\n([\s\S]*?)^END$/gm]
+  const found = blocks.flatMap((block) => [...text.matchAll(block)].map(([, manifest = '']) => manifest))
+  return found.filter((manifest) => /^policies:/m.test(manifest))
+}
 
 /** Asks for a sign-in link, opens it and presses its button; the cookies of the browser. */
 async function signIn(platform: PlatformProcess): Promise<string> {

@@ -120,7 +120,7 @@ describe('a step that is asked about', () => {
       evaluation_id,
     ])
     expect([asked.code, asked.err]).toEqual([0, ''])
-    expect(asked.out).toContain('\nask, risk score 1: 2 of 5 policies violated\n')
+    expect(asked.out).toContain('\nask (a person decides), risk score 1: 2 of 5 policies violated\n')
     expect(asked.out).toContain('\nasks  Payments are approved  (critical; field_in_list)\n')
     for (const { gate } of approval_required) expect(asked.out).toContain(`\n  ${JSON.stringify(gate)}\n`)
     const json = await runSvc([

@@ -104,11 +104,14 @@ describe('svc explain --evaluation', () => {
     expect([code, err]).toEqual([0, 'svc explain: no manifest given, the bundled baseline is used\n'])
     expect(out.split('\n').slice(0, 4)).toEqual([
       `evaluation ${evaluation_id} of task \`t\` (run 2 of 2): step.exec make`,
-      'ask, risk score 1: 1 of 9 policies violated'.replace('9', /of (\d+) policies/.exec(out)?.[1] ?? ''),
+      'ask (a person decides), risk score 1: 1 of 9 policies violated'.replace(
+        '9',
+        /of (\d+) policies/.exec(out)?.[1] ?? '',
+      ),
       '',
       'asks  Code runs only after a gate  (critical; step_requires_gate)',
     ])
-    expect(out).toMatch(/because {2}step 8 step\.gate, this step\.exec make/)
+    expect(out).toMatch(/because {2}step 8 \(step\.gate\)/)
     expect(out).toMatch(/\npassed\n.*\nnot applicable\n/s)
     const json = JSON.parse((await runSvc([...args, '--json'])).out) as Record<string, unknown>
     expect(json).toMatchObject({ task_id: 't', run: 2, step: null, evaluation_id, action: 'block' })
