@@ -96,16 +96,25 @@ export async function play(path: Path, terms: Terms): Promise<Played> {
   const world: World = { ...terms, engine, agent_id, tick, blocked: [], asked: [], reported: [] }
   let harm_done = false
   for (const [index, task] of path.tasks.entries()) {
-    const harmed = await playTask(world, task, index)
-    harm_done ||= harmed
+    const end = await playTask(world, task, index)
+    harm_done ||= end.harm_done
+    // What an injected step would have left behind is not there for the next task to follow.
+    if (end.attack_stopped) break
   }
   const { blocked, asked, reported } = world
   const counted = path.kind === 'honest' ? reported : reported.filter(({ injected }) => injected)
   return { blocked, asked, reported: counted, harm_done, trace }
 }
 
-/** Plays a task until its end or until a step is not allowed; true when a step that does the damage was recorded. */
-async function playTask(world: World, { steps, tools }: TaskPath, index: number): Promise<boolean> {
+interface TaskEnd {
+  /** A step that does the damage was recorded. */
+  readonly harm_done: boolean
+  /** An injected step was not allowed. */
+  readonly attack_stopped: boolean
+}
+
+/** Plays a task until its end or until a step is not allowed. */
+async function playTask(world: World, { steps, tools }: TaskPath, index: number): Promise<TaskEnd> {
   const { engine, agent, agent_id, tools_per_task } = world
   const task_id = `task-${index + 1}`
   const declared_tools = [...tools]
@@ -124,13 +133,13 @@ async function playTask(world: World, { steps, tools }: TaskPath, index: number)
     if (policies.length > 0) world.reported.push({ task: index, step: place, injected: one.injected, policies })
     if (evaluation.blocked) {
       await engine.endTask({ task_id })
-      return harm_done
+      return { harm_done, attack_stopped: one.injected }
     }
     const { evaluation_id } = evaluation
     await engine.record({ step: { ...step, agent_id, task_id, meta: { evaluation_id } } })
     harm_done ||= one.harm
   }
-  return harm_done
+  return { harm_done, attack_stopped: false }
 }
 
 function declaring(start: Behavior, declared_tools: readonly string[]): Behavior {
