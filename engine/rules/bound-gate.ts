@@ -172,8 +172,9 @@ export function gatePattern(check_type: string | undefined): (step: Step) => boo
 
 const digestField = compileStepField('input.action_digest', 'field')
 
-/** Null for a gate without a digest. */
+/** Null for a gate without a valid digest: when it is rejected, it withdraws all approvals. */
 function digestIn(gate: Step): string | null {
-  const digest = digestField(gate)
-  return typeof digest === 'string' ? digest.trim().toLowerCase() : null
+  const field = digestField(gate)
+  const digest = typeof field === 'string' ? field.trim().toLowerCase() : ''
+  return /^[0-9a-f]{64}$/.test(digest) ? digest : null
 }

@@ -63,14 +63,24 @@ function ownLabelsOf(step: Step): Labels {
   const given = trust(properties)
   const whole = given === null ? impliedBy(step) : labelIn(given)
   const parts = trustOf(properties)
-  if (parts === null) return whole === null ? unlabelled : { whole, fields: [] }
+  const flat = Object.keys(properties ?? {}).filter((key) => key.startsWith(flatStart))
+  if (parts === null && flat.length === 0) return whole === null ? unlabelled : { whole, fields: [] }
   // A map that cannot be read must not make content more trusted.
   if (typeof parts !== 'object' || Array.isArray(parts)) return { whole: 'public', fields: [] }
-  const fields = Object.entries(parts as JsonMap).map(([path, label]) => ({
-    path: path.split('.'),
-    label: labelIn(label),
-  }))
+  const fields = Object.entries((parts ?? {}) as JsonMap).flatMap(([path, label]) => labelledField(path, label))
+  for (const key of flat) fields.push(...labelledField(key.slice(flatStart.length), properties?.[key]))
   return { whole, fields }
+}
+
+/** Begins the key of a label in properties that are one flat map. */
+const flatStart = 'content.trust_of.'
+
+/** A path of the output. It may begin with `output`, as in the fields of rules, and have brackets, as in `mails[*].body`. */
+function labelledField(path: string, given: unknown): LabelledField[] {
+  const label = labelIn(given)
+  const segments = path.replaceAll(/\[(\*|\d*)\]/g, (_, index: string) => `.${index || '*'}`).split('.')
+  const field = { path: segments, label }
+  return segments[0] === 'output' && segments.length > 1 ? [field, { path: segments.slice(1), label }] : [field]
 }
 
 /** The same where an ambiguous label must have one answer: the least trusted. */
@@ -127,11 +137,11 @@ function impliedBy(step: Step): Label {
   return step.verb === 'GET' && targetTrust(step) === 'external' ? 'public' : null
 }
 
-/** The least trusted of a list; a word that is not a label counts as `public`, so that a misspelt label protects. */
+/** The least trusted of a list; a word that is not a label, or an empty list, counts as `public`, so that a misspelt label protects. */
 function labelIn(given: unknown): Label {
   const words = (Array.isArray(given) ? given : [given]).map((word) =>
     typeof word === 'string' ? word.trim().toLowerCase() : null,
   )
   if (words.some((word) => !labels.some((label) => label === word))) return 'public'
-  return labels.find((label) => words.includes(label)) ?? null
+  return labels.find((label) => words.includes(label)) ?? 'public'
 }

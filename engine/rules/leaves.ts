@@ -1,6 +1,7 @@
 // The texts inside a value with the labels of their authors: strings, numbers and keys.
 import type { JsonMap, Step } from '@svc/schemas'
-import { type Label, type LabelledField, type Labels, leastTrusted, lessTrusted, type StepLabels } from './labels.js'
+import { labelOfText, memberOf, type Placed, placed } from './label-paths.js'
+import { type Label, lessTrusted, type StepLabels } from './labels.js'
 
 /** A text, or a number as JSON writes it. */
 export interface Leaf {
@@ -22,14 +23,19 @@ export function someLeaf(value: unknown, labels: StepLabels, visit: Visit): bool
     const { value: item, own, limit } = place
     const label = limit === null ? own.label : lessTrusted(own.label, limit.label)
     if (typeof item === 'string') {
-      if (visit({ text: item, is_number: false }, label)) return true
+      if (visit({ text: item, is_number: false }, lessTrusted(label, labelOfText(own)))) return true
     } else if (typeof item === 'number') {
       if (visit({ text: String(item), is_number: true }, label)) return true
     } else if (typeof item === 'object' && item !== null) {
       for (const key of Object.keys(item)) {
         if (!Array.isArray(item) && visit({ text: key, is_number: false }, label)) return true
         const member = (item as JsonMap)[key]
-        pending.push({ value: member, own: memberOf(own, key), limit: limit && memberOf(limit, key) })
+        const isElement = Array.isArray(item)
+        pending.push({
+          value: member,
+          own: memberOf(own, key, isElement),
+          limit: limit && memberOf(limit, key, isElement),
+        })
       }
     }
   }
@@ -41,28 +47,6 @@ interface Place {
   readonly value: unknown
   readonly own: Placed
   readonly limit: Placed | null
-}
-
-/** The label of a part, and the rest of the paths that may label parts of it. */
-interface Placed {
-  readonly label: Label
-  readonly open: readonly LabelledField[]
-}
-
-function placed({ whole, fields }: Labels): Placed {
-  return { label: whole, open: fields }
-}
-
-/** A deeper path takes precedence; of paths of equal depth, the one with the least trusted label. */
-function memberOf(place: Placed, key: string): Placed {
-  const { label, open } = place
-  if (open.length === 0) return place
-  const matching = open.filter(({ path: [first] }) => first === '*' || first === key)
-  const ends = matching.filter(({ path }) => path.length === 1).map((field) => field.label)
-  const rest = matching
-    .filter(({ path }) => path.length > 1)
-    .map((field) => ({ path: field.path.slice(1), label: field.label }))
-  return { label: ends.length === 0 ? label : leastTrusted(ends), open: rest }
 }
 
 const withoutLabels: StepLabels = { whole: null, fields: [] }
@@ -79,5 +63,5 @@ export function someSentLeaf(value: unknown, visit: (leaf: Leaf) => boolean): bo
 export function someReceivedLeaf(step: Step, type: string, labels: StepLabels, visit: Visit): boolean {
   if (someLeaf(step.output, labels, visit)) return true
   const receives = type === 'task.start' || (type === 'step.message' && step.verb === 'GET')
-  return receives && someLeaf(step.input, { whole: labels.whole, fields: [] }, visit)
+  return receives && someLeaf(step.input, { whole: labels.whole, fields: labels.fields }, visit)
 }

@@ -19,7 +19,8 @@ export function narrowToolsBy(history: History, step: Step): void {
 function toolsOfStart(step: Step): readonly unknown[] | null {
   try {
     const declared = inProperties(step.properties) ?? inMeta(step.meta)
-    return Array.isArray(declared) ? declared : null
+    // A list that cannot be read names no tool.
+    return declared === null || Array.isArray(declared) ? declared : []
   } catch (error) {
     // Two different lists: no tool is in both for certain.
     if (error instanceof AmbiguousField) return []

@@ -95,9 +95,10 @@ function trackGiven(environment: CompileEnvironment, from: Selector | undefined)
 /** The words of the first value that was not given; null when all were. */
 function firstMissing(value: unknown, matches: Matcher | null, given: Given): readonly string[] | null {
   let missing: readonly string[] | null = null
-  someSentLeaf(value, ({ text }: Leaf) =>
+  someSentLeaf(value, ({ text, is_number }: Leaf) =>
     (matches === null ? [text] : partsOf(text, matches)).some((part) => {
-      const words = trimmed(wordsOf(part))
+      // The sign of a number is not punctuation.
+      const words = is_number ? wordsOf(part) : trimmed(wordsOf(part))
       if (words.length > 0 && !isGiven(given, words)) missing = words
       return missing !== null
     }),

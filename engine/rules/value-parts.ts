@@ -20,17 +20,22 @@ export function bare(text: string): string {
 }
 
 /**
- * The words of the text that match. A list such as `a@example.org,b@example.org` is its elements when each of them matches. A match
- * that spans words counts with all words that do not match by themselves, so that no match is lost.
+ * The words of the text that match. A list such as `a@example.org,b@example.org` is its elements when each of them matches. A word
+ * such as `https://`, which ends in its match, counts with the words beside it, because readers of links and addresses skip the
+ * space. A match that spans words counts with all words that do not match by themselves, so that no match is lost.
  */
 export function partsOf(text: string, matches: Matcher): readonly string[] {
   if (!matches(text)) return []
   const parts: string[] = []
   const others: string[] = []
-  for (const word of text.split(/[\s"'<>`|]+/)) {
-    if (word === '') continue
+  const words = text.split(/[\s"'<>`|]+/).filter((word) => word !== '')
+  for (const [index, word] of words.entries()) {
     if (!matches(word)) others.push(word)
-    else parts.push(...elementsOf(word, matches))
+    else {
+      const [before, after] = [isOpenAtStart(word) ? 1 : 0, isOpenAtEnd(word, matches) ? 1 : 0]
+      if (before + after === 0) parts.push(...elementsOf(word, matches))
+      else parts.push(words.slice(Math.max(index - before, 0), index + after + 1).join(' '))
+    }
   }
   const rest = others.join(' ')
   if (matches(rest)) parts.push(rest)
@@ -39,5 +44,22 @@ export function partsOf(text: string, matches: Matcher): readonly string[] {
 
 function elementsOf(word: string, matches: Matcher): readonly string[] {
   const elements = word.split(/[,;]+/).filter((element) => element !== '')
-  return elements.length > 1 && elements.every(matches) ? elements : [word]
+  const isList = elements.length > 1 && elements.every((element) => matches(element) && !isOpenAtEnd(element, matches))
+  return isList ? elements : [word]
 }
+
+/** A domain whose local part is in the word before it, or an `@` alone. */
+function isOpenAtStart(word: string): boolean {
+  return word.startsWith('@') && (word.includes('.') || bare(word) === '@')
+}
+
+/** Whether the match ends in a sign that leads to the next word, such as `https://` and `mia@`; `50%` does not. */
+function isOpenAtEnd(word: string, matches: Matcher): boolean {
+  let to = word.length
+  let leads = false
+  for (; to > 0 && isSign.test(word[to - 1] as string); to--) leads ||= leading.has(word[to - 1] as string)
+  return leads && !matches(word.slice(0, to))
+}
+
+const isSign = /[^\p{L}\p{N}\p{M}]/u
+const leading = new Set('@/\\:=')
