@@ -60,10 +60,7 @@ function markdownTable(rows: readonly (readonly string[])[]): string {
 
 /** The figures as a table in Markdown. */
 export function tableOf(figures: readonly Figures[]): string {
-  return markdownTable([
-    columns.map(([title]) => title),
-    ...figures.map((one) => columns.map(([, cell]) => cell(one))),
-  ])
+  return markdownTable([columns.map(([title]) => title), ...figures.map((one) => columns.map(([, cell]) => cell(one)))])
 }
 
 /** What each kind of attack does, in the order of the page. */
