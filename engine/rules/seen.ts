@@ -38,8 +38,11 @@ function newSeen(): SeenState {
   return {
     first,
     stepOf: (words) => {
-      const longest = [...words].sort((a, b) => b.length - a.length)[0] ?? ''
-      return first.get(words.join(' ')) ?? first.get(longest) ?? null
+      const whole = first.get(words.join(' '))
+      if (whole !== undefined) return whole
+      let longest = ''
+      for (const word of words) if (word.length > longest.length) longest = word
+      return first.get(longest) ?? null
     },
   }
 }

@@ -56,17 +56,18 @@ export const valueFromRules = [
       const given = trackGiven(environment, from)
       const seen = trackSeen(environment)
       const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').test
-      const paths = fields.map((path, index) => {
-        const read = valuesIn(compileField(path, `fields.${index}`), matches)
-        return { path, values: environment.readings.once(`values ${JSON.stringify([path, pattern])}`, read) }
-      })
       const source = from === undefined ? null : kindWords(from, 'step')
       const remedy = `use a value that the user named in a message${source === null ? '' : `, or that a ${source} returned`}`
       const nowhere = `is in no message of the user${source === null ? '' : ` and in no output of a ${source}`}`
+      const paths = fields.map((path, index) => {
+        const read = valuesIn(compileField(path, `fields.${index}`), matches)
+        const values = environment.readings.once(`values ${JSON.stringify([path, pattern])}`, read)
+        return { values, absent: `a value in \`${path}\` ${nowhere}` }
+      })
       return (context) => {
         const known = given(context.history)
         let answer: typeof PASS | typeof NOT_APPLICABLE = NOT_APPLICABLE
-        for (const { path, values } of paths) {
+        for (const { absent, values } of paths) {
           const found = values(context)
           if (found === null) continue
           answer = PASS
@@ -74,7 +75,7 @@ export const valueFromRules = [
           if (missing === undefined) continue
           if (known.overflow) throw new CannotEvaluate(limitReached(context))
           const origin = seen(context.history).stepOf(missing)
-          const message = `a value in \`${path}\` ${nowhere}${cameFrom(origin)}`
+          const message = absent + cameFrom(origin)
           return stepViolation(context, 'VALUE_NOT_GIVEN', message, remedy, origin)
         }
         return answer

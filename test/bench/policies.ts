@@ -9,7 +9,7 @@ type Rule = readonly [rule_type: string, params: Record<string, unknown>, others
 const target = { target_step_types: ['step.resource'] }
 const desk = { target_step_names: ['book_reservation', 'cancel_reservation'] }
 
-/** Templates of policies, numbered. Three in a hundred are violated by `step`. */
+/** Templates of policies, numbered. Two in a hundred are violated by `step`. */
 const templates: readonly ((n: number) => Rule)[] = [
   (n) => ['field_not_empty', { field: n % 2 === 0 ? 'step_name' : `input.field_${n}`, ...(n % 2 && elsewhere) }],
   (n) => ['field_in_list', { field: 'data.classification', values: ['public', 'internal', `level ${n}`] }],
