@@ -36,7 +36,7 @@ export function compileApproval(
   return (context) => {
     const { step } = context
     if (step === null) return null
-    const bound = gates.bindingOf(step)
+    const bound = gates.bindingOf(context)
     if (bound === null) return null
     const { gate, problem } = gates.find({ ...context, step }, bound)
     if (problem === null) return { step: gate.step }

@@ -5,7 +5,14 @@ import { compilePattern } from './filter.js'
 import { gateProblem } from './gate-words.js'
 import { compileStepField } from './lookup.js'
 import { AmbiguousField } from './members.js'
-import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot, type StepContext } from './rule.js'
+import {
+  type CompileEnvironment,
+  evidenceOfRecorded,
+  type Reading,
+  type Recorded,
+  type Slot,
+  type StepContext,
+} from './rule.js'
 
 /** What an approval must be like. */
 export interface Binding {
@@ -19,7 +26,7 @@ export interface Binding {
 
 export interface BoundGates {
   /** What the gate of this step must carry; null for a step that has no digest, which no gate can approve. */
-  readonly bindingOf: (step: Step) => StepBinding | null
+  readonly bindingOf: Reading<StepBinding | null>
   /** The gate that allows the step, or why none does. */
   readonly find: (context: StepContext, binding: StepBinding) => GateFound
 }
@@ -37,6 +44,8 @@ export interface GateProblem {
   /** The gate that it is about; null without one. */
   readonly gate: EvidenceStep | null
 }
+
+type BindingOf = (step: Step) => StepBinding | null
 
 interface Approval {
   /** Why the gate has not passed; null when it has. */
@@ -61,9 +70,10 @@ const maxApprovals = 10_000
 export function compileBoundGates(environment: CompileEnvironment, binding: Binding, parameter: string): BoundGates {
   const bindingOf = compileBinding(binding.binds, parameter)
   const approvals = trackApprovals(environment, binding, bindingOf)
+  const key = `binding ${JSON.stringify(binding.binds ?? null)}`
   const allowed = ({ binds }: StepBinding) => binding.uses ?? (binds === null ? 1 : Number.POSITIVE_INFINITY)
   return {
-    bindingOf,
+    bindingOf: environment.readings.once(key, ({ step }) => (step === null ? null : bindingOf(step))),
     find: ({ history, now }, wanted) => {
       const { by_digest, latest } = approvals(history)
       const approval = by_digest.get(wanted.digest)
@@ -105,7 +115,7 @@ export function gateWords(check_type: string | undefined): string {
 }
 
 /** A field that the step lacks would approve every value of it, so such a step is bound as a whole. */
-function compileBinding(binds: readonly string[] | undefined, parameter: string): BoundGates['bindingOf'] {
+function compileBinding(binds: readonly string[] | undefined, parameter: string): BindingOf {
   const fields = binds?.map((path, index) => ({ path, get: compileStepField(path, `${parameter}.${index}`) }))
   return (step) => {
     try {
@@ -124,7 +134,7 @@ function compileBinding(binds: readonly string[] | undefined, parameter: string)
 function trackApprovals(
   environment: CompileEnvironment,
   { check_type, binds }: Binding,
-  bindingOf: BoundGates['bindingOf'],
+  bindingOf: BindingOf,
 ): Slot<Approvals> {
   const isGate = gatePattern(check_type)
   return environment.track<Approvals>({

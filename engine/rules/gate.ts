@@ -85,7 +85,7 @@ export const gateRules = [
       const binding = { check_type: gate_check_type, binds, max_age_seconds, uses }
       const gates = compileBoundGates(environment, binding, 'binds')
       return (context) => {
-        const bound = gates.bindingOf(context.step)
+        const bound = gates.bindingOf(context)
         if (bound === null) return stepViolation(context, 'GATE_NOT_BOUND', noDigest, 'write each field once')
         const { gate, problem } = gates.find(context, bound)
         if (problem === null) return PASS

@@ -1,14 +1,13 @@
 // What a task was given: the texts of the user, and the outputs of the steps that a rule trusts. What the task wrote itself is
 // not evidence when it is read again (docs/design/engine.md §3, value_from).
 import { hasWritePermission, type Step } from '@svc/schemas'
-import { type Label, labelsOrPublic } from './labels.js'
-import { someReceivedLeaf, someSentLeaf } from './leaves.js'
+import type { Label } from './labels.js'
 import { compileStepField } from './lookup.js'
 import { AmbiguousField } from './members.js'
 import { createPhrases, extended, type Phrases } from './phrases.js'
+import { type ReceivedText, textsOf } from './recorded-text.js'
 import type { Recorded } from './rule.js'
-import { comparable } from './value-parts.js'
-import { detached, trimmed, wordsOf } from './words.js'
+import { detached } from './words.js'
 
 export interface Given {
   readonly user: Phrases
@@ -56,12 +55,12 @@ export function addToGiven(given: Given, recorded: Recorded, trusts: ((label: La
   const isUser = type === 'step.message' && isWithUser(step)
   const writes = hasWritePermission(step) && !isUser && !ownWork.has(type)
   if (isUser) addUserText(given, recorded)
-  if (writes) addWritten(given, step)
+  if (writes) addWritten(given, recorded)
   if (trusts !== null && !ownWork.has(type) && !given.changed.has(resource ?? ''))
-    someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }, label) => {
-      if (trusts(label)) addTrusted(given, text)
-      return given.overflow
-    })
+    for (const text of textsOf(recorded).received) {
+      if (given.overflow) break
+      if (trusts(text.label)) addTrusted(given, text)
+    }
   // What the step itself answers is new to the agent; what is read from the resource later may be its own work.
   if (writes && resource !== null) given.changed.add(resource)
 }
@@ -70,12 +69,12 @@ export function addToGiven(given: Given, recorded: Recorded, trusts: ((label: La
 const ownWork: ReadonlySet<string> = new Set(['step.model', 'step.self', 'step.gate'])
 
 /** A message of the user; text that the user passes on from others has their label. */
-function addUserText(given: Given, { step, type }: Recorded): void {
-  if (step.verb !== 'GET') return
-  someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }, label) => {
-    if (label === null || label === 'own') addText(given, given.user, text)
-    return given.overflow
-  })
+function addUserText(given: Given, recorded: Recorded): void {
+  if (recorded.step.verb !== 'GET') return
+  for (const { label, words } of textsOf(recorded).received) {
+    if (given.overflow) break
+    if (label === null || label === 'own') addWords(given, given.user, words)
+  }
 }
 
 const counterpart = compileStepField('counterpart.kind', 'field')
@@ -84,49 +83,35 @@ function isWithUser(step: Step): boolean {
   return readOrNull(counterpart, step) === 'user'
 }
 
-function addWritten(given: Given, step: Step): void {
-  someSentLeaf(step.input, ({ text }) => {
-    for (const token of tokensOf(text)) {
-      const words = trimmed(wordsOf(token))
-      if (isIdentifier(token) && !isGiven(given, words)) given.written.add(detached(comparable(token)))
-    }
-    given.overflow ||= given.written.size > maxWords
-    return given.overflow
-  })
-}
-
-/** Addresses, links, numbers and the like; ordinary words are in too many texts to be of one author. */
-function isIdentifier(token: string): boolean {
-  return /[\d@]|\p{L}\.\p{L}|:\/\//u.test(token)
+function addWritten(given: Given, recorded: Recorded): void {
+  for (const { words, value } of textsOf(recorded).identifiers) {
+    if (given.overflow) break
+    if (!given.written.has(value) && !isGiven(given, words)) given.written.add(detached(value))
+    given.overflow = given.written.size > maxWords
+  }
 }
 
 /** Adds a text of the trusted; a value that the task wrote itself ends a phrase. */
-function addTrusted(given: Given, text: string): void {
+function addTrusted(given: Given, text: ReceivedText): void {
   if (given.written.size === 0) {
-    addText(given, given.trusted, text)
+    addWords(given, given.trusted, text.words)
     return
   }
   let part: string[] = []
-  for (const token of tokensOf(text)) {
-    if (!given.written.has(comparable(token))) {
-      part.push(token)
+  for (const { words, value } of text.tokens) {
+    if (!given.written.has(value)) {
+      for (const word of words) part.push(word)
       continue
     }
-    addText(given, given.trusted, part.join(' '))
+    addWords(given, given.trusted, part)
     part = []
   }
-  addText(given, given.trusted, part.join(' '))
+  addWords(given, given.trusted, part)
 }
 
-function tokensOf(text: string): string[] {
-  return text.split(/[\s"'<>`|,;()]+/)
-}
-
-function addText(given: Given, phrases: Phrases, text: string): void {
-  const words = wordsOf(text)
+function addWords(given: Given, phrases: Phrases, words: readonly string[]): void {
   given.overflow ||= given.user.size + given.trusted.size + words.length > maxWords
-  if (given.overflow) return
-  phrases.add(words)
+  if (!given.overflow) phrases.add(words)
 }
 
 const parts = ['target.host', 'target.resource_type', 'target.path'].map((path) => compileStepField(path, 'field'))

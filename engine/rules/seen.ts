@@ -1,9 +1,8 @@
 // In which step a value first appeared, for the evidence of a violation.
 import type { EvidenceStep } from '@svc/schemas'
-import { labelsOrPublic } from './labels.js'
-import { someReceivedLeaf } from './leaves.js'
+import { textsOf } from './recorded-text.js'
 import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
-import { detached, trimmed, wordsOf } from './words.js'
+import { detached, trimmed } from './words.js'
 
 export interface Seen {
   /** The step whose output first had the value, else its longest word; null when none had. */
@@ -39,27 +38,29 @@ function newSeen(): SeenState {
   return {
     first,
     stepOf: (words) => {
-      const longest = [...words].sort((a, b) => b.length - a.length)[0] ?? ''
-      return first.get(words.join(' ')) ?? first.get(longest) ?? null
+      const whole = first.get(words.join(' '))
+      if (whole !== undefined) return whole
+      let longest = ''
+      for (const word of words) if (word.length > longest.length) longest = word
+      return first.get(longest) ?? null
     },
   }
 }
 
 function addTo({ first }: SeenState, recorded: Recorded): void {
-  const { step, type } = recorded
-  if (type === 'step.model') return
+  if (recorded.type === 'step.model') return
   const evidence = evidenceOfRecorded(recorded)
   const keep = (text: string) => {
     if (!first.has(text)) first.set(detached(text), evidence)
   }
-  someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }) => {
-    const words = trimmed(wordsOf(text))
+  for (const { words: all, tokens } of textsOf(recorded).received) {
+    if (first.size >= maxSeen) return
+    const words = trimmed(all)
     if (words.length <= maxTextWords) keep(words.join(' '))
-    for (const piece of text.split(/[\s"'<>`|,;]+/)) {
-      const own = trimmed(wordsOf(piece))
+    for (const token of tokens) {
+      const own = trimmed(token.words)
       if (own.length > 1) keep(own.join(' '))
     }
     for (const word of words) if (word.length >= minWord) keep(word)
-    return first.size >= maxSeen
-  })
+  }
 }

@@ -7,7 +7,7 @@ import { addToGiven, copyOfGiven, type Given, isGiven, newGiven } from './given.
 import { selectorPattern } from './kind.js'
 import { type Label, labelsOrPublic } from './labels.js'
 import { type Leaf, someReceivedLeaf, someSentLeaf } from './leaves.js'
-import { compileField } from './lookup.js'
+import { compileField, type Getter } from './lookup.js'
 import { names, type Selector, selector } from './params.js'
 import {
   CannotEvaluate,
@@ -16,6 +16,7 @@ import {
   evidenceOfRecorded,
   NOT_APPLICABLE,
   PASS,
+  type Reading,
   type Recorded,
   type Slot,
   stepViolation,
@@ -67,14 +68,18 @@ export const valueFlowRules = [
       const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').test
       const flow = trackFlow(environment, source, { min_length, pattern, matches })
       const isSink = compileTarget(selectorPattern(sink), 'sink.property_filter')
-      const paths = fields.map((path, index) => ({ path, get: compileField(path, `fields.${index}`) }))
+      const paths = fields.map((path, index) => {
+        const read = followedIn(compileField(path, `fields.${index}`), { min_length, matches })
+        const key = `followed ${JSON.stringify([path, min_length, pattern])}`
+        return { path, values: environment.readings.once(key, read) }
+      })
       return (context) => {
         if (isSink !== null && !isSink(context, context.step)) return NOT_APPLICABLE
         const { origins, given, overflow } = flow(context.history)
         if (overflow || given.overflow) throw new CannotEvaluate(limitReached(context))
         if (origins.size === 0) return PASS
-        for (const { path, get } of paths) {
-          const origin = firstReached(get(context), { min_length, matches }, origins, given)
+        for (const { path, values } of paths) {
+          const origin = firstReached(values(context), origins, given)
           if (origin === null) continue
           const name = origin.step_name === null ? '' : ` \`${origin.step_name}\``
           const message = `a value from the output of step ${origin.step}${name} is in \`${path}\`, where it must not go`
@@ -136,18 +141,24 @@ function follow(flow: Flow, recorded: Recorded, isSource: ((label: Label) => boo
   })
 }
 
+/** The values of a field that could be followed ones. */
+function followedIn(get: Getter, form: Form): Reading<readonly string[]> {
+  return (context) => {
+    const values: string[] = []
+    const add = (value: string) => values.push(value) === 0
+    someSentLeaf(get(context), (leaf) => someValue(leaf, form, add))
+    return values
+  }
+}
+
 /** The origin of the first value that must not be here; null without one. */
-function firstReached(sent: unknown, form: Form, origins: Flow['origins'], given: Given): EvidenceStep | null {
-  let found: EvidenceStep | null = null
-  someSentLeaf(sent, (leaf) =>
-    someValue(leaf, form, (value) => {
-      const origin = origins.get(value)
-      // The user may name a value after a source gave it.
-      if (origin !== undefined && !given.user.has(wordsOf(value))) found = origin
-      return found !== null
-    }),
-  )
-  return found
+function firstReached(values: readonly string[], origins: Flow['origins'], given: Given): EvidenceStep | null {
+  for (const value of values) {
+    const origin = origins.get(value)
+    // The user may name a value after a source gave it.
+    if (origin !== undefined && !given.user.has(wordsOf(value))) return origin
+  }
+  return null
 }
 
 /** True when `visit` returns true for a value of the leaf: the whole, its words, and the parts of a word such as `to=mia`. */
@@ -163,10 +174,12 @@ function someValue(
   return whole.split(/[\s"'<>(),;|`]+/).some((one) => {
     const word = bare(one)
     if (word !== whole && check(word)) return true
-    const pieces = word.split(/[^\p{L}\p{N}\p{M}@._+-]+/u)
-    return pieces.length > 1 && pieces.some((piece) => check(bare(piece)))
+    // Most words are one piece, which is found faster than it is split.
+    return between.test(word) && word.split(between).some((piece) => check(bare(piece)))
   })
 }
+
+const between = /[^\p{L}\p{N}\p{M}@._+-]+/u
 
 /** Long enough; a number has at least 4 digits. A year in a text is not followed. */
 function isFollowed(value: string, min_length: number, is_number: boolean): boolean {

@@ -5,7 +5,7 @@ import { compileParts } from './flow-selector.js'
 import { addToGiven, copyOfGiven, type Given, isGiven, newGiven } from './given.js'
 import { kindWords } from './kind.js'
 import { type Leaf, someSentLeaf } from './leaves.js'
-import { compileField } from './lookup.js'
+import { compileField, type Getter } from './lookup.js'
 import { names, type Selector, selector } from './params.js'
 import {
   CannotEvaluate,
@@ -13,6 +13,7 @@ import {
   defineStepRule,
   NOT_APPLICABLE,
   PASS,
+  type Reading,
   type Slot,
   type StepContext,
   stepViolation,
@@ -55,22 +56,26 @@ export const valueFromRules = [
       const given = trackGiven(environment, from)
       const seen = trackSeen(environment)
       const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').test
-      const paths = fields.map((path, index) => ({ path, get: compileField(path, `fields.${index}`) }))
       const source = from === undefined ? null : kindWords(from, 'step')
       const remedy = `use a value that the user named in a message${source === null ? '' : `, or that a ${source} returned`}`
       const nowhere = `is in no message of the user${source === null ? '' : ` and in no output of a ${source}`}`
+      const paths = fields.map((path, index) => {
+        const read = valuesIn(compileField(path, `fields.${index}`), matches)
+        const values = environment.readings.once(`values ${JSON.stringify([path, pattern])}`, read)
+        return { values, absent: `a value in \`${path}\` ${nowhere}` }
+      })
       return (context) => {
         const known = given(context.history)
         let answer: typeof PASS | typeof NOT_APPLICABLE = NOT_APPLICABLE
-        for (const { path, get } of paths) {
-          const value = get(context)
-          if (value === null) continue
+        for (const { absent, values } of paths) {
+          const found = values(context)
+          if (found === null) continue
           answer = PASS
-          const missing = firstMissing(value, matches, known)
-          if (missing === null) continue
+          const missing = found.find((words) => !isGiven(known, words))
+          if (missing === undefined) continue
           if (known.overflow) throw new CannotEvaluate(limitReached(context))
           const origin = seen(context.history).stepOf(missing)
-          const message = `a value in \`${path}\` ${nowhere}${cameFrom(origin)}`
+          const message = absent + cameFrom(origin)
           return stepViolation(context, 'VALUE_NOT_GIVEN', message, remedy, origin)
         }
         return answer
@@ -92,18 +97,22 @@ function trackGiven(environment: CompileEnvironment, from: Selector | undefined)
   })
 }
 
-/** The words of the first value that was not given; null when all were. */
-function firstMissing(value: unknown, matches: Matcher | null, given: Given): readonly string[] | null {
-  let missing: readonly string[] | null = null
-  someSentLeaf(value, ({ text, is_number }: Leaf) =>
-    (matches === null ? [text] : partsOf(text, matches)).some((part) => {
-      // The sign of a number is not punctuation.
-      const words = is_number ? wordsOf(part) : trimmed(wordsOf(part))
-      if (words.length > 0 && !isGiven(given, words)) missing = words
-      return missing !== null
-    }),
-  )
-  return missing
+/** The words of each value of a field; null for a field that is missing. */
+function valuesIn(get: Getter, matches: Matcher | null): Reading<readonly (readonly string[])[] | null> {
+  return (context) => {
+    const value = get(context)
+    if (value === null) return null
+    const values: (readonly string[])[] = []
+    someSentLeaf(value, ({ text, is_number }: Leaf) => {
+      for (const part of matches === null ? [text] : partsOf(text, matches)) {
+        // The sign of a number is not punctuation.
+        const words = is_number ? wordsOf(part) : trimmed(wordsOf(part))
+        if (words.length > 0) values.push(words)
+      }
+      return false
+    })
+    return values
+  }
 }
 
 function cameFrom(origin: EvidenceStep | null): string {

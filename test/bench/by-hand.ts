@@ -1,6 +1,7 @@
 // The policies of `hundredPolicies` as a programmer would write them by hand: one closure for each, and the numbers of a
 // task that they need. They are what an evaluation is compared with, and must find the same policies violated.
 import type { Step } from '@svc/schemas'
+import { addValues, digestOf, newValues, type Values } from './by-hand-values.js'
 
 /** True: passes; false: violated; null: not applicable. */
 type Closure = (step: Step, task: Task, now: number) => boolean | null
@@ -18,6 +19,7 @@ export interface Task {
   approved_at: number
   readonly external_hosts: Set<unknown>
   readonly times: number[]
+  readonly values: Values
 }
 
 export function newTask(): Task {
@@ -32,6 +34,7 @@ export function newTask(): Task {
     approved_at: 0,
     external_hosts: new Set(),
     times: [],
+    values: newValues(),
   }
 }
 
@@ -48,6 +51,7 @@ export function addStep(task: Task, step: Step, at: number): void {
     task.approved = step.output?.status === 'approved'
     task.approved_at = task.length
   }
+  addValues(task.values, step)
   if (!isCall) return
   task.resources += 1
   task.times.push(at)
@@ -159,7 +163,65 @@ const closures: readonly ((n: number) => Closure)[] = [
     const type = `step.m${n}`
     return (step) => (step.step_type === type ? true : null)
   },
+  (n) =>
+    (step, { values }) => {
+      const { recipient } = input(step)
+      if (!isNamed(step, n) || typeof recipient !== 'string') return null
+      return values.user.has(recipient) || values.trusted.has(recipient)
+    },
+  (n) => {
+    const address = new RegExp(`[a-z.]{3,${20 + n}}@[a-z]`)
+    return (step, { values }) => {
+      const { note } = input(step)
+      if (!isDesk(step) || typeof note !== 'string') return null
+      if (!address.test(note)) return true
+      return note.split(' ').every((word) => !address.test(word) || values.user.has(word))
+    }
+  },
+  (n) =>
+    (step, { values }) => {
+      if (!isNamed(step, n) || (step.verb !== 'POST' && step.verb !== 'PATCH')) return null
+      if (values.ofOthers.size === 0) return true
+      const isForbidden = (word: string) => values.ofOthers.has(word) && !values.user.has(word)
+      const { recipient, note } = input(step)
+      if (typeof recipient === 'string' && isForbidden(recipient)) return false
+      return typeof note !== 'string' || !note.split(' ').some(isForbidden)
+    },
+  (n) =>
+    (step, { values }) =>
+      step.step_name === 'search' || step.step_name === `tool_${n}` ? values.has_contacts : null,
+  (n) =>
+    (step, { values }) => {
+      if (!values.has_mail) return null
+      const { amount } = input(step)
+      return typeof amount === 'number' && amount >= 0 && amount <= 580 + n
+    },
+  (n) => (step) => {
+    if (!isNamed(step, n)) return null
+    const { amount } = input(step)
+    return typeof amount === 'number' && amount >= 0 && amount <= 400 + n
+  },
+  (n) => (step) => {
+    if (!isDesk(step)) return null
+    const { passengers } = input(step)
+    return !Array.isArray(passengers) || passengers.length <= 3 + (n % 2)
+  },
+  (n) =>
+    (step, { values }) => {
+      if (step.step_name !== 'send_certificate' && step.step_name !== `tool_${n}`) return null
+      return values.approved.has(digestOf(step))
+    },
 ]
+
+/** The policies of this template ask for an approval, which one of them passes with. */
+const asks = 29
+
+const unlessApproved = (closure: Closure): Closure => {
+  return (step, task, now) => {
+    const answer = closure(step, task, now)
+    return answer === false ? task.values.approved.has(digestOf(step)) : answer
+  }
+}
 
 const anyOf = (parts: readonly Closure[]): Closure => {
   return (step, task, now) => {
@@ -196,7 +258,11 @@ function compound(n: number): Closure {
 
 /** The ids of the violated policies, in order. */
 export function byHand(): (step: Step, task: Task, now: number) => number[] {
-  const all = Array.from({ length: 100 }, (_, index) => (index % 5 === 4 ? compound(index) : closureAt(index, index)))
+  const all = Array.from({ length: 100 }, (_, index) => {
+    if (index % 5 === 4) return compound(index)
+    const closure = closureAt(index, index)
+    return index % closures.length === asks ? unlessApproved(closure) : closure
+  })
   return (step, task, now) => {
     const violated: number[] = []
     for (let index = 0; index < all.length; index++)

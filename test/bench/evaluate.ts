@@ -4,8 +4,9 @@ import { compile, evaluate, type History, newHistory, record } from '@svc/engine
 import type { Step } from '@svc/schemas'
 import { addStep, byHand, newTask, type Task } from './by-hand.js'
 import type { Row } from './main.js'
+import { seeded } from './past-steps.js'
 import { agent, hundredPolicies } from './policies.js'
-import { pastSteps, seeded, tasks, variedStep } from './varied-steps.js'
+import { pastSteps, tasks, variedStep } from './varied-steps.js'
 
 const start = Date.UTC(2026, 0, 5, 9)
 

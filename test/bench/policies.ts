@@ -4,12 +4,12 @@ import type { PolicyInput } from '@svc/engine'
 import type { Step } from '@svc/schemas'
 import { policyDefaults } from '../support/policy.js'
 
-type Rule = readonly [rule_type: string, params: Record<string, unknown>]
+type Rule = readonly [rule_type: string, params: Record<string, unknown>, others?: Partial<PolicyInput>]
 
 const target = { target_step_types: ['step.resource'] }
 const desk = { target_step_names: ['book_reservation', 'cancel_reservation'] }
 
-/** Templates of policies, numbered. Three in a hundred are violated by `step`. */
+/** Templates of policies, numbered. Two in a hundred are violated by `step`. */
 const templates: readonly ((n: number) => Rule)[] = [
   (n) => ['field_not_empty', { field: n % 2 === 0 ? 'step_name' : `input.field_${n}`, ...(n % 2 && elsewhere) }],
   (n) => ['field_in_list', { field: 'data.classification', values: ['public', 'internal', `level ${n}`] }],
@@ -47,10 +47,29 @@ const templates: readonly ((n: number) => Rule)[] = [
     'value_flow_forbidden',
     { source: { step_types: ['step.credential'] }, sink: { step_types: [`step.m${n}`] } },
   ],
+  (n) => ['value_from', { fields: ['input.recipient'], from: contacts, ...named(n) }],
+  (n) => ['value_from', { fields: ['input.note'], pattern: `[a-z.]{3,${20 + n}}@[a-z]`, ...desk }],
+  (n) => [
+    'value_flow_forbidden',
+    { source: mailOfOthers, sink: namedSelector(n), fields: ['input.recipient', 'input.note'] },
+  ],
+  (n) => ['step_requires_predecessor', { required_step_type: contacts, target_step_names: ['search', `tool_${n}`] }],
+  (n) => ['field_in_range', { field: 'input.amount', min: 0, max: 580 + n, target_after: mailOfOthers }],
+  (n) => ['field_in_range', { field: 'input.amount', min: 0, max: 400 + n, ...named(n) }, asking],
+  (n) => ['length_at_most', { field: 'input.passengers', max: 3 + (n % 2), ...desk }],
+  (n) => ['gate_binds_action', { ...approval, target_step_names: ['send_certificate', `tool_${n}`] }],
 ]
 
 const elsewhere = { target_step_types: ['step.message'] }
 const verbs = (n: number) => (n % 2 ? ['POST', 'PATCH'] : ['POST', 'DELETE'])
+/** Who wrote the parts of an address book and of a message is in the labels of the steps that read them. */
+const contacts = { step_names: ['search_contacts', 'read_mail'], property_filter: { 'content.trust': 'own' } }
+const mailOfOthers = { step_names: ['read_mail'], property_filter: { 'content.trust': ['public', 'third_party'] } }
+const namedSelector = (n: number) => ({ step_names: ['book_reservation', `tool_${n}`], verbs: ['POST', 'PATCH'] })
+const check_type = 'human_approval'
+const binds = ['step_name', 'input.recipient']
+const approval = { gate_check_type: check_type, binds }
+const asking = { severity: 'critical', approval: { check_type, binds } } as const
 const named = (n: number) => ({ target_step_names: ['book_reservation', `tool_${n}`] })
 const taint = (n: number) => ({
   taint_step_type: 'step.resource',
@@ -80,7 +99,7 @@ const firstTemplate = (n: number): Rule => ['field_not_empty', { field: `input.f
 export function hundredPolicies(): PolicyInput[] {
   return Array.from({ length: 100 }, (_, index) => {
     const template = templates[index % templates.length] ?? firstTemplate
-    const [rule_type, params] = index % 5 === 4 ? compound(index) : template(index)
+    const [rule_type, params, others] = index % 5 === 4 ? compound(index) : template(index)
     return {
       ...policyDefaults,
       id: index + 1,
@@ -88,6 +107,7 @@ export function hundredPolicies(): PolicyInput[] {
       rule_type,
       params,
       severity: 'medium' as const,
+      ...others,
     }
   })
 }
@@ -101,6 +121,7 @@ export const step: Step = {
     amount: 240,
     path: '/srv/desk/mia.json',
     flight: 'HAT136',
+    recipient: 'mia.li@example.org',
     passengers: [{ first_name: 'Mia', dob: '1990-04-05' }],
   },
   properties: {
@@ -115,15 +136,4 @@ export const agent = {
   risk_classification: 'limited' as const,
   environment: 'production' as const,
   project_root: '/srv/desk',
-}
-
-/** A running task: calls of models, occasional approvals, and calls of a tool. */
-export function pastStep(index: number): Step {
-  if (index % 10 === 0)
-    return {
-      step_type: 'step.gate',
-      output: { status: 'approved' },
-      properties: { guard: { check_type: 'human_approval' } },
-    }
-  return index % 3 === 0 ? { step_type: 'step.model', verb: 'POST' } : step
 }

@@ -8,7 +8,8 @@ import autocannon from 'autocannon'
 import { stringify } from 'yaml'
 import { startServe } from '../support/serve.js'
 import type { Row } from './main.js'
-import { agent, hundredPolicies, pastStep, step } from './policies.js'
+import { pastStep } from './past-steps.js'
+import { agent, hundredPolicies, step } from './policies.js'
 
 const connections = 16
 const headers = { 'content-type': 'application/json' }
@@ -22,8 +23,8 @@ export async function benchServe(): Promise<Row[]> {
 }
 
 async function throughput(): Promise<Row> {
-  const policies = hundredPolicies().map(({ name, rule_type, params, scope, severity }) => {
-    return { name, rule_type, params, scope, severity }
+  const policies = hundredPolicies().map(({ name, rule_type, params, scope, severity, approval }) => {
+    return { name, rule_type, params, scope, severity, ...(approval && { approval }) }
   })
   const files = { 'hundred.yaml': stringify({ name: 'hundred', version: '1', policies }) }
   const serve = await startServe(['--policy-file', 'hundred.yaml', '--log-location', 'none'], files)

@@ -1,0 +1,100 @@
+// The texts of a recorded step in the forms in which rules index them, read once for all rules.
+import type { Step } from '@svc/schemas'
+import { type Label, labelsOrPublic } from './labels.js'
+import { someReceivedLeaf, someSentLeaf } from './leaves.js'
+import type { Recorded } from './rule.js'
+import { comparable } from './value-parts.js'
+import { trimmed, wordsOf } from './words.js'
+
+/** A part of a text between spaces, quotes, commas and the like. */
+export interface Token {
+  readonly words: readonly string[]
+  /** As values are compared. */
+  readonly value: string
+}
+
+/** A text with its forms, each computed when it is first read. */
+export class ReceivedText {
+  readonly text: string
+  readonly label: Label
+  #words: readonly string[] | undefined
+  #tokens: readonly Token[] | undefined
+
+  constructor(text: string, label: Label) {
+    this.text = text
+    this.label = label
+  }
+
+  get words(): readonly string[] {
+    this.#words ??= wordsOf(this.text)
+    return this.#words
+  }
+
+  get tokens(): readonly Token[] {
+    this.#tokens ??= tokensOf(this.text).map((token) => ({ words: wordsOf(token), value: comparable(token) }))
+    return this.#tokens
+  }
+}
+
+/** What a step received, and the identifiers that it sent. */
+export interface StepTexts {
+  readonly received: readonly ReceivedText[]
+  readonly identifiers: readonly Token[]
+}
+
+const known = new WeakMap<Recorded, LazyTexts>()
+
+export function textsOf(recorded: Recorded): StepTexts {
+  const texts = known.get(recorded) ?? new LazyTexts(recorded)
+  known.set(recorded, texts)
+  return texts
+}
+
+class LazyTexts implements StepTexts {
+  readonly #recorded: Recorded
+  #received: readonly ReceivedText[] | undefined
+  #identifiers: readonly Token[] | undefined
+
+  constructor(recorded: Recorded) {
+    this.#recorded = recorded
+  }
+
+  get received(): readonly ReceivedText[] {
+    this.#received ??= receivedBy(this.#recorded)
+    return this.#received
+  }
+
+  get identifiers(): readonly Token[] {
+    this.#identifiers ??= identifiersIn(this.#recorded.step)
+    return this.#identifiers
+  }
+}
+
+function receivedBy({ step, type }: Recorded): ReceivedText[] {
+  const texts: ReceivedText[] = []
+  someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }, label) => {
+    texts.push(new ReceivedText(text, label))
+    return false
+  })
+  return texts
+}
+
+function identifiersIn({ input }: Step): Token[] {
+  const found: Token[] = []
+  someSentLeaf(input, ({ text }) => {
+    if (!isIdentifier(text)) return false
+    for (const token of tokensOf(text))
+      if (isIdentifier(token)) found.push({ words: trimmed(wordsOf(token)), value: comparable(token) })
+    return false
+  })
+  return found
+}
+
+/** Addresses, links, numbers and the like; ordinary words are in too many texts to be of one author. */
+function isIdentifier(token: string): boolean {
+  return /[\d@]|\p{L}\.\p{L}|:\/\//u.test(token)
+}
+
+function tokensOf(text: string): string[] {
+  return text.split(/[\s"'<>`|,;()]+/)
+}
