@@ -2,7 +2,7 @@
 import { actionDigest, fieldsDigest } from '@svc/proof'
 import { canonicalType, type EvidenceStep, type Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
-import { gateProblem } from './gate-words.js'
+import { digestOfGate, gateProblem } from './gate-words.js'
 import { compileStepField } from './lookup.js'
 import { AmbiguousField } from './members.js'
 import {
@@ -156,7 +156,7 @@ function trackApprovals(
 
 /** A rejection without a digest withdraws every approval of its check type. */
 function addGate(state: Approvals, recorded: Recorded): void {
-  const digest = digestIn(recorded.step)
+  const digest = digestOfGate(recorded.step)
   const problem = gateProblem(recorded.step)
   state.latest = { problem, at: recorded.at, evidence: evidenceOfRecorded(recorded), used: 0 }
   if (digest === null) {
@@ -178,13 +178,4 @@ function countUse({ by_digest }: Approvals, binding: StepBinding | null): void {
 export function gatePattern(check_type: string | undefined): (step: Step) => boolean {
   const filter = check_type === undefined ? undefined : { 'guard.check_type': check_type }
   return compilePattern({ step_types: ['step.gate'], filter }, true, 'gate_check_type')
-}
-
-const digestField = compileStepField('input.action_digest', 'field')
-
-/** Null for a gate without a valid digest: when it is rejected, it withdraws all approvals. */
-function digestIn(gate: Step): string | null {
-  const field = digestField(gate)
-  const digest = typeof field === 'string' ? field.trim().toLowerCase() : ''
-  return /^[0-9a-f]{64}$/.test(digest) ? digest : null
 }

@@ -9,7 +9,7 @@ type Accepts = (value: unknown) => boolean
 
 /**
  * A test for the values that a condition accepts. Equality is strict; a list means one of; null means missing; `{present}`,
- * `{min, max}` and `{matches}` are operators. Where the value in the step is a list, one of its elements is enough. Step
+ * `{min, max}`, `{matches}` and `{not}` are operators. Where the value in the step is a list, one of its elements is enough. Step
  * types are compared by their canonical names. Throws ParameterError for an invalid condition.
  */
 export function acceptor(path: string, wanted: unknown, parameter: string): Accepts {
@@ -20,12 +20,17 @@ export function acceptor(path: string, wanted: unknown, parameter: string): Acce
   }
   const unknown = Object.keys(given).find((key) => !operators.includes(key))
   if (unknown !== undefined)
-    reject(`unknown condition \`${unknown}\`; write \`present\`, \`min\`, \`max\` or \`matches\``)
-  const conditions = [...presence(given, reject), ...range(given, reject), ...match(given, parameter, reject)]
+    reject(`unknown condition \`${unknown}\`; write \`present\`, \`min\`, \`max\`, \`matches\` or \`not\``)
+  const conditions = [
+    ...presence(given, reject),
+    ...range(given, reject),
+    ...match(given, parameter, reject),
+    ...exclusion(path, given),
+  ]
   return (value) => conditions.every((accepts) => accepts(value))
 }
 
-const operators = ['present', 'min', 'max', 'matches']
+const operators = ['present', 'min', 'max', 'matches', 'not']
 
 function operatorsIn(wanted: unknown): JsonMap | null {
   if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return null
@@ -33,13 +38,22 @@ function operatorsIn(wanted: unknown): JsonMap | null {
 }
 
 function equalToOne(path: string, wanted: readonly unknown[]): Accepts {
-  const choices = wanted.map((choice) =>
-    path === 'step_type' && typeof choice === 'string' ? canonicalType(choice) : choice,
-  )
+  const choices = comparableChoices(path, wanted)
   const isChoice = (value: unknown) => choices.some((choice) => sameJson(choice, value))
   // A null element is not a missing field.
   const isListed = (value: unknown) => value !== null && isChoice(value)
   return (value) => isChoice(value) || (Array.isArray(value) && value.some(isListed))
+}
+
+function comparableChoices(path: string, wanted: readonly unknown[]): readonly unknown[] {
+  return wanted.map((choice) => (path === 'step_type' && typeof choice === 'string' ? canonicalType(choice) : choice))
+}
+
+/** Accepts every other value, a missing one and a list included. */
+function exclusion(path: string, { not }: JsonMap): Accepts[] {
+  if (not === undefined) return []
+  const choices = comparableChoices(path, Array.isArray(not) ? not : [not])
+  return [(value) => !choices.some((choice) => sameJson(choice, value))]
 }
 
 function presence({ present }: JsonMap, reject: (message: string) => never): Accepts[] {

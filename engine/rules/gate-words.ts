@@ -36,6 +36,15 @@ const fields = [
 /** The check type of a gate. */
 export const checkType = compileStepField('guard.check_type', 'field')
 
+const digestField = compileStepField('input.action_digest', 'field')
+
+/** The digest of the action that a gate approves or rejects; null for a gate without a valid one. */
+export function digestOfGate(gate: Step): string | null {
+  const field = digestField(gate)
+  const digest = typeof field === 'string' ? field.trim().toLowerCase() : ''
+  return /^[0-9a-f]{64}$/.test(digest) ? digest : null
+}
+
 /**
  * Why a gate has not passed; null when it has. Every result that it reports must be positive. A gate without a result has
  * passed; a gate with an ambiguous field has not.

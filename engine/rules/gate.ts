@@ -1,8 +1,9 @@
 // Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). The agent itself reports its gates.
 
+import { actionDigest } from '@svc/proof'
 import type { EvidenceStep, Step } from '@svc/schemas'
 import { compileBoundGates, gatePattern, gateWords } from './bound-gate.js'
-import { checkType, gateProblem } from './gate-words.js'
+import { checkType, digestOfGate, gateProblem } from './gate-words.js'
 import { AmbiguousField } from './members.js'
 import { type MembersOf, names } from './params.js'
 import {
@@ -11,11 +12,12 @@ import {
   evidenceOfRecorded,
   PASS,
   present,
+  type Recorded,
   type Slot,
   type StepContext,
   stepViolation,
 } from './rule.js'
-import { passedGate } from './track.js'
+import { isBoundGate, passedGate } from './track.js'
 
 const properties = {
   gate_check_type: { type: 'string', minLength: 1, description: 'only gates with this `guard.check_type`' },
@@ -32,26 +34,25 @@ export const gateRules = [
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
-    readsHistoryOnly: true,
     params: { type: 'object', additionalProperties: false, properties },
-    doc: 'Passes when the latest gate (of the given check type) passed and is fresh enough.',
+    doc: 'Passes when the latest gate (of the given check type) passed and is fresh enough. A gate with the digest of an action counts for this action only.',
     example: { gate_check_type: 'human_approval', max_age_steps: 3 },
     compile: (params, environment) => {
       const latest = trackLatestGate(environment, params.gate_check_type)
       const remedy = `${wantedGate(params)} ${whereAndWhen(params)}`
       const anyGate = trackLatestGate(environment, undefined)
       const check = (context: StepContext) => {
-        const gate = latest(context.history)
+        const gate = gateFor(context, latest(context.history))
         const problem = staleness(gate, params, context)
         if (problem === null) return PASS
-        const other = gate === null ? anyGate(context.history) : null
+        const other = gate === null ? gateFor(context, anyGate(context.history)) : null
         const message = other === null ? problem.message : `${problem.message}; ${ofAnotherKind(other)}`
         const seen = (gate ?? other)?.evidence ?? null
         const violation = stepViolation(context, problem.code, message, remedy, seen)
         return { ...violation, remedy_steps: [passedGate(params.gate_check_type)] }
       }
       const because = ({ history }: StepContext) => ({
-        evidence: present(latest(history)?.evidence ?? null),
+        evidence: present(latest(history).plain?.evidence ?? null),
         undo: 'do this without the gate before it, in a new task',
       })
       return Object.assign(check, { because })
@@ -102,32 +103,66 @@ const noDigest = 'the step has no digest that a gate can carry'
 interface GateMark {
   /** Why it has not passed; null when it has. */
   readonly problem: string | null
+  /** Its position without the gates for single actions after it. */
   readonly position: number
+  readonly order: number
   /** ms since 1970 */
   readonly at: number
   readonly check_type: unknown
   readonly evidence: EvidenceStep
 }
 
-/** The latest gate, of one check type when given. A gate with ambiguous fields counts and has not passed. */
-function trackLatestGate(environment: CompileEnvironment, check_type: string | undefined): Slot<GateMark | null> {
+/** The latest gate for any action, and the latest one for a single action. */
+interface LatestGates {
+  readonly plain: GateMark | null
+  readonly bound: (GateMark & { readonly digest: string }) | null
+}
+
+/** The latest gates, of one check type when given. A gate with ambiguous fields counts and has not passed. */
+function trackLatestGate(environment: CompileEnvironment, check_type: string | undefined): Slot<LatestGates> {
   const isGate = gatePattern(check_type)
-  return environment.track<GateMark | null>({
+  return environment.track<LatestGates>({
     key: `latest gate ${JSON.stringify(check_type ?? null)}`,
-    init: () => null,
+    init: () => ({ plain: null, bound: null }),
     add: (state, recorded) => {
-      const { step, position, at } = recorded
-      if (!isGate(step)) return state
-      const evidence = evidenceOfRecorded(recorded)
-      return {
-        problem: gateProblem(step),
-        position,
-        at,
-        check_type: checkTypeIn(step),
-        evidence,
+      const { plain, bound } = state
+      if (isBoundGate(recorded)) {
+        // A gate for one action does not come between another gate and its target.
+        const later = (mark: GateMark | null) => mark && { ...mark, position: mark.position + 1 }
+        const digest = digestOfGate(recorded.step) ?? ''
+        return { plain: later(plain), bound: isGate(recorded.step) ? { ...markOf(recorded), digest } : bound }
       }
+      return isGate(recorded.step) ? { plain: markOf(recorded), bound } : state
     },
   })
+}
+
+function markOf(recorded: Recorded): GateMark {
+  const { step, position, at } = recorded
+  return {
+    problem: gateProblem(step),
+    position,
+    order: position,
+    at,
+    check_type: checkTypeIn(step),
+    evidence: evidenceOfRecorded(recorded),
+  }
+}
+
+/** The latest gate that is for any action or for this very one. */
+function gateFor({ step }: StepContext, { plain, bound }: LatestGates): GateMark | null {
+  if (bound === null || (plain !== null && plain.order > bound.order)) return plain
+  return bound.digest === digestOf(step) ? bound : plain
+}
+
+/** Null for a step without a canonical form. */
+function digestOf(step: Step): string | null {
+  try {
+    return actionDigest(step)
+  } catch (error) {
+    if (error instanceof TypeError) return null
+    throw error
+  }
 }
 
 /** Null where the field is missing or ambiguous. */

@@ -110,9 +110,10 @@ function valueWords(wanted: unknown): string {
   if (wanted === null) return ' missing'
   if (Array.isArray(wanted)) return ` one of ${wanted.map(literal).join(', ')}`
   if (typeof wanted !== 'object') return ` ${literal(wanted)}`
-  const { present, min, max, matches } = wanted as JsonMap
+  const { present, min, max, matches, not } = wanted as JsonMap
   return [
     present === false ? ' missing' : '',
+    not === undefined ? '' : ` other than ${(Array.isArray(not) ? not : [not]).map(literal).join(', ')}`,
     min === undefined ? '' : ` at least ${min}`,
     max === undefined ? '' : ` at most ${max}`,
     matches === undefined ? '' : ` that matches ${literal(matches)}`,

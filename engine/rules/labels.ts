@@ -60,7 +60,7 @@ export function labelsOf(step: Step): StepLabels {
 function ownLabelsOf(step: Step): Labels {
   const { properties } = step
   if (properties === undefined && step.is_external_call === undefined) return unlabelled
-  const given = trust(properties)
+  const given = trust(properties) ?? (typeof properties?.content === 'string' ? properties.content : null)
   const whole = given === null ? impliedBy(step) : labelIn(given)
   const parts = trustOf(properties)
   const flat = Object.keys(properties ?? {}).filter((key) => key.startsWith(flatStart))
@@ -134,7 +134,8 @@ export function statedLabels({ whole, fields }: Labels): JsonMap {
 
 /** What an external target returns is public. */
 function impliedBy(step: Step): Label {
-  return step.verb === 'GET' && targetTrust(step) === 'external' ? 'public' : null
+  const reads = step.verb === 'GET' || step.verb === undefined
+  return reads && targetTrust(step) === 'external' ? 'public' : null
 }
 
 /** The least trusted of a list; a word that is not a label, or an empty list, counts as `public`, so that a misspelt label protects. */

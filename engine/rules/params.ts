@@ -49,7 +49,7 @@ export const names = { type: 'array', items: { type: 'string', minLength: 1 }, m
 export const filterSchema = {
   type: 'object',
   description:
-    'field path: wanted value; a list means one of, null means missing; {present: true}, {min, max} and {matches: pattern} are conditions; one element of a list in the step is enough; {} matches all',
+    'field path: wanted value; a list means one of, null means missing; {present: true}, {min, max}, {matches: pattern} and {not: value} are conditions; one element of a list in the step is enough; {} matches all',
 } as const
 
 const selectorMembers = {

@@ -16,7 +16,7 @@ import {
   type StepContext,
   stepViolation,
 } from './rule.js'
-import { satisfies, trackFirstRequired } from './track.js'
+import { isBoundGate, satisfies, trackFirstRequired } from './track.js'
 import { wantedSteps } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
@@ -42,10 +42,10 @@ export const predecessorRules = [
       const last = environment.track<Last | null>({
         key: `last satisfying ${kindKey(required_step_type)}`,
         init: () => null,
-        add: (_, recorded) => ({
-          satisfying: isRequired(recorded) && satisfies(recorded),
-          evidence: evidenceOfRecorded(recorded),
-        }),
+        add: (state, recorded) =>
+          isBoundGate(recorded)
+            ? state
+            : { satisfying: isRequired(recorded) && satisfies(recorded), evidence: evidenceOfRecorded(recorded) },
       })
       const pattern = kindPattern(required_step_type)
       const wanted = wantedWords(pattern)

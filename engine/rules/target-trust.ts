@@ -2,7 +2,13 @@
 import type { Step } from '@svc/schemas'
 import { AmbiguousField, dotted } from './members.js'
 
-const trust = dotted(['target', 'trust'])
+const find = dotted(['target', 'trust'])
+
+/** In any case of letters, because a label in other letters must not make a target internal. */
+function trust(properties: unknown): unknown {
+  const label = find(properties)
+  return typeof label === 'string' ? label.trim().toLowerCase() : label
+}
 
 /** `target.trust` of a step; null when neither it nor the flag is set. Throws AmbiguousField when they disagree. */
 export function targetTrust(step: Step): unknown {

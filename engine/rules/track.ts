@@ -1,12 +1,20 @@
 // Trackers that several rules share: whether a step satisfies a requirement, and the first step of a kind.
 import type { Behavior, EvidenceStep } from '@svc/schemas'
 import { compilePattern, type StepPattern } from './filter.js'
-import { gateProblem } from './gate-words.js'
+import { digestOfGate, gateProblem } from './gate-words.js'
 import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
 
-/** Whether a step of a required kind satisfies the requirement: a gate only when it passed (docs/design/engine.md §3). */
+/**
+ * Whether a step of a required kind satisfies the requirement: a gate only when it passed. A gate with the digest of an action
+ * approves this action and no other (docs/design/engine.md §3).
+ */
 export function satisfies({ type, step }: Recorded): boolean {
-  return type !== 'step.gate' || gateProblem(step) === null
+  return type !== 'step.gate' || (gateProblem(step) === null && digestOfGate(step) === null)
+}
+
+/** Whether the step is a gate for one action. Rules about the order of steps do not see it. */
+export function isBoundGate({ type, step }: Recorded): boolean {
+  return type === 'step.gate' && digestOfGate(step) !== null
 }
 
 /** A passed gate as an agent records it. */

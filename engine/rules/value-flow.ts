@@ -146,7 +146,7 @@ function followedIn(get: Getter, form: Form): Reading<readonly string[]> {
   return (context) => {
     const values: string[] = []
     const add = (value: string) => values.push(value) === 0
-    someSentLeaf(get(context), (leaf) => someValue(leaf, form, add))
+    someSentLeaf(get(context), (leaf) => someValue(leaf, form, add) || somePiece(leaf, form, add))
     return values
   }
 }
@@ -178,6 +178,16 @@ function someValue(
     return between.test(word) && word.split(between).some((piece) => check(bare(piece)))
   })
 }
+
+/** What stands between the signs of a link, an assignment or an address, where a sink may hide a whole value. */
+function somePiece({ text }: Leaf, { min_length, matches }: Form, visit: (value: string) => boolean): boolean {
+  if (!/[=/?&:~@+\u2026]/.test(text)) return false
+  const check = (value: string) => isFollowed(value, min_length, false) && (matches?.(value) ?? true) && visit(value)
+  const words = comparable(text).split(signs)
+  return words.some((word) => check(bare(word)) || word.split(/[@+]+/).some((piece) => check(bare(piece))))
+}
+
+const signs = /[\s"'<>(),;|`=/?&:~\u2026]+/u
 
 const between = /[^\p{L}\p{N}\p{M}@._+-]+/u
 

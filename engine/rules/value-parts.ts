@@ -2,21 +2,27 @@
 import type { Matcher } from '../pattern/pattern.js'
 import { composed } from './words.js'
 
-/** Characters at the ends of a word that belong to the sentence around it. */
-const around = new Set(' \t\n\r.,;:!?(){}[]"\'`<>*_')
-
 /** The value without the punctuation around it, composed and in lower case: `Mia@example.org.` is `mia@example.org`. */
 export function comparable(text: string): string {
   return bare(composed(text).toLowerCase().trim())
 }
 
-/** The text without the punctuation around it. */
+/** The text without the characters at its ends that are neither letters nor digits. */
 export function bare(text: string): string {
   let from = 0
   let to = text.length
-  while (from < to && around.has(text[from] as string)) from++
-  while (to > from && around.has(text[to - 1] as string)) to--
+  while (from < to && !isPart(text, from)) from++
+  while (to > from && !isPart(text, to - 1)) to--
   return text.slice(from, to)
+}
+
+const isLetter = /[\p{L}\p{N}\p{M}\p{Cs}]/u
+
+/** Letters, digits, marks, and halves of characters outside the basic plane. */
+function isPart(text: string, index: number): boolean {
+  const code = text.charCodeAt(index)
+  if (code < 128) return (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90)
+  return isLetter.test(text[index] as string)
 }
 
 /**

@@ -109,7 +109,7 @@ describe('the player', () => {
   })
 
   it('goes on with the next task after one that was stopped', async () => {
-    const across = path('across', [injected(step('book_room', 'POST'), false), read], [injected(pay)])
+    const across = path('across', [honest(step('book_room', 'POST')), read], [injected(pay)])
     const { blocked, harm_done, trace } = await play(across, terms(noBookings))
     expect([blocked, harm_done]).toEqual([['No bookings'], true])
     expect(trace.flatMap((line) => (line.kind === 'step' ? [line.task_id] : []))).toEqual([
@@ -118,6 +118,11 @@ describe('the player', () => {
       'task-2',
       'task-2',
     ])
+  })
+
+  it('ends an attack whose injected step was stopped, because the next task finds nothing of it', async () => {
+    const across = path('across', [injected(step('book_room', 'POST'), false), read], [injected(pay)])
+    expect(await play(across, terms(noBookings))).toMatchObject({ blocked: ['No bookings'], harm_done: false })
   })
 
   it('declares the tools of the task in the context and at its start', async () => {
