@@ -47,7 +47,10 @@ export function addStep(task: Task, step: Step, at: number): void {
   const { target, usage, guard } = (step.properties ?? {}) as Properties
   if (step.step_type === 'step.model') task.has_model = true
   if (step.step_type === 'task.error') task.has_error = true
-  if (step.step_type === 'step.gate' && guard?.check_type === 'human_approval') {
+  if (step.step_type === 'step.gate' && step.input?.action_digest !== undefined) {
+    // A gate for one action is not between another gate and its target.
+    task.approved_at += 1
+  } else if (step.step_type === 'step.gate' && guard?.check_type === 'human_approval') {
     task.approved = step.output?.status === 'approved'
     task.approved_at = task.length
   }
