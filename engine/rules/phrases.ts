@@ -14,24 +14,25 @@ export interface Phrases {
   readonly knows: (word: string) => boolean
 }
 
-/** State 0 is the empty phrase. `edges` holds the next state by state and word. */
+/**
+ * State 0 is the empty phrase. Most states are left by one word, which lists of numbers hold; a map holds the others. One map
+ * for all edges would have keys beyond 31 bits, each an object for the garbage collector.
+ */
 interface Automaton {
   readonly ids: Map<string, number>
   readonly length: number[]
   readonly link: number[]
-  readonly edges: Map<number, number>
-  /** The words that leave each state, to copy its edges. */
-  readonly leaving: number[][]
+  /** The word that leaves the state first, or -1, and the state that it leads to. */
+  readonly word: number[]
+  readonly next: number[]
+  readonly more: (Map<number, number> | undefined)[]
 }
-
-/** More words than an index may have: an edge is one number of state and word. */
-const maxIds = 2 ** 21
 
 /** Ways to split letters into words of the texts that are tried; more than any account number has. */
 const maxSplits = 1000
 
 export function createPhrases(): Phrases {
-  const automaton: Automaton = { ids: new Map(), length: [0], link: [-1], edges: new Map(), leaving: [[]] }
+  const automaton: Automaton = { ids: new Map(), length: [0], link: [-1], word: [-1], next: [0], more: [undefined] }
   let size = 0
   return {
     get size() {
@@ -46,7 +47,7 @@ export function createPhrases(): Phrases {
       let state: number | undefined = 0
       for (const word of words) {
         const id = automaton.ids.get(word)
-        state = id === undefined ? undefined : automaton.edges.get(state * maxIds + id)
+        state = id === undefined ? undefined : edge(automaton, state, id)
         if (state === undefined) return false
       }
       return true
@@ -56,14 +57,14 @@ export function createPhrases(): Phrases {
   }
 }
 
-function spells({ ids, edges }: Automaton, letters: string): boolean {
+function spells(automaton: Automaton, letters: string): boolean {
   const open = [{ state: 0, at: 0 }]
   for (let tried = 0; tried < maxSplits; tried++) {
     const split = open.pop()
     if (split === undefined) return false
     for (let to = split.at + 1; to <= letters.length; to++) {
-      const id = ids.get(letters.slice(split.at, to))
-      const state = id === undefined ? undefined : edges.get(split.state * maxIds + id)
+      const id = automaton.ids.get(letters.slice(split.at, to))
+      const state = id === undefined ? undefined : edge(automaton, split.state, id)
       if (state === undefined) continue
       if (to === letters.length) return true
       open.push({ state, at: to })
@@ -95,15 +96,15 @@ function idOf({ ids }: Automaton, word: string): number {
 
 /** Adds a word after the phrase of state `last`; returns the state of the longer phrase. */
 function extend(automaton: Automaton, last: number, id: number): number {
-  const known = automaton.edges.get(last * maxIds + id)
+  const known = edge(automaton, last, id)
   if (known !== undefined) return exactly(automaton, last, id, known)
   const state = newState(automaton, lengthOf(automaton, last) + 1)
   let from = last
-  while (from !== -1 && !automaton.edges.has(from * maxIds + id)) {
+  while (from !== -1 && edge(automaton, from, id) === undefined) {
     setEdge(automaton, from, id, state)
     from = automaton.link[from] as number
   }
-  const next = from === -1 ? undefined : automaton.edges.get(from * maxIds + id)
+  const next = from === -1 ? undefined : edge(automaton, from, id)
   automaton.link[state] = next === undefined ? 0 : exactly(automaton, from, id, next)
   return state
 }
@@ -113,24 +114,37 @@ function exactly(automaton: Automaton, from: number, id: number, next: number): 
   const length = lengthOf(automaton, from) + 1
   if (lengthOf(automaton, next) === length) return next
   const clone = newState(automaton, length)
-  for (const word of automaton.leaving[next] as number[])
-    setEdge(automaton, clone, word, automaton.edges.get(next * maxIds + word) as number)
+  automaton.word[clone] = automaton.word[next] as number
+  automaton.next[clone] = automaton.next[next] as number
+  automaton.more[clone] = automaton.more[next] && new Map(automaton.more[next])
   automaton.link[clone] = automaton.link[next] as number
   automaton.link[next] = clone
-  for (let at = from; at !== -1 && automaton.edges.get(at * maxIds + id) === next; at = automaton.link[at] as number)
-    automaton.edges.set(at * maxIds + id, clone)
+  for (let at = from; at !== -1 && edge(automaton, at, id) === next; at = automaton.link[at] as number)
+    setEdge(automaton, at, id, clone)
   return clone
 }
 
-function newState({ length, link, leaving }: Automaton, words: number): number {
-  leaving.push([])
+function newState({ length, link, word, next, more }: Automaton, words: number): number {
   link.push(0)
+  word.push(-1)
+  next.push(0)
+  more.push(undefined)
   return length.push(words) - 1
 }
 
-function setEdge({ edges, leaving }: Automaton, state: number, id: number, next: number): void {
-  edges.set(state * maxIds + id, next)
-  leaving[state]?.push(id)
+function edge({ word, next, more }: Automaton, state: number, id: number): number | undefined {
+  return word[state] === id ? next[state] : more[state]?.get(id)
+}
+
+function setEdge({ word, next, more }: Automaton, state: number, id: number, to: number): void {
+  if (word[state] === -1 || word[state] === id) {
+    word[state] = id
+    next[state] = to
+    return
+  }
+  const others = more[state] ?? new Map<number, number>()
+  others.set(id, to)
+  more[state] = others
 }
 
 function lengthOf({ length }: Automaton, state: number): number {
