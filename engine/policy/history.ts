@@ -3,6 +3,7 @@
 
 import { canonicalType, isBlocked, type Step } from '@svc/schemas'
 import { lessTrusted, othersIn } from '../rules/labels.js'
+import { RecordedTexts } from '../rules/recorded-text.js'
 import type { History, Tracker } from '../rules/rule.js'
 import { narrowToolsBy } from '../rules/task-tools.js'
 
@@ -19,7 +20,8 @@ export function newHistory(plan: HistoryPlan): History {
 /** Adds a step that happened at `at` (ms since 1970). A blocked step is left out: it satisfies no rule and is not counted. */
 export function record(plan: HistoryPlan, history: History, step: Step, at: number): void {
   if (isBlocked(step)) return
-  const recorded = { step, type: canonicalType(step.step_type), position: history.length + 1, at }
+  const type = canonicalType(step.step_type)
+  const recorded = { step, type, position: history.length + 1, at, texts: new RecordedTexts(step, type) }
   for (const [index, tracker] of plan.trackers.entries()) {
     history.states[index] = tracker.add(history.states[index], recorded)
   }

@@ -5,7 +5,7 @@ import type { Label } from './labels.js'
 import { compileStepField } from './lookup.js'
 import { AmbiguousField } from './members.js'
 import { createPhrases, extended, type Phrases } from './phrases.js'
-import { type ReceivedText, textsOf } from './recorded-text.js'
+import type { ReceivedText } from './recorded-text.js'
 import type { Recorded } from './rule.js'
 import { detached } from './words.js'
 
@@ -57,7 +57,7 @@ export function addToGiven(given: Given, recorded: Recorded, trusts: ((label: La
   if (isUser) addUserText(given, recorded)
   if (writes) addWritten(given, recorded)
   if (trusts !== null && !ownWork.has(type) && !given.changed.has(resource ?? ''))
-    for (const text of textsOf(recorded).received) {
+    for (const text of recorded.texts.received) {
       if (given.overflow) break
       if (trusts(text.label)) addTrusted(given, text)
     }
@@ -71,7 +71,7 @@ const ownWork: ReadonlySet<string> = new Set(['step.model', 'step.self', 'step.g
 /** A message of the user; text that the user passes on from others has their label. */
 function addUserText(given: Given, recorded: Recorded): void {
   if (recorded.step.verb !== 'GET') return
-  for (const { label, words } of textsOf(recorded).received) {
+  for (const { label, words } of recorded.texts.received) {
     if (given.overflow) break
     if (label === null || label === 'own') addWords(given, given.user, words)
   }
@@ -84,7 +84,7 @@ function isWithUser(step: Step): boolean {
 }
 
 function addWritten(given: Given, recorded: Recorded): void {
-  for (const { words, value } of textsOf(recorded).identifiers) {
+  for (const { words, value } of recorded.texts.identifiers) {
     if (given.overflow) break
     if (!given.written.has(value) && !isGiven(given, words)) given.written.add(detached(value))
     given.overflow = given.written.size > maxWords

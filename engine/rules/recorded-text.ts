@@ -1,9 +1,8 @@
 // The texts of a recorded step in the forms in which rules index them, read once for all rules.
 import type { Step } from '@svc/schemas'
 import { type Label, labelsOrPublic } from './labels.js'
-import { someReceivedLeaf, someSentLeaf } from './leaves.js'
-import type { Recorded } from './rule.js'
-import { comparable } from './value-parts.js'
+import { type Leaf, someReceivedLeaf, someSentLeaf } from './leaves.js'
+import { comparable, tokensOf } from './value-parts.js'
 import { trimmed, wordsOf } from './words.js'
 
 /** A part of a text between spaces, quotes, commas and the like. */
@@ -14,14 +13,16 @@ export interface Token {
 }
 
 /** A text with its forms, each computed when it is first read. */
-export class ReceivedText {
+export class ReceivedText implements Leaf {
   readonly text: string
+  readonly is_number: boolean
   readonly label: Label
   #words: readonly string[] | undefined
   #tokens: readonly Token[] | undefined
 
-  constructor(text: string, label: Label) {
+  constructor({ text, is_number }: Leaf, label: Label) {
     this.text = text
+    this.is_number = is_number
     this.label = label
   }
 
@@ -42,38 +43,33 @@ export interface StepTexts {
   readonly identifiers: readonly Token[]
 }
 
-const known = new WeakMap<Recorded, LazyTexts>()
-
-export function textsOf(recorded: Recorded): StepTexts {
-  const texts = known.get(recorded) ?? new LazyTexts(recorded)
-  known.set(recorded, texts)
-  return texts
-}
-
-class LazyTexts implements StepTexts {
-  readonly #recorded: Recorded
+/** The texts of a step of that canonical type, read when a rule first asks for them. */
+export class RecordedTexts implements StepTexts {
+  readonly #step: Step
+  readonly #type: string
   #received: readonly ReceivedText[] | undefined
   #identifiers: readonly Token[] | undefined
 
-  constructor(recorded: Recorded) {
-    this.#recorded = recorded
+  constructor(step: Step, type: string) {
+    this.#step = step
+    this.#type = type
   }
 
   get received(): readonly ReceivedText[] {
-    this.#received ??= receivedBy(this.#recorded)
+    this.#received ??= receivedBy(this.#step, this.#type)
     return this.#received
   }
 
   get identifiers(): readonly Token[] {
-    this.#identifiers ??= identifiersIn(this.#recorded.step)
+    this.#identifiers ??= identifiersIn(this.#step)
     return this.#identifiers
   }
 }
 
-function receivedBy({ step, type }: Recorded): ReceivedText[] {
+function receivedBy(step: Step, type: string): ReceivedText[] {
   const texts: ReceivedText[] = []
-  someReceivedLeaf(step, type, labelsOrPublic(step), ({ text }, label) => {
-    texts.push(new ReceivedText(text, label))
+  someReceivedLeaf(step, type, labelsOrPublic(step), (leaf, label) => {
+    texts.push(new ReceivedText(leaf, label))
     return false
   })
   return texts
@@ -93,8 +89,4 @@ function identifiersIn({ input }: Step): Token[] {
 /** Addresses, links, numbers and the like; ordinary words are in too many texts to be of one author. */
 function isIdentifier(token: string): boolean {
   return /[\d@]|\p{L}\.\p{L}|:\/\//u.test(token)
-}
-
-function tokensOf(text: string): string[] {
-  return text.split(/[\s"'<>`|,;()]+/)
 }

@@ -3,6 +3,7 @@ import type { Behavior, EvidenceStep, JsonMap, Rule, Step } from '@svc/schemas'
 import type { Search } from '../pattern/pattern.js'
 import type { OthersLabel } from './labels.js'
 import type { ParamsSchema, TargetFilter, ValueOf } from './params.js'
+import type { StepTexts } from './recorded-text.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
 export type Category = Rule['category']
@@ -35,6 +36,7 @@ export class CannotEvaluate extends Error {
 
 /** A step that has happened. `position` is 1-based within the history, `at` is milliseconds since 1970. */
 export interface Recorded {
+  readonly texts: StepTexts
   readonly step: Step
   readonly type: string
   readonly position: number

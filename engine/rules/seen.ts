@@ -1,6 +1,5 @@
 // In which step a value first appeared, for the evidence of a violation.
 import type { EvidenceStep } from '@svc/schemas'
-import { textsOf } from './recorded-text.js'
 import { type CompileEnvironment, evidenceOfRecorded, type Recorded, type Slot } from './rule.js'
 import { detached, trimmed } from './words.js'
 
@@ -53,7 +52,7 @@ function addTo({ first }: SeenState, recorded: Recorded): void {
   const keep = (text: string) => {
     if (!first.has(text)) first.set(detached(text), evidence)
   }
-  for (const { words: all, tokens } of textsOf(recorded).received) {
+  for (const { words: all, tokens } of recorded.texts.received) {
     if (first.size >= maxSeen) return
     const words = trimmed(all)
     if (words.length <= maxTextWords) keep(words.join(' '))

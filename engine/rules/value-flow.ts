@@ -5,8 +5,8 @@ import { compileTarget } from './filter.js'
 import { compileParts } from './flow-selector.js'
 import { addToGiven, copyOfGiven, type Given, isGiven, newGiven } from './given.js'
 import { selectorPattern } from './kind.js'
-import { type Label, labelsOrPublic } from './labels.js'
-import { type Leaf, someReceivedLeaf, someSentLeaf } from './leaves.js'
+import type { Label } from './labels.js'
+import { type Leaf, someSentLeaf } from './leaves.js'
 import { compileField, type Getter } from './lookup.js'
 import { names, type Selector, selector } from './params.js'
 import {
@@ -22,7 +22,7 @@ import {
   stepViolation,
 } from './rule.js'
 import { limitReached } from './value-from.js'
-import { bare, comparable } from './value-parts.js'
+import { bare, comparable, tokensOf } from './value-parts.js'
 import { detached, wordsOf } from './words.js'
 
 /** Values kept for one task. A task with more cannot be followed, and its sinks violate (docs/design/engine.md §3). */
@@ -130,15 +130,13 @@ function follow(flow: Flow, recorded: Recorded, isSource: ((label: Label) => boo
   const sent = new Set<string>()
   someSentLeaf(step.input, (leaf) => someValue(leaf, form, (value) => !sent.add(value)))
   const origin = evidenceOfRecorded(recorded)
-  someReceivedLeaf(step, type, labelsOrPublic(step), (leaf, label) => {
-    if (!isSource(label)) return false
-    return someValue(leaf, form, (value) => {
-      if (sent.has(value) || flow.origins.has(value) || isGiven(flow.given, wordsOf(value))) return false
-      flow.overflow = flow.origins.size >= maxValues
-      if (!flow.overflow) flow.origins.set(detached(value), origin)
-      return flow.overflow
-    })
-  })
+  const addNew = (value: string) => {
+    if (sent.has(value) || flow.origins.has(value) || isGiven(flow.given, wordsOf(value))) return false
+    flow.overflow = flow.origins.size >= maxValues
+    if (!flow.overflow) flow.origins.set(detached(value), origin)
+    return flow.overflow
+  }
+  recorded.texts.received.some((leaf) => isSource(leaf.label) && someValue(leaf, form, addNew))
 }
 
 /** The values of a field that could be followed ones. */
@@ -162,16 +160,11 @@ function firstReached(values: readonly string[], origins: Flow['origins'], given
 }
 
 /** True when `visit` returns true for a value of the leaf: the whole, its words, and the parts of a word such as `to=mia`. */
-function someValue(
-  { text, is_number }: Leaf,
-  { min_length, matches }: Form,
-  visit: (value: string) => boolean,
-): boolean {
-  const check = (value: string) =>
-    isFollowed(value, min_length, is_number) && (matches?.(value) ?? true) && visit(value)
+function someValue({ text, is_number }: Leaf, form: Form, visit: (value: string) => boolean): boolean {
+  const check = (value: string) => isFollowed(value, form, is_number) && visit(value)
   const whole = comparable(text)
   if (check(whole)) return true
-  return whole.split(/[\s"'<>(),;|`]+/).some((one) => {
+  return tokensOf(whole).some((one) => {
     const word = bare(one)
     if (word !== whole && check(word)) return true
     // Most words are one piece, which is found faster than it is split.
@@ -180,9 +173,9 @@ function someValue(
 }
 
 /** What stands between the signs of a link, an assignment or an address, where a sink may hide a whole value. */
-function somePiece({ text }: Leaf, { min_length, matches }: Form, visit: (value: string) => boolean): boolean {
+function somePiece({ text }: Leaf, form: Form, visit: (value: string) => boolean): boolean {
   if (!/[=/?&:~@+\u2026]/.test(text)) return false
-  const check = (value: string) => isFollowed(value, min_length, false) && (matches?.(value) ?? true) && visit(value)
+  const check = (value: string) => isFollowed(value, form, false) && visit(value)
   const words = comparable(text).split(signs)
   return words.some((word) => check(bare(word)) || word.split(/[@+]+/).some((piece) => check(bare(piece))))
 }
@@ -191,8 +184,12 @@ const signs = /[\s"'<>(),;|`=/?&:~\u2026]+/u
 
 const between = /[^\p{L}\p{N}\p{M}@._+-]+/u
 
-/** Long enough; a number has at least 4 digits. A year in a text is not followed. */
-function isFollowed(value: string, min_length: number, is_number: boolean): boolean {
+function isFollowed(value: string, { min_length, matches }: Form, is_number: boolean): boolean {
+  return isLongEnough(value, min_length, is_number) && (matches?.(value) ?? true)
+}
+
+/** A number has at least 4 digits. A year in a text is not followed. */
+function isLongEnough(value: string, min_length: number, is_number: boolean): boolean {
   if (value.length >= min_length) return true
   if (is_number) return value.replaceAll(/\D/g, '').length >= 4
   return /^\d{4,}$/.test(value) && !/^(19|20)\d\d$/.test(value)

@@ -7,6 +7,11 @@ export function comparable(text: string): string {
   return bare(composed(text).toLowerCase().trim())
 }
 
+/** The parts of a text between spaces, quotes, brackets, commas and the like. */
+export function tokensOf(text: string): string[] {
+  return text.split(/[\s"'<>`|,;()]+/)
+}
+
 /** The text without the characters at its ends that are neither letters nor digits. */
 export function bare(text: string): string {
   let from = 0
