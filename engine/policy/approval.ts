@@ -34,11 +34,9 @@ export function compileApproval(
   const { check_type, binds, max_age_seconds, uses } = approval
   const gates = compileBoundGates(environment, { check_type, binds, max_age_seconds, uses }, 'approval.binds')
   return (context) => {
-    const { step } = context
-    if (step === null) return null
     const bound = gates.bindingOf(context)
     if (bound === null) return null
-    const { gate, problem } = gates.find({ ...context, step }, bound)
+    const { gate, problem } = gates.find(context, bound)
     if (problem === null) return { step: gate.step }
     const { digest: action_digest } = bound
     return {

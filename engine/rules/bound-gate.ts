@@ -1,6 +1,6 @@
 // Approvals that are bound to an action by its digest (docs/design/engine.md §3, gate_binds_action, and §5, approvals).
 import { actionDigest, fieldsDigest } from '@svc/proof'
-import { canonicalType, type EvidenceStep, type Step } from '@svc/schemas'
+import type { EvidenceStep, Step } from '@svc/schemas'
 import { compilePattern } from './filter.js'
 import { digestOfGate, gateProblem } from './gate-words.js'
 import { compileStepField } from './lookup.js'
@@ -10,8 +10,8 @@ import {
   evidenceOfRecorded,
   type Reading,
   type Recorded,
+  type RuleContext,
   type Slot,
-  type StepContext,
 } from './rule.js'
 
 /** What an approval must be like. */
@@ -28,7 +28,7 @@ export interface BoundGates {
   /** What the gate of this step must carry; null for a step that has no digest, which no gate can approve. */
   readonly bindingOf: Reading<StepBinding | null>
   /** The gate that allows the step, or why none does. */
-  readonly find: (context: StepContext, binding: StepBinding) => GateFound
+  readonly find: (context: RuleContext, binding: StepBinding) => GateFound
 }
 
 export interface StepBinding {
@@ -39,8 +39,14 @@ export interface StepBinding {
 
 export type GateFound = { readonly gate: EvidenceStep; readonly problem: null } | GateProblem
 
+/** Why a gate does not allow a step. */
+export interface Problem {
+  readonly code: string
+  readonly message: string
+}
+
 export interface GateProblem {
-  readonly problem: { readonly code: string; readonly message: string }
+  readonly problem: Problem
   /** The gate that it is about; null without one. */
   readonly gate: EvidenceStep | null
 }
@@ -70,23 +76,19 @@ const maxApprovals = 10_000
 export function compileBoundGates(environment: CompileEnvironment, binding: Binding, parameter: string): BoundGates {
   const bindingOf = compileBinding(binding.binds, parameter)
   const approvals = trackApprovals(environment, binding, bindingOf)
-  const key = `binding ${JSON.stringify(binding.binds ?? null)}`
   const allowed = ({ binds }: StepBinding) => binding.uses ?? (binds === null ? 1 : Number.POSITIVE_INFINITY)
   return {
-    bindingOf: environment.readings.once(key, ({ step }) => (step === null ? null : bindingOf(step))),
+    bindingOf: readBinding(environment, binding.binds, bindingOf),
     find: ({ history, now }, wanted) => {
       const { by_digest, latest } = approvals(history)
       const approval = by_digest.get(wanted.digest)
       if (approval === undefined) return notBound(latest, binding)
-      const fault = (code: string, message: string) => ({ problem: { code, message }, gate: approval.evidence })
-      if (approval.problem !== null) return fault('GATE_FAILED', failed(approval.problem))
+      const fault = (problem: Problem) => ({ problem, gate: approval.evidence })
+      if (approval.problem !== null) return fault(failedGate(approval.problem))
       const { max_age_seconds } = binding
       if (max_age_seconds !== undefined && (now - approval.at) / 1000 > max_age_seconds)
-        return fault(
-          'GATE_STALE',
-          `the gate at step ${approval.evidence.step} is older than ${max_age_seconds} seconds`,
-        )
-      if (approval.used >= allowed(wanted)) return fault('GATE_SPENT', spent(allowed(wanted)))
+        return fault(oldGate(approval.evidence, max_age_seconds))
+      if (approval.used >= allowed(wanted)) return fault({ code: 'GATE_SPENT', message: spent(allowed(wanted)) })
       return { gate: approval.evidence, problem: null }
     },
   }
@@ -98,20 +100,42 @@ function spent(allowed: number): string {
     : `the gate approved ${allowed} steps, which are already done`
 }
 
-function failed(problem: string): string {
-  return `the latest gate has not passed: ${problem}`
+export function missingGate(check_type: string | undefined): Problem {
+  return { code: 'GATE_MISSING', message: `no ${gateWords(check_type)} came before this step` }
+}
+
+export function failedGate(problem: string): Problem {
+  return { code: 'GATE_FAILED', message: `the latest gate has not passed: ${problem}` }
+}
+
+export function oldGate({ step }: EvidenceStep, max_age_seconds: number): Problem {
+  return { code: 'GATE_STALE', message: `the gate at step ${step} is older than ${max_age_seconds} seconds` }
 }
 
 function notBound(latest: Approval | null, { check_type }: Binding): GateProblem {
-  const problem = (code: string, message: string) => ({ problem: { code, message }, gate: latest?.evidence ?? null })
-  if (latest === null) return problem('GATE_MISSING', `no ${gateWords(check_type)} came before this step`)
-  if (latest.problem !== null) return problem('GATE_FAILED', failed(latest.problem))
-  return problem('GATE_NOT_BOUND', 'no gate approved this action')
+  if (latest === null) return { problem: missingGate(check_type), gate: null }
+  const { problem, evidence: gate } = latest
+  if (problem !== null) return { problem: failedGate(problem), gate }
+  return { problem: { code: 'GATE_NOT_BOUND', message: 'no gate approved this action' }, gate }
 }
 
 /** A gate of a check type in words. */
 export function gateWords(check_type: string | undefined): string {
   return `step.gate${check_type === undefined ? '' : ` with \`properties.guard.check_type\` \`${check_type}\``}`
+}
+
+/** What a gate for the whole of a step must carry, read once for all rules. */
+export function readActionBinding(environment: CompileEnvironment): BoundGates['bindingOf'] {
+  return readBinding(environment, undefined, compileBinding(undefined, ''))
+}
+
+function readBinding(
+  environment: CompileEnvironment,
+  binds: readonly string[] | undefined,
+  bindingOf: BindingOf,
+): BoundGates['bindingOf'] {
+  const key = `binding ${JSON.stringify(binds ?? null)}`
+  return environment.readings.once(key, ({ step }) => (step === null ? null : bindingOf(step)))
 }
 
 /** A field that the step lacks would approve every value of it, so such a step is bound as a whole. */
@@ -143,8 +167,7 @@ function trackApprovals(
     add: (state, recorded) => {
       if (isGate(recorded.step)) addGate(state, recorded)
       // Hashing a step pays only while an approval is known.
-      else if (state.by_digest.size > 0 && canonicalType(recorded.step.step_type) !== 'step.gate')
-        countUse(state, bindingOf(recorded.step))
+      else if (state.by_digest.size > 0 && recorded.type !== 'step.gate') countUse(state, bindingOf(recorded.step))
       return state
     },
     copy: ({ by_digest, latest }) => ({

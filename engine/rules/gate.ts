@@ -1,8 +1,17 @@
 // Rules about approvals and checks (docs/design/engine.md §3, 8 and gate_binds_action). The agent itself reports its gates.
 
-import { actionDigest } from '@svc/proof'
 import type { EvidenceStep, Step } from '@svc/schemas'
-import { compileBoundGates, gatePattern, gateWords } from './bound-gate.js'
+import {
+  type BoundGates,
+  compileBoundGates,
+  failedGate,
+  gatePattern,
+  gateWords,
+  missingGate,
+  oldGate,
+  type Problem,
+  readActionBinding,
+} from './bound-gate.js'
 import { checkType, digestOfGate, gateProblem } from './gate-words.js'
 import { AmbiguousField } from './members.js'
 import { type MembersOf, names } from './params.js'
@@ -41,11 +50,12 @@ export const gateRules = [
       const latest = trackLatestGate(environment, params.gate_check_type)
       const remedy = `${wantedGate(params)} ${whereAndWhen(params)}`
       const anyGate = trackLatestGate(environment, undefined)
+      const bindingOf = readActionBinding(environment)
       const check = (context: StepContext) => {
-        const gate = gateFor(context, latest(context.history))
+        const gate = gateFor(context, latest(context.history), bindingOf)
         const problem = staleness(gate, params, context)
         if (problem === null) return PASS
-        const other = gate === null ? gateFor(context, anyGate(context.history)) : null
+        const other = gate === null ? gateFor(context, anyGate(context.history), bindingOf) : null
         const message = other === null ? problem.message : `${problem.message}; ${ofAnotherKind(other)}`
         const seen = (gate ?? other)?.evidence ?? null
         const violation = stepViolation(context, problem.code, message, remedy, seen)
@@ -150,19 +160,13 @@ function markOf(recorded: Recorded): GateMark {
 }
 
 /** The latest gate that is for any action or for this very one. */
-function gateFor({ step }: StepContext, { plain, bound }: LatestGates): GateMark | null {
+function gateFor(
+  context: StepContext,
+  { plain, bound }: LatestGates,
+  bindingOf: BoundGates['bindingOf'],
+): GateMark | null {
   if (bound === null || (plain !== null && plain.order > bound.order)) return plain
-  return bound.digest === digestOf(step) ? bound : plain
-}
-
-/** Null for a step without a canonical form. */
-function digestOf(step: Step): string | null {
-  try {
-    return actionDigest(step)
-  } catch (error) {
-    if (error instanceof TypeError) return null
-    throw error
-  }
+  return bound.digest === bindingOf(context)?.digest ? bound : plain
 }
 
 /** Null where the field is missing or ambiguous. */
@@ -184,18 +188,13 @@ function ofAnotherKind({ check_type, evidence }: GateMark): string {
   return `the gate at step ${evidence.step} has ${kind}`
 }
 
-interface Problem {
-  readonly code: string
-  readonly message: string
-}
-
 function staleness(
   gate: GateMark | null,
   { gate_check_type, max_age_steps, max_age_seconds }: GateParams,
   { history, now }: { readonly history: { readonly length: number }; readonly now: number },
 ): Problem | null {
-  if (gate === null) return { code: 'GATE_MISSING', message: `no ${gateWords(gate_check_type)} came before this step` }
-  if (gate.problem !== null) return { code: 'GATE_FAILED', message: `the latest gate has not passed: ${gate.problem}` }
+  if (gate === null) return missingGate(gate_check_type)
+  if (gate.problem !== null) return failedGate(gate.problem)
   const age = history.length + 1 - gate.position
   if (max_age_steps !== undefined && age > max_age_steps)
     return {
@@ -203,10 +202,7 @@ function staleness(
       message: `the gate at step ${gate.evidence.step} is ${age} steps old, at most ${max_age_steps} are allowed`,
     }
   if (max_age_seconds !== undefined && (now - gate.at) / 1000 > max_age_seconds)
-    return {
-      code: 'GATE_STALE',
-      message: `the gate at step ${gate.evidence.step} is older than ${max_age_seconds} seconds`,
-    }
+    return oldGate(gate.evidence, max_age_seconds)
   return null
 }
 
