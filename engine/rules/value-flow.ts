@@ -21,7 +21,7 @@ import {
   type Slot,
   stepViolation,
 } from './rule.js'
-import { limitReached } from './value-from.js'
+import { limitReached, outputOf } from './value-from.js'
 import { bare, comparable, tokensOf } from './value-parts.js'
 import { detached, wordsOf } from './words.js'
 
@@ -81,8 +81,7 @@ export const valueFlowRules = [
         for (const { path, values } of paths) {
           const origin = firstReached(values(context), origins, given)
           if (origin === null) continue
-          const name = origin.step_name === null ? '' : ` \`${origin.step_name}\``
-          const message = `a value from the output of step ${origin.step}${name} is in \`${path}\`, where it must not go`
+          const message = `a value from ${outputOf(origin)} is in \`${path}\`, where it must not go`
           return stepViolation(context, 'VALUE_FLOW', message, 'leave the value out, or do this in a new task', origin)
         }
         return PASS

@@ -116,9 +116,12 @@ function valuesIn(get: Getter, matches: Matcher | null): Reading<readonly (reado
 }
 
 function cameFrom(origin: EvidenceStep | null): string {
-  if (origin === null) return ''
-  const name = origin.step_name === null ? '' : ` \`${origin.step_name}\``
-  return `; it first appeared in the output of step ${origin.step}${name}`
+  return origin === null ? '' : `; it first appeared in ${outputOf(origin)}`
+}
+
+/** The output of a recorded step in words. */
+export function outputOf({ step, step_name }: EvidenceStep): string {
+  return `the output of step ${step}${step_name === null ? '' : ` \`${step_name}\``}`
 }
 
 /** The violation for a task that holds more than can be followed. */
