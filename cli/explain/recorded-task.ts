@@ -1,6 +1,13 @@
 // One task of a trace.
-import { type RunState, readLines, startsRun, stateAfter } from '@svc/engine'
-import { isDeeperThan, maxRequestDepth, parseStoredJson } from '@svc/proof'
+import {
+  type EvaluationRow,
+  type RunState,
+  readLines,
+  readTraceLine,
+  startsRun,
+  stateAfter,
+  type TraceLineReading,
+} from '@svc/engine'
 import { fileError } from '@svc/proof/verify'
 import type { JsonMap, Step } from '@svc/schemas'
 
@@ -30,8 +37,8 @@ const maxNames = 5
 export async function recordedTask(path: string, wanted: string | undefined, run?: number): Promise<RecordedTask> {
   const tasks = new Map<string, Runs>()
   const other = new Set<string>()
-  for await (const { text, where } of textLines(path)) {
-    const found = stepOrEndIn(text, where)
+  for await (const { line } of traceLines(path)) {
+    const found = stepOrEnd(line)
     if (found === null) continue
     if (wanted === undefined || found.task_id === wanted) addTo(tasks, found)
     else if (found.task_id !== undefined && other.size <= maxNames) other.add(found.task_id)
@@ -64,40 +71,32 @@ export interface RecordedEvaluation extends RecordedTask {
 /** An evaluation in which the local engine blocked the step or asked, with the steps before it. Rejects with InputError. */
 export async function recordedEvaluation(path: string, evaluation_id: string): Promise<RecordedEvaluation> {
   const tasks = new Map<string, Runs>()
-  for await (const { text, where } of textLines(path)) {
-    const value = lineIn(text, where)
-    if (value.kind === 'evaluation' && value.evaluation_id === evaluation_id)
-      return evaluationIn(tasks, value as unknown as EvaluationRow, where)
-    const found = stepOrEndOf(value, where)
+  for await (const { line } of traceLines(path)) {
+    if (line.kind === 'evaluation' && line.row.evaluation_id === evaluation_id) return evaluationIn(tasks, line.row)
+    const found = stepOrEnd(line)
     if (found !== null) addTo(tasks, found)
   }
   throw new InputError(`\`${path}\` has no evaluation that blocked or asked with the id \`${evaluation_id}\``)
 }
 
-/** The lines of a trace that are not empty, each with file and line number. Rejects with InputError, naming the file or the line. */
-async function* textLines(path: string): AsyncGenerator<{ readonly text: string; readonly where: string }> {
+/** The lines of a trace that are not empty. Rejects with InputError, naming the file or the line. */
+async function* traceLines(path: string): AsyncGenerator<{ readonly line: TraceLineReading }> {
   try {
-    for await (const line of readLines(path)) {
-      const where = `${path}:${line.line + 1}`
-      if (line.problem !== null) throw new InputError(`${where}: ${line.problem}`)
-      if (line.text.trim() !== '') yield { text: line.text, where }
+    for await (const found of readLines(path)) {
+      const where = `${path}:${found.line + 1}`
+      if (found.problem !== null) throw new InputError(`${where}: ${found.problem}`)
+      if (found.text.trim() === '') continue
+      const line = readTraceLine(found.text)
+      if (line.kind === 'problem') throw new InputError(`${where}: ${line.problem}`)
+      yield { line }
     }
   } catch (error) {
     throw fileError(path, error)
   }
 }
 
-interface EvaluationRow {
-  readonly evaluation_id: string
-  readonly task_id: string
-  readonly intended: Step
-  readonly agent: JsonMap
-}
-
-function evaluationIn(tasks: ReadonlyMap<string, Runs>, row: EvaluationRow, where: string): RecordedEvaluation {
+function evaluationIn(tasks: ReadonlyMap<string, Runs>, row: EvaluationRow): RecordedEvaluation {
   const { evaluation_id, task_id, intended, agent } = row
-  if (typeof intended?.step_type !== 'string')
-    throw new InputError(`${where}: \`intended\` is missing: an evaluation has an intended step`)
   const { state, runs } = tasks.get(task_id) ?? { state: 'none', runs: [] }
   const is_first = startsRun(state, intended.step_type)
   const run = runs.length + (is_first ? 1 : 0)
@@ -124,25 +123,9 @@ interface StepOrEnd {
 }
 
 /** Null for other lines of the trace of the local engine. */
-function stepOrEndIn(text: string, where: string): StepOrEnd | null {
-  return stepOrEndOf(lineIn(text, where), where)
-}
-
-function lineIn(text: string, where: string): JsonMap {
-  const reading = parseStoredJson(text)
-  if (reading.problem !== null) throw new InputError(`${where}: ${reading.problem.message}`)
-  return (reading.value ?? {}) as JsonMap
-}
-
-function stepOrEndOf(value: JsonMap, where: string): StepOrEnd | null {
-  const { kind, recorded_at: _at, ...step } = value as unknown as Step & { kind?: unknown; recorded_at?: unknown }
-  if (kind === 'end') return { task_id: step.task_id, step: null }
-  if (kind !== undefined && kind !== 'step') return null
-  if (typeof step.step_type !== 'string') throw new InputError(`${where}: \`step_type\` is missing: every step has one`)
-  // Only an incident may be deeper, because it quotes the parameters of its policy.
-  if (isDeeperThan(step, maxRequestDepth))
-    throw new InputError(`${where}: the step is nested deeper than ${maxRequestDepth} levels`)
-  return { task_id: step.task_id, step }
+function stepOrEnd(line: TraceLineReading): StepOrEnd | null {
+  if (line.kind === 'end') return { task_id: line.task_id, step: null }
+  return line.kind === 'step' ? { task_id: line.step.task_id, step: line.step } : null
 }
 
 function listed(task_ids: readonly string[]): string {

@@ -1,8 +1,8 @@
 // The running tasks of this machine, limited in number and age, each indexed for the policies in effect.
 import type { PolicySet } from '../policy/compile.js'
 import { carryOver, newHistory, record } from '../policy/history.js'
+import { startsRun } from '../policy/runs.js'
 import type { PastStep, Recall } from '../trace/recall.js'
-import { startsRun } from '../trace/runs.js'
 import { newTask, type Task } from './task.js'
 
 export interface Tasks {

@@ -1,8 +1,8 @@
 // Reads the history of an evicted task back from the trace file, so that limits, taints and gates outlive a restart.
 import { statSync } from 'node:fs'
 import type { Behavior } from '@svc/schemas'
+import { type RunState, startsRun, stateAfter } from '../policy/runs.js'
 import { readLines } from './read-lines.js'
-import { type RunState, startsRun, stateAfter } from './runs.js'
 
 export interface PastStep {
   readonly step: Behavior

@@ -1,0 +1,46 @@
+// A line of a trace: a step as `svc import --out` and the local engine write it, or another line of the local engine.
+import { isDeeperThan, maxRequestDepth, parseStoredJson } from '@svc/proof'
+import type { JsonMap, Step } from '@svc/schemas'
+
+/** A step, the end of a task through /end_task, an evaluation that blocked or asked, or another line of the local engine. */
+export type TraceLineReading =
+  | { readonly kind: 'step'; readonly step: Step }
+  | { readonly kind: 'end'; readonly task_id: string | undefined }
+  | { readonly kind: 'evaluation'; readonly row: EvaluationRow }
+  | { readonly kind: 'other' }
+  | { readonly kind: 'problem'; readonly problem: string }
+
+/** An evaluation in which the local engine blocked the step or asked. */
+export interface EvaluationRow {
+  readonly evaluation_id: string
+  readonly task_id: string
+  readonly intended: Step
+  /** The agent as the policies saw it. */
+  readonly agent?: JsonMap
+}
+
+/** Reads the text of one line, which is not empty; never throws. */
+export function readTraceLine(text: string): TraceLineReading {
+  const reading = parseStoredJson(text)
+  if (reading.problem !== null) return problem(reading.problem.message)
+  const { kind, recorded_at: _at, ...rest } = (reading.value ?? {}) as JsonMap
+  if (kind === 'end') return { kind, task_id: rest.task_id as string | undefined }
+  if (kind === 'evaluation') return evaluationOf(rest)
+  if (kind !== undefined && kind !== 'step') return { kind: 'other' }
+  const step = rest as unknown as Step
+  if (typeof step.step_type !== 'string') return problem('`step_type` is missing: every step has one')
+  // Only an incident may be deeper, because it quotes the parameters of its policy.
+  if (isDeeperThan(step, maxRequestDepth)) return problem(`the step is nested deeper than ${maxRequestDepth} levels`)
+  return { kind: 'step', step }
+}
+
+function evaluationOf(row: JsonMap): TraceLineReading {
+  const { intended } = row as Partial<EvaluationRow>
+  if (typeof intended?.step_type !== 'string')
+    return problem('`intended` is missing: an evaluation has an intended step')
+  return { kind: 'evaluation', row: row as unknown as EvaluationRow }
+}
+
+function problem(text: string): TraceLineReading {
+  return { kind: 'problem', problem: text }
+}
