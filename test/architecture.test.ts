@@ -67,6 +67,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'source',
     'convert',
     'manifest',
+    'findings',
     'policy',
     'memory',
     'agent',
