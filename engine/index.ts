@@ -24,16 +24,15 @@ export { type Transcript, toolsIn } from './convert/transcript.js'
 export { unknownVariables, variables } from './environment.js'
 export { readIfThere, replaceFile } from './files/durable-file.js'
 export { LockTaken, takeLock } from './files/lock-file.js'
-export { byPlace, type Finding } from './findings/finding.js'
+export { byPlace, type Finding, findingAt } from './findings/finding.js'
 export type { FindingKind, Severity } from './findings/kind.js'
 export { type FindingId, findingKind, findingKinds, severityOf } from './findings/kinds.js'
+export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export { onAgent } from './manifest/on-agent.js'
 export {
-  type ManifestError,
   type ManifestReading,
   type ManifestTest,
-  type ManifestWarning,
   parseManifest,
   parseTestFile,
   type TestFileReading,
@@ -41,7 +40,15 @@ export {
 export { historyOf, timesOf } from './manifest/past.js'
 export { readYaml } from './manifest/read-yaml.js'
 export { manifestSchema } from './manifest/schema.js'
+export type { LocatedTest, SourceFile } from './manifest/suites.js'
 export { runTests, type TestResult } from './manifest/test.js'
+export {
+  type ValidatedManifest,
+  type Validation,
+  type ValidationOptions,
+  validateFiles,
+  validateText,
+} from './manifest/validate.js'
 export {
   type AgentMemory,
   changesBy,
@@ -66,4 +73,5 @@ export { type Labels, lessTrusted, type OthersLabel, othersIn, statedLabels } fr
 export { rules } from './rules/registry.js'
 export type { History, RuleContext, Scope } from './rules/rule.js'
 export { isExternalCall } from './rules/target-trust.js'
+export { readManifestFiles } from './source/manifest-files.js'
 export { readLines } from './trace/read-lines.js'

@@ -77,7 +77,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'check',
     'files',
   ],
-  cli: ['main.ts', 'audit', 'account', 'serve', 'explain', 'import', 'rules', 'port.ts', 'called-as.ts'],
+  cli: ['main.ts', 'audit', 'account', 'serve', 'explain', 'manifests', 'import', 'rules', 'port.ts', 'called-as.ts'],
   platform: [
     'main.ts',
     'start.ts',
@@ -189,7 +189,7 @@ describe('packages', () => {
 })
 
 const proofRooms = ['index.ts', 'bundle', 'notes', 'record', 'tree', 'json']
-const engineRooms = ['rules', 'pattern', 'policy', 'memory', 'agent', 'manifest', 'convert', 'check']
+const engineRooms = ['rules', 'pattern', 'policy', 'memory', 'agent', 'manifest', 'findings', 'convert', 'check']
 const pure = [...proofRooms.map((room) => `proof/${room}`), ...engineRooms.map((room) => `engine/${room}`), 'schemas']
 
 describe('the pure rooms', () => {

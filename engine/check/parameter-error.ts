@@ -1,5 +1,16 @@
 // An error in the parameters of a rule.
 import { bracketed, quotePath, tidy } from './quote.js'
+import type { SchemaFault } from './schema-check.js'
+
+/** What is wrong with a parameter; the last four are found when the rule is compiled. */
+export type ParameterFault = SchemaFault | 'rule' | 'scope' | 'pattern' | 'depth'
+
+interface Details {
+  readonly fault?: ParameterFault
+  /** The path of the value that the message is a predicate of; without it the message is a whole sentence. */
+  readonly subject?: string
+  readonly at_key?: boolean
+}
 
 /** Invalid parameters: the policy is rejected with this reason. */
 export class ParameterError extends Error {
@@ -10,15 +21,17 @@ export class ParameterError extends Error {
   readonly sentence: { readonly subject: string; readonly predicate: string } | null
   /** True when the name of the last member is wrong rather than its value. */
   readonly at_key: boolean
+  readonly fault: ParameterFault
 
-  constructor(path: string, message: string, subject: string | null = null, at_key = false) {
+  constructor(path: string, message: string, { subject, at_key = false, fault = 'value' }: Details = {}) {
     super(
-      subject === null
+      subject === undefined
         ? tidy(message)
         : `${quotePath(bracketed(subject === '' ? 'params' : `params.${subject}`))} ${message}`,
     )
     this.path = path
-    this.sentence = subject === null ? null : { subject, predicate: message }
+    this.fault = fault
+    this.sentence = subject === undefined ? null : { subject, predicate: message }
     this.at_key = at_key
   }
 }

@@ -6,7 +6,12 @@ import { need } from './need.js'
 import { quote } from './quote.js'
 import { type Dialect, predicateOf, unknownKey } from './schema-words.js'
 
+/** What is wrong with a value: a required key is missing, a key is unknown, or its type or value is not accepted. */
+export type SchemaFault = 'missing' | 'unknown' | 'type' | 'value'
+
 export interface SchemaProblem {
+  /** By default its value. */
+  readonly fault?: SchemaFault
   /** Member names and array indexes that lead to the value. */
   readonly path: readonly string[]
   /** True when the name of the last member is wrong rather than its value. */
@@ -81,7 +86,13 @@ function explain(error: ErrorObject, dialect: Dialect): SchemaProblem {
     : missing
       ? `${quote(name)} ${predicate}`
       : predicate
-  return { path, at_key, message, sentence: { subject, predicate } }
+  return { fault: faults[error.keyword] ?? 'value', path, at_key, message, sentence: { subject, predicate } }
+}
+
+const faults: Readonly<Record<string, SchemaFault>> = {
+  required: 'missing',
+  additionalProperties: 'unknown',
+  type: 'type',
 }
 
 /** The path of the value with the error; for a missing or unknown key, the path of the key. */

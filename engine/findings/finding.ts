@@ -1,6 +1,6 @@
 // What validation, manifest tests, analysis and replay report about a file.
 import type { Severity } from './kind.js'
-import type { FindingId } from './kinds.js'
+import { type FindingId, severityOf } from './kinds.js'
 
 export interface Finding {
   /** Stable: docs/findings.md has a section for each. */
@@ -20,4 +20,18 @@ export interface Finding {
 export function byPlace(a: Finding, b: Finding): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1
   return a.line - b.line || a.column - b.column
+}
+
+/** A finding of that kind at a place. */
+export function findingAt(
+  id: FindingId,
+  message: string,
+  { file, line, column, path }: Pick<Finding, 'file' | 'line' | 'column' | 'path'>,
+): Finding {
+  return { id, severity: severityOf(id), message, file, line, column, path }
+}
+
+/** The beginning of a file. */
+export function startOf(file: string) {
+  return { file, line: 1, column: 1, path: '' }
 }

@@ -2,9 +2,10 @@
 import { type Behavior, canonicalType, type Manifest, parseTimestamp, verbProblem, verbsOf } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { quote } from '../check/quote.js'
+import type { FindingId } from '../findings/kinds.js'
 
 export interface CrossProblem {
-  readonly code: 'SHAPE' | 'DUPLICATE_NAME' | 'UNKNOWN_POLICY'
+  readonly id: FindingId
   readonly path: readonly string[]
   readonly message: string
 }
@@ -41,7 +42,7 @@ function duplicates(policies: Indexed<Policy>): CrossProblem[] {
     const path = ['policies', `${index}`, 'name']
     return [
       {
-        code: 'DUPLICATE_NAME',
+        id: 'duplicate-name',
         path,
         message: `another policy has the name ${quote(name)}: give each policy its own name`,
       },
@@ -54,26 +55,28 @@ function waiverProblems({ policy, expires }: Waiver, path: string[], names: Read
   const message = `${quote(expires)} is not a calendar day: write a day such as 2027-01-31`
   return [
     ...unknown(policy, [...path, 'policy'], names),
-    ...(day === null ? [{ code: 'SHAPE' as const, path: [...path, 'expires'], message }] : []),
+    ...(day === null ? [{ id: 'wrong-value' as const, path: [...path, 'expires'], message }] : []),
   ]
 }
 
 /** A test that names an unknown policy or an invalid step would pass by accident. */
 function testProblems(test: Test, path: string[], names: ReadonlySet<string>): CrossProblem[] {
   const { agent, history, step, expect } = test
-  const problem = (at: string[], message: string): CrossProblem => ({ code: 'SHAPE', path: [...path, ...at], message })
+  const problem = (id: FindingId, at: string[], message: string) => ({ id, path: [...path, ...at], message })
   const verbs = [
     ...(history ?? []).map((past, index) => ({ past, at: ['history', `${index}`, 'verb'] })),
     ...(step === undefined ? [] : [{ past: step, at: ['step', 'verb'] }]),
   ].flatMap(({ past, at }) => {
     const message = wrongVerb(past)
-    return message === null ? [] : [problem(at, message)]
+    return message === null ? [] : [problem('wrong-value', at, message)]
   })
   return [
     ...(step === undefined && agent === undefined
-      ? [problem([], 'a test needs a `step` to evaluate, or an `agent` to register')]
+      ? [problem('wrong-test', [], 'a test needs a `step` to evaluate, or an `agent` to register')]
       : []),
-    ...(step === undefined && history !== undefined ? [problem(['history'], 'a history needs a `step` after it')] : []),
+    ...(step === undefined && history !== undefined
+      ? [problem('wrong-test', ['history'], 'a history needs a `step` after it')]
+      : []),
     ...verbs,
     ...(expect.violated ?? []).flatMap((name, index) =>
       unknown(name, [...path, 'expect', 'violated', `${index}`], names),
@@ -83,7 +86,7 @@ function testProblems(test: Test, path: string[], names: ReadonlySet<string>): C
 
 function unknown(name: string, path: string[], names: ReadonlySet<string>): CrossProblem[] {
   if (names.has(name)) return []
-  return [{ code: 'UNKNOWN_POLICY', path, message: `no policy has the name ${quote(name)}${didYouMean(name, names)}` }]
+  return [{ id: 'unknown-policy', path, message: `no policy has the name ${quote(name)}${didYouMean(name, names)}` }]
 }
 
 /** Step types outside the vocabulary take any verb. */

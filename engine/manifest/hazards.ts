@@ -1,18 +1,20 @@
 // YAML that two parsers could read differently, or that is expensive to read.
 import type { Document, Node, Scalar, YAMLMap } from 'yaml'
 import { quote } from '../check/quote.js'
+import type { FindingId } from '../findings/kinds.js'
 import { prototypeKeys } from '../rules/members.js'
 import { maxAliases } from './bounded-yaml.js'
 import { nodesOf } from './tree.js'
 import { yaml } from './yaml.js'
 
 export interface Hazard {
+  readonly id: FindingId
   readonly message: string
   /** 0-based offset into the text. */
   readonly offset: number
 }
 
-type Note = (node: unknown, message: string) => void
+type Note = (node: unknown, id: FindingId, message: string) => void
 
 const plainTag = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/
 /** Each key and each item can have an error, which must be located in the text. */
@@ -25,18 +27,18 @@ const maxHazards = 100
 export function hazards(document: Document.Parsed): Hazard[] {
   const { isAlias } = yaml()
   const found: Hazard[] = []
-  const note: Note = (node, message) => {
-    found.push({ message, offset: (node as Node | null)?.range?.[0] ?? 0 })
+  const note: Note = (node, id, message) => {
+    found.push({ id, message, offset: (node as Node | null)?.range?.[0] ?? 0 })
   }
   const anchors = new Set<string>()
   let named = 0
   for (const node of nodesOf(document.contents)) {
     if (found.length >= maxHazards) break
-    if (isAlias(node) && !anchors.has(node.source)) note(node, unknownAlias(node.source))
+    if (isAlias(node) && !anchors.has(node.source)) note(node, 'yaml-anchor', unknownAlias(node.source))
     if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor)
     if (isAlias(node) || node.anchor !== undefined) named++
     if (named > maxAliases) {
-      note(node, `more than ${maxAliases} anchors and aliases: write the repeated parts out`)
+      note(node, 'over-limit', `more than ${maxAliases} anchors and aliases: write the repeated parts out`)
       break
     }
     noteNode(node, note)
@@ -47,10 +49,12 @@ export function hazards(document: Document.Parsed): Hazard[] {
 function noteNode(node: Node, note: Note): void {
   const { isMap, isScalar, isSeq } = yaml()
   if ('tag' in node && node.tag !== undefined && !plainTag.test(node.tag))
-    note(node, `the tag ${quote(node.tag)} is not allowed: remove it`)
-  if (isMap(node) && node.items.length > maxKeys) note(node, `more than ${maxKeys} keys in one map: split it`)
+    note(node, 'yaml-tag', `the tag ${quote(node.tag)} is not allowed: remove it`)
+  if (isMap(node) && node.items.length > maxKeys)
+    note(node, 'over-limit', `more than ${maxKeys} keys in one map: split it`)
   else if (isMap(node)) noteKeys(node, note)
-  if (isSeq(node) && node.items.length > maxItems) note(node, `more than ${maxItems} items in one list: split it`)
+  if (isSeq(node) && node.items.length > maxItems)
+    note(node, 'over-limit', `more than ${maxItems} items in one list: split it`)
   if (isScalar(node)) noteScalar(node, note)
 }
 
@@ -68,20 +72,25 @@ function noteKeys(map: YAMLMap, note: Note): void {
     const line = quote(`- ${(first.key as Scalar).value}: …`)
     note(
       first.key,
+      'yaml-duplicate-key',
       `the keys ${names} are written twice: to begin another item here, write ${line}; else remove one of each`,
     )
   }
   for (const item of map.items) {
     const { key } = item
     if (!isScalar(key) || typeof key.value !== 'string') {
-      note(key, `a key must be text${isScalar(key) && key.source ? `: write ${quote(`"${key.source}"`)}` : ''}`)
+      note(
+        key,
+        'yaml-key',
+        `a key must be text${isScalar(key) && key.source ? `: write ${quote(`"${key.source}"`)}` : ''}`,
+      )
       continue
     }
     const name = key.value
-    if (name === '<<') note(key, 'the merge key `<<` is not allowed: write the keys out')
-    else if (prototypeKeys.has(name)) note(key, `the key ${quote(name)} is not allowed: use another name`)
+    if (name === '<<') note(key, 'yaml-anchor', 'the merge key `<<` is not allowed: write the keys out')
+    else if (prototypeKeys.has(name)) note(key, 'yaml-key', `the key ${quote(name)} is not allowed: use another name`)
     else if (repeated.length === 1 && item === first)
-      note(key, `the key ${quote(name)} is written twice: remove one of them`)
+      note(key, 'yaml-duplicate-key', `the key ${quote(name)} is written twice: remove one of them`)
   }
 }
 
@@ -100,12 +109,13 @@ function repeatedKeys(map: YAMLMap): YAMLMap['items'] {
 function noteScalar(node: Scalar, note: Note): void {
   const { value, source = '' } = node
   if (typeof value === 'string' && !value.isWellFormed())
-    note(node, 'a lone surrogate, which is not valid text: remove it')
-  if (typeof value === 'string' && value.includes('\0')) note(node, 'a NUL character, which is not allowed: remove it')
+    note(node, 'yaml-character', 'a lone surrogate, which is not valid text: remove it')
+  if (typeof value === 'string' && value.includes('\0'))
+    note(node, 'yaml-character', 'a NUL character, which is not allowed: remove it')
   if (typeof value !== 'number') return
   if (!Number.isFinite(value))
-    note(node, `the number ${quote(source)} is not finite: write a number, or put it in quotes`)
+    note(node, 'yaml-number', `the number ${quote(source)} is not finite: write a number, or put it in quotes`)
   else if (/^([-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i.test(source) && !Number.isSafeInteger(value)) {
-    note(node, `the integer ${quote(source)} is beyond 2^53-1: put it in quotes`)
+    note(node, 'yaml-number', `the integer ${quote(source)} is beyond 2^53-1: put it in quotes`)
   }
 }

@@ -2,32 +2,20 @@
 
 import { isDeeperThan, maxPolicyDepth } from '@svc/proof'
 import type { JsonMap, Manifest } from '@svc/schemas'
-import { ParameterError } from '../check/parameter-error.js'
+import { ParameterError, type ParameterFault } from '../check/parameter-error.js'
 import { bracketed, quote, quotePath } from '../check/quote.js'
 import { lazyCheck, type SchemaCheck, type SchemaProblem } from '../check/schema-check.js'
+import type { Finding } from '../findings/finding.js'
+import type { FindingId } from '../findings/kinds.js'
 import { compileApproval } from '../policy/approval.js'
 import { compileRule } from '../rules/compile-rule.js'
 import { depthWords } from '../rules/compound-depth.js'
 import { newReadings } from '../rules/readings.js'
 import { crossCheck, type Indexed, type IndexedManifest } from './cross-check.js'
-import { type Position, readYaml, type YamlReading } from './read-yaml.js'
+import { type Notes, newNotes } from './notes.js'
+import { readYaml, type YamlReading } from './read-yaml.js'
 import { manifestShape, maxItems, testFileShape } from './shape.js'
-import { unknownWordsIn } from './unknown-words.js'
-
-export interface ManifestError {
-  readonly code: 'UNREADABLE' | 'SHAPE' | 'RULE' | 'DUPLICATE_NAME' | 'UNKNOWN_POLICY'
-  readonly message: string
-  readonly file: string
-  readonly line: number
-  readonly column: number
-  /** Path in the document, dot-separated; empty for the whole document. */
-  readonly path: string
-}
-
-/** A part that is accepted but probably not intended. */
-export interface ManifestWarning extends Omit<ManifestError, 'code'> {
-  readonly code: 'UNQUOTED_VERSION' | 'UNKNOWN_STEP_TYPE' | 'UNKNOWN_VERB' | 'UNKNOWN_PROPERTY'
-}
+import { type UnknownWord, unknownWordsIn, unknownWordsInTest } from './unknown-words.js'
 
 export type ManifestPolicy = Manifest['policies'][number]
 export type ManifestTest = NonNullable<Manifest['tests']>[number]
@@ -35,24 +23,25 @@ export type ManifestTest = NonNullable<Manifest['tests']>[number]
 export interface ManifestReading {
   /** The manifest with its valid policies only; null when the document cannot be used. */
   readonly value: Manifest | null
-  readonly errors: readonly ManifestError[]
+  readonly errors: readonly Finding[]
   /** In the order of the text; a warning rejects nothing. */
-  readonly warnings: readonly ManifestWarning[]
+  readonly warnings: readonly Finding[]
   /** Line of each valid policy, in the order of `value.policies`. */
   readonly lines: readonly number[]
+  /** Position of the value at a path of the document, or of its name. */
+  readonly positionOf: YamlReading['positionOf']
 }
 
 export interface TestFileReading {
   /** The tests; null when the file has errors. */
   readonly value: readonly ManifestTest[] | null
-  readonly errors: readonly ManifestError[]
+  readonly errors: readonly Finding[]
+  readonly warnings: readonly Finding[]
+  readonly positionOf: YamlReading['positionOf']
 }
 
 const checkManifest = lazyCheck(manifestShape, 'yaml')
 const checkTestFile = lazyCheck(testFileShape, 'yaml')
-
-/** A hostile file could have one error per character. */
-const maxErrors = 1000
 
 /**
  * Reads a manifest; never throws. Any error makes the manifest invalid; its valid policies are returned all the same, for
@@ -60,29 +49,38 @@ const maxErrors = 1000
  */
 export function parseManifest(text: string, file: string): ManifestReading {
   const yaml = withVersionAsText(readYaml(text))
+  const { positionOf } = yaml
   const notes = newNotes(yaml, file)
-  if (yaml.version_source !== null) notes.warn('UNQUOTED_VERSION', ['version'], unquoted(yaml.version_source))
+  if (yaml.version_source !== null) notes.add('unquoted-version', ['version'], unquoted(yaml.version_source))
   const broken = noteShape(yaml, checkManifest, notes)
   const written = yaml.value as Partial<Manifest> | null
-  if (!Array.isArray(written?.policies) || tooLong(written) !== null) {
-    return { value: null, errors: notes.errors(), warnings: notes.warnings(), lines: [] }
-  }
+  if (!Array.isArray(written?.policies) || tooLong(written) !== null)
+    return { value: null, ...notes.found(), lines: [], positionOf }
   const manifest = wellShaped(written as Manifest, broken)
   const crossProblems = crossCheck(manifest, namesOf(written.policies))
-  for (const { code, path, message } of crossProblems) notes.add(code, path, withPath(path, message))
+  for (const { id, path, message } of crossProblems) notes.add(id, path, withPath(path, message))
   const rejected = new Set(crossProblems.map(({ path }) => path.slice(0, 2).join('.')))
   const valid = manifest.policies.filter(
     ([index, policy]) => isValid(policy, index, notes) && !rejected.has(`policies.${index}`),
   )
   for (const [index, { params = {} }] of valid)
-    for (const word of unknownWordsIn(params)) {
-      const path = ['policies', `${index}`, 'params', ...word.path]
-      notes.warn(word.code, path, `${shownPath(path)} ${word.predicate}`, word.at_key)
-    }
-  const lines = valid.map(([index]) => yaml.positionOf(['policies', `${index}`], false).line)
+    noteWords(unknownWordsIn(params), ['policies', `${index}`, 'params'], notes)
+  noteTestWords(manifest.tests, notes)
+  const lines = valid.map(([index]) => positionOf(['policies', `${index}`], false).line)
   const usable = !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
   const value = usable ? withOnly(written as Manifest, manifest, valid) : null
-  return { value, errors: notes.errors(), warnings: notes.warnings(), lines }
+  return { value, ...notes.found(), lines, positionOf }
+}
+
+function noteWords(words: readonly UnknownWord[], within: readonly string[], notes: Notes): void {
+  for (const word of words) {
+    const path = [...within, ...word.path]
+    notes.add(word.id, path, `${shownPath(path)} ${word.predicate}`, word.at_key)
+  }
+}
+
+function noteTestWords(tests: Indexed<ManifestTest>, notes: Notes): void {
+  for (const [index, test] of tests) noteWords(unknownWordsInTest(test), ['tests', `${index}`], notes)
 }
 
 /** Takes an unquoted version as it is written: YAML reads 1.10 as a number, without its zero. */
@@ -102,12 +100,14 @@ export function parseTestFile(text: string, file: string, policy_names: Iterable
   const yaml = readYaml(text)
   const notes = newNotes(yaml, file)
   noteShape(yaml, checkTestFile, notes)
-  if (notes.errors().length > 0) return { value: null, errors: notes.errors() }
+  const { positionOf } = yaml
+  if (notes.hasErrors()) return { value: null, ...notes.found(), positionOf }
   const { tests } = yaml.value as { tests: ManifestTest[] }
   const alone = { policies: [], waivers: [], tests: [...tests.entries()] }
-  for (const { code, path, message } of crossCheck(alone, new Set(policy_names)))
-    notes.add(code, path, withPath(path, message))
-  return { value: notes.errors().length > 0 ? null : tests, errors: notes.errors() }
+  for (const { id, path, message } of crossCheck(alone, new Set(policy_names)))
+    notes.add(id, path, withPath(path, message))
+  noteTestWords(alone.tests, notes)
+  return { value: notes.hasErrors() ? null : tests, ...notes.found(), positionOf }
 }
 
 /** Notes shape errors; returns the paths of the invalid members and items. */
@@ -115,8 +115,9 @@ function noteShape(yaml: YamlReading, check: SchemaCheck, notes: Notes): Readonl
   if (yaml.problems.length > 0) return new Set()
   // Checking every item of a list that is too long would take seconds.
   const long = tooLong(yaml.value)
-  const problems = long === null ? [...check(yaml.value), ...tooDeep(yaml.value)] : [long]
-  for (const problem of problems) notes.add('SHAPE', problem.path, shapeMessage(problem), problem.at_key)
+  const problems: readonly ShapeProblem[] = long === null ? [...check(yaml.value), ...tooDeep(yaml.value)] : [long]
+  for (const problem of problems)
+    notes.add(problem.id ?? idOf[problem.fault ?? 'value'], problem.path, shapeMessage(problem), problem.at_key)
   return new Set(problems.map(({ path }) => path.slice(0, 2).join('.')))
 }
 
@@ -134,16 +135,38 @@ function shownPath(path: readonly string[]): string {
   return quotePath(bracketed(path.join('.')))
 }
 
-function tooLong(value: unknown): SchemaProblem | null {
+/** A problem of the shape; with an id where the limits of a file cause it. */
+interface ShapeProblem extends SchemaProblem {
+  readonly id?: FindingId
+}
+
+const idOf: Readonly<Record<ParameterFault, FindingId>> = {
+  missing: 'missing-key',
+  unknown: 'unknown-key',
+  type: 'wrong-type',
+  value: 'wrong-value',
+  rule: 'unknown-rule',
+  scope: 'wrong-scope',
+  pattern: 'bad-pattern',
+  depth: 'over-limit',
+}
+
+function tooLong(value: unknown): ShapeProblem | null {
   const { policies, waivers, tests } = (value ?? {}) as Partial<Record<keyof Manifest, unknown>>
   const lists = Object.entries({ policies, waivers, tests })
   const name = lists.find(([, list]) => Array.isArray(list) && list.length > maxItems)?.[0]
   if (name === undefined) return null
-  return { path: [name], at_key: false, message: `must have at most ${maxItems} items: split the file` }
+  return {
+    id: 'over-limit',
+    fault: 'value',
+    path: [name],
+    at_key: false,
+    message: `must have at most ${maxItems} items: split the file`,
+  }
 }
 
 /** Members and items with more levels than a policy may have; each is rejected alone. Parameters are compiled later. */
-function tooDeep(value: unknown): SchemaProblem[] {
+function tooDeep(value: unknown): ShapeProblem[] {
   if (!isDeeperThan(value, maxPolicyDepth)) return []
   const parts = Object.entries((value ?? {}) as JsonMap).flatMap(([name, member]) =>
     Array.isArray(member)
@@ -153,6 +176,8 @@ function tooDeep(value: unknown): SchemaProblem[] {
   return parts
     .filter(({ part }) => isDeeperThan(part, maxPolicyDepth + 1))
     .map(({ path }) => ({
+      id: 'over-limit' as const,
+      fault: 'value' as const,
       path,
       at_key: false,
       message: depthWords,
@@ -202,39 +227,7 @@ function isValid(policy: ManifestPolicy, index: number, notes: Notes): boolean {
     const { sentence } = error
     const subject = sentence === null ? [] : [...within, ...sentence.subject.split('.').filter(Boolean)]
     const message = sentence === null ? withPath(path, error.message) : `${shownPath(subject)} ${sentence.predicate}`
-    notes.add('RULE', path, message, error.at_key)
+    notes.add(idOf[error.fault], path, message, error.at_key)
     return false
   }
-}
-
-interface Notes {
-  /** In the order of the text. */
-  readonly errors: () => ManifestError[]
-  readonly add: (code: ManifestError['code'], path: readonly string[], message: string, at_key?: boolean) => void
-  readonly warnings: () => ManifestWarning[]
-  readonly warn: (code: ManifestWarning['code'], path: readonly string[], message: string, at_key?: boolean) => void
-}
-
-function newNotes(yaml: YamlReading, file: string): Notes {
-  const noted: ManifestError[] = yaml.problems.map((problem) => ({ code: 'UNREADABLE', file, path: '', ...problem }))
-  const warnings: ManifestWarning[] = []
-  const positionOf = (path: readonly string[], at_key: boolean) => ({
-    file,
-    path: path.join('.'),
-    ...yaml.positionOf(path, at_key),
-  })
-  return {
-    errors: () => noted.toSorted(byPosition),
-    add: (code, path, message, at_key = false) => {
-      if (noted.length < maxErrors) noted.push({ code, message, ...positionOf(path, at_key) })
-    },
-    warnings: () => warnings.toSorted(byPosition),
-    warn: (code, path, message, at_key = false) => {
-      if (warnings.length < maxErrors) warnings.push({ code, message, ...positionOf(path, at_key) })
-    },
-  }
-}
-
-function byPosition(a: Position, b: Position): number {
-  return a.line - b.line || a.column - b.column
 }

@@ -1,6 +1,7 @@
 // Reads untrusted YAML: one document of plain data, with bounded expansion and a position for each value.
 import type { Document } from 'yaml'
 import { tidy } from '../check/quote.js'
+import type { FindingId } from '../findings/kinds.js'
 import { documentsOf, LimitExceeded } from './bounded-yaml.js'
 import { hazards } from './hazards.js'
 import { offsetOf, plainSourceOf } from './locate.js'
@@ -14,6 +15,7 @@ export interface Position {
 }
 
 export interface YamlProblem extends Position {
+  readonly id: FindingId
   readonly message: string
 }
 
@@ -41,23 +43,29 @@ export function readYaml(text: string): YamlReading {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  const reject = (message: string, at: Position = { line: 1, column: 1 }): YamlReading => ({
+  const reject = (id: FindingId, message: string, at: Position = { line: 1, column: 1 }): YamlReading => ({
     value: null,
-    problems: [{ message, ...at }],
+    problems: [{ id, message, line: at.line, column: at.column }],
     positionOf: () => at,
     plainSource: () => null,
   })
   const unreadable = problemOfText(text)
-  if (unreadable !== null) return reject(unreadable.message, unreadable)
+  if (unreadable !== null) return reject(unreadable.id, unreadable.message, unreadable)
   try {
     // A second document is enough for the error.
     const [document, second] = documentsOf(text, lines)
-    if (document === undefined || document.contents === null) return reject('the file is empty, or holds comments only')
+    if (document === undefined || document.contents === null)
+      return reject('yaml-empty', 'the file is empty, or holds comments only')
     if (second !== undefined) {
-      return reject('the file holds more than one document: use one file each', place(second.range[0]))
+      return reject(
+        'yaml-documents',
+        'the file holds more than one document: use one file each',
+        place(second.range[0]),
+      )
     }
     const faults = faultsOf(document, text)
-    const problems = (faults.length > 0 ? faults : hazards(document)).map(({ message, offset }) => ({
+    const problems = (faults.length > 0 ? faults : hazards(document)).map(({ id, message, offset }) => ({
+      id,
       message,
       ...place(offset),
     }))
@@ -67,32 +75,43 @@ export function readYaml(text: string): YamlReading {
     if (problems.length > 0) return { value: null, problems, positionOf, plainSource }
     // Aliases become shared values, so the size is measured before anything expands.
     const value = plainValue(document.contents, targets)
-    if (value === null) return reject('the file is empty, or holds comments only')
-    if (!isSmall(value)) return reject('aliases expand too far: write the repeated parts out')
+    if (value === null) return reject('yaml-empty', 'the file is empty, or holds comments only')
+    if (!isSmall(value)) return reject('over-limit', 'aliases expand too far: write the repeated parts out')
     return { value, problems, positionOf, plainSource }
   } catch (error) {
-    if (error instanceof LimitExceeded) return reject(error.message, place(error.offset))
-    if (error instanceof RangeError) return reject('the file is nested too deeply to be read: split it')
-    return reject(tidy(`the file cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`))
+    if (error instanceof LimitExceeded) return reject('over-limit', error.message, place(error.offset))
+    if (error instanceof RangeError) return reject('over-limit', 'the file is nested too deeply to be read: split it')
+    return reject(
+      'yaml-syntax',
+      tidy(`the file cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`),
+    )
   }
 }
 
 function problemOfText(text: string): YamlProblem | null {
   if (Buffer.byteLength(text) > maxFileBytes)
-    return { message: 'the file is larger than 256 KiB: split it', line: 1, column: 1 }
+    return { id: 'over-limit', message: 'the file is larger than 256 KiB: split it', line: 1, column: 1 }
   const at = text.isWellFormed() ? text.search(/[^\P{Cc}\t\n\r\u0085]/u) : text.search(/\p{Cs}/u)
   if (at < 0) return null
   const before = text.slice(0, at).split('\n')
   const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
-  if (text.isWellFormed()) return { message: 'a control character, which YAML does not allow: remove it', ...position }
-  return { message: 'a lone surrogate, which is not valid text: remove it', ...position }
+  const message = text.isWellFormed()
+    ? 'a control character, which YAML does not allow: remove it'
+    : 'a lone surrogate, which is not valid text: remove it'
+  return { id: 'yaml-character', message, ...position }
 }
 
 /** The errors of the YAML package: the first one, because the others mostly follow from it, or all tags. */
 function faultsOf(document: Document.Parsed, text: string): Fault[] {
   const { version } = document.directives?.yaml ?? {}
   if (version !== '1.2')
-    return [{ message: `line 1 asks for YAML ${version}: remove the line that begins with %YAML`, offset: 0 }]
+    return [
+      {
+        id: 'yaml-syntax',
+        message: `line 1 asks for YAML ${version}: remove the line that begins with %YAML`,
+        offset: 0,
+      },
+    ]
   const faults = [...document.errors, ...document.warnings]
   const tags = faults.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')
   const chosen =

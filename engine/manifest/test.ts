@@ -2,7 +2,7 @@
 import { type Evaluation, type Manifest, parseTimestamp } from '@svc/schemas'
 import { factsAsReported } from '../agent/context.js'
 import type { PolicySet } from '../policy/compile.js'
-import { evaluate } from '../policy/evaluate.js'
+import { type ExplainedPolicy, explain } from '../policy/explain.js'
 import { occasionOf } from '../policy/plan.js'
 import { onAgent } from './on-agent.js'
 import type { ManifestTest } from './parse.js'
@@ -17,20 +17,34 @@ export interface TestResult {
   readonly violated: readonly string[]
   /** One sentence for each expectation that was not met. */
   readonly failures: readonly string[]
+  /** The answer of every policy in scope. */
+  readonly policies: readonly ExplainedPolicy[]
 }
 
 /** Runs every test of the manifest, or those of a sibling file, on its policies. */
 export function runTests(manifest: Manifest, tests: readonly ManifestTest[] = manifest.tests ?? []): TestResult[] {
-  const sets = new Map<string, PolicySet>()
+  const setFor = setsByAgent(manifest)
   return tests.map((test) => {
-    const key = JSON.stringify([test.agent?.risk_classification, test.agent?.agent_key])
-    const set = sets.get(key) ?? onAgent(manifest, test.agent ?? {}).set
-    sets.set(key, set)
-    return evaluateTest(set, test)
+    const { action, outcome, policies } = explanationOf(setFor(test), test)
+    const violated = policies.filter((policy) => policy.violated).map((policy) => policy.name)
+    const failures = failuresOf(test, { action, outcome }, violated)
+    return { name: test.name, passed: failures.length === 0, action, outcome, violated, failures, policies }
   })
 }
 
-function evaluateTest(set: PolicySet, test: ManifestTest): TestResult {
+/** The policies of the manifest for the agent of a test; agents that are alike share a set. */
+export function setsByAgent(manifest: Manifest): (test: ManifestTest) => PolicySet {
+  const sets = new Map<string, PolicySet>()
+  return ({ agent = {} }) => {
+    const key = JSON.stringify([agent.risk_classification, agent.agent_key])
+    const set = sets.get(key) ?? onAgent(manifest, agent).set
+    sets.set(key, set)
+    return set
+  }
+}
+
+/** The answers of a policy set to a test. */
+export function explanationOf(set: PolicySet, test: ManifestTest) {
   const past = test.history ?? []
   const times = timesOf(test.step === undefined ? past : [...past, test.step])
   const history = historyOf(set, past, times)
@@ -38,11 +52,7 @@ function evaluateTest(set: PolicySet, test: ManifestTest): TestResult {
   const now = parseTimestamp(test.now ?? '') ?? times.at(-1) ?? begin
   const context = { step: test.step ?? null, agent: facts, context: facts, history, now }
   // A test without a step evaluates the registration of its agent.
-  const occasion = test.step === undefined ? 'registration' : occasionOf(test.step)
-  const { action, outcome, policies } = evaluate(set, occasion, context)
-  const violated = policies.filter((policy) => policy.violated).map((policy) => policy.name)
-  const failures = failuresOf(test, { action, outcome }, violated)
-  return { name: test.name, passed: failures.length === 0, action, outcome, violated, failures }
+  return explain(set, test.step === undefined ? 'registration' : occasionOf(test.step), context)
 }
 
 function failuresOf(
@@ -52,13 +62,17 @@ function failuresOf(
 ): string[] {
   const failures: string[] = []
   if (expect.action !== undefined && expect.action !== action)
-    failures.push(`expected ${expect.action}, decided ${action}`)
+    failures.push(`expected the action ${expect.action}, got ${action}`)
   if (expect.outcome !== undefined && expect.outcome !== outcome)
-    failures.push(`expected the outcome ${expect.outcome}, found ${outcome}`)
+    failures.push(`expected the outcome ${expect.outcome}, got ${outcome}`)
   if (expect.violated === undefined) return failures
   const missing = expect.violated.filter((name) => !violated.includes(name))
   const extra = violated.filter((name) => !expect.violated?.includes(name))
-  if (missing.length > 0) failures.push(`expected to be violated: ${missing.join(', ')}`)
-  if (extra.length > 0) failures.push(`violated as well: ${extra.join(', ')}`)
+  if (missing.length > 0) failures.push(`expected to be violated, but not: ${listed(missing)}`)
+  if (extra.length > 0) failures.push(`violated, but not expected: ${listed(extra)}`)
   return failures
+}
+
+function listed(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ')
 }

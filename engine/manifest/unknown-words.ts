@@ -1,11 +1,11 @@
 // Step types, verbs and properties in parameters that no vocabulary has: such a policy loads and never applies.
 
-import { type JsonMap, propertyWords, stepAliases, stepWords, verbs } from '@svc/schemas'
+import { type JsonMap, type Manifest, propertyWords, stepAliases, stepWords, verbs } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { quote } from '../check/quote.js'
 
 export interface UnknownWord {
-  readonly code: 'UNKNOWN_STEP_TYPE' | 'UNKNOWN_VERB' | 'UNKNOWN_PROPERTY'
+  readonly id: 'unknown-step-type' | 'unknown-verb' | 'unknown-property'
   /** Relative to the `params` of the policy. */
   readonly path: readonly string[]
   /** True when the word is the name of the last member. */
@@ -19,9 +19,20 @@ const knownVerbs = new Set<string>(verbs)
 const properties = new Set(propertyWords.map(({ name }) => name))
 const namespaces = new Set(propertyWords.map(({ name }) => name.slice(0, name.indexOf('.'))))
 
+type ManifestTest = NonNullable<Manifest['tests']>[number]
+
 interface Located {
   readonly path: readonly string[]
   readonly value: unknown
+}
+
+/** The step types in the steps of a test that are in no vocabulary. Its verbs are checked as errors. */
+export function unknownWordsInTest({ history = [], step }: ManifestTest): UnknownWord[] {
+  const steps = [
+    ...history.map((past, index) => ({ path: ['history', `${index}`, 'step_type'], value: past.step_type })),
+    ...(step === undefined ? [] : [{ path: ['step', 'step_type'], value: step.step_type }]),
+  ]
+  return steps.flatMap(unknownStepType)
 }
 
 /** The words in parameters, at any depth, that are in no vocabulary. */
@@ -68,7 +79,7 @@ function unknownInFilter(filter: Located): UnknownWord[] {
 function unknownStepType({ path, value }: { path: readonly string[]; value: string }): UnknownWord[] {
   if (stepTypes.has(value)) return []
   const predicate = `names the unknown step type ${quote(value)}${didYouMean(value, stepTypes) || '; see `svc steps`'}`
-  return [{ code: 'UNKNOWN_STEP_TYPE', path, at_key: false, predicate }]
+  return [{ id: 'unknown-step-type', path, at_key: false, predicate }]
 }
 
 function unknownVerb({ path, value }: { path: readonly string[]; value: string }): UnknownWord[] {
@@ -76,7 +87,7 @@ function unknownVerb({ path, value }: { path: readonly string[]; value: string }
   const upper = value.toUpperCase()
   const hint = knownVerbs.has(upper) ? `; did you mean ${quote(upper)}?` : ''
   const predicate = `names the unknown verb ${quote(value)}: write one of ${verbs.join(', ')}${hint}`
-  return [{ code: 'UNKNOWN_VERB', path, at_key: false, predicate }]
+  return [{ id: 'unknown-verb', path, at_key: false, predicate }]
 }
 
 /** A path within the namespaces of the well-known properties that names none of them. */
@@ -85,7 +96,7 @@ function unknownProperty(path: readonly string[], field: string, at_key: boolean
   const segments = name.split('.')
   if (!namespaces.has(segments[0] ?? '') || isKnown(name)) return []
   const predicate = `names the unknown property ${quote(name)}${didYouMean(name, properties) || '; see `svc steps`'}`
-  return [{ code: 'UNKNOWN_PROPERTY', path, at_key, predicate }]
+  return [{ id: 'unknown-property', path, at_key, predicate }]
 }
 
 /** True for a known property, a part of one, or a namespace of several. */

@@ -1,16 +1,17 @@
 // Errors of the YAML package as messages for the author of the file: the line, the problem, and the remedy.
 import type { YAMLError } from 'yaml'
 import { quote } from '../check/quote.js'
+import type { FindingId } from '../findings/kinds.js'
 import { indentOf, isContent, itemAbove, keyColumn, spaces, wantedIndent } from './indents.js'
 import { openBracket } from './open-bracket.js'
 
 export interface Fault {
+  readonly id: FindingId
   readonly message: string
   /** 0-based offset into the text. */
   readonly offset: number
 }
 
-/** An error of the YAML package with the text around it. */
 interface FaultContext {
   readonly text: string
   readonly lines: readonly string[]
@@ -36,34 +37,38 @@ export function faultOf({ code, message, pos }: YAMLError, text: string): Fault 
   // The end of the file is reported after its last line.
   const row = lines[before] === '' && before > 0 && before === lines.length - 1 ? before - 1 : before
   const context: FaultContext = { text, lines, row, code, report: message, offset }
-  for (const diagnose of diagnoses) {
+  for (const [id, diagnose] of diagnoses) {
     const diagnosis = diagnose(context)
     if (diagnosis === null) continue
     const start = lines.slice(0, diagnosis.row).reduce((sum, line) => sum + line.length + 1, 0)
     return {
+      id,
       message: `line ${diagnosis.row + 1} ${diagnosis.predicate}`,
       offset: start + (diagnosis.column ?? indentOf(lines[diagnosis.row])),
     }
   }
-  return { message: `line ${row + 1} cannot be read: put a value with special characters in quotes`, offset }
+  const unread = `line ${row + 1} cannot be read: put a value with special characters in quotes`
+  return { id: 'yaml-syntax', message: unread, offset }
 }
 
 /** In this order: problems visible in the line come before those of the parsed structure. */
-const diagnoses: readonly ((context: FaultContext) => Diagnosis | null)[] = [
-  tab,
-  tooDeep,
-  tag,
-  spaceAfterDash,
-  spaceAfterColon,
-  colonInValue,
-  openQuote,
-  bracket,
-  specialStart,
-  afterQuotes,
-  other,
-  missingColon,
-  deeperThanKey,
-  indentation,
+const diagnoses: readonly (readonly [FindingId, (context: FaultContext) => Diagnosis | null])[] = [
+  ['yaml-tab', tab],
+  ['over-limit', tooDeep],
+  ['yaml-tag', tag],
+  ['yaml-dash', spaceAfterDash],
+  ['yaml-colon', spaceAfterColon],
+  ['yaml-colon', colonInValue],
+  ['yaml-quote', openQuote],
+  ['yaml-bracket', bracket],
+  ['yaml-special', specialStart],
+  ['yaml-quote', afterQuotes],
+  ['yaml-anchor', anchor],
+  ['yaml-colon', loneKey],
+  ['yaml-syntax', other],
+  ['yaml-colon', missingColon],
+  ['yaml-indent', deeperThanKey],
+  ['yaml-indent', indentation],
 ]
 
 function tab({ code, lines, row }: FaultContext): Diagnosis | null {
@@ -206,26 +211,36 @@ function afterQuotes({ code, report, lines, row, offset }: FaultContext): Diagno
   }
 }
 
+function anchor({ code, row }: FaultContext): Diagnosis | null {
+  const predicate = anchorFaults[code]
+  return predicate === undefined ? null : { row, predicate }
+}
+
+const anchorFaults: Readonly<Record<string, string>> = {
+  MULTIPLE_ANCHORS: 'gives one value two anchors (`&name`): write one',
+  ALIAS_PROPS: 'has an anchor or tag before an alias (`*name`): write the alias alone',
+  BAD_ALIAS: 'has an anchor or alias without a name: put the value in quotes, or name it',
+  BAD_PROP_ORDER: 'has an anchor (`&name`) in the wrong place: write it right before its value',
+}
+
+function loneKey({ code, lines, row }: FaultContext): Diagnosis | null {
+  const line = (lines[row] ?? '').trim()
+  const lone = (code === 'MISSING_CHAR' || code === 'MULTILINE_IMPLICIT_KEY') && /^(?:- )*[\w.-]+$/.test(line)
+  return lone ? { row, predicate: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
+}
+
 /** The other errors that a code or report identifies. */
 function other({ code, report, lines, row }: FaultContext): Diagnosis | null {
   const line = (lines[row] ?? '').trim()
   if (code === 'BAD_DIRECTIVE') return { row, predicate: `has the directive ${quote(line)}: remove it` }
   if (code === 'KEY_OVER_1024_CHARS') return { row, predicate: 'has a key longer than 1,024 characters' }
-  if (code === 'MULTIPLE_ANCHORS') return { row, predicate: 'gives one value two anchors (`&name`): write one' }
-  if (code === 'ALIAS_PROPS')
-    return { row, predicate: 'has an anchor or tag before an alias (`*name`): write the alias alone' }
-  if (code === 'BAD_ALIAS')
-    return { row, predicate: 'has an anchor or alias without a name: put the value in quotes, or name it' }
-  if (code === 'BAD_PROP_ORDER')
-    return { row, predicate: 'has an anchor (`&name`) in the wrong place: write it right before its value' }
   if (/Comments must be separated/.test(report))
     return { row, predicate: 'has no space before `#`: write one, or put the value in quotes' }
   if (/block-seq-ind on same line/.test(report))
     return { row, predicate: 'has a dash after a key: begin the list on a line of its own' }
   if (/Block scalar header|Not a YAML token/.test(report))
     return { row, predicate: 'has text after `|` or `>`: begin the text on the next line' }
-  const lone = (code === 'MISSING_CHAR' || code === 'MULTILINE_IMPLICIT_KEY') && /^(?:- )*[\w.-]+$/.test(line)
-  return lone ? { row, predicate: `has no colon after ${quote(line)}: write ${quote(`${line}: …`)}` } : null
+  return null
 }
 
 /** A line of a map that has no colon between key and value. */

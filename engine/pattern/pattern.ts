@@ -98,6 +98,6 @@ function rejecting(pattern: string, parameter: string, compile: () => Matcher): 
   try {
     return compile()
   } catch (error) {
-    throw new ParameterError(parameter, patternFault(pattern, error))
+    throw new ParameterError(parameter, patternFault(pattern, error), { fault: 'pattern' })
   }
 }

@@ -37,7 +37,7 @@ export function compileRule(rule_type: string, params: JsonMap, environment: Com
     return compileShallow(rule_type, params, environment)
   } catch (error) {
     // Parameters within the limit still need some stack, and little of it may be left.
-    throw error instanceof RangeError ? new ParameterError('', depthWords, '') : error
+    throw error instanceof RangeError ? new ParameterError('', depthWords, { subject: '', fault: 'depth' }) : error
   }
 }
 
@@ -45,7 +45,9 @@ function compileShallow(rule_type: string, params: JsonMap, environment: Compile
   const scopes = scopesOf(rule_type, params)
   if (!scopes.includes(environment.scope)) {
     const usable = scopes.length === 0 ? 'its conditions share no scope' : `write ${scopes.map(quote).join(' or ')}`
-    throw new ParameterError('scope', `${quote(rule_type)} cannot be used at ${quote(environment.scope)}: ${usable}`)
+    throw new ParameterError('scope', `${quote(rule_type)} cannot be used at ${quote(environment.scope)}: ${usable}`, {
+      fault: 'scope',
+    })
   }
   return compileTree({ rule_type, params }, (node, path) => {
     const own = node.params ?? {}
@@ -67,7 +69,8 @@ function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, 
   if (problem !== undefined) {
     const { subject, predicate } = problem.sentence ?? { subject: problem.path, predicate: problem.message }
     const where = inParams(path, subject.join('.'))
-    throw new ParameterError(inParams(path, problem.path.join('.')), predicate, where, problem.at_key)
+    const { fault = 'value', at_key } = problem
+    throw new ParameterError(inParams(path, problem.path.join('.')), predicate, { fault, subject: where, at_key })
   }
   const filtered = targetKeys.find((key) => key in params)
   if (scope === 'agent_registration' && filtered !== undefined) {
@@ -103,7 +106,9 @@ function compileLeaf(
   try {
     return withTarget(pattern, rule.compile(params, environment))
   } catch (error) {
-    throw error instanceof ParameterError ? new ParameterError(inParams(path, error.path), error.message) : error
+    if (!(error instanceof ParameterError)) throw error
+    const { fault, message } = error
+    throw new ParameterError(inParams(path, error.path), message, { fault })
   }
 }
 
@@ -131,6 +136,7 @@ function leafNamed(name: string, path: string) {
   throw new ParameterError(
     path === '' ? 'rule_type' : `${path}.rule_type`,
     `unknown rule ${quote(name)}${hint || '; see `svc rules`'}`,
+    { fault: 'rule' },
   )
 }
 

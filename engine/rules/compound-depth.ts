@@ -7,7 +7,7 @@ import { isCombinator } from './compound.js'
 /** Rejects parameters nested deeper than the code that handles policies supports. Throws ParameterError. */
 export function assertDepth(rule_type: string, params: JsonMap): void {
   if (isDeeperThan(params, maxPolicyDepth) || hasDeepConditions(rule_type, params))
-    throw new ParameterError('', depthWords, '')
+    throw new ParameterError('', depthWords, { subject: '', fault: 'depth' })
 }
 
 /** Digits in groups of three; `toLocaleString` would load the locale data at the start, which takes 12 ms. */

@@ -71,7 +71,10 @@ function childrenOf(node: Condition, path: string): { node: Condition; path: str
   const params = node.params ?? {}
   const extra = Object.keys(params).find((name) => name !== key)
   if (extra !== undefined)
-    throw new ParameterError(`${within}${extra}`, `unknown parameter \`${extra}\` of \`${node.rule_type}\``, null, true)
+    throw new ParameterError(`${within}${extra}`, `unknown parameter \`${extra}\` of \`${node.rule_type}\``, {
+      fault: 'unknown',
+      at_key: true,
+    })
   const given = params[key]
   if (node.rule_type === 'not') return [{ node: asCondition(given, here), path: here }]
   if (!Array.isArray(given) || given.length === 0)
@@ -81,20 +84,25 @@ function childrenOf(node: Condition, path: string): { node: Condition; path: str
 
 function asCondition(value: unknown, path: string): Condition {
   const shape = typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonMap) : null
-  if (shape === null) throw new ParameterError(path, 'a condition must be an object with `rule_type` and `params`')
+  if (shape === null)
+    throw new ParameterError(path, 'a condition must be an object with `rule_type` and `params`', {
+      fault: 'type',
+    })
   const { rule_type, params, ...rest } = shape
   const [extra] = Object.keys(rest)
   if (extra !== undefined)
     throw new ParameterError(
       `${path}.${extra}`,
       `unknown key \`${extra}\`; a condition has \`rule_type\` and \`params\``,
-      null,
-      true,
+      { fault: 'unknown', at_key: true },
     )
-  if (typeof rule_type !== 'string') throw new ParameterError(`${path}.rule_type`, '`rule_type` is missing')
+  if (typeof rule_type !== 'string')
+    throw new ParameterError(`${path}.rule_type`, '`rule_type` is missing', {
+      fault: 'missing',
+    })
   if (params === undefined) return { rule_type }
   if (typeof params !== 'object' || params === null || Array.isArray(params))
-    throw new ParameterError(`${path}.params`, '`params` must be an object')
+    throw new ParameterError(`${path}.params`, '`params` must be an object', { fault: 'type' })
   return { rule_type, params: params as JsonMap }
 }
 

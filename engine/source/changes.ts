@@ -1,6 +1,6 @@
 // Log lines about the policies in effect: each change is reported once.
 import type { DroppedPolicy } from '@svc/schemas'
-import type { ManifestWarning } from '../manifest/parse.js'
+import type { Finding } from '../findings/finding.js'
 import type { LoadedPolicies } from './source.js'
 
 /**
@@ -63,7 +63,7 @@ function positionOf({ source, line, column }: DroppedPolicy): string {
   return line === null ? (source ?? 'the platform') : `${source}:${line}:${column}`
 }
 
-function warningLine({ file, line, column, message }: ManifestWarning): string {
+function warningLine({ file, line, column, message }: Finding): string {
   return `warning (${file}:${line}:${column}): ${message}`
 }
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isTestFile } from '../manifest/looks-like-manifest.js'
 
 export interface PolicyFile {
   readonly source: 'baseline' | 'file'
@@ -49,7 +50,8 @@ async function findManifests(paths: readonly string[], onError: OnError): Promis
   const found: string[] = []
   for (const path of paths) {
     try {
-      found.push(...((await stat(path)).isDirectory() ? await inFolder(path, onError) : [path]))
+      const isFolder = (await stat(path)).isDirectory()
+      found.push(...(isFolder ? (await yamlFilesIn(path, onError)).filter((file) => !isTestFile(file)) : [path]))
     } catch (error) {
       onError(error)
     }
@@ -57,7 +59,8 @@ async function findManifests(paths: readonly string[], onError: OnError): Promis
   return [...new Set(found)]
 }
 
-async function inFolder(top: string, onError: OnError): Promise<string[]> {
+/** Each .yaml and .yml in the folder and its folders, except dot-folders; sorted. */
+export async function yamlFilesIn(top: string, onError: OnError): Promise<string[]> {
   const found: string[] = []
   const entered = new Set<string>()
   const folders = ['']
@@ -72,7 +75,7 @@ async function inFolder(top: string, onError: OnError): Promise<string[]> {
         if (entry.name.startsWith('.')) continue
         if (entry.isDirectory() || (entry.isSymbolicLink() && (await isLinkToFolder(join(top, name)))))
           folders.push(name)
-        else if (/(?<!\.test)\.ya?ml$/.test(name)) found.push(name)
+        else if (/\.ya?ml$/.test(name)) found.push(name)
       }
     } catch (error) {
       onError(error)

@@ -1,6 +1,6 @@
 // Policy sources and the policies that they have in effect (docs/design/engine.md §6).
 import type { Agent, DroppedPolicy } from '@svc/schemas'
-import type { ManifestWarning } from '../manifest/parse.js'
+import type { Finding } from '../findings/finding.js'
 import type { PolicySet } from '../policy/compile.js'
 import type { LoadState } from './state.js'
 
@@ -22,7 +22,7 @@ export interface LoadedPolicies {
   /** Invalid parts of policy files other than policies, such as a waiver. */
   readonly ignored: readonly DroppedPolicy[]
   /** Warnings of the files in effect; they reject no policy. */
-  readonly warnings: readonly ManifestWarning[]
+  readonly warnings: readonly Finding[]
   readonly load_state: LoadState
   readonly manifests: readonly ManifestInEffect[]
   /** Name of the source: `baseline`, `file` or `api`. */

@@ -1,7 +1,8 @@
 // Which version of each policy file is in effect: an invalid or removed file does not replace a valid version.
 import type { DroppedPolicy, Manifest } from '@svc/schemas'
-import { type ManifestError, type ManifestWarning, parseManifest } from '../manifest/parse.js'
-import { readYaml } from '../manifest/read-yaml.js'
+import type { Finding } from '../findings/finding.js'
+import { looksLikeManifest } from '../manifest/looks-like-manifest.js'
+import { parseManifest } from '../manifest/parse.js'
 import type { PolicyFile } from './policy-files.js'
 import { type Rejected, rejectedOf } from './rejected.js'
 
@@ -13,8 +14,8 @@ export interface Version {
   readonly rejected: Rejected
   /** True when the file has no errors. */
   readonly valid: boolean
-  readonly errors: readonly ManifestError[]
-  readonly warnings: readonly ManifestWarning[]
+  readonly errors: readonly Finding[]
+  readonly warnings: readonly Finding[]
 }
 
 export type Versions = ReadonlyMap<string, Version>
@@ -49,7 +50,7 @@ export function settle(files: readonly PolicyFile[], before: Versions): Settled 
   const remarks: Remarks[] = []
   for (const file of files) {
     const known = before.get(file.path)
-    if (known === undefined && !file.named && !mayHavePolicies(file.text)) continue
+    if (known === undefined && !file.named && !looksLikeManifest(file.text)) continue
     const found = readVersion(file)
     if (known === undefined || replaces(found, known)) {
       versions.set(file.path, found)
@@ -118,11 +119,4 @@ function replaces(found: Version, known: Version): boolean {
 
 function governs({ value }: Version): boolean {
   return value !== null && value.policies.length > 0
-}
-
-/** An unreadable file that looks like a manifest counts as one, so that its errors are reported. */
-function mayHavePolicies(text: string): boolean {
-  const { value, problems } = readYaml(text)
-  if (problems.length > 0) return /^[\s{]*["']?policies["']?\s*:/m.test(text)
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'policies')
 }

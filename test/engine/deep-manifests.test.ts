@@ -54,7 +54,7 @@ describe('a manifest', () => {
     const deep = `{ condition: ${'{ rule_type: not, params: { condition: '.repeat(levels)}${inner}${' } }'.repeat(levels)} }`
     const [error] = parseManifest(manifest(policy('P', deep), policy('Q', '*p', 'field_in_list')), 'a.yaml').errors
     expect(error).toMatchObject({
-      code: 'RULE',
+      id: 'wrong-value',
       line: 4,
       column: policy('P', deep).indexOf('a..b') + 1,
     })
@@ -127,7 +127,7 @@ describe('a small stack', () => {
       const within = (frames, work) => (frames === 0 ? work() : [within(frames - 1, work)][0])
       for (const text of texts) {
         const { value, errors } = within(300, () => parseManifest(text, 'a.yaml'))
-        console.log((value?.policies ?? []).map(({ name }) => name).join(), errors.map(({ code }) => code).join())
+        console.log((value?.policies ?? []).map(({ name }) => name).join(), errors.map(({ id }) => id).join())
       }`
     const texts = [
       manifest(nested('P', maxCompoundDepth), nested('Q', 1)),
@@ -139,9 +139,9 @@ describe('a small stack', () => {
     const args = [`--stack-size=${size}`, '--input-type=module', '-e', program]
     expect(execFileSync(process.execPath, args, { input, encoding: 'utf8' }).split('\n')).toEqual([
       'P,Q ',
-      'Q RULE',
-      ' SHAPE,SHAPE,SHAPE,SHAPE,SHAPE',
-      ' UNREADABLE',
+      'Q over-limit',
+      ' missing-key,missing-key,missing-key,unknown-key,over-limit',
+      ' yaml-bracket',
       '',
     ])
   })

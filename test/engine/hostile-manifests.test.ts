@@ -97,7 +97,7 @@ describe('hostile manifests', () => {
 
   it('are rejected with the position of a lone surrogate', () => {
     const [error] = parseManifest('name: A\nversion: \ud800\n', 'a.yaml').errors
-    expect(error).toMatchObject({ code: 'UNREADABLE', line: 2, column: 10 })
+    expect(error).toMatchObject({ id: 'yaml-character', line: 2, column: 10 })
   })
 
   it('never make the parser throw, with any part of a manifest removed or inserted', () => {

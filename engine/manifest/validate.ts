@@ -1,0 +1,190 @@
+// Validates manifests and runs their tests: the one core behind `svc validate`, `svc test`, the GitHub Action and the API.
+import { type Manifest, parseTimestamp } from '@svc/schemas'
+import { bracketed, quote } from '../check/quote.js'
+import { byPlace, type Finding, findingAt, startOf } from '../findings/finding.js'
+import { type Coverage, coverageOf, type PolicyCoverage, type Tally } from './coverage.js'
+import { isTestFile, looksLikeManifest, manifestsOfTestFile, testFilesOf } from './looks-like-manifest.js'
+import { type ManifestReading, parseManifest } from './parse.js'
+import { chosenOf, type LocatedTest, resultsOf, type SourceFile, suiteOf } from './suites.js'
+
+export interface ValidationOptions {
+  /** `required`: a manifest without tests is an error; `some`: all files together need one. */
+  readonly tests: 'off' | 'if-present' | 'some' | 'required'
+  /** Runs the tests whose name contains this text. */
+  readonly filter?: string
+  readonly coverage?: boolean
+  /** Time of the validation, ms since 1970: a waiver may have ended. */
+  readonly now: number
+}
+
+export interface ValidatedManifest {
+  readonly file: string
+  readonly name: string | null
+  readonly version: string | null
+  /** The number of valid policies. */
+  readonly policies: number
+  readonly valid: boolean
+  /** The manifest, when it has no errors. */
+  readonly value: Manifest | null
+  /** Results of its tests, which run when it has no errors. */
+  readonly tests: readonly LocatedTest[]
+  readonly coverage: Coverage | null
+}
+
+export interface Validation {
+  readonly manifests: readonly ValidatedManifest[]
+  /** In the order of files and lines. */
+  readonly findings: readonly Finding[]
+  /** YAML files of folders that are no manifests. */
+  readonly skipped: readonly string[]
+}
+
+interface Validated extends ValidatedManifest {
+  readonly findings: readonly Finding[]
+}
+
+/** Validates files; never throws. */
+export function validateFiles(files: readonly SourceFile[], options: ValidationOptions): Validation {
+  const readable = files.filter(({ text }) => text !== null)
+  const tests = readable.filter(({ path }) => isTestFile(path))
+  const others = readable.filter(({ path }) => !isTestFile(path))
+  const isManifest = ({ named, text }: SourceFile) => named || looksLikeManifest(text ?? '')
+  const manifests = others.filter(isManifest).map((file) => validateManifest(file, tests, options))
+  const findings = [
+    ...files.filter(({ text }) => text === null).map(unreadable),
+    ...manifests.flatMap((manifest) => manifest.findings),
+    ...findingsOfAll(manifests, files, tests, options),
+  ]
+  return {
+    manifests: manifests.map(({ findings: _, ...manifest }) => manifest),
+    findings: findings.sort(byPlace),
+    skipped: others.filter((file) => !isManifest(file)).map(({ path }) => path),
+  }
+}
+
+/** Validates one text as a manifest; never throws. */
+export function validateText(text: string, file: string, options: ValidationOptions): Validation {
+  return validateFiles([{ path: file, text, named: true }], options)
+}
+
+function validateManifest(file: SourceFile, testFiles: readonly SourceFile[], options: ValidationOptions): Validated {
+  const { path, text } = file
+  const reading = parseManifest(text ?? '', path)
+  const { value, errors, warnings } = reading
+  const names = value?.policies.map(({ name }) => name) ?? []
+  const suites = [
+    { file: path, tests: value?.tests ?? [], positionOf: reading.positionOf },
+    ...testFiles
+      .filter((one) => testFilesOf(path).includes(one.path))
+      .map((one) => suiteOf(one, names, errors.length > 0)),
+  ]
+  const findings = [
+    ...errors,
+    ...warnings,
+    ...suites.flatMap((suite) => suite.findings ?? []),
+    ...endedWaivers(reading, path, options),
+  ]
+  const valid = !findings.some(({ severity }) => severity === 'error')
+  const usable = valid ? value : null
+  const head = { file: path, name: value?.name ?? null, version: value?.version ?? null, policies: names.length }
+  if (usable === null || options.tests === 'off')
+    return { ...head, valid, value: usable, tests: [], coverage: null, findings }
+  const chosen = suites.map((suite) => chosenOf(suite, options.filter))
+  const results = chosen.flatMap((suite) => resultsOf(usable, suite))
+  const all = chosen.flatMap(({ tests }) => tests.map(({ test }) => test))
+  const coverage = options.coverage === true ? coverageOf(usable, all) : null
+  const written = suites.reduce((sum, suite) => sum + suite.tests.length, 0)
+  return {
+    ...head,
+    valid,
+    value: usable,
+    tests: results.map(({ result }) => result),
+    coverage,
+    findings: [
+      ...findings,
+      ...results.flatMap(({ finding }) => finding ?? []),
+      ...(written === 0 && (options.tests === 'required' || usable.tests !== undefined)
+        ? [withoutTests(path, reading)]
+        : []),
+      ...(coverage?.policies ?? []).flatMap((policy, index) => untested(policy, path, reading.lines[index] ?? 1)),
+    ],
+  }
+}
+
+function endedWaivers({ value, positionOf }: ManifestReading, file: string, { now }: ValidationOptions): Finding[] {
+  return (value?.waivers ?? []).flatMap(({ policy, agent_key, expires }, index) => {
+    const day = parseTimestamp(`${expires}T00:00:00Z`)
+    if (day === null || day + 86_400_000 > now) return []
+    const path = ['waivers', `${index}`, 'expires']
+    const message = `\`waivers[${index}].expires\`: the waiver of ${quote(policy)} for ${quote(agent_key)} ended on ${expires}: remove it, or have it approved again`
+    return [findingAt('expired-waiver', message, { file, ...positionOf(path, false), path: path.join('.') })]
+  })
+}
+
+function withoutTests(file: string, { positionOf }: ManifestReading): Finding {
+  const message = 'the manifest has no test: add `tests`, with a step that violates each policy and one that passes'
+  return findingAt('no-tests', message, { file, ...positionOf(['tests'], true), path: 'tests' })
+}
+
+function untested(policy: PolicyCoverage, file: string, line: number): Finding[] {
+  const parts = [
+    { ...policy, words: `the policy ${quote(policy.name)}` },
+    ...policy.branches.map((branch) => {
+      return { ...branch, words: `\`${bracketed(branch.path)}\` of ${quote(policy.name)}` }
+    }),
+  ]
+  return parts.flatMap((part) => {
+    const missing = missingSides(part)
+    if (missing === null) return []
+    return [findingAt('untested-policy', `no test ${missing} ${part.words}`, { file, line, column: 1, path: '' })]
+  })
+}
+
+function missingSides({ violated, passed }: Tally): string | null {
+  if (violated > 0) return passed > 0 ? null : 'passes'
+  return passed > 0 ? 'violates' : 'violates or passes'
+}
+
+function findingsOfAll(
+  manifests: readonly Validated[],
+  files: readonly SourceFile[],
+  tests: readonly SourceFile[],
+  options: ValidationOptions,
+): Finding[] {
+  const [first] = files
+  const whole = startOf(first?.path ?? '.')
+  const lone = tests.filter(({ path }) => !manifests.some(({ file }) => manifestsOfTestFile(path).includes(file)))
+  const ran = manifests.reduce((sum, { tests: results }) => sum + results.length, 0)
+  const none = options.tests !== 'off' && ran === 0 && manifests.length > 0 && manifests.every(({ valid }) => valid)
+  return [
+    ...(manifests.length === 0 && files.every(({ text }) => text !== null)
+      ? [findingAt('no-manifest', noManifest, whole)]
+      : []),
+    ...lone.map(({ path }) => findingAt('lone-test-file', loneTests(path), startOf(path))),
+    ...(none && options.filter !== undefined ? [findingAt('no-matching-test', noMatch(options.filter), whole)] : []),
+    ...(none && options.filter === undefined && options.tests === 'some'
+      ? [findingAt('no-tests', noTests, whole)]
+      : []),
+  ]
+}
+
+const noManifest = 'there is no manifest here: a manifest is a YAML file with `policies` at the top level'
+const noTests = 'no manifest has a test: add `tests` to it, or a file `<manifest>.test.yaml` beside it'
+
+function noMatch(filter: string): string {
+  return `no test has ${quote(filter)} in its name: correct the filter`
+}
+
+function loneTests(path: string): string {
+  const [manifest = ''] = manifestsOfTestFile(path)
+  return `the manifest ${quote(manifest.split('/').at(-1) ?? '')} of these tests is missing: they never run`
+}
+
+function unreadable({ path, problem }: SourceFile): Finding {
+  return findingAt('unreadable-file', problem ?? 'the file cannot be read', {
+    file: path,
+    line: 1,
+    column: 1,
+    path: '',
+  })
+}

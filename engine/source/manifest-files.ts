@@ -1,0 +1,48 @@
+// Reads the files of a validation: manifests and the tests beside them.
+import { readFile, stat } from 'node:fs/promises'
+import { isTestFile, manifestsOfTestFile, testFilesOf } from '../manifest/looks-like-manifest.js'
+import type { SourceFile } from '../manifest/suites.js'
+import { yamlFilesIn } from './policy-files.js'
+
+/**
+ * The YAML files of folders, and the named files with the tests beside them; for a named file of tests its manifest as well.
+ * Sorted by path. A file that cannot be read has a problem instead of a text.
+ */
+export async function readManifestFiles(paths: readonly string[]): Promise<SourceFile[]> {
+  const found = new Map<string, SourceFile>()
+  const add = async (path: string, named: boolean) => {
+    if (named || !found.has(path)) found.set(path, { path, named, ...(await textOf(path)) })
+  }
+  for (const path of paths) {
+    if (await isFolder(path)) for (const file of await yamlFilesIn(path, () => undefined)) await add(file, false)
+    else {
+      await add(path, true)
+      for (const file of isTestFile(path) ? manifestsOfTestFile(path) : testFilesOf(path))
+        if (await isFile(file)) await add(file, isTestFile(path))
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+async function textOf(path: string): Promise<Pick<SourceFile, 'text' | 'problem'>> {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path)) }
+  } catch (error) {
+    return { text: null, problem: problemOf(error) }
+  }
+}
+
+function problemOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'the file is not text in UTF-8: save it in this encoding'
+  if (code === 'ENOENT') return 'the file does not exist: correct the path'
+  return `the file cannot be read (${code ?? 'unknown error'}): check its permissions`
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() === true
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isFile() === true
+}

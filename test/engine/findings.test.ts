@@ -1,0 +1,31 @@
+// Every kind of finding is described, and its examples show it.
+import { readFileSync } from 'node:fs'
+import { findingKinds, validateText } from '@svc/engine'
+import { describe, expect, it } from 'vitest'
+
+const now = Date.UTC(2026, 0, 5)
+const idsOf = (text: string) => {
+  const { findings } = validateText(text, 'a.yaml', { tests: 'if-present', coverage: true, now })
+  return findings.filter(({ severity }) => severity !== 'info').map(({ id }) => id)
+}
+const withExamples = findingKinds.flatMap(({ id, wrong, right }) => [
+  ...(wrong === undefined ? [] : [{ id, wrong }]),
+  ...(right === undefined ? [] : [{ id, right }]),
+])
+
+describe('a kind of finding', () => {
+  it('has an id of its own and a section in docs/findings.md', () => {
+    const ids = findingKinds.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    const page = readFileSync(new URL('../../docs/findings.md', import.meta.url), 'utf8')
+    expect(ids.filter((id) => !page.includes(`\n## ${id}\n`))).toEqual([])
+  })
+
+  it.each(withExamples.filter((example) => 'wrong' in example))('$id is found in its example', ({ id, wrong }) => {
+    expect(idsOf(wrong ?? '')).toContain(id)
+  })
+
+  it.each(withExamples.filter((example) => 'right' in example))('$id is not found in its correction', ({ right }) => {
+    expect(idsOf(right ?? '')).toEqual([])
+  })
+})
