@@ -12,6 +12,9 @@ import { witnessCommand } from './audit/witness.js'
 import { calledAs, currentCall } from './called-as.js'
 import { explainCommand } from './explain/explain.js'
 import { importCommand } from './import/import.js'
+import { findingsCommand } from './manifests/findings.js'
+import { testCommand } from './manifests/test.js'
+import { validateCommand } from './manifests/validate.js'
 import { rulesCommand } from './rules/rules.js'
 import { stepsCommand } from './rules/steps.js'
 import { serveCommand } from './serve/serve.js'
@@ -26,8 +29,11 @@ const program = new Command(svc)
 
 const commands = [
   serveCommand,
+  validateCommand,
+  testCommand,
   explainCommand,
   importCommand,
+  findingsCommand,
   rulesCommand,
   stepsCommand,
   verifyCommand,

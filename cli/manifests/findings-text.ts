@@ -1,0 +1,63 @@
+// Findings as text for a person: the place, the message, and the line of the file.
+import type { Finding, SourceFile, Validation } from '@svc/engine'
+import { printable } from '@svc/proof'
+import { type Colour, inColour } from './colour.js'
+
+/** The lines of the files by path. */
+export type FileLines = ReadonlyMap<string, readonly string[]>
+
+const colours: Readonly<Record<Finding['severity'], Colour>> = { error: 'red', warning: 'yellow', info: 'cyan' }
+
+/** An excerpt longer than a line of a terminal is cut around the position. */
+const maxExcerpt = 100
+
+export function linesOf(files: readonly SourceFile[]): FileLines {
+  return new Map(files.map(({ path, text }) => [path, (text ?? '').split('\n')]))
+}
+
+/** The place with severity and message, and the line with a mark below the position. */
+export function findingLines({ id, severity, message, file, line, column }: Finding, files: FileLines): string[] {
+  const place = inColour('bold', printable(`${file}:${line}:${column}`))
+  const head = `${place} ${inColour(colours[severity], severity)}: ${printable(message)} [${id}]`
+  const text = files.get(file)?.[line - 1]
+  if (text === undefined || text.trim() === '' || id === 'untested-policy') return [head]
+  const from = Math.max(0, column - 1 - maxExcerpt / 2)
+  const excerpt = text.slice(from, from + maxExcerpt)
+  const number = `${line}`.padStart(5)
+  // A character that is printed as an escape is wider than one column.
+  const before = printable(excerpt.slice(0, column - 1 - from))
+  const mark = `${' '.repeat(5)} | ${' '.repeat(widthOf(before))}${inColour(colours[severity], '^')}`
+  return [head, `${number} | ${printable(excerpt.trimEnd())}`, mark]
+}
+
+function widthOf(text: string): number {
+  return [...text].length
+}
+
+/** One line about all files. */
+export function totalsLine({ manifests, findings, skipped }: Validation): string {
+  const count = (severity: Finding['severity']) => findings.filter((one) => one.severity === severity).length
+  const policies = manifests.reduce((sum, manifest) => sum + manifest.policies, 0)
+  const infos = count('info')
+  return [
+    `${counted(manifests.length, 'manifest')}, ${counted(policies, 'valid policy', 'valid policies')}:`,
+    `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}${infos > 0 ? `, ${counted(infos, 'info')}` : ''}`,
+    ...(skipped.length > 0 ? [`(${counted(skipped.length, 'other YAML file')} without policies)`] : []),
+  ].join(' ')
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** Whether the findings make the command fail. */
+export function isFailure(findings: readonly Finding[], strict: boolean): boolean {
+  return findings.some(({ severity }) => severity === 'error' || (strict && severity === 'warning'))
+}
+
+/** The validation as JSON, without the content of the manifests. */
+export function validationAsJson({ manifests, findings, skipped }: Validation): string {
+  const valid = !isFailure(findings, false)
+  const rows = manifests.map(({ value: _, ...manifest }) => manifest)
+  return JSON.stringify({ valid, manifests: rows, findings, skipped }, null, 2)
+}

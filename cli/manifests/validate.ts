@@ -1,0 +1,29 @@
+// `svc validate`: checks manifests, and says what to write instead.
+import { Command, Option } from 'commander'
+import { namingCommands } from '../called-as.js'
+import type { ValidateOptions } from './run-validate.js'
+
+const example = (svc: string) => `
+Examples:
+  ${svc} validate policies/
+  ${svc} validate refunds.yaml --strict
+  ${svc} validate policies/ --json > findings.json
+
+Of a folder, all .yaml and .yml files with \`policies\` at the top level are manifests; folders that begin with a dot are left out.
+Each message ends with the id of the finding: \`${svc} findings ID\` says why it matters and what to do.
+
+Exit codes: 0 valid, 1 errors (with --strict also warnings), 2 usage`
+
+export function validateCommand(svc: string): Command {
+  return new Command('validate')
+    .description('check manifests: YAML, rules, parameters, names, waivers and the form of tests')
+    .argument('<path...>', 'manifests, or folders of manifests')
+    .option('--strict', 'fail on warnings too')
+    .addOption(new Option('--format <format>', 'format of the findings').choices(['text', 'json']).default('text'))
+    .option('--json', 'the same as --format json')
+    .addHelpText('after', example(svc))
+    .action(async (paths: string[], options: ValidateOptions) => {
+      const { runValidate } = await import('./run-validate.js')
+      process.exitCode = await runValidate(paths, options, namingCommands(svc, process.stdout))
+    })
+}
