@@ -1,11 +1,15 @@
 /** The known name nearest to `name`, or null if no name is near enough. */
 export function nearest(name: string, known: Iterable<string>): string | null {
+  const candidates = [...known]
   let best: { name: string; distance: number } | null = null
-  for (const candidate of known) {
+  for (const candidate of candidates) {
     const distance = editDistance(singular(name.slice(0, 100).toLowerCase()), singular(candidate.toLowerCase()))
     if (best === null || distance < best.distance) best = { name: candidate, distance }
   }
-  return best !== null && best.distance <= Math.max(2, Math.floor(name.length / 4)) ? best.name : null
+  if (best !== null && best.distance <= Math.max(2, Math.floor(name.length / 4))) return best.name
+  // `type` is short for `step_type` where no other key ends so.
+  const [longer, ...others] = candidates.filter((candidate) => name !== '' && candidate.endsWith(`_${name}`))
+  return longer !== undefined && others.length === 0 ? longer : null
 }
 
 /** A question that ends an error message; empty when no known name is near. */

@@ -4,7 +4,7 @@ import { type JsonMap, parseTimestamp } from '@svc/schemas'
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { need } from './need.js'
 import { quote } from './quote.js'
-import { type Dialect, predicateOf, unknownKey } from './schema-words.js'
+import { type Dialect, predicateOf, suggestionFor, unknownKey } from './schema-words.js'
 
 /** What is wrong with a value: a required key is missing, a key is unknown, or its type or value is not accepted. */
 export type SchemaFault = 'missing' | 'unknown' | 'type' | 'value'
@@ -55,7 +55,8 @@ function checkWith(validate: ValidateFunction, dialect: Dialect): SchemaCheck {
   return (value) => {
     if (validate(value)) return []
     const errors = (validate.errors ?? []).filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'if')
-    return oneForEach(errors).map((error) => explain(error, dialect))
+    const chosen = oneForEach(errors)
+    return (dialect === 'yaml' ? withoutRenamed(chosen) : chosen).map((error) => explain(error, dialect))
   }
 }
 
@@ -68,6 +69,18 @@ function oneForEach(errors: readonly ErrorObject[]): ErrorObject[] {
     if (known === undefined || rankOf(error) < rankOf(known)) chosen.set(key, error)
   }
   return [...chosen.values()]
+}
+
+/** Leaves out a missing key where an unknown key beside it is this key misspelt: one slip, one error, at the key itself. */
+function withoutRenamed(errors: readonly ErrorObject[]): ErrorObject[] {
+  const suggested = errors.flatMap(({ keyword, instancePath, params, parentSchema }) => {
+    if (keyword !== 'additionalProperties') return []
+    const near = suggestionFor(String((params as JsonMap).additionalProperty), (parentSchema ?? {}) as JsonMap)
+    return near === null ? [] : [`${instancePath}/${near}`]
+  })
+  const isRenamed = ({ instancePath, params }: ErrorObject) =>
+    suggested.includes(`${instancePath}/${(params as JsonMap).missingProperty}`)
+  return errors.filter((error) => error.keyword !== 'required' || !isRenamed(error))
 }
 
 function rankOf({ keyword }: ErrorObject): number {

@@ -42,7 +42,7 @@ export function predicateOf(error: ErrorObject, dialect: Dialect): string {
     case 'additionalProperties':
       return `is not a known key${hintOf(String(params.additionalProperty), schema)}`
     case 'required':
-      return `is missing${misspelt(schema, String(params.missingProperty), data) ?? exampleOf(schema, String(params.missingProperty), dialect)}`
+      return `is missing${exampleOf(schema, String(params.missingProperty), dialect)}`
     case 'enum':
       return enumWords(params.allowedValues as unknown[], data, dialect)
     case 'const':
@@ -86,6 +86,11 @@ export function unknownKey(key: string, schema: JsonMap): string {
   return `unknown key ${quote(key)}${hintOf(key, schema)}`
 }
 
+/** The known key that an unknown one is probably meant to be; null where none is near. */
+export function suggestionFor(key: string, schema: JsonMap): string | null {
+  return nearest(key, Object.keys((schema.properties as JsonMap | undefined) ?? {}))
+}
+
 function hintOf(key: string, schema: JsonMap): string {
   const known = Object.keys((schema.properties as JsonMap | undefined) ?? {})
   // `-name: x` is a key with a dash in it, and `field:verb` one with a colon.
@@ -94,14 +99,6 @@ function hintOf(key: string, schema: JsonMap): string {
   const [, name = '', rest = ''] = /^(\w+):(\S.*)$/.exec(key) ?? []
   if (known.includes(name)) return `: write a space after the colon, ${quote(`${name}: ${rest}`)}`
   return didYouMean(key, known) || (known.length <= 12 ? `; allowed: ${known.join(', ')}` : '')
-}
-
-/** An unknown key whose name is near the name of the missing key. */
-function misspelt(schema: JsonMap, key: string, data: unknown): string | null {
-  const known = (schema.properties as JsonMap | undefined) ?? {}
-  const unknown = Object.keys((data as JsonMap | null) ?? {}).filter((name) => !Object.hasOwn(known, name))
-  const near = nearest(key, unknown)
-  return near === null ? null : `: rename ${quote(near)}, which is not a known key, to ${quote(key)}`
 }
 
 function exampleOf(schema: JsonMap, key: string, dialect: Dialect): string {

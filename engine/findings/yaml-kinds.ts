@@ -72,6 +72,15 @@ export const yamlKinds = defineKinds([
     right: valid,
   },
   {
+    id: 'curly-quotes',
+    severity: 'warning',
+    title: 'A value is in curly quotes',
+    why: 'Word processors replace straight quotes. For YAML curly quotes are letters, so that they become a part of the value: a pattern or a name with them matches nothing.',
+    remedy: 'Write straight quotes, and edit manifests in a text editor.',
+    wrong: valid.replace('"1.0.0"', '“1.0.0”'),
+    right: valid,
+  },
+  {
     id: 'yaml-bracket',
     severity: 'error',
     title: 'A bracket or a comma in a value is missing or misplaced',

@@ -86,7 +86,20 @@ function testProblems(test: Test, path: string[], names: ReadonlySet<string>): C
 
 function unknown(name: string, path: string[], names: ReadonlySet<string>): CrossProblem[] {
   if (names.has(name)) return []
-  return [{ id: 'unknown-policy', path, message: `no policy has the name ${quote(name)}${didYouMean(name, names)}` }]
+  return [
+    {
+      id: 'unknown-policy',
+      path,
+      message: `no policy has the name ${quote(name)}${didYouMean(name, names) || listed(names)}`,
+    },
+  ]
+}
+
+const maxListed = 3
+
+function listed(names: ReadonlySet<string>): string {
+  const shown = [...names].slice(0, maxListed).map(quote)
+  return shown.length === 0 ? '' : `; the policies are ${shown.join(', ')}${names.size > maxListed ? ', …' : ''}`
 }
 
 /** Step types outside the vocabulary take any verb. */

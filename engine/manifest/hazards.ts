@@ -1,7 +1,7 @@
 // YAML that two parsers could read differently, or that is expensive to read.
 import type { Document, Node, Scalar, YAMLMap } from 'yaml'
 import { quote } from '../check/quote.js'
-import type { FindingId } from '../findings/kinds.js'
+import { type FindingId, severityOf } from '../findings/kinds.js'
 import { prototypeKeys } from '../rules/members.js'
 import { maxAliases } from './bounded-yaml.js'
 import { nodesOf } from './tree.js'
@@ -23,12 +23,20 @@ const maxItems = 10_000
 /** A hostile file could have one hazard per character. */
 const maxHazards = 100
 
-/** The parts of a document that are valid YAML and rejected, in the order of the text; at most 100. */
-export function hazards(document: Document.Parsed): Hazard[] {
+export interface Hazards {
+  readonly rejected: readonly Hazard[]
+  /** Parts that are accepted and probably not intended. */
+  readonly remarks: readonly Hazard[]
+}
+
+/** The parts of a document that are valid YAML and rejected, in the order of the text, and remarks; at most 100 of each. */
+export function hazards(document: Document.Parsed): Hazards {
   const { isAlias } = yaml()
   const found: Hazard[] = []
+  const remarks: Hazard[] = []
   const note: Note = (node, id, message) => {
-    found.push({ id, message, offset: (node as Node | null)?.range?.[0] ?? 0 })
+    const list = severityOf(id) === 'error' ? found : remarks
+    list.push({ id, message, offset: (node as Node | null)?.range?.[0] ?? 0 })
   }
   const anchors = new Set<string>()
   let named = 0
@@ -43,7 +51,7 @@ export function hazards(document: Document.Parsed): Hazard[] {
     }
     noteNode(node, note)
   }
-  return found.slice(0, maxHazards)
+  return { rejected: found.slice(0, maxHazards), remarks: remarks.slice(0, maxHazards) }
 }
 
 function noteNode(node: Node, note: Note): void {
@@ -110,6 +118,8 @@ function noteScalar(node: Scalar, note: Note): void {
   const { value, source = '' } = node
   if (typeof value === 'string' && !value.isWellFormed())
     note(node, 'yaml-character', 'a lone surrogate, which is not valid text: remove it')
+  if (typeof value === 'string' && /^[“„‘‚«].*[”“’‘»]$/su.test(source))
+    note(node, 'curly-quotes', 'the value is in curly quotes, which are part of the text: write straight quotes')
   if (typeof value === 'string' && value.includes('\0'))
     note(node, 'yaml-character', 'a NUL character, which is not allowed: remove it')
   if (typeof value !== 'number') return

@@ -23,6 +23,29 @@ export function wantedIndent(lines: readonly string[], row: number): number {
   return 0
 }
 
+/**
+ * The key whose column a line is probably meant to have: of the keys that the line could continue, the one whose column is
+ * nearest; of two that are as near, the one directly above.
+ */
+export function nearestKey(
+  lines: readonly string[],
+  row: number,
+  indent: number,
+): { readonly row: number; readonly column: number } | null {
+  let best: { row: number; column: number } | null = null
+  let outermost = Number.POSITIVE_INFINITY
+  for (let above = row - 1; above >= 0; above--) {
+    const line = lines[above] ?? ''
+    const column = isContent(line) ? keyColumn(line) : null
+    // A key that is not further out than one below it is closed.
+    if (column === null || column >= outermost) continue
+    outermost = column
+    if (column === indent) continue
+    if (best === null || Math.abs(column - indent) < Math.abs(best.column - indent)) best = { row: above, column }
+  }
+  return best
+}
+
 /** For a list item, the nearest item above whose dash is one column away; null if there is none. */
 export function itemAbove(lines: readonly string[], row: number): number | null {
   const isItem = (line = '') => /^\s*- /.test(line)

@@ -18,6 +18,7 @@ export function newNotes(yaml: YamlReading, file: string): Notes {
   const warnings: Finding[] = []
   const listOf = (id: FindingId) => (severityOf(id) === 'error' ? errors : warnings)
   for (const problem of yaml.problems) errors.push({ severity: 'error', file, path: '', ...problem })
+  for (const remark of yaml.remarks) warnings.push({ severity: severityOf(remark.id), file, path: '', ...remark })
   return {
     add: (id, path, message, at_key = false) => {
       const list = listOf(id)

@@ -67,9 +67,14 @@ export function parseManifest(text: string, file: string): ManifestReading {
     noteWords(unknownWordsIn(params), ['policies', `${index}`, 'params'], notes)
   noteTestWords(manifest.tests, notes)
   const lines = valid.map(([index]) => positionOf(['policies', `${index}`], false).line)
-  const usable = !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
+  const usable = hasHead(written) && !['', 'name', 'version', 'policies'].some((path) => broken.has(path))
   const value = usable ? withOnly(written as Manifest, manifest, valid) : null
   return { value, ...notes.found(), lines, positionOf }
+}
+
+/** A misspelt `name` or `version` is an unknown key, and leaves the required one missing. */
+function hasHead({ name, version }: Partial<Manifest>): boolean {
+  return typeof name === 'string' && typeof version === 'string'
 }
 
 function noteWords(words: readonly UnknownWord[], within: readonly string[], notes: Notes): void {

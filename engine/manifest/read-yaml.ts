@@ -23,6 +23,8 @@ export interface YamlReading {
   /** The plain value; null when `problems` is not empty. */
   readonly value: unknown
   readonly problems: readonly YamlProblem[]
+  /** Parts that are accepted and probably not intended. */
+  readonly remarks: readonly YamlProblem[]
   /** Position of the value at a path, or of its name; that of the nearest parent for a missing value. */
   readonly positionOf: (path: readonly string[], at_key: boolean) => Position
   /** The source text of a top-level value that is a plain scalar; else null. */
@@ -46,6 +48,7 @@ export function readYaml(text: string): YamlReading {
   const reject = (id: FindingId, message: string, at: Position = { line: 1, column: 1 }): YamlReading => ({
     value: null,
     problems: [{ id, message, line: at.line, column: at.column }],
+    remarks: [],
     positionOf: () => at,
     plainSource: () => null,
   })
@@ -64,20 +67,19 @@ export function readYaml(text: string): YamlReading {
       )
     }
     const faults = faultsOf(document, text)
-    const problems = (faults.length > 0 ? faults : hazards(document)).map(({ id, message, offset }) => ({
-      id,
-      message,
-      ...place(offset),
-    }))
+    const found = faults.length > 0 ? { rejected: faults, remarks: [] } : hazards(document)
+    const placed = ({ id, message, offset }: Fault): YamlProblem => ({ id, message, ...place(offset) })
+    const problems = found.rejected.map(placed)
+    const remarks = found.remarks.map(placed)
     const targets = targetsOf(document.contents)
     const positionOf = (path: readonly string[], at_key: boolean) => place(offsetOf(document, targets, path, at_key))
     const plainSource = (key: string) => plainSourceOf(document, key)
-    if (problems.length > 0) return { value: null, problems, positionOf, plainSource }
+    if (problems.length > 0) return { value: null, problems, remarks, positionOf, plainSource }
     // Aliases become shared values, so the size is measured before anything expands.
     const value = plainValue(document.contents, targets)
     if (value === null) return reject('yaml-empty', 'the file is empty, or holds comments only')
     if (!isSmall(value)) return reject('over-limit', 'aliases expand too far: write the repeated parts out')
-    return { value, problems, positionOf, plainSource }
+    return { value, problems, remarks, positionOf, plainSource }
   } catch (error) {
     if (error instanceof LimitExceeded) return reject('over-limit', error.message, place(error.offset))
     if (error instanceof RangeError) return reject('over-limit', 'the file is nested too deeply to be read: split it')

@@ -155,7 +155,8 @@ function findingsOfAll(
   const whole = startOf(first?.path ?? '.')
   const lone = tests.filter(({ path }) => !manifests.some(({ file }) => manifestsOfTestFile(path).includes(file)))
   const ran = manifests.reduce((sum, { tests: results }) => sum + results.length, 0)
-  const none = options.tests !== 'off' && ran === 0 && manifests.length > 0 && manifests.every(({ valid }) => valid)
+  const isUntested = ({ valid, findings }: Validated) => valid && findings.every(({ id }) => id !== 'no-tests')
+  const none = options.tests !== 'off' && ran === 0 && manifests.length > 0 && manifests.every(isUntested)
   return [
     ...(manifests.length === 0 && files.every(({ text }) => text !== null)
       ? [findingAt('no-manifest', noManifest, whole)]

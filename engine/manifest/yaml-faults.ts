@@ -2,31 +2,15 @@
 import type { YAMLError } from 'yaml'
 import { quote } from '../check/quote.js'
 import type { FindingId } from '../findings/kinds.js'
-import { indentOf, isContent, itemAbove, keyColumn, spaces, wantedIndent } from './indents.js'
-import { openBracket } from './open-bracket.js'
+import { columnOf, type Diagnosis, type FaultContext } from './fault-context.js'
+import { indentOf, isContent, itemAbove, keyColumn, nearestKey, spaces, wantedIndent } from './indents.js'
+import { afterQuotes, bracket, openQuote, specialStart } from './value-faults.js'
 
 export interface Fault {
   readonly id: FindingId
   readonly message: string
   /** 0-based offset into the text. */
   readonly offset: number
-}
-
-interface FaultContext {
-  readonly text: string
-  readonly lines: readonly string[]
-  /** 0-based number of the line that the package reports. */
-  readonly row: number
-  readonly code: YAMLError['code']
-  readonly report: string
-  readonly offset: number
-}
-
-/** A line, by its 0-based number, and its problem. */
-interface Diagnosis {
-  readonly row: number
-  readonly column?: number
-  readonly predicate: string
 }
 
 /** The message for one error. */
@@ -54,6 +38,7 @@ export function faultOf({ code, message, pos }: YAMLError, text: string): Fault 
 /** In this order: problems visible in the line come before those of the parsed structure. */
 const diagnoses: readonly (readonly [FindingId, (context: FaultContext) => Diagnosis | null])[] = [
   ['yaml-tab', tab],
+  ['yaml-character', oddSpace],
   ['over-limit', tooDeep],
   ['yaml-tag', tag],
   ['yaml-dash', spaceAfterDash],
@@ -84,6 +69,15 @@ function tab({ code, lines, row }: FaultContext): Diagnosis | null {
     column: lines[at]?.indexOf('\t') ?? 0,
     predicate: `is indented with a tab: indent it by ${spaces(wantedIndent(lines, at))} instead`,
   }
+}
+
+/** A space that looks like an ordinary one, as word processors write it. */
+function oddSpace({ lines, row }: FaultContext): Diagnosis | null {
+  const odd = /^[ ]*(?:- )*(?:[\w.-]+:)?[ ]*[\u00a0\u2000-\u200b\u202f\u3000]/
+  const at = [row, row - 1].find((index) => odd.test(lines[index] ?? ''))
+  if (at === undefined) return null
+  const column = (lines[at] ?? '').search(/[\u00a0\u2000-\u200b\u202f\u3000]/)
+  return { row: at, column, predicate: 'has a special space, such as a non-breaking one: write an ordinary space' }
 }
 
 function tooDeep({ code, row }: FaultContext): Diagnosis | null {
@@ -123,92 +117,6 @@ function colonInValue({ code, lines, row }: FaultContext): Diagnosis | null {
   if (key === undefined || !/:(\s|$)/.test(value)) return null
   const predicate = `has a colon inside the value of ${quote(key)}: put the value in quotes, ${quote(`${key}: ${JSON.stringify(value.trim())}`)}`
   return { row, column: head.length, predicate }
-}
-
-function openQuote({ code, report, lines, row }: FaultContext): Diagnosis | null {
-  if (code !== 'MISSING_CHAR' || !report.startsWith('Missing closing')) return null
-  const mark = report.includes("'") ? "'" : '"'
-  const starts = new RegExp(`(^|[\\s:,[{-])${mark}`)
-  const isOdd = (line: string) => starts.test(line) && line.replaceAll(`\\${mark}`, '').split(mark).length % 2 === 0
-  const at = lines.findIndex((line, index) => index <= row && isOdd(line))
-  const found = at < 0 ? row : at
-  const column = Math.max(0, lines[found]?.search(starts) ?? 0)
-  return {
-    row: found,
-    column,
-    predicate: `opens a quote that is never closed: add ${quote(mark)} at the end of the value`,
-  }
-}
-
-const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}' }
-
-function bracket({ code, report, text, lines, row, offset }: FaultContext): Diagnosis | null {
-  const column = columnOf(lines, row, offset)
-  const here = text[offset] ?? ''
-  if (code === 'UNEXPECTED_TOKEN' && (here === ']' || here === '}') && report.includes('YAML stream'))
-    return { row, column, predicate: `has a ${quote(here)} that closes nothing: remove it, or put the value in quotes` }
-  if (code === 'UNEXPECTED_TOKEN' && here === ',')
-    return { row, column, predicate: 'has two commas without a value between them: remove one' }
-  if (code === 'BLOCK_IN_FLOW') {
-    const missing = /^[^,]*:\s/.test(text.slice(offset))
-    return {
-      row,
-      column,
-      predicate: missing
-        ? 'has no comma between two values in brackets: write one'
-        : 'has a dash inside brackets: separate the items with commas instead',
-    }
-  }
-  if (!/Flow (map|sequence)/.test(report)) return null
-  const open = openBracket(text, offset)
-  if (open === null) return null
-  const at = text.slice(0, open).split('\n').length - 1
-  const mark = text[open] ?? ''
-  const wrong = here === ']' || here === '}' ? `, not ${quote(here)}` : ''
-  return {
-    row: at,
-    column: columnOf(lines, at, open),
-    predicate: `opens a ${quote(mark)} that is never closed: add ${quote(closing[mark] ?? '')}${wrong}`,
-  }
-}
-
-/** A value that begins with a special character of YAML. */
-function specialStart({ code, lines, row, offset }: FaultContext): Diagnosis | null {
-  if (code !== 'BAD_SCALAR_START' && code !== 'UNEXPECTED_TOKEN' && code !== 'BAD_ALIAS') return null
-  const here = columnOf(lines, row, offset)
-  const [inside = ''] = /^[%@`][^,\]}]*/.exec((lines[row] ?? '').slice(here)) ?? []
-  if (inside !== '' && /[[{]/.test((lines[row] ?? '').slice(0, here)))
-    return { row, column: here, predicate: quoted(inside) }
-  const [, head = '', first, value = ''] =
-    /^(\s*(?:- )*(?:[\w.-]+: +)?)([[\]{}*&!|>%@`])(.*)$/.exec(lines[row] ?? '') ?? []
-  if (first === undefined || columnOf(lines, row, offset) < head.length) return null
-  return {
-    row,
-    column: head.length,
-    predicate: quoted(first + value),
-  }
-}
-
-function quoted(value: string): string {
-  return `has a value that begins with ${quote(value[0] ?? '')}: put it in quotes, ${quote(single(value))}`
-}
-
-function afterQuotes({ code, report, lines, row, offset }: FaultContext): Diagnosis | null {
-  if (code === 'BAD_DQ_ESCAPE') {
-    const sequence = report.split(' ').at(-1) ?? ''
-    return {
-      row,
-      predicate: `has ${quote(sequence)} in double quotes, which is not an escape: use single quotes, or write ${quote(`\\${sequence}`)}`,
-    }
-  }
-  const [, head = '', mark] = /^(\s*(?:- )*(?:[\w.-]+: +)?)(['"])/.exec(lines[row] ?? '') ?? []
-  if (code !== 'UNEXPECTED_TOKEN' || mark === undefined || columnOf(lines, row, offset) <= head.length) return null
-  const escaped = mark === '"' ? '`\\"`' : "`''`"
-  return {
-    row,
-    column: head.length,
-    predicate: `has text after a closing quote: write a quote inside the value as ${escaped}`,
-  }
 }
 
 function anchor({ code, row }: FaultContext): Diagnosis | null {
@@ -277,24 +185,12 @@ function indentation({ lines, row }: FaultContext): Diagnosis | null {
       row,
       predicate: `is indented by ${spaces(indent)}: indent it by ${indentOf(lines[item])}, as line ${item + 1} is`,
     }
-  for (let above = row - 1; above >= 0; above--) {
-    const line = lines[above] ?? ''
-    const key = isContent(line) ? keyColumn(line) : null
-    if (key === null || key === indent) continue
-    return { row, predicate: `is indented by ${spaces(indent)}: indent it by ${key}, as line ${above + 1} is` }
-  }
-  return null
+  const near = nearestKey(lines, row, indent)
+  if (near === null) return null
+  return { row, predicate: `is indented by ${spaces(indent)}: indent it by ${near.column}, as line ${near.row + 1} is` }
 }
 
 /** True when the package took other text for a key. */
 function isImplicitKey(code: YAMLError['code']): boolean {
   return code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY'
-}
-
-function columnOf(lines: readonly string[], row: number, offset: number): number {
-  return Math.max(0, offset - lines.slice(0, row).reduce((sum, line) => sum + line.length + 1, 0))
-}
-
-function single(text: string): string {
-  return `'${text.trim().replaceAll("'", "''")}'`
 }

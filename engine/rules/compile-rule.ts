@@ -74,7 +74,8 @@ function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, 
   }
   const filtered = targetKeys.find((key) => key in params)
   if (scope === 'agent_registration' && filtered !== undefined) {
-    const message = 'a target filter selects steps, and `agent_registration` has no step'
+    const message =
+      'a target filter selects steps, and `agent_registration` has no step: remove it, or write `scope: step_execution`'
     throw new ParameterError(inParams(path, filtered), message)
   }
   return { rule, pattern: patternOf(rule, params), after: rule.targets === false ? undefined : params.target_after }

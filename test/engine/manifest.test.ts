@@ -148,7 +148,7 @@ describe('test files', () => {
       id: 'unknown-policy',
       column: 73,
     },
-    { text: 'test: []', id: 'missing-key', column: 1 },
+    { text: 'test: []', id: 'unknown-key', column: 1 },
     { text: 'tests: [{ name: a, expect: { action: block } }]', id: 'wrong-test', column: 9 },
     { text: 'tests: [', id: 'yaml-bracket', column: 8 },
   ])('are rejected with line and column: $text', ({ text, id, column }) => {
