@@ -39,7 +39,7 @@ export {
 } from './manifest/parse.js'
 export { historyOf, timesOf } from './manifest/past.js'
 export { readYaml } from './manifest/read-yaml.js'
-export { manifestSchema } from './manifest/schema.js'
+export { manifestSchema, plainSchemas, testFileSchema } from './manifest/schema.js'
 export type { LocatedTest, SourceFile } from './manifest/suites.js'
 export { runTests, type TestResult } from './manifest/test.js'
 export {

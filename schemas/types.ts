@@ -1754,6 +1754,190 @@ export interface MagicLink {
 }
 
 /**
+ * The tests of a manifest, in a file beside it.
+ */
+export interface ManifestTests {
+  /**
+   * steps, each with the answer that is expected
+   *
+   * @maxItems 1000
+   */
+  tests: {
+    /**
+     * name of the test
+     */
+    name: string
+    /**
+     * fields of the agent
+     */
+    agent?: {
+      [k: string]: unknown
+    }
+    /**
+     * fields of the context
+     */
+    context?: {
+      [k: string]: unknown
+    }
+    /**
+     * time of the evaluation
+     */
+    now?: string
+    /**
+     * the steps before it, in order
+     *
+     * @maxItems 10000
+     */
+    history?: {
+      /**
+       * identifier of the agent
+       */
+      agent_id?: string
+      /**
+       * shared by all steps of one run
+       */
+      task_id?: string
+      /**
+       * default one second after the previous step
+       */
+      timestamp?: string
+      /**
+       * number in the task
+       */
+      step?: number
+      /**
+       * such as step.resource
+       */
+      step_type: string
+      /**
+       * what the step does
+       */
+      verb?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+      /**
+       * name of the tool, model or operation
+       */
+      step_name?: string
+      /**
+       * what the tool, model or operation is given
+       */
+      input?: {
+        [k: string]: unknown
+      }
+      /**
+       * what it returned
+       */
+      output?: {
+        [k: string]: unknown
+      }
+      /**
+       * facts for policies, such as target.host
+       */
+      properties?: {
+        [k: string]: unknown
+      }
+      /**
+       * facts that policies rarely read
+       */
+      meta?: {
+        [k: string]: unknown
+      }
+      /**
+       * older form of `target.trust: external`
+       */
+      is_external_call?: boolean
+      /**
+       * true for a step that changes something; default by its verb
+       */
+      has_write_permission?: boolean
+    }[]
+    /**
+     * the step to evaluate; without one the registration of `agent` is evaluated
+     */
+    step?: {
+      /**
+       * identifier of the agent
+       */
+      agent_id?: string
+      /**
+       * shared by all steps of one run
+       */
+      task_id?: string
+      /**
+       * default one second after the previous step
+       */
+      timestamp?: string
+      /**
+       * number in the task
+       */
+      step?: number
+      /**
+       * such as step.resource
+       */
+      step_type: string
+      /**
+       * what the step does
+       */
+      verb?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+      /**
+       * name of the tool, model or operation
+       */
+      step_name?: string
+      /**
+       * what the tool, model or operation is given
+       */
+      input?: {
+        [k: string]: unknown
+      }
+      /**
+       * what it returned
+       */
+      output?: {
+        [k: string]: unknown
+      }
+      /**
+       * facts for policies, such as target.host
+       */
+      properties?: {
+        [k: string]: unknown
+      }
+      /**
+       * facts that policies rarely read
+       */
+      meta?: {
+        [k: string]: unknown
+      }
+      /**
+       * older form of `target.trust: external`
+       */
+      is_external_call?: boolean
+      /**
+       * true for a step that changes something; default by its verb
+       */
+      has_write_permission?: boolean
+    }
+    /**
+     * the answer that is expected
+     */
+    expect: {
+      /**
+       * whether the step may happen
+       */
+      action?: 'allow' | 'block'
+      /**
+       * the same in more detail: warn allows, ask blocks until an approval
+       */
+      outcome?: 'allow' | 'warn' | 'ask' | 'block'
+      /**
+       * exactly these, in any order
+       *
+       * Items: name of a policy
+       */
+      violated?: string[]
+    }
+  }[]
+}
+
+/**
  * A manifest: a file of policies, with waivers and tests.
  */
 export interface Manifest {
@@ -1765,8 +1949,13 @@ export interface Manifest {
    * such as "1.2.0"; in quotes, so that it stays text
    */
   version: string
+  /**
+   * what the manifest is for
+   */
   description?: string
   /**
+   * agents that a policy does not block
+   *
    * @maxItems 1000
    */
   waivers?: {
@@ -1792,6 +1981,8 @@ export interface Manifest {
     expires: string
   }[]
   /**
+   * steps, each with the answer that is expected
+   *
    * @maxItems 1000
    */
   tests?: {
@@ -1841,24 +2032,45 @@ export interface Manifest {
        * such as step.resource
        */
       step_type: string
+      /**
+       * what the step does
+       */
       verb?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
       /**
        * name of the tool, model or operation
        */
       step_name?: string
+      /**
+       * what the tool, model or operation is given
+       */
       input?: {
         [k: string]: unknown
       }
+      /**
+       * what it returned
+       */
       output?: {
         [k: string]: unknown
       }
+      /**
+       * facts for policies, such as target.host
+       */
       properties?: {
         [k: string]: unknown
       }
+      /**
+       * facts that policies rarely read
+       */
       meta?: {
         [k: string]: unknown
       }
+      /**
+       * older form of `target.trust: external`
+       */
       is_external_call?: boolean
+      /**
+       * true for a step that changes something; default by its verb
+       */
       has_write_permission?: boolean
     }[]
     /**
@@ -1885,28 +2097,58 @@ export interface Manifest {
        * such as step.resource
        */
       step_type: string
+      /**
+       * what the step does
+       */
       verb?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
       /**
        * name of the tool, model or operation
        */
       step_name?: string
+      /**
+       * what the tool, model or operation is given
+       */
       input?: {
         [k: string]: unknown
       }
+      /**
+       * what it returned
+       */
       output?: {
         [k: string]: unknown
       }
+      /**
+       * facts for policies, such as target.host
+       */
       properties?: {
         [k: string]: unknown
       }
+      /**
+       * facts that policies rarely read
+       */
       meta?: {
         [k: string]: unknown
       }
+      /**
+       * older form of `target.trust: external`
+       */
       is_external_call?: boolean
+      /**
+       * true for a step that changes something; default by its verb
+       */
       has_write_permission?: boolean
     }
+    /**
+     * the answer that is expected
+     */
     expect: {
+      /**
+       * whether the step may happen
+       */
       action?: 'allow' | 'block'
+      /**
+       * the same in more detail: warn allows, ask blocks until an approval
+       */
       outcome?: 'allow' | 'warn' | 'ask' | 'block'
       /**
        * exactly these, in any order
@@ -1923,6 +2165,8 @@ export interface Manifest {
     [k: string]: unknown
   }
   /**
+   * the policies
+   *
    * @minItems 1
    * @maxItems 1000
    */
@@ -1979,6 +2223,9 @@ export interface Manifest {
     params?: {
       [k: string]: unknown
     }
+    /**
+     * what the policy evaluates
+     */
     scope: 'agent_registration' | 'step_execution' | 'task_execution'
     /**
      * critical blocks
@@ -2005,7 +2252,7 @@ export interface Manifest {
      */
     approval?: {
       /**
-       * only gates with this `guard.check_type`
+       * only gates with this `guard.check_type`; default every gate
        */
       check_type?: string
       /**
@@ -2018,7 +2265,7 @@ export interface Manifest {
        */
       binds?: string[]
       /**
-       * inclusive
+       * age of the gate in seconds, inclusive; default no limit
        */
       max_age_seconds?: number
       /**
@@ -2027,6 +2274,8 @@ export interface Manifest {
       uses?: number
     } | null
     /**
+     * the controls that the policy implements
+     *
      * Items: such as ASI01 or EU-AI-Act:50(1)
      */
     controls?: string[]
@@ -2769,6 +3018,7 @@ export interface SchemaTypes {
   'made-api-key': MadeApiKey
   'magic-link-request': MagicLinkRequest
   'magic-link': MagicLink
+  'manifest-tests': ManifestTests
   'manifest': Manifest
   'member-list': MemberList
   'member': Member

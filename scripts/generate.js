@@ -22,7 +22,8 @@ const components = [
 ]
 
 const outputs = [
-  ['schemas/manifest.json', manifestSchema],
+  ['schemas/manifest.json', () => editorSchema('manifestSchema')],
+  ['schemas/manifest-tests.json', () => editorSchema('testFileSchema')],
   ['schemas/types.ts', schemaTypes],
   ['schemas/documents.ts', schemaDocuments],
   ['schemas/components.ts', componentList],
@@ -50,9 +51,9 @@ if (process.argv.includes('--check') && stale.length > 0) {
   for (const path of stale) console.log(`wrote ${path}`)
 }
 
-/** The schema of a manifest follows from the rule registry, so that an editor knows every rule. */
-async function manifestSchema() {
-  const { manifestSchema: build } = await import('../engine/dist/index.js')
+/** The schema of a manifest, and that of its test file, follow from the rule registry: an editor knows every rule. */
+async function editorSchema(name) {
+  const { [name]: build } = await import('../engine/dist/index.js')
   return `${JSON.stringify(build(), null, 2)}\n`
 }
 
@@ -64,7 +65,7 @@ function componentList() {
   return `${header}\n/** Every component of the product, with the package that holds it. */\nexport const components = [\n${rows.join('\n')}\n] as const\n`
 }
 
-/** Where each schema is, by its `$id`; manifest.json is beside the folders, where editors find it. */
+/** Where each schema is, by its `$id`; those of manifests are beside the folders, where editors find them. */
 function schemaPaths(folder = '') {
   return readdirSync(new URL(`schemas/${folder}`, root), { withFileTypes: true }).flatMap((entry) => {
     if (entry.isDirectory())
@@ -87,8 +88,10 @@ function documents() {
 async function schemaTypes() {
   const paths = new Map(schemaPaths())
   const byId = { order: 1, canRead: true, read: ({ url }) => read(paths.get(basename(url))) }
+  const { plainSchemas } = await import('../engine/dist/index.js')
+  const plain = new Map(plainSchemas().map((one) => [one.$id, one]))
   const parts = []
-  for (const document of documents()) {
+  for (const document of documents().map((one) => plain.get(one.$id) ?? one)) {
     const text = await compile(forTypes(document), document.title, {
       $refOptions: { resolve: { file: byId } },
       declareExternallyReferenced: false,

@@ -13,6 +13,7 @@ export const levels = {
   type: 'array',
   items: { type: 'string', enum: ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] },
   minItems: 1,
+  description: 'agents of these risk levels must not do it',
 } as const
 
 /** The remedy for a step that the agent's risk level forbids. */
@@ -36,7 +37,10 @@ export const classificationRules = [
       type: 'object',
       required: ['forbidden_step_type', 'agent_risk_classifications'],
       additionalProperties: false,
-      properties: { forbidden_step_type: stepType, agent_risk_classifications: levels },
+      properties: {
+        forbidden_step_type: { ...stepType, description: 'the step type that they must not do, such as `step.exec`' },
+        agent_risk_classifications: levels,
+      },
     },
     doc: "Passes when the agent's risk level is not in the list. A step of another type is not applicable.",
     example: { forbidden_step_type: 'step.credential', agent_risk_classifications: ['minimal', 'limited'] },
@@ -62,12 +66,12 @@ export const classificationRules = [
         agent_field: {
           type: 'string',
           minLength: 1,
-          description: 'field of the agent with the names; default declared_tools',
+          description: 'field of the agent with the names; default `declared_tools`',
         },
         allowed: {
           type: 'array',
           items: { type: 'string' },
-          description: 'the allowed names, instead of agent_field',
+          description: 'the allowed names, instead of `agent_field`',
         },
       },
     },

@@ -11,9 +11,13 @@ const condition = {
   type: 'object',
   required: ['rule_type'],
   additionalProperties: false,
-  properties: { rule_type: { type: 'string' }, params: { type: 'object' } },
+  properties: {
+    rule_type: { type: 'string', description: 'name of the rule' },
+    params: { type: 'object', description: 'parameters of the rule' },
+  },
+  'x-editor': 'condition',
 }
-const conditions = { type: 'array', items: condition, minItems: 1 }
+const conditions = { type: 'array', items: condition, minItems: 1, description: 'rules with their parameters' }
 const gate = { rule_type: 'step_requires_gate', params: { max_age_steps: 1 } }
 const message = { rule_type: 'history_contains', params: { step_type: 'step.message' } }
 
@@ -41,7 +45,12 @@ export const compoundRules: readonly RuleDescription[] = [
     category: 'flow',
     scopes: everyScope,
     targets: false,
-    params: { type: 'object', required: ['condition'], additionalProperties: false, properties: { condition } },
+    params: {
+      type: 'object',
+      required: ['condition'],
+      additionalProperties: false,
+      properties: { condition: { ...condition, description: 'a rule with its parameters' } },
+    },
     doc: 'Passes when its condition is violated; not applicable when its condition is.',
     example: { condition: message },
   },

@@ -5,6 +5,7 @@ import { quote } from '../check/quote.js'
 import { compileSearch } from '../pattern/pattern.js'
 import { type HostReading, isUnder, readHost } from './host.js'
 import { compileField, type Getter } from './lookup.js'
+import { fieldPath } from './params.js'
 import { isWithin } from './root.js'
 import {
   defineStepRule,
@@ -17,8 +18,12 @@ import {
 } from './rule.js'
 
 const scopes: readonly Scope[] = ['step_execution']
-const field = { type: 'string', minLength: 1, description: 'field path, such as `input.path`' } as const
-const pattern = { type: 'string', minLength: 1, maxLength: 1000, description: 'searched, not anchored' } as const
+const pattern = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 1000,
+  description: 'regular expression (RE2), searched, not anchored',
+} as const
 
 export const contentRules = [
   defineStepRule({
@@ -34,9 +39,9 @@ export const contentRules = [
         allowed_domains: {
           type: 'array',
           items: { type: 'string', minLength: 1 },
-          description: 'hosts; their subdomains are allowed too',
+          description: 'hosts, such as `example.com`; their subdomains are allowed too',
         },
-        field: { ...field, description: 'default target.host' },
+        field: { ...fieldPath, description: 'field path of the host, URL or command; default `target.host`' },
       },
     },
     doc: 'Passes when each host in the field is allowed or a subdomain of an allowed one. A missing field or a file path is not applicable.',
@@ -69,8 +74,18 @@ export const contentRules = [
       required: ['patterns'],
       additionalProperties: false,
       properties: {
-        patterns: { type: 'array', items: pattern, minItems: 1 },
-        fields: { type: 'array', items: field, minItems: 1, description: 'default input and exec.command' },
+        patterns: {
+          type: 'array',
+          items: pattern,
+          minItems: 1,
+          description: 'regular expressions (RE2) that must not be found; searched, not anchored',
+        },
+        fields: {
+          type: 'array',
+          items: fieldPath,
+          minItems: 1,
+          description: 'field paths; default `input` and `exec.command`',
+        },
       },
     },
     doc: 'Passes when no pattern is found in any text inside the fields: strings, numbers, keys, lists of words joined.',
@@ -102,7 +117,11 @@ export const contentRules = [
       type: 'object',
       required: ['field', 'pattern'],
       additionalProperties: false,
-      properties: { field, pattern, found: { type: 'boolean', description: 'default true; false: must not be found' } },
+      properties: {
+        field: fieldPath,
+        pattern,
+        found: { type: 'boolean', description: 'default true: must be found; false: must not be found' },
+      },
     },
     doc: 'Passes when a text of the field contains the pattern; with `found: false`, when no text or key contains it.',
     example: { field: 'exec.command', pattern: '\\brm\\s+-rf\\b', found: false },
@@ -131,7 +150,7 @@ export const contentRules = [
     category: 'content',
     scopes,
     targets: 'writes',
-    params: { type: 'object', required: ['field'], additionalProperties: false, properties: { field } },
+    params: { type: 'object', required: ['field'], additionalProperties: false, properties: { field: fieldPath } },
     doc: 'Passes when the path in the field stays in `context.project_root`. Only its text is read; links are not followed.',
     example: { field: 'input.path' },
     compile: ({ field: path }) => {

@@ -3,7 +3,7 @@ import type { EvidenceStep, Step } from '@svc/schemas'
 import { isOfKind, kindKey, kindTypes, kindWords, outsideKind } from './kind.js'
 import { compileField, compileStepField } from './lookup.js'
 import { AmbiguousField } from './members.js'
-import { type StepKind, stepKind } from './params.js'
+import { fieldPath, type StepKind, stepKind } from './params.js'
 import { defineStepRule, NOT_APPLICABLE, PASS, type Recorded, type Scope, stepViolation } from './rule.js'
 
 const scopes: readonly Scope[] = ['step_execution']
@@ -20,7 +20,14 @@ export const countRules = [
       type: 'object',
       required: ['step_type', 'max_steps'],
       additionalProperties: false,
-      properties: { step_type, max_steps: { type: 'integer', minimum: 0 } },
+      properties: {
+        step_type,
+        max_steps: {
+          type: 'integer',
+          minimum: 0,
+          description: 'steps of the type in a task, inclusive; 0 allows none',
+        },
+      },
     },
     doc: 'Passes when the history holds fewer than `max_steps` of the type. A step of another type is not applicable.',
     example: { step_type: 'step.model', max_steps: 200 },
@@ -52,7 +59,10 @@ export const countRules = [
       type: 'object',
       required: ['step_type', 'max_consecutive'],
       additionalProperties: false,
-      properties: { step_type, max_consecutive: { type: 'integer', minimum: 1 } },
+      properties: {
+        step_type,
+        max_consecutive: { type: 'integer', minimum: 1, description: 'steps of the type in a row, inclusive' },
+      },
     },
     doc: 'Passes when fewer than `max_consecutive` steps of the type end the history. Another type is not applicable.',
     example: { step_type: 'step.model', max_consecutive: 20 },
@@ -86,8 +96,12 @@ export const countRules = [
       additionalProperties: false,
       properties: {
         step_type,
-        property_path: { type: 'string', minLength: 1, description: 'field path, such as `usage.total_tokens`' },
-        budget: { type: 'number', minimum: 0, description: 'inclusive' },
+        property_path: { ...fieldPath, description: 'field path of the amount, such as `usage.total_tokens`' },
+        budget: {
+          type: 'number',
+          minimum: 0,
+          description: 'sum of the amounts in a task, inclusive, in the unit of the field',
+        },
       },
     },
     doc: 'Passes when the sum over the history and this step is within the budget. A value that is not a number counts 0.',
@@ -131,8 +145,17 @@ export const countRules = [
       additionalProperties: false,
       properties: {
         step_type,
-        max_steps: { type: 'integer', minimum: 1, maximum: 100_000 },
-        window_seconds: { type: 'number', exclusiveMinimum: 0 },
+        max_steps: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 100_000,
+          description: 'steps of the type in the window, inclusive',
+        },
+        window_seconds: {
+          type: 'number',
+          exclusiveMinimum: 0,
+          description: 'length of the window that ends now, in seconds; its start is exclusive',
+        },
       },
     },
     doc: 'Passes when fewer than `max_steps` steps of the type are in (now − window, now]. Another type is not applicable.',

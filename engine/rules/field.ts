@@ -6,13 +6,13 @@ import { quote } from '../check/quote.js'
 import { compileAnchored } from '../pattern/pattern.js'
 import { compileField } from './lookup.js'
 import { sameJson } from './members.js'
+import { fieldPath } from './params.js'
 import { CannotEvaluate, defineRule, evidenceOf, PASS, type RuleContext, type Scope, type Violation } from './rule.js'
 import { textOf } from './text.js'
 
 const scopes: readonly Scope[] = ['agent_registration', 'step_execution']
 const field = {
-  type: 'string',
-  minLength: 1,
+  ...fieldPath,
   description: 'field path, such as `properties.target.host` or `risk_classification`',
 } as const
 
@@ -43,7 +43,10 @@ export const fieldRules = [
       type: 'object',
       required: ['field', 'values'],
       additionalProperties: false,
-      properties: { field, values: { type: 'array', description: 'allowed values, compared strictly' } },
+      properties: {
+        field,
+        values: { type: 'array', description: 'allowed values, compared strictly: `1` is not `"1"`' },
+      },
     },
     doc: 'Passes when the value, or each value of a list, strictly equals one of `values`. A missing value violates.',
     example: { field: 'environment', values: ['staging', 'production'] },
@@ -77,7 +80,14 @@ export const fieldRules = [
       type: 'object',
       required: ['field', 'pattern'],
       additionalProperties: false,
-      properties: { field, pattern: { type: 'string', maxLength: 1000, description: 'anchored at the start only' } },
+      properties: {
+        field,
+        pattern: {
+          type: 'string',
+          maxLength: 1000,
+          description: 'regular expression (RE2), anchored at the start only',
+        },
+      },
     },
     doc: 'Passes when the text of the value matches. Anchored at the start; dot matches newline; a list is joined.',
     example: { field: 'tool.digest', pattern: 'sha256:[0-9a-f]{64}$' },
@@ -114,8 +124,8 @@ export const fieldRules = [
       additionalProperties: false,
       properties: {
         field,
-        min: { type: 'number', description: 'inclusive' },
-        max: { type: 'number', description: 'inclusive' },
+        min: { type: 'number', description: 'lowest value, inclusive; default no limit. Give `min`, `max` or both' },
+        max: { type: 'number', description: 'highest value, inclusive; default no limit. Give `min`, `max` or both' },
       },
     },
     doc: 'Passes when the value is a finite number from `min` to `max`. Any other value, or a missing one, violates.',
@@ -149,7 +159,10 @@ export const fieldRules = [
       type: 'object',
       required: ['field', 'max'],
       additionalProperties: false,
-      properties: { field, max: { type: 'integer', minimum: 0, description: 'inclusive' } },
+      properties: {
+        field,
+        max: { type: 'integer', minimum: 0, description: 'elements, members or characters, inclusive' },
+      },
     },
     doc: 'Passes when a list has at most `max` elements, a map that many members, and text or a number that many characters. A missing value passes.',
     example: { field: 'input.recipients', max: 5, target_step_names: ['send_mail'] },

@@ -18,10 +18,29 @@ export const flowRules = [
       required: ['start_hour', 'end_hour', 'timezone'],
       additionalProperties: false,
       properties: {
-        start_hour: { type: 'integer', minimum: 0, maximum: 24 },
-        end_hour: { type: 'integer', minimum: 0, maximum: 24 },
-        timezone: { type: 'string', minLength: 1, description: 'IANA name, such as `Europe/Zurich`' },
-        days: { type: 'array', items: { type: 'string', enum: weekdays }, minItems: 1 },
+        start_hour: {
+          type: 'integer',
+          minimum: 0,
+          maximum: 24,
+          description: 'first hour of the day, 0 to 24, inclusive',
+        },
+        end_hour: {
+          type: 'integer',
+          minimum: 0,
+          maximum: 24,
+          description: 'hour at which the time ends, 0 to 24, exclusive; before `start_hour`: the next day',
+        },
+        timezone: {
+          type: 'string',
+          minLength: 1,
+          description: 'IANA name of the time zone, such as `Europe/Zurich` or `UTC`',
+        },
+        days: {
+          type: 'array',
+          items: { type: 'string', enum: weekdays },
+          minItems: 1,
+          description: 'the days on which the hours begin; default every day',
+        },
       },
     },
     doc: 'Passes when now is in [start, end). Equal hours mean all day; hours after midnight belong to the previous day.',

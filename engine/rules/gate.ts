@@ -14,7 +14,7 @@ import {
 } from './bound-gate.js'
 import { checkType, digestOfGate, gateProblem } from './gate-words.js'
 import { AmbiguousField } from './members.js'
-import { type MembersOf, names } from './params.js'
+import { fieldPaths, type MembersOf } from './params.js'
 import {
   type CompileEnvironment,
   defineStepRule,
@@ -29,9 +29,22 @@ import {
 import { isBoundGate, passedGate } from './track.js'
 
 const properties = {
-  gate_check_type: { type: 'string', minLength: 1, description: 'only gates with this `guard.check_type`' },
-  max_age_steps: { type: 'integer', minimum: 1, description: 'directly before = 1, inclusive' },
-  max_age_seconds: { type: 'number', minimum: 0, description: 'inclusive' },
+  gate_check_type: {
+    type: 'string',
+    minLength: 1,
+    'x-editor': 'check_type',
+    description: 'only gates with this `guard.check_type`; default every gate',
+  },
+  max_age_steps: {
+    type: 'integer',
+    minimum: 1,
+    description: 'age of the gate in steps: directly before is 1, inclusive; default no limit',
+  },
+  max_age_seconds: {
+    type: 'number',
+    minimum: 0,
+    description: 'age of the gate in seconds, inclusive; default no limit',
+  },
 } as const
 const { max_age_steps: _, ...withoutSteps } = properties
 
@@ -79,7 +92,7 @@ export const gateRules = [
       properties: {
         ...withoutSteps,
         binds: {
-          ...names,
+          ...fieldPaths,
           description: 'the fields that are approved, such as [step_name, input.recipient]; default the whole action',
         },
         uses: {

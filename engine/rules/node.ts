@@ -10,7 +10,11 @@ import { defineStepRule, PASS, type Scope, stepViolation } from './rule.js'
 const scopes: readonly Scope[] = ['step_execution', 'task_execution']
 const atEnd: readonly Scope[] = ['task_execution']
 const nodeType = { ...stepType, description: 'a step type, such as `LLM_CALL` or `step.model`' } as const
-const target_node_types = { ...stepTypes, description: 'the nodes that are checked' } as const
+const target_node_types = { ...stepTypes, description: 'the types of the nodes that are checked' } as const
+const required_predecessor_type = {
+  ...nodeType,
+  description: `the node that must come before: ${nodeType.description}`,
+} as const
 
 export const nodeRules = [
   defineStepRule({
@@ -22,7 +26,7 @@ export const nodeRules = [
       type: 'object',
       required: ['required_predecessor_type'],
       additionalProperties: false,
-      properties: { required_predecessor_type: nodeType, target_node_types },
+      properties: { required_predecessor_type, target_node_types },
     },
     doc: 'Passes when the node directly before is of that type. Without `target_node_types` all but the first are checked.',
     example: { required_predecessor_type: 'step.gate', target_node_types: ['step.exec'] },
@@ -52,7 +56,7 @@ export const nodeRules = [
       type: 'object',
       required: ['required_predecessor_type', 'target_node_types'],
       additionalProperties: false,
-      properties: { required_predecessor_type: nodeType, target_node_types },
+      properties: { required_predecessor_type, target_node_types },
     },
     doc: 'Passes when a node of that type came anywhere earlier.',
     example: { required_predecessor_type: 'step.message', target_node_types: ['step.resource'] },
@@ -79,7 +83,9 @@ export const nodeRules = [
       type: 'object',
       required: ['required_node_type'],
       additionalProperties: false,
-      properties: { required_node_type: nodeType },
+      properties: {
+        required_node_type: { ...nodeType, description: `the node that must be in the task: ${nodeType.description}` },
+      },
     },
     doc: 'Passes when the finished task holds such a node before its end.',
     example: { required_node_type: 'START_NODE' },
@@ -105,9 +111,12 @@ export const nodeRules = [
       required: ['forbidden_node_type', 'agent_risk_classifications'],
       additionalProperties: false,
       properties: {
-        forbidden_node_type: nodeType,
+        forbidden_node_type: { ...nodeType, description: `the node that they must not have: ${nodeType.description}` },
         agent_risk_classifications: levels,
-        node_attribute_filter: { ...filterSchema, description: 'only nodes with these fields' },
+        node_attribute_filter: {
+          ...filterSchema,
+          description: `only nodes with these fields: ${filterSchema.description}`,
+        },
       },
     },
     doc: "Passes when the agent's risk level is not in the list. Without such a node it is not applicable.",
@@ -146,7 +155,10 @@ export const nodeRules = [
       type: 'object',
       required: ['max_calls', 'node_type'],
       additionalProperties: false,
-      properties: { max_calls: { type: 'integer', minimum: 0 }, node_type: nodeType },
+      properties: {
+        max_calls: { type: 'integer', minimum: 0, description: 'nodes of the type in a task, inclusive' },
+        node_type: { ...nodeType, description: `the nodes that are counted: ${nodeType.description}` },
+      },
     },
     doc: 'Passes when the finished task holds at most `max_calls` nodes of the type.',
     example: { max_calls: 50, node_type: 'step.resource' },
@@ -177,7 +189,10 @@ export const nodeRules = [
       additionalProperties: false,
       properties: {
         required_sequence: { ...stepTypes, description: 'node types in order' },
-        strict_order: { type: 'boolean', description: 'default false; true: nothing lies between them' },
+        strict_order: {
+          type: 'boolean',
+          description: 'default false: other nodes may lie between; true: nothing lies between',
+        },
       },
     },
     doc: 'Passes when the finished task holds the nodes in this order.',

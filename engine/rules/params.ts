@@ -1,4 +1,5 @@
 // The parameters of a rule: one JSON Schema, from which their type follows, and the parts that several schemas share.
+// `x-editor` names the definition of such a part in the schema for editors (engine/manifest/rule-schemas.ts).
 import type { JsonMap } from '@svc/schemas'
 
 /** Schema of a rule's parameters. */
@@ -40,28 +41,53 @@ export type MembersOf<P, K = never> = {
   readonly [N in keyof P as N extends K ? never : N]?: ValueOf<P[N]>
 }
 
-export const stepType = { type: 'string', minLength: 1, description: 'a step type, such as `step.resource`' } as const
+export const stepType = {
+  type: 'string',
+  minLength: 1,
+  'x-editor': 'step_type',
+  description: 'a step type, such as `step.resource`',
+} as const
 export const stepTypes = { type: 'array', items: stepType, minItems: 1 } as const
-export const verbSchema = { type: 'string', enum: ['GET', 'POST', 'PATCH', 'DELETE'] } as const
+export const verbSchema = {
+  type: 'string',
+  enum: ['GET', 'POST', 'PATCH', 'DELETE'],
+  description: 'only steps with this verb; default every verb',
+} as const
+export const verbNames = {
+  type: 'array',
+  items: { type: 'string', minLength: 1, 'x-editor': 'verb' },
+  minItems: 1,
+  description: 'one of these verbs: GET, POST, PATCH or DELETE',
+} as const
+/** A path to a value of the step, its context or its agent. */
+export const fieldPath = {
+  type: 'string',
+  minLength: 1,
+  'x-editor': 'field',
+  description: 'field path, such as `input.path`',
+} as const
+export const fieldPaths = { type: 'array', items: fieldPath, minItems: 1 } as const
 export const names = { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 } as const
 
 /** Field path to wanted value. */
 export const filterSchema = {
   type: 'object',
+  'x-editor': 'filter',
   description:
     'field path: wanted value; a list means one of, null means missing; {present: true}, {min, max}, {matches: pattern} and {not: value} are conditions; one element of a list in the step is enough; {} matches all',
 } as const
 
 const selectorMembers = {
-  step_types: stepTypes,
-  verbs: names,
-  step_names: names,
-  property_filter: filterSchema,
+  step_types: { ...stepTypes, description: 'one of these step types' },
+  verbs: verbNames,
+  step_names: { ...names, description: 'one of these names of a tool, model or operation' },
+  property_filter: { ...filterSchema, description: `only steps with these fields: ${filterSchema.description}` },
 } as const
 
 /** Selects steps by their members; a member that is left out selects all. */
 export const selector = {
   type: 'object',
+  'x-editor': 'selector',
   additionalProperties: false,
   properties: selectorMembers,
 } as const
@@ -72,6 +98,7 @@ export type Selector = ValueOf<typeof selector>
 export const stepKind = {
   ...selector,
   type: ['string', 'object'],
+  'x-editor': 'step_kind',
   minLength: 1,
   description: 'a step type, such as `step.resource`, or a selector {step_types, verbs, step_names, property_filter}',
 } as const
@@ -81,12 +108,15 @@ export type StepKind = ValueOf<typeof stepKind>
 
 /** The parameters that every step rule takes besides its own. */
 export const targetSchema = {
-  target_step_types: { ...names, description: 'apply to these step types only' },
-  target_verb: { type: 'string', description: 'apply to this verb only' },
-  target_verbs: { ...names, description: 'apply to these verbs only' },
-  target_step_names: { ...names, description: 'apply to steps of these names only' },
-  target_property_filter: { ...filterSchema, description: 'apply to steps with these fields only' },
-  target_after: { ...selector, description: 'apply only after such a step in the same task' },
+  target_step_types: { ...stepTypes, description: 'apply to these step types only; default every type' },
+  target_verb: { type: 'string', 'x-editor': 'verb', description: 'apply to this verb only; default every verb' },
+  target_verbs: { ...verbNames, description: 'apply to these verbs only; default every verb' },
+  target_step_names: { ...names, description: 'apply to steps of these names only; default every name' },
+  target_property_filter: {
+    ...filterSchema,
+    description: `apply to steps with these fields only: ${filterSchema.description}`,
+  },
+  target_after: { ...selector, description: 'apply only after such a step in the same task; default always' },
 } as const
 
 export type TargetFilter = MembersOf<typeof targetSchema>

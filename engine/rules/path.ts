@@ -12,7 +12,11 @@ const kindParams = {
   type: 'object',
   required: ['step_type'],
   additionalProperties: false,
-  properties: { step_type: stepKind, verb: verbSchema, property_filter: filterSchema },
+  properties: {
+    step_type: { ...stepKind, description: `the steps that match: ${stepKind.description}` },
+    verb: verbSchema,
+    property_filter: { ...filterSchema, description: `only steps with these fields: ${filterSchema.description}` },
+  },
 } as const
 
 export const pathRules = [
@@ -26,7 +30,16 @@ export const pathRules = [
       type: 'object',
       required: ['predecessor_step_type'],
       additionalProperties: false,
-      properties: { predecessor_step_type: stepKind, predecessor_property_filter: filterSchema },
+      properties: {
+        predecessor_step_type: {
+          ...stepKind,
+          description: `the step that must not come before: ${stepKind.description}`,
+        },
+        predecessor_property_filter: {
+          ...filterSchema,
+          description: `only predecessors with these fields: ${filterSchema.description}`,
+        },
+      },
     },
     doc: 'Passes when no such step is in the history.',
     example: { predecessor_step_type: 'task.error' },
@@ -97,7 +110,14 @@ export const pathRules = [
       type: 'object',
       required: ['taint_step_type'],
       additionalProperties: false,
-      properties: { taint_step_type: stepKind, taint_verb: verbSchema, taint_property_filter: filterSchema },
+      properties: {
+        taint_step_type: { ...stepKind, description: `the step that taints the task: ${stepKind.description}` },
+        taint_verb: { ...verbSchema, description: 'only tainting steps with this verb; default every verb' },
+        taint_property_filter: {
+          ...filterSchema,
+          description: `only tainting steps with these fields: ${filterSchema.description}`,
+        },
+      },
     },
     doc: 'Passes when no tainting step is in the history; nothing clears a taint within a task.',
     example: {

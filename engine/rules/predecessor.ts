@@ -21,6 +21,10 @@ import { wantedSteps } from './wanted-step.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 const required = 'required_step_type.property_filter'
+const required_step_type = {
+  ...stepKind,
+  description: `the step that must come before: ${stepKind.description}`,
+} as const
 
 export const predecessorRules = [
   defineStepRule({
@@ -33,7 +37,7 @@ export const predecessorRules = [
       type: 'object',
       required: ['required_step_type'],
       additionalProperties: false,
-      properties: { required_step_type: stepKind },
+      properties: { required_step_type },
     },
     doc: 'Passes when the last step of the history is of that type; a gate must have passed.',
     example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
@@ -75,7 +79,7 @@ export const predecessorRules = [
       type: 'object',
       required: ['required_step_type'],
       additionalProperties: false,
-      properties: { required_step_type: stepKind },
+      properties: { required_step_type },
     },
     doc: 'Passes when some step of the history is of that type; a gate must have passed.',
     example: { required_step_type: 'step.message', target_step_types: ['step.resource'] },
@@ -107,7 +111,13 @@ export const predecessorRules = [
       type: 'object',
       required: ['required_step_type', 'forbidden_intervening'],
       additionalProperties: false,
-      properties: { required_step_type: stepKind, forbidden_intervening: stepKinds },
+      properties: {
+        required_step_type,
+        forbidden_intervening: {
+          ...stepKinds,
+          description: 'step types or selectors that must not come between that step and this one',
+        },
+      },
     },
     doc: 'Passes when no forbidden type follows the last step of the required type. Without such a step it is violated.',
     example: {
@@ -143,7 +153,13 @@ export const predecessorRules = [
       type: 'object',
       required: ['required_step_type'],
       additionalProperties: false,
-      properties: { required_step_type: stepKind, property_filter: filterSchema },
+      properties: {
+        required_step_type,
+        property_filter: {
+          ...filterSchema,
+          description: `only predecessors with these fields: ${filterSchema.description}`,
+        },
+      },
     },
     doc: 'Passes when an unused predecessor of that kind exists: each one allows one target step.',
     example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
@@ -178,7 +194,11 @@ export const predecessorRules = [
       required: ['forbidden_sequence'],
       additionalProperties: false,
       properties: {
-        forbidden_sequence: { ...stepKinds, minItems: 2, description: 'step types or selectors, in order' },
+        forbidden_sequence: {
+          ...stepKinds,
+          minItems: 2,
+          description: 'step types or selectors, in order; the last one is this step',
+        },
       },
     },
     doc: 'Passes unless this step completes the sequence; other steps may lie between. Another type is not applicable.',

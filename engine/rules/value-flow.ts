@@ -8,7 +8,7 @@ import { selectorPattern } from './kind.js'
 import type { Label } from './labels.js'
 import { type Leaf, someSentLeaf } from './leaves.js'
 import { compileField, type Getter } from './lookup.js'
-import { names, type Selector, selector } from './params.js'
+import { fieldPaths, type Selector, selector } from './params.js'
 import {
   CannotEvaluate,
   type CompileEnvironment,
@@ -42,20 +42,20 @@ export const valueFlowRules = [
         source: { ...selector, description: 'steps whose output is followed' },
         sink: { ...selector, description: 'steps whose input it must not reach' },
         fields: {
-          ...names,
+          ...fieldPaths,
           description: 'fields of the sink that are checked; default all of input, and exec.command',
         },
         pattern: {
           type: 'string',
           minLength: 1,
           maxLength: 1000,
-          description: 'follow only values that match, such as links; searched, not anchored',
+          description: 'regular expression (RE2): follow only values that match, such as links; searched, not anchored',
         },
         min_length: {
           type: 'integer',
           minimum: 1,
           maximum: 1000,
-          description: 'shorter values are not followed; default 8; numbers from 4 digits are',
+          description: 'characters: shorter values are not followed; default 8; numbers from 4 digits are',
         },
       },
     },

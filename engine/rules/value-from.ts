@@ -6,7 +6,7 @@ import { addToGiven, copyOfGiven, type Given, isGiven, newGiven } from './given.
 import { kindWords } from './kind.js'
 import { type Leaf, someSentLeaf } from './leaves.js'
 import { compileField, type Getter } from './lookup.js'
-import { names, type Selector, selector } from './params.js'
+import { fieldPaths, type Selector, selector } from './params.js'
 import {
   CannotEvaluate,
   type CompileEnvironment,
@@ -33,7 +33,7 @@ export const valueFromRules = [
       required: ['fields'],
       additionalProperties: false,
       properties: {
-        fields: { ...names, description: 'fields whose values are checked, such as `input.recipient`' },
+        fields: { ...fieldPaths, description: 'fields whose values are checked, such as `input.recipient`' },
         from: {
           ...selector,
           description: 'steps whose output gives values too; without it only the messages of the user do',
@@ -42,7 +42,8 @@ export const valueFromRules = [
           type: 'string',
           minLength: 1,
           maxLength: 1000,
-          description: 'check only the words that match, such as links; searched, not anchored',
+          description:
+            'regular expression (RE2): check only the words that match, such as links; searched, not anchored',
         },
       },
     },

@@ -17,7 +17,9 @@ export function openapiDocument(routes: readonly Endpoint[], version: string): J
     },
     paths,
     components: {
-      schemas: Object.fromEntries(Object.entries(documents).map(([name, document]) => [name, component(document)])),
+      schemas: Object.fromEntries(
+        Object.entries(documents).map(([name, document]) => [name, component(name, document)]),
+      ),
       securitySchemes: {
         api_key: { type: 'http', scheme: 'bearer', description: 'An API key, `SvcKey-…`' },
         person: {
@@ -174,10 +176,11 @@ function reference(name: SchemaName): JsonMap {
 }
 
 /** A schema as a component: without its identity, and with references that point into this document. */
-function component(document: JsonMap): JsonMap {
+function component(name: string, document: JsonMap): JsonMap {
   const { $id: _id, $schema: _schema, ...rest } = document
+  const target = (ref: string) => (ref.startsWith('#') ? name + ref.slice(1) : ref.replace(/\.json$/, ''))
   const text = JSON.stringify(rest, (key, value) =>
-    key === '$ref' && typeof value === 'string' ? `#/components/schemas/${value.replace(/\.json$/, '')}` : value,
+    key === '$ref' && typeof value === 'string' ? `#/components/schemas/${target(value)}` : value,
   )
   return JSON.parse(text) as JsonMap
 }

@@ -56,8 +56,12 @@ describe('the document', () => {
   it('has no unresolved references', () => {
     const found = [...new Set(references(document))]
     const missing = found.filter((reference) => {
-      const name = /^#\/components\/schemas\/([^/]+)$/.exec(reference)?.[1]
-      return name === undefined || !Object.hasOwn(document.components.schemas, name)
+      const [, name = '', definition] = /^#\/components\/schemas\/([^/]+)(?:\/\$defs\/([^/]+))?$/.exec(reference) ?? []
+      const { $defs = {} } = (document.components.schemas[name] ?? {}) as { $defs?: object }
+      return (
+        !Object.hasOwn(document.components.schemas, name) ||
+        (definition !== undefined && !Object.hasOwn($defs, definition))
+      )
     })
     expect(found.length).toBeGreaterThan(20)
     expect(missing).toEqual([])
