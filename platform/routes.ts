@@ -17,6 +17,7 @@ import { taskRoutes } from './log/read/routes/tasks.js'
 import { erasureRoutes } from './log/retention/routes/erasures.js'
 import { retentionRoutes } from './log/retention/routes/retention.js'
 import { policyRoutes } from './policies/routes.js'
+import { schemaRoutes } from './policies/schema-routes.js'
 
 export const routes = [
   ...stepRoutes,
@@ -36,5 +37,6 @@ export const routes = [
   ...incidentRoutes,
   ...erasureRoutes,
   ...retentionRoutes,
+  ...schemaRoutes,
   ...eventRoutes,
 ]

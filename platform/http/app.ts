@@ -115,7 +115,7 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
   const admit = async (request: Request, response: Response, next: NextFunction) => {
     response.locals.is_oauth = route.oauth === true
     rejectUnprintable(request)
-    if (isOpen) {
+    if (isOpen && route.limit !== 'none') {
       // Before the body is read, so that rejected requests count as well.
       await limits[route.limit ?? 'by_address'].take(networkOf(request))
       rejectOtherOrigins(public_url, request)
@@ -176,13 +176,13 @@ function mediaType(route: Endpoint) {
 function send(response: Response, { status, body, headers: extra }: Reply): void {
   response.status(status)
   response.setHeader('cache-control', 'no-store')
+  if (body !== undefined) response.setHeader('content-type', 'application/json; charset=utf-8')
   for (const [name, value] of Object.entries(extra ?? {})) response.setHeader(name, value)
   if (body === undefined) {
     response.end()
     return
   }
   const bytes = Buffer.from(JSON.stringify(body))
-  response.setHeader('content-type', 'application/json; charset=utf-8')
   response.setHeader('content-length', bytes.length)
   response.end(bytes)
 }

@@ -54,12 +54,12 @@ export interface Endpoint {
   readonly query?: Readonly<Record<string, JsonMap>>
   /** Query parameters that are required. */
   readonly required?: readonly string[]
-  /** The limit that counts anonymous requests; `by_address` by default. */
-  readonly limit?: 'by_poller'
+  /** The limit that counts anonymous requests; `by_address` by default, `none` where an answer costs less than counting it. */
+  readonly limit?: 'by_poller' | 'none'
   /** True if the endpoint honours the header `Idempotency-Key`. */
   readonly idempotent?: true
   readonly responses: Readonly<Record<number, SchemaName | null>>
-  /** Media type of the file that is answered with 200 instead of JSON. */
+  /** Media type of the file, or of the body, that is answered with 200 instead of `application/json`. */
   readonly file?: string
 }
 

@@ -1,3 +1,4 @@
+import { isKnown } from '../../http/etag.js'
 import { keyOf } from '../../http/principal.js'
 import { byReadingKey, parameters, route } from '../../http/route.js'
 import { effectivePoliciesOf, type PolicyParts } from '../commands/effective-policies.js'
@@ -22,9 +23,3 @@ export const effectivePolicyRoutes = [
     },
   }),
 ]
-
-/** Whether If-None-Match lists the tag. The comparison is weak, because proxies weaken tags (RFC 9110 §13.1.2). */
-function isKnown(etag: string, header = ''): boolean {
-  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags.includes(etag) || tags.includes('*')
-}

@@ -93,6 +93,8 @@ const open = [
   '/auth/magic-link/verify',
   '/auth/invitation/accept',
   '/auth/refresh',
+  '/api/v1/schemas/manifest.json',
+  '/api/v1/schemas/manifest-tests.json',
 ]
 
 describe.each(operations)('$at', ({ path, operation }) => {
