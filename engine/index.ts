@@ -49,6 +49,7 @@ export {
   validateFiles,
   validateText,
 } from './manifest/validate.js'
+export { validationReport } from './manifest/validation-report.js'
 export {
   type AgentMemory,
   changesBy,

@@ -18,6 +18,7 @@ import { erasureRoutes } from './log/retention/routes/erasures.js'
 import { retentionRoutes } from './log/retention/routes/retention.js'
 import { policyRoutes } from './policies/routes.js'
 import { schemaRoutes } from './policies/schema-routes.js'
+import { validationRoutes } from './policies/validate-routes.js'
 
 export const routes = [
   ...stepRoutes,
@@ -33,6 +34,7 @@ export const routes = [
   ...bundleRoutes,
   ...taskRoutes,
   ...policyRoutes,
+  ...validationRoutes,
   ...effectivePolicyRoutes,
   ...incidentRoutes,
   ...erasureRoutes,

@@ -1091,6 +1091,37 @@ export interface EvidenceStep {
 }
 
 /**
+ * What validation, manifest tests and analysis report about a file.
+ */
+export interface Finding {
+  /**
+   * stable id of the kind; docs/findings.md describes each
+   */
+  id: string
+  severity: 'error' | 'warning' | 'info'
+  /**
+   * what is wrong, and what to write instead
+   */
+  message: string
+  /**
+   * path of the file
+   */
+  file: string
+  /**
+   * 1-based
+   */
+  line: number
+  /**
+   * 1-based
+   */
+  column: number
+  /**
+   * path in the document, dot-separated; empty for the whole document
+   */
+  path: string
+}
+
+/**
  * A page of holds.
  */
 export interface HoldList {
@@ -2830,6 +2861,151 @@ export interface TaskSummary {
 }
 
 /**
+ * Findings about manifests, and the results of their tests.
+ */
+export interface ValidationReport {
+  /**
+   * no finding is an error
+   */
+  valid: boolean
+  /**
+   * findings that are errors
+   */
+  errors: number
+  /**
+   * findings that are warnings
+   */
+  warnings: number
+  manifests: {
+    /**
+     * path of the file
+     */
+    file: string
+    name: string | null
+    version: string | null
+    /**
+     * valid policies
+     */
+    policies: number
+    /**
+     * true without errors; its tests may still fail
+     */
+    valid: boolean
+    /**
+     * the tests that ran
+     */
+    tests: {
+      /**
+       * name of the test
+       */
+      name: string
+      /**
+       * path of the file
+       */
+      file: string
+      /**
+       * 1-based
+       */
+      line: number
+      passed: boolean
+      action: 'allow' | 'block'
+      outcome: 'allow' | 'warn' | 'ask' | 'block'
+      /**
+       * Items: name of a policy
+       */
+      violated: string[]
+      /**
+       * Items: an expectation that was not met
+       */
+      failures: string[]
+    }[]
+    /**
+     * what the tests cover; null when it was not asked for, or the manifest has errors
+     */
+    coverage: {
+      /**
+       * each policy and each condition, violated and passed
+       */
+      sides: number
+      /**
+       * sides that a test shows
+       */
+      covered: number
+      policies: {
+        /**
+         * name of the policy
+         */
+        name: string
+        /**
+         * tests that violated it
+         */
+        violated: number
+        /**
+         * tests that passed it
+         */
+        passed: number
+        /**
+         * tests that it was not applicable to
+         */
+        not_applicable: number
+        branches: {
+          /**
+           * path below `params`, such as `conditions.0`
+           */
+          path: string
+          /**
+           * rule of the condition
+           */
+          rule_type: string
+          /**
+           * tests that violated it
+           */
+          violated: number
+          /**
+           * tests that passed it
+           */
+          passed: number
+          /**
+           * tests that it was not applicable to
+           */
+          not_applicable: number
+        }[]
+      }[]
+    } | null
+  }[]
+  /**
+   * in the order of files and lines
+   */
+  findings: Finding[]
+  /**
+   * Items: path of a YAML file without policies
+   */
+  skipped: string[]
+}
+
+/**
+ * Body of POST /api/v1/manifests/validate.
+ */
+export interface ValidationRequest {
+  /**
+   * text of the manifest, YAML or JSON
+   */
+  manifest: string
+  /**
+   * path of the file in findings; default manifest.yaml
+   */
+  file?: string
+  /**
+   * text of the file of tests beside it
+   */
+  tests?: string
+  /**
+   * true: count which policies and conditions the tests violate and pass
+   */
+  coverage?: boolean
+}
+
+/**
  * The verification of a task: its integrity and the order of its steps.
  */
 export interface Verification {
@@ -2994,6 +3170,7 @@ export interface SchemaTypes {
   'evaluation': Evaluation
   'event-list': EventList
   'evidence-step': EvidenceStep
+  'finding': Finding
   'hold-list': HoldList
   'hold-request': HoldRequest
   'hold': Hold
@@ -3051,6 +3228,8 @@ export interface SchemaTypes {
   'task-chain': TaskChain
   'task-list': TaskList
   'task-summary': TaskSummary
+  'validation-report': ValidationReport
+  'validation-request': ValidationRequest
   'verification': Verification
   'violation-details': ViolationDetails
   'workspace-list': WorkspaceList

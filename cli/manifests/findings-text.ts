@@ -54,10 +54,3 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export function isFailure(findings: readonly Finding[], strict: boolean): boolean {
   return findings.some(({ severity }) => severity === 'error' || (strict && severity === 'warning'))
 }
-
-/** The validation as JSON, without the content of the manifests. */
-export function validationAsJson({ manifests, findings, skipped }: Validation): string {
-  const valid = !isFailure(findings, false)
-  const rows = manifests.map(({ value: _, ...manifest }) => manifest)
-  return JSON.stringify({ valid, manifests: rows, findings, skipped }, null, 2)
-}

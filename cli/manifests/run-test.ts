@@ -1,7 +1,7 @@
 // The work of `svc test`.
 import type { Writable } from 'node:stream'
-import { readManifestFiles, type Validation, validateFiles } from '@svc/engine'
-import { findingLines, isFailure, linesOf, validationAsJson } from './findings-text.js'
+import { readManifestFiles, type Validation, validateFiles, validationReport } from '@svc/engine'
+import { findingLines, isFailure, linesOf } from './findings-text.js'
 import { coverageLines, testLines, testTotals } from './test-text.js'
 
 export interface TestOptions {
@@ -22,7 +22,7 @@ export async function runTestCommand(paths: readonly string[], options: TestOpti
     now: Date.now(),
     ...(filter !== undefined && { filter }),
   })
-  if (options.json === true) out.write(`${validationAsJson(validation)}\n`)
+  if (options.json === true) out.write(`${JSON.stringify(validationReport(validation), null, 2)}\n`)
   else out.write(`${textOf(validation, linesOf(files)).join('\n')}\n`)
   return isFailure(validation.findings, options.strict === true) ? 1 : 0
 }

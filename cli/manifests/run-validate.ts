@@ -1,7 +1,7 @@
 // The work of `svc validate`.
 import type { Writable } from 'node:stream'
-import { readManifestFiles, validateFiles } from '@svc/engine'
-import { findingLines, isFailure, linesOf, totalsLine, validationAsJson } from './findings-text.js'
+import { readManifestFiles, validateFiles, validationReport } from '@svc/engine'
+import { findingLines, isFailure, linesOf, totalsLine } from './findings-text.js'
 
 export interface ValidateOptions {
   readonly strict?: true
@@ -13,7 +13,8 @@ export interface ValidateOptions {
 export async function runValidate(paths: readonly string[], options: ValidateOptions, out: Writable): Promise<number> {
   const files = await readManifestFiles(paths)
   const validation = validateFiles(files, { tests: 'off', now: Date.now() })
-  if (options.json === true || options.format === 'json') out.write(`${validationAsJson(validation)}\n`)
+  if (options.json === true || options.format === 'json')
+    out.write(`${JSON.stringify(validationReport(validation), null, 2)}\n`)
   else {
     const excerpts = linesOf(files)
     const lines = validation.findings.flatMap((finding) => findingLines(finding, excerpts))

@@ -39,6 +39,13 @@ export const testKinds = defineKinds([
     remedy: 'Rename the file, or give the path of the manifest as well.',
   },
   {
+    id: 'tests-not-run',
+    severity: 'warning',
+    title: 'The tests are too many to run on the platform',
+    why: 'Other requests wait while tests run, so the platform runs as many as it can in a short time, or none.',
+    remedy: 'Run them where the manifest is: `svc test`, or the GitHub Action.',
+  },
+  {
     id: 'untested-policy',
     severity: 'info',
     title: 'No test covers a side of a policy',

@@ -13,6 +13,8 @@ export interface ValidationOptions {
   /** Runs the tests whose name contains this text. */
   readonly filter?: string
   readonly coverage?: boolean
+  /** Tests do not run when their number times that of the policies is larger. */
+  readonly max_answers?: number
   /** Time of the validation, ms since 1970: a waiver may have ended. */
   readonly now: number
 }
@@ -90,6 +92,11 @@ function validateManifest(file: SourceFile, testFiles: readonly SourceFile[], op
   if (usable === null || options.tests === 'off')
     return { ...head, valid, value: usable, tests: [], coverage: null, findings }
   const chosen = suites.map((suite) => chosenOf(suite, options.filter))
+  const count = chosen.reduce((sum, suite) => sum + suite.tests.length, 0)
+  if (count * usable.policies.length > (options.max_answers ?? Number.POSITIVE_INFINITY)) {
+    const tooMany = findingAt('tests-not-run', notRun(count), startOf(path))
+    return { ...head, valid, value: usable, tests: [], coverage: null, findings: [...findings, tooMany] }
+  }
   const results = chosen.flatMap((suite) => resultsOf(usable, suite))
   const all = chosen.flatMap(({ tests }) => tests.map(({ test }) => test))
   const coverage = options.coverage === true ? coverageOf(usable, all) : null
@@ -171,6 +178,10 @@ function findingsOfAll(
 
 const noManifest = 'there is no manifest here: a manifest is a YAML file with `policies` at the top level'
 const noTests = 'no manifest has a test: add `tests` to it, or a file `<manifest>.test.yaml` beside it'
+
+function notRun(count: number): string {
+  return `the ${count} tests are too many to run here: run them with \`svc test\``
+}
 
 function noMatch(filter: string): string {
   return `no test has ${quote(filter)} in its name: correct the filter`
