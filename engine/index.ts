@@ -5,21 +5,28 @@ export { compareLevels, type RiskLevel } from './agent/risk.js'
 export { didYouMean } from './check/nearest.js'
 export { createNullRemoval, type NullRemoval } from './check/null-members.js'
 export { createChecker, lazyCheck, problemSummary, type SchemaCheck, type SchemaProblem } from './check/schema-check.js'
+export { type FormatName, formatNames, formatOf } from './convert/formats.js'
+export { lineAndColumnOf, readValue, type ValueReading } from './convert/json-value.js'
+export { type AgentClaim, agentKeyOf, claimOf, strongerClaim } from './convert/otel/agent.js'
+export { conversationOf, isSameSpan, leanSpan, toolsOfSpan } from './convert/otel/facts.js'
+export { operationOf } from './convert/otel/operation.js'
+export { readOtlp, readOtlpText } from './convert/otel/otlp.js'
+export type { Span } from './convert/otel/span.js'
+export { stepsOfSpans } from './convert/otel/steps-of-spans.js'
 export {
   descriptionOf,
-  type FormatName,
-  formatNames,
-  formatOfRun,
   hasMessages,
-  lineAndColumnOf,
+  type RunFormatName,
   readRun,
-  readValue,
+  runFormatNames,
   runValuesOf,
 } from './convert/run-formats.js'
 export { type ImportSettings, lineTime, stepsOf } from './convert/steps-of-run.js'
+export { taskIdOf } from './convert/task-id.js'
 export type { DoubtCode, Guess } from './convert/tool-guess.js'
 export { meaningOf, type ToolMap, toolMapProblems } from './convert/tools.js'
 export { type EvaluationRow, readTraceLine, type TraceLineReading } from './convert/trace-line.js'
+export { agentOfStart, createStepCheck, toolOfStep, toolsDeclaredBy } from './convert/trace-step.js'
 export { type Transcript, toolsIn } from './convert/transcript.js'
 export { unknownVariables, variables } from './environment.js'
 export { readIfThere, replaceFile } from './files/durable-file.js'

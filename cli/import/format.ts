@@ -1,11 +1,12 @@
 // The word FORMAT of `svc import`, and the command with the right one.
-import { didYouMean, type FormatName, formatNames, formatOfRun } from '@svc/engine'
+import { didYouMean, type FormatName, formatNames, formatOf } from '@svc/engine'
 import { shellWord } from '../called-as.js'
 import { defaultStart } from './default-start.js'
+import { firstValueIn } from './document.js'
 import type { ImportOptions } from './options.js'
-import { createRunReader, isRun } from './runs.js'
 import { withSources } from './source.js'
 import { UsageError } from './usage-error.js'
+import { listed } from './words.js'
 
 /** How the import was called. */
 export interface ImportCall {
@@ -22,19 +23,16 @@ export async function formatNamed(name: string, call: ImportCall): Promise<Forma
   const seen = await formatIn(call.file).catch(() => null)
   const hint =
     seen === null ? didYouMean(name, formatNames) : `; this looks like ${seen}:\n  ${commandWith(seen, call)}`
-  throw new UsageError(`the format is \`${name}\`: write ${formatNames.join(' or ')}${hint}`)
+  throw new UsageError(`the format is \`${name}\`: write ${listed(formatNames, 'or')}${hint}`)
 }
 
-/** The format of the first run in a file or folder; null when there is no run. */
+/** The format of the first value in a file or folder; null when it is in none. */
 async function formatIn(file: string): Promise<FormatName | null> {
   if (file === '-') return null
   return withSources(file, '', async (sources) => {
-    const read = createRunReader('chat-completions', sources.length)
     for (const source of sources) {
-      for await (const found of read(source)) {
-        if (isRun(found)) return 'chat-completions'
-        return found.value === undefined ? null : formatOfRun(found.value)
-      }
+      const value = await firstValueIn(source.path)
+      if (value !== undefined) return formatOf(value)
     }
     return null
   })
@@ -42,11 +40,18 @@ async function formatIn(file: string): Promise<FormatName | null> {
 
 /** The command as it was called, with a format and without the key. */
 export function commandWith(format: FormatName, { svc, file, options }: ImportCall): string {
-  const { agentKey, out, to, apiKey, tools, start, json } = options
-  const given = Object.entries({ 'agent-key': agentKey, out, to, tools, start }).flatMap(([name, value]) =>
+  const { agentKey, out, to, apiKey, json } = options
+  const others = optionsOf(format, options)
+  const given = Object.entries({ 'agent-key': agentKey, out, to, ...others }).flatMap(([name, value]) =>
     value === undefined || value === defaultStart ? [] : [`--${name}`, shellWord(value)],
   )
   const key = apiKey === undefined ? [] : ['--api-key', 'SvcKey-…']
   const words = [svc, 'import', format, shellWord(file), ...given, ...key, ...(json ? ['--json'] : [])]
   return words.join(' ')
+}
+
+/** The options that only some formats have. */
+function optionsOf(format: FormatName, { tools, start, taskBy }: ImportOptions) {
+  if (format === 'trace') return {}
+  return format === 'otel' ? { tools, 'task-by': taskBy } : { tools, start }
 }

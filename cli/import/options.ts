@@ -1,8 +1,9 @@
 // The options of `svc import`, checked before anything is read or sent.
 import { readFileSync, statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
-import { readYaml, type ToolMap, toolMapProblems } from '@svc/engine'
+import { type FormatName, readYaml, type ToolMap, toolMapProblems } from '@svc/engine'
 import { parseTimestamp } from '@svc/schemas'
+import { defaultStart } from './default-start.js'
 import { baseName, isFileOfRuns } from './source.js'
 import { UsageError } from './usage-error.js'
 
@@ -13,11 +14,16 @@ export interface ImportOptions {
   readonly apiKey?: string
   readonly tools?: string
   readonly start: string
+  readonly taskBy?: string
   readonly json?: true
 }
 
 export interface ImportPlan {
+  /** The agent of runs that name none. */
   readonly agent_key: string
+  /** The agent of all runs, whatever they name; null without `--agent-key`. */
+  readonly given_key: string | null
+  readonly task_by: 'trace' | 'conversation'
   /** ms since 1970. */
   readonly start: number
   readonly tools: ToolMap
@@ -25,20 +31,37 @@ export interface ImportPlan {
 }
 
 /** Throws UsageError with the invalid option and its correction. */
-export function planImport(file: string, options: ImportOptions): ImportPlan {
+export function planImport(format: FormatName, file: string, options: ImportOptions): ImportPlan {
+  checkOptions(format, options)
   const start = parseTimestamp(options.start)
   if (start === null)
     throw new UsageError(`\`--start\` is \`${options.start}\`: write an RFC 3339 time, such as 2026-01-01T00:00:00Z`)
-  const agent_key = agentKey(file, options)
+  const agent_key = agentKey(format, file, options)
   const to = destination(file, options)
   checkReadable(file)
   const tools = options.tools === undefined ? {} : readToolMap(options.tools)
-  return { agent_key, start, tools, to }
+  const task_by = options.taskBy === 'conversation' ? 'conversation' : 'trace'
+  return { agent_key, given_key: options.agentKey ?? null, task_by, start, tools, to }
 }
 
-function agentKey(file: string, { agentKey: given }: ImportOptions): string {
-  if (given === undefined && file === '-') throw new UsageError('standard input has no name: give `--agent-key`')
-  const agent_key = given ?? baseName(resolve(file))
+/** Formats with times, tasks or steps of their own take no options for them. */
+function checkOptions(format: FormatName, { start, tools, taskBy }: ImportOptions): void {
+  const has_times = format === 'otel' || format === 'trace'
+  if (has_times && start !== defaultStart)
+    throw new UsageError(`\`--start\` does not apply to ${format}, which has times of its own: leave it out`)
+  if (format === 'trace' && tools !== undefined)
+    throw new UsageError('`--tools` does not apply to trace, whose steps are complete: leave it out')
+  if (taskBy === undefined) return
+  if (format !== 'otel') throw new UsageError('`--task-by` applies to otel only: leave it out')
+  if (taskBy !== 'trace' && taskBy !== 'conversation')
+    throw new UsageError(`\`--task-by\` is \`${taskBy}\`: write trace or conversation`)
+}
+
+function agentKey(format: FormatName, file: string, { agentKey: given }: ImportOptions): string {
+  const names_agents = format === 'otel' || format === 'trace'
+  if (given === undefined && file === '-' && !names_agents)
+    throw new UsageError('standard input has no name: give `--agent-key`')
+  const agent_key = given ?? (file === '-' ? 'stdin' : baseName(resolve(file)))
   if (/^[ -~]{1,200}$/.test(agent_key)) return agent_key
   throw new UsageError(
     `the agent key is \`${agent_key}\`: give one of 1 to 200 printable ASCII characters with \`--agent-key\``,

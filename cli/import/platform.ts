@@ -34,10 +34,11 @@ export function createPlatformTarget(to: Platform): ImportTarget {
   }
 
   return {
-    begin: async ({ agent_key, declared_tools }) => {
-      const agent = { agent_key, name: agent_key, declared_tools }
-      const { rejection } = await postJson(`${to.url}/api/v1/agents`, to.api_key, agent)
-      if (rejection !== null) throw new Error(rejection.message)
+    begin: async (agents) => {
+      for (const agent of agents) {
+        const { rejection } = await postJson(`${to.url}/api/v1/agents`, to.api_key, agent)
+        if (rejection !== null) throw new Error(rejection.message)
+      }
     },
     put: async (place, steps) => {
       if (open.size >= maxOpenRuns) await Promise.race(open)

@@ -1,31 +1,35 @@
 // The report of an import, as text or JSON.
 import { printable } from '@svc/proof'
 import { type GuessedTool, toolsYaml } from './guesses.js'
+import type { Remarks } from './reader.js'
 import type { Survey } from './survey.js'
 import type { ImportCounts } from './target.js'
+import { countOf } from './words.js'
 
 export interface ImportReport {
   readonly survey: Survey
   readonly counts: ImportCounts
   /** Tools whose guessed meaning can change a decision. */
   readonly guessed_tools: readonly GuessedTool[]
+  readonly remarks: Remarks
 }
 
 /** The report as one JSON object. */
-export function reportAsJson({ survey, counts, guessed_tools }: ImportReport): string {
+export function reportAsJson({ survey, counts, guessed_tools, remarks }: ImportReport): string {
   const { runs, bad_lines, bad_documents } = survey
   const tools_yaml = toolsYaml(guessed_tools).join('\n')
-  return JSON.stringify({ runs, bad_lines, bad_documents, ...counts, guessed_tools, tools_yaml })
+  return JSON.stringify({ runs, bad_lines, bad_documents, ...remarks.members, ...counts, guessed_tools, tools_yaml })
 }
 
 /** The report as lines of text, without the failures. */
-export function reportAsText({ survey, counts, guessed_tools }: ImportReport): string {
-  const { runs, bad_lines, bad_documents } = survey
+export function reportAsText({ survey, counts, guessed_tools, remarks }: ImportReport): string {
+  const { runs, bad_lines, bad_documents, bad_spans } = survey
   const { steps, created, replayed, failed_runs } = counts
   const lines = [`${runs} runs, ${steps} steps: ${created} new, ${replayed} already stored, ${failed_runs} runs failed`]
   if (bad_lines > 0) lines.push(`${countOf(bad_lines, 'line')} could not be read (see above)`)
   if (bad_documents > 0) lines.push(`${countOf(bad_documents, 'document')} could not be read (see above)`)
-  lines.push(...violationLines(counts), ...guessLines(guessed_tools))
+  if (bad_spans > 0) lines.push(`${countOf(bad_spans, 'span')} could not be read (see above)`)
+  lines.push(...remarks.lines, ...violationLines(counts), ...guessLines(guessed_tools))
   return lines.map(printable).join('\n')
 }
 
@@ -37,10 +41,6 @@ function guessLines(guessed_tools: readonly GuessedTool[]): string[] {
     '',
     ...toolsYaml(guessed_tools),
   ]
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function violationLines({ violations, would_block, would_ask }: ImportCounts): string[] {

@@ -1,5 +1,5 @@
-// `svc import`: two passes over the files, so that they are never in memory as a whole.
-import { type FormatName, lineTime, stepsOf } from '@svc/engine'
+// `svc import`: two readings of the files, so that they are never in memory as a whole.
+import type { FormatName } from '@svc/engine'
 import { printable } from '@svc/proof'
 import { createFileTarget } from './file.js'
 import { commandWith, formatNamed, type ImportCall } from './format.js'
@@ -7,11 +7,15 @@ import { guessedTools } from './guesses.js'
 import { type ImportPlan, planImport } from './options.js'
 import { createPlatformTarget } from './platform.js'
 import { progressBar } from './progress.js'
+import { type ImportReader, isFault } from './reader.js'
 import { type ImportReport, reportAsJson, reportAsText } from './report.js'
-import { createRunReader, isRun } from './runs.js'
+import { createRunReader } from './run-reader.js'
 import { type Source, withSources } from './source.js'
-import { type Survey, surveyRuns } from './survey.js'
+import { createSpanReader } from './span-reader.js'
+import { surveyRuns } from './survey.js'
 import type { ImportTarget } from './target.js'
+import { createTraceReader } from './trace-reader.js'
+import { faultText } from './unreadable.js'
 import { UsageError } from './usage-error.js'
 
 /** Runs the import and prints its report; returns the exit code. */
@@ -19,13 +23,13 @@ export async function runImport(name: string, call: ImportCall): Promise<number>
   const { file, options } = call
   try {
     const format = await formatNamed(name, call)
-    const plan = planImport(file, options)
+    const plan = planImport(format, file, options)
     const report = await withSources(file, plan.agent_key, (sources) => importRuns(sources, format, plan, call))
     const { failures } = report.counts
     if (!options.json) for (const failure of failures) printError(`${nameOf(file)}: ${failure}`)
     process.stdout.write(`${options.json ? reportAsJson(report) : reportAsText(report)}\n`)
-    const { bad_lines, bad_documents } = report.survey
-    return bad_lines + bad_documents + failures.length > 0 ? 1 : 0
+    const { bad_lines, bad_documents, bad_spans } = report.survey
+    return bad_lines + bad_documents + bad_spans + failures.length > 0 ? 1 : 0
   } catch (error) {
     // An indented line is a command to paste.
     for (const line of (error instanceof Error ? error.message : String(error)).split('\n'))
@@ -41,26 +45,37 @@ async function importRuns(
   call: ImportCall,
 ): Promise<ImportReport> {
   const command = (other: FormatName) => commandWith(other, call)
-  const survey = await surveyRuns(sources, { format, svc: call.svc, command, report: printError })
-  checkTimes(plan, survey)
-  const settings = { ...plan, declared_tools: survey.tools }
+  const reader = createReader(format, sources.length, plan)
+  const survey = await surveyRuns(sources, reader, { format, svc: call.svc, command, report: printError })
+  const agents = reader.agents()
   const target = targetOf(plan)
-  await target.begin(settings)
+  await target.begin(agents)
   const bar = progressBar(survey.runs, 'runs')
-  const read = createRunReader(format, sources.length)
+  let bad_spans = survey.bad_spans
   try {
     for (const source of sources) {
-      for await (const found of read(source)) {
-        if (!isRun(found)) continue
-        await target.put(found.place, stepsOf(found.transcript, found.position, settings))
+      for await (const found of reader.read(source)) {
+        if (isFault(found)) {
+          printError(faultText(found, { format, svc: call.svc }))
+          bad_spans++
+          continue
+        }
+        await target.put(found.place, found.steps)
         bar.tick()
       }
     }
     const counts = await target.finish()
-    return { survey, counts, guessed_tools: guessedTools(survey.tools, plan.tools) }
+    const tools = [...new Set(agents.flatMap(({ declared_tools }) => declared_tools))].sort()
+    const guessed_tools = format === 'trace' ? [] : guessedTools(tools, plan.tools)
+    return { survey: { ...survey, bad_spans }, counts, guessed_tools, remarks: reader.remarks() }
   } finally {
     bar.stop()
   }
+}
+
+function createReader(format: FormatName, files: number, plan: ImportPlan): ImportReader {
+  if (format === 'otel') return createSpanReader(plan)
+  return format === 'trace' ? createTraceReader(plan) : createRunReader(format, files, plan)
 }
 
 function printError(text: string): void {
@@ -69,14 +84,6 @@ function printError(text: string): void {
 
 function nameOf(file: string): string {
   return file === '-' ? '(stdin)' : file
-}
-
-/** The year 10000 cannot be written as RFC 3339. */
-const maxTime = Date.UTC(10_000, 0)
-
-function checkTimes({ start }: ImportPlan, { last_position }: Survey): void {
-  if (start + (last_position + 1) * lineTime >= maxTime)
-    throw new UsageError('`--start` is too late: each run takes an hour, and the last one is after the year 9999')
 }
 
 function targetOf({ to }: ImportPlan): ImportTarget {

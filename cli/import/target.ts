@@ -1,11 +1,18 @@
 // The destination of an import, and its counts.
-import type { ImportSettings } from '@svc/engine'
 import type { Behavior } from '@svc/schemas'
+
+/** An agent of the runs, as a platform registers it. */
+export interface ImportedAgent {
+  readonly agent_key: string
+  readonly name: string
+  /** Sorted. */
+  readonly declared_tools: readonly string[]
+}
 
 /** A file or a platform. */
 export interface ImportTarget {
   /** Called once, before any run. */
-  readonly begin: (settings: ImportSettings) => Promise<void>
+  readonly begin: (agents: readonly ImportedAgent[]) => Promise<void>
   /** Takes the steps of a run; `place` names the run in messages. Rejects when the import cannot continue. */
   readonly put: (place: string, steps: readonly Behavior[]) => Promise<void>
   readonly finish: () => Promise<ImportCounts>

@@ -3,6 +3,7 @@
 import type { JsonMap } from '@svc/schemas'
 import { lazyCheck, type SchemaProblem } from '../check/schema-check.js'
 import { readable } from './exact.js'
+import { isMap } from './is-map.js'
 import { idOf, type Message, present, runOf, type ToolCall, type Transcript, type WrittenRun } from './transcript.js'
 
 const call = {
@@ -196,8 +197,4 @@ function sameArguments(one: ToolCall, other: ToolCall): boolean {
 /** Recorders write an empty id where a model gave none. */
 function filled(id: string | null): string | null {
   return id === '' ? null : id
-}
-
-function isMap(value: unknown): value is JsonMap {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

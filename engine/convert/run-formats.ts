@@ -1,8 +1,7 @@
 // The formats of recorded runs: one entry each. Reading never throws.
-import { parseStrictJson } from '@svc/proof'
-import type { JsonMap } from '@svc/schemas'
 import type { SchemaProblem } from '../check/schema-check.js'
 import { chatRun, chatRunProblems } from './chat-run.js'
+import { isMap } from './is-map.js'
 import { recorderRun, recorderRunProblems } from './recorder-run.js'
 import type { Transcript, TranscriptReading } from './transcript.js'
 
@@ -18,36 +17,12 @@ const formats = [
   { name: 'recorder', problems: recorderRunProblems, read: recorderRun },
 ] as const satisfies readonly RunFormat[]
 
-export type FormatName = (typeof formats)[number]['name']
+export type RunFormatName = (typeof formats)[number]['name']
 
-export const formatNames: readonly FormatName[] = formats.map(({ name }) => name)
-
-/** JSON text as its value, or the reason why it cannot be read (docs/design/log.md §1). */
-export type ValueReading =
-  | { readonly value: unknown; readonly problem: null }
-  | { readonly problem: string /** The text may go on in the next line. */; readonly is_open: boolean }
-
-/** Parses text as strict JSON; `shown` says where a fault is, by its offset in the text. */
-export function readValue(text: string, shown: (text: string, offset: number) => string = columnOf): ValueReading {
-  const reading = parseStrictJson(text)
-  if (reading.problem === null) return { value: reading.value, problem: null }
-  const { message, offset } = reading.problem
-  const is_open = offset !== null && offset >= text.trimEnd().length
-  return { problem: offset === null ? message : `${message} at ${shown(text, offset)}`, is_open }
-}
-
-function columnOf(_: string, offset: number): string {
-  return `column ${offset + 1}`
-}
-
-/** The place of an offset in a text of several lines. */
-export function lineAndColumnOf(text: string, offset: number): string {
-  const before = text.slice(0, offset)
-  return `line ${before.split('\n').length}, column ${offset - before.lastIndexOf('\n')}`
-}
+export const runFormatNames: readonly RunFormatName[] = formats.map(({ name }) => name)
 
 /** Reads a value as a run; a run without `run_id` gets `run_id`, if it is not null. */
-export function readRun(format: FormatName, value: unknown, run_id: string | null): TranscriptReading {
+export function readRun(format: RunFormatName, value: unknown, run_id: string | null): TranscriptReading {
   const run = completed(value, run_id)
   const { problems, read } = formatOf(format)
   const [first, ...more] = problems(run)
@@ -62,7 +37,7 @@ export function runValuesOf(document: unknown): readonly unknown[] {
 }
 
 /** The format in which a value is a run; null when it is in none. */
-export function formatOfRun(value: unknown): FormatName | null {
+export function formatOfRun(value: unknown): RunFormatName | null {
   const run = completed(value, 'x')
   return formats.find(({ problems }) => problems(run).length === 0)?.name ?? null
 }
@@ -89,8 +64,8 @@ export function descriptionOf(value: unknown): string {
   return `an object with the ${names.length === 1 ? 'member' : 'members'} ${shown.join(', ')}${more}`
 }
 
-function formatOf(name: FormatName): RunFormat {
-  // INVARIANT (formats): a FormatName is the name of an entry.
+function formatOf(name: RunFormatName): RunFormat {
+  // INVARIANT (formats): a RunFormatName is the name of an entry.
   return formats.find((format) => format.name === name) ?? formats[0]
 }
 
@@ -105,8 +80,4 @@ function isMessages(value: unknown): boolean {
   return (
     Array.isArray(value) && value.length > 0 && value.every((entry) => isMap(entry) && typeof entry.role === 'string')
   )
-}
-
-function isMap(value: unknown): value is JsonMap {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,6 +2,7 @@
 import type { Behavior, JsonMap } from '@svc/schemas'
 import { type Answers, answersIn } from './answers.js'
 import { readable, shallow } from './exact.js'
+import { argumentsOf, type Body, callId, callView, eachShallow, hasText, withUser } from './step-body.js'
 import { taskIdOf } from './task-id.js'
 import { type Meanings, meaningsBy, type ToolMap } from './tools.js'
 import type { Message, ToolCall, Transcript } from './transcript.js'
@@ -36,8 +37,6 @@ export function stepsOf(transcript: Transcript, line: number, settings: ImportSe
     meta: { ...meta, synthetic_time: true },
   }))
 }
-
-type Body = Pick<Behavior, 'step_type' | 'verb' | 'step_name' | 'input' | 'output' | 'properties' | 'meta'>
 
 /** The start has the agent, for tools that replay the file alone, the instructions, and the metadata of the run. */
 function startOf({ run_id, messages, extra }: Transcript, { agent_key, declared_tools }: ImportSettings): Body {
@@ -74,8 +73,6 @@ function isInstruction({ role }: Message): boolean {
   return role === 'system' || role === 'developer'
 }
 
-const withUser = { counterpart: { kind: 'user' } }
-
 function userTurn(message: Message): Body {
   const output = { content: contentOf(message) }
   return { step_type: 'step.message', verb: 'GET', output, properties: withUser, ...metaOf(asideOf(message)) }
@@ -104,14 +101,6 @@ function assistantTurn(
   return bodies
 }
 
-function hasText(content: unknown): boolean {
-  return Array.isArray(content) ? content.length > 0 : typeof content === 'string' && content.trim() !== ''
-}
-
-function callView(call: ToolCall): JsonMap {
-  return { id: call.id, name: call.name, arguments: argumentsOf(call) }
-}
-
 function toolStep(call: ToolCall, answer: Message | null, meanings: Meanings): Body {
   const { step_type, verb, properties = {} } = meanings(call.name)
   const { name, ...rest } = answer === null ? {} : asideOf(answer)
@@ -129,20 +118,6 @@ function toolStep(call: ToolCall, answer: Message | null, meanings: Meanings): B
 
 function outputOf({ content, error }: Message): JsonMap {
   return { content: readable(content), ...(error !== undefined && { error: shallow(error) }) }
-}
-
-/** The `tool` of the map wins over the id, which the model's turn has as well. */
-function callId(call_id: string, tool: unknown): JsonMap {
-  if (tool === undefined) return { tool: { call_id } }
-  const isMap = typeof tool === 'object' && tool !== null && !Array.isArray(tool)
-  return isMap ? { tool: { call_id, ...tool } } : {}
-}
-
-/** Arguments as an object; arguments that cannot be read exactly stay text. */
-function argumentsOf({ arguments: given }: ToolCall): JsonMap {
-  const value = readable(given)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonMap
-  return value === null || value === '' ? {} : { arguments: value }
 }
 
 /** An answer whose call is in no message of the model; the answer may have the call itself. */
@@ -165,10 +140,6 @@ function contentOf({ content }: Message): unknown {
 /** The members of a message besides its content. */
 function asideOf({ name, extra }: Message): JsonMap {
   return { ...(name !== null && { name }), ...eachShallow(extra) }
-}
-
-function eachShallow(members: JsonMap): JsonMap {
-  return Object.fromEntries(Object.entries(members).map(([key, value]) => [key, shallow(value)]))
 }
 
 function hasMembers(aside: JsonMap): boolean {

@@ -7,7 +7,8 @@ export type TraceLineReading =
   | { readonly kind: 'step'; readonly step: Step }
   | { readonly kind: 'end'; readonly task_id: string | undefined }
   | { readonly kind: 'evaluation'; readonly row: EvaluationRow }
-  | { readonly kind: 'other' }
+  /** `name` is the kind of the line. */
+  | { readonly kind: 'other'; readonly name: unknown }
   | { readonly kind: 'problem'; readonly problem: string }
 
 /** An evaluation in which the local engine blocked the step or asked. */
@@ -26,7 +27,7 @@ export function readTraceLine(text: string): TraceLineReading {
   const { kind, recorded_at: _at, ...rest } = (reading.value ?? {}) as JsonMap
   if (kind === 'end') return { kind, task_id: rest.task_id as string | undefined }
   if (kind === 'evaluation') return evaluationOf(rest)
-  if (kind !== undefined && kind !== 'step') return { kind: 'other' }
+  if (kind !== undefined && kind !== 'step') return { kind: 'other', name: kind }
   const step = rest as unknown as Step
   if (typeof step.step_type !== 'string') return problem('`step_type` is missing: every step has one')
   // Only an incident may be deeper, because it quotes the parameters of its policy.

@@ -7,7 +7,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { depthOf, keepsNumbers } from '../../engine/convert/exact.js'
-import { type FormatName, readRun, readValue } from '../../engine/convert/run-formats.js'
+import { readValue } from '../../engine/convert/json-value.js'
+import { type RunFormatName, readRun } from '../../engine/convert/run-formats.js'
 import { stepsOf } from '../../engine/convert/steps-of-run.js'
 import { taskIdOf } from '../../engine/convert/task-id.js'
 import { type Guess, guessOf } from '../../engine/convert/tool-guess.js'
@@ -31,12 +32,12 @@ const cases = (name: string): unknown =>
 const begin = Date.UTC(2026, 0, 1)
 
 /** A line of a file as a run. */
-function readTranscript(text: string, format: FormatName = 'chat-completions'): TranscriptReading {
+function readTranscript(text: string, format: RunFormatName = 'chat-completions'): TranscriptReading {
   const reading = readValue(text)
   return reading.problem === null ? readRun(format, reading.value, null) : { problem: reading.problem }
 }
 
-function convert(text: string, tools: ToolMap = {}, line = 0, format?: FormatName): Behavior[] {
+function convert(text: string, tools: ToolMap = {}, line = 0, format?: RunFormatName): Behavior[] {
   const reading = readTranscript(text, format)
   if (reading.problem !== null) throw new Error(reading.problem)
   const { transcript } = reading

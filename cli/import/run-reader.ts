@@ -1,37 +1,73 @@
-// The runs of the files of an import, in order.
-import { type FormatName, readLines, readRun, readValue, runValuesOf, type Transcript } from '@svc/engine'
+// Runs of recorders and logs: one on each line, in a document, or in a list.
+import {
+  lineTime,
+  type RunFormatName,
+  readLines,
+  readRun,
+  readValue,
+  runValuesOf,
+  stepsOf,
+  type Transcript,
+  toolsIn,
+} from '@svc/engine'
 import { documentIn } from './document.js'
+import type { ImportPlan } from './options.js'
+import { type Fault, type ImportReader, isFault, noRemarks } from './reader.js'
 import type { Source } from './source.js'
+import { UsageError } from './usage-error.js'
 
-export interface Run {
+interface Run {
   /** Position among the lines and documents, from 0; it sets the time of the run. */
   readonly position: number
-  /** The run in messages about it. */
   readonly place: string
   readonly transcript: Transcript
 }
 
-/** What is in the place of a run. */
-export interface Fault {
-  readonly file: string
-  /** From 0; null for a document. */
-  readonly line: number | null
-  /** Number of the run in a list of runs, from 0; null for others. */
-  readonly entry: number | null
-  readonly reason: string
-  /** The value that is not a run; undefined for text that is not JSON, and for a run that is one. */
-  readonly value?: unknown
+/** The reader of `files` files of runs, whose steps are those of one agent. */
+export function createRunReader(format: RunFormatName, files: number, plan: ImportPlan): ImportReader {
+  const tools = new Set<string>()
+  let last_position = 0
+  const surveyed = createRuns(format, files)
+  const read = createRuns(format, files)
+  const settings = () => ({ ...plan, declared_tools: [...tools].sort() })
+  return {
+    survey: async function* (source) {
+      for await (const found of surveyed(source)) {
+        if (isFault(found)) yield found
+        else {
+          last_position = found.position
+          for (const name of toolsIn(found.transcript)) tools.add(name)
+          yield { runs: 1 }
+        }
+      }
+    },
+    agents: () => {
+      checkTimes(plan.start, last_position)
+      const { agent_key, declared_tools } = settings()
+      return [{ agent_key, name: agent_key, declared_tools }]
+    },
+    read: async function* (source) {
+      const given = settings()
+      for await (const found of read(source)) {
+        if (isFault(found)) continue
+        const { place, transcript, position } = found
+        yield { place, steps: stepsOf(transcript, position, given) }
+      }
+    },
+    remarks: () => noRemarks,
+  }
 }
 
-/** Reads the files of an import one after the other. */
-export type RunReader = (source: Source) => AsyncGenerator<Run | Fault>
+/** The year 10000 cannot be written as RFC 3339. */
+const maxTime = Date.UTC(10_000, 0)
 
-export function isRun(found: Run | Fault): found is Run {
-  return 'transcript' in found
+function checkTimes(start: number, last_position: number): void {
+  if (start + (last_position + 1) * lineTime >= maxTime)
+    throw new UsageError('`--start` is too late: each run takes an hour, and the last one is after the year 9999')
 }
 
 /** The runs are of a format. A second run with the same id would be the same task, so it is a fault. */
-export function createRunReader(format: FormatName, files: number): RunReader {
+function createRuns(format: RunFormatName, files: number): (source: Source) => AsyncGenerator<Run | Fault> {
   const seen = new Map<string, string>()
   let position = 0
   return async function* read(source) {
@@ -39,7 +75,7 @@ export function createRunReader(format: FormatName, files: number): RunReader {
     for await (const found of valuesIn(source, format)) {
       position = start + found.position + 1
       const { line, entry } = found
-      const fault = { file: source.name, line, entry }
+      const fault = { file: source.name, line, entry, unit: 'run' as const }
       const reading = found.problem === null ? readRun(format, found.value, found.run_id) : found
       if (reading.problem !== null) {
         yield { ...fault, reason: reading.problem, ...('value' in found && { value: found.value }) }
@@ -74,7 +110,7 @@ type Found = {
   | { readonly problem: string }
 )
 
-async function* valuesIn(source: Source, format: FormatName): AsyncGenerator<Found> {
+async function* valuesIn(source: Source, format: RunFormatName): AsyncGenerator<Found> {
   const document = await documentIn(source.path)
   if (document === null) {
     yield* linesIn(source, format)
@@ -94,7 +130,7 @@ async function* valuesIn(source: Source, format: FormatName): AsyncGenerator<Fou
   }
 }
 
-async function* linesIn(source: Source, format: FormatName): AsyncGenerator<Found> {
+async function* linesIn(source: Source, format: RunFormatName): AsyncGenerator<Found> {
   for await (const read of readLines(source.path)) {
     const { line } = read
     const place = { position: line, line, entry: null }

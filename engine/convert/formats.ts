@@ -1,0 +1,21 @@
+// All formats of `svc import`, and the format that a value shows.
+import { isMap } from './is-map.js'
+import { isOtlp } from './otel/otlp.js'
+import { formatOfRun, type RunFormatName, runFormatNames } from './run-formats.js'
+
+export type FormatName = RunFormatName | 'otel' | 'trace'
+
+export const formatNames: readonly FormatName[] = [...runFormatNames, 'otel', 'trace']
+
+/** The format of a value: of a run, of spans, of a line of a trace; null when it is in none. */
+export function formatOf(value: unknown): FormatName | null {
+  if (isOtlp(value)) return 'otel'
+  return isTraceLine(value) ? 'trace' : formatOfRun(value)
+}
+
+const lineKinds: ReadonlySet<unknown> = new Set(['step', 'end', 'evaluation', 'incident'])
+
+function isTraceLine(value: unknown): boolean {
+  if (!isMap(value)) return false
+  return typeof value.step_type === 'string' || (lineKinds.has(value.kind) && value.recorded_at !== undefined)
+}

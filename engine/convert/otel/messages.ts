@@ -1,0 +1,145 @@
+// The messages of spans: in attributes as the conventions write them now, or in events as they did before.
+import type { JsonMap } from '@svc/schemas'
+import { readable, shallow } from '../exact.js'
+import { isMap } from '../is-map.js'
+import { idOf, type ToolCall } from '../transcript.js'
+import type { Attributes } from './any-value.js'
+import type { Span } from './span.js'
+
+export interface SpanMessage {
+  readonly role: string
+  /** Text, or the parts that are neither text nor calls; null without content. */
+  readonly content: unknown
+  readonly tool_calls: readonly ToolCall[]
+  /** Results of calls that the message gives back. */
+  readonly answers: readonly { readonly id: string | null; readonly result: unknown }[]
+}
+
+/** Attributes with content, which a step has as its input and output. */
+export const contentNames: ReadonlySet<string> = new Set([
+  'gen_ai.input.messages',
+  'gen_ai.output.messages',
+  'gen_ai.system_instructions',
+  'gen_ai.prompt',
+  'gen_ai.completion',
+])
+
+/** What the model or the agent received, in order; empty for a span without content. */
+export function inputOf(span: Span): SpanMessage[] {
+  const given = contentIn(span, 'gen_ai.input.messages') ?? contentIn(span, 'gen_ai.prompt')
+  const instructions = contentIn(span, 'gen_ai.system_instructions')
+  return [
+    ...(instructions === undefined ? [] : [messageOf({ role: 'system', parts: instructions })]),
+    ...(given === undefined ? messagesInEvents(span) : messagesOf(given, 'user')),
+  ]
+}
+
+/** What the model or the agent answered; empty for a span without content. */
+export function outputOf(span: Span): SpanMessage[] {
+  const given = contentIn(span, 'gen_ai.output.messages') ?? contentIn(span, 'gen_ai.completion')
+  if (given !== undefined) return messagesOf(given, 'assistant')
+  return span.events
+    .filter(({ name }) => name === 'gen_ai.choice')
+    .map(({ attributes }) => messageOf({ role: 'assistant', ...membersOf(attributes), ...inside(attributes) }))
+}
+
+/** The older form keeps the message of a choice in a member. */
+function inside(attributes: Attributes): JsonMap {
+  const message = readable(attributes.get('message'))
+  return isMap(message) ? message : typeof message === 'string' ? { content: message } : {}
+}
+
+/** The content in an attribute of the span or of one of its events, which a library may prefer. */
+function contentIn({ attributes, events }: Span, name: string): unknown {
+  const holder = [attributes, ...events.map((event) => event.attributes)].find((each) => each.has(name))
+  return readable(holder?.get(name))
+}
+
+const roleOfEvent: ReadonlyMap<string, string> = new Map([
+  ['gen_ai.system.message', 'system'],
+  ['gen_ai.user.message', 'user'],
+  ['gen_ai.assistant.message', 'assistant'],
+  ['gen_ai.tool.message', 'tool'],
+])
+
+function messagesInEvents({ events }: Span): SpanMessage[] {
+  return events.flatMap(({ name, attributes }) => {
+    const role = roleOfEvent.get(name)
+    return role === undefined ? [] : [messageOf({ role, ...membersOf(attributes) })]
+  })
+}
+
+function membersOf(attributes: Attributes): JsonMap {
+  return Object.fromEntries(attributes)
+}
+
+/** Messages as a list or alone; text is a message of the role, but cut JSON has no known role. */
+function messagesOf(given: unknown, role: string): SpanMessage[] {
+  if (typeof given === 'string' && /^\s*[[{]/.test(given)) return [messageOf({ role: 'unknown', content: given })]
+  const list = Array.isArray(given) ? given : [given]
+  return list.map((entry: unknown) => messageOf(isMap(entry) ? { role, ...entry } : { role, content: entry }))
+}
+
+function messageOf({ role, parts: given, content, tool_calls, ...message }: JsonMap): SpanMessage {
+  const parts = partsOf(given ?? content)
+  const texts = parts.map(textOf)
+  const others = parts.filter((part, index) => texts[index] === null && !isCall(part) && !isAnswer(part))
+  const text = texts.filter((each) => each !== null)
+  const calls = readable(tool_calls)
+  const answers = parts.filter(isAnswer).map(answerOf)
+  const isResult = role === 'tool' && answers.length === 0
+  return {
+    role: String(role),
+    content: others.length > 0 ? shallow(parts.filter((part) => !isCall(part) && !isAnswer(part))) : joined(text),
+    tool_calls: [...parts.filter(isCall), ...(Array.isArray(calls) ? calls.filter(isMap) : [])].map(callOf),
+    answers: isResult ? [{ id: idOf(message.tool_call_id ?? message.id), result: joined(text) }] : answers,
+  }
+}
+
+function partsOf(given: unknown): unknown[] {
+  const content = readableParts(given)
+  if (content === undefined || content === null) return []
+  return Array.isArray(content) ? content : [content]
+}
+
+/** Text is content as it is, even if it is JSON, except for a list of parts. */
+function readableParts(given: unknown): unknown {
+  const value = readable(given)
+  return Array.isArray(value) && value.every(isMap) && value.some(({ type }) => type !== undefined) ? value : given
+}
+
+function joined(texts: readonly string[]): string | null {
+  return texts.length === 0 ? null : texts.join('\n')
+}
+
+function textOf(part: unknown): string | null {
+  if (typeof part === 'string') return part
+  if (!isMap(part) || (part.type !== undefined && part.type !== 'text')) return null
+  const text = part.content ?? part.text
+  return typeof text === 'string' ? text : null
+}
+
+const callTypes: ReadonlySet<unknown> = new Set(['tool_call', 'tool_use'])
+const answerTypes: ReadonlySet<unknown> = new Set(['tool_call_response', 'tool_result'])
+
+function isCall(part: unknown): part is JsonMap {
+  return isMap(part) && callTypes.has(part.type)
+}
+
+/** Some libraries return results in a message of the role of the user, who did not write them. */
+function isAnswer(part: unknown): part is JsonMap {
+  return isMap(part) && answerTypes.has(part.type)
+}
+
+function answerOf({ id, tool_use_id, result, response, content }: JsonMap) {
+  return { id: idOf(id ?? tool_use_id), result: result ?? response ?? content ?? null }
+}
+
+function callOf({ id, name, arguments: given, input, function: called }: JsonMap): ToolCall {
+  const inner = isMap(called) ? called : {}
+  return {
+    id: idOf(id),
+    name: String(name ?? inner.name ?? 'tool'),
+    arguments: given ?? input ?? inner.arguments ?? null,
+  }
+}

@@ -1,0 +1,114 @@
+// What a span of an agent is: a call of a model, of a tool or of an agent, by the semantic conventions for generative AI.
+// Names of older versions and of common libraries come after the current ones.
+import type { Body } from '../step-body.js'
+import type { Attributes } from './any-value.js'
+import type { Span } from './span.js'
+
+export type Operation =
+  | { readonly kind: 'model' | 'tool' | 'agent' }
+  /** A step that the operation alone settles. */
+  | ({ readonly kind: 'step' } & Pick<Body, 'step_type' | 'verb'>)
+
+const model: Operation = { kind: 'model' }
+const tool: Operation = { kind: 'tool' }
+const agent: Operation = { kind: 'agent' }
+const retrieval: Operation = { kind: 'step', step_type: 'step.resource', verb: 'GET' }
+const ofMemory = (verb: 'GET' | 'POST' | 'PATCH' | 'DELETE'): Operation => ({
+  kind: 'step',
+  step_type: 'step.self',
+  verb,
+})
+
+/** By `gen_ai.operation.name`. */
+const operations: ReadonlyMap<unknown, Operation> = new Map<unknown, Operation>([
+  ['chat', model],
+  ['text_completion', model],
+  ['completion', model],
+  ['generate_content', model],
+  ['embeddings', model],
+  ['execute_tool', tool],
+  ['invoke_agent', agent],
+  ['create_agent', { kind: 'step', step_type: 'step.resource', verb: 'POST' }],
+  ['retrieval', retrieval],
+  ['search_memory', ofMemory('GET')],
+  ['create_memory', ofMemory('POST')],
+  ['create_memory_store', ofMemory('POST')],
+  ['update_memory', ofMemory('PATCH')],
+  ['upsert_memory', ofMemory('PATCH')],
+  ['delete_memory', ofMemory('DELETE')],
+  ['delete_memory_store', ofMemory('DELETE')],
+])
+
+/** By the kind of span of libraries that have names of their own. */
+const kinds: ReadonlyMap<unknown, Operation> = new Map<unknown, Operation>([
+  ['LLM', model],
+  ['EMBEDDING', model],
+  ['TOOL', tool],
+  ['AGENT', agent],
+  ['RETRIEVER', retrieval],
+  ['tool', tool],
+  ['agent', agent],
+])
+
+/** The operation of a span; null for a span that is no act of an agent, such as a request of a tool to a database. */
+export function operationOf({ attributes }: Span): Operation | null {
+  const name = attributes.get('gen_ai.operation.name')
+  if (name !== undefined) return operations.get(name) ?? null
+  const kind = attributes.get('openinference.span.kind') ?? attributes.get('traceloop.span.kind')
+  if (kind !== undefined) return kinds.get(kind) ?? null
+  if (nameIn(attributes, 'gen_ai.tool.name', 'ai.toolCall.name') !== null) return tool
+  return modelOf(attributes) === null && !attributes.has('llm.request.type') ? null : model
+}
+
+/** The first of the attributes that has a name. */
+export function nameIn(attributes: Attributes, ...names: readonly string[]): string | null {
+  for (const name of names) {
+    const value = attributes.get(name)
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return null
+}
+
+/** The model that was asked for, else the one that answered. */
+export function modelOf(attributes: Attributes): string | null {
+  return nameIn(attributes, 'gen_ai.request.model', 'gen_ai.response.model', 'llm.model_name')
+}
+
+/** The name of the tool; spans of older versions have it in their own name only. */
+export function toolNameOf({ name, attributes }: Span): string {
+  const given = nameIn(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name')
+  return given ?? (name.replace(/^execute_tool /, '') || name)
+}
+
+/** The agent of a span, by its id and by its name. */
+export interface AgentName {
+  readonly id: string | null
+  readonly name: string | null
+}
+
+export function agentNameOf({ name, attributes }: Span): AgentName {
+  const given = nameIn(attributes, 'gen_ai.agent.name', 'agent.name', 'traceloop.entity.name')
+  const [, shown = null] = /^invoke_agent (.+)$/s.exec(name) ?? []
+  return { id: nameIn(attributes, 'gen_ai.agent.id'), name: given ?? shown }
+}
+
+/** `usage` of a step that called a model; empty when the span has none. */
+export function usageOf(attributes: Attributes): { readonly total_tokens?: number; readonly cost_usd?: number } {
+  const counted = (...names: readonly string[]) => numberIn(attributes, names)
+  const total = counted('gen_ai.usage.total_tokens', 'llm.usage.total_tokens', 'llm.token_count.total')
+  const parts = [
+    counted('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt'),
+    counted('gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens', 'llm.token_count.completion'),
+  ].filter((part) => part !== null)
+  const total_tokens = total ?? (parts.length === 0 ? null : parts.reduce((sum, part) => sum + part, 0))
+  const cost_usd = counted('gen_ai.usage.cost', 'gen_ai.usage.cost_usd', 'operation.cost')
+  return { ...(total_tokens !== null && { total_tokens }), ...(cost_usd !== null && { cost_usd }) }
+}
+
+function numberIn(attributes: Attributes, names: readonly string[]): number | null {
+  for (const name of names) {
+    const value = attributes.get(name)
+    if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value
+  }
+  return null
+}

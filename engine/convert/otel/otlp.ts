@@ -1,0 +1,91 @@
+// The spans of a value of OTLP JSON: what an exporter sends in one request, a list of such, or spans alone.
+
+import { isMap } from '../is-map.js'
+import { readValue, type ValueReading } from '../json-value.js'
+import { type Attributes, attributesOf } from './any-value.js'
+import { readSpan, type SpanReading } from './span.js'
+
+/** True for a value that has spans, or is one. */
+export function isOtlp(value: unknown): boolean {
+  if (Array.isArray(value)) return isOtlpEntry(value[0])
+  return isOtlpEntry(value)
+}
+
+function isOtlpEntry(value: unknown): boolean {
+  if (!isMap(value)) return false
+  return Array.isArray(value.resourceSpans) || (value.spanId !== undefined && value.startTimeUnixNano !== undefined)
+}
+
+/** The spans of a value in their order, each as a span or a problem; null for a value of another kind. */
+export function readOtlp(value: unknown): SpanReading[] | null {
+  if (!Array.isArray(value)) return readEntry(value)
+  return value.length > 0 && isOtlpEntry(value[0]) ? value.flatMap((entry) => readEntry(entry) ?? [notASpan]) : null
+}
+
+const none: Attributes = new Map()
+const notASpan = { problem: 'is not a span' }
+
+function readEntry(value: unknown): SpanReading[] | null {
+  if (!isMap(value) || !isOtlpEntry(value)) return null
+  if (!Array.isArray(value.resourceSpans)) return [readSpan(value, none)]
+  return value.resourceSpans.flatMap((group: unknown): SpanReading[] => {
+    if (!isMap(group)) return [{ problem: 'is not in an object of `resourceSpans`' }]
+    const resource = isMap(group.resource) ? attributesOf(group.resource.attributes) : none
+    return scopesOf(group).flatMap((scope) =>
+      isMap(scope) && Array.isArray(scope.spans)
+        ? scope.spans.map((span: unknown) => readSpan(span, resource))
+        : [{ problem: 'is not in `spans` of `scopeSpans`' }],
+    )
+  })
+}
+
+/** Before 2022 the list had another name. */
+function scopesOf({ scopeSpans, instrumentationLibrarySpans }: Record<string, unknown>): unknown[] {
+  const scopes = scopeSpans ?? instrumentationLibrarySpans
+  return Array.isArray(scopes) ? scopes : []
+}
+
+/** Parses JSON whose integers may be nanoseconds, which a double cannot hold: they are read as text. */
+export function readOtlpText(text: string, shown?: (text: string, offset: number) => string): ValueReading {
+  const reading = readValue(text, shown)
+  if (reading.problem === null || reading.is_open) return reading
+  const quoted = withQuotedIntegers(text)
+  if (quoted === text) return reading
+  const again = readValue(quoted, shown)
+  return again.problem === null ? again : reading
+}
+
+const longInteger = /-?\d{16,}(?![\d.eE])/y
+
+/** The text with quotation marks around integers of 16 digits and more that are no part of a string. */
+function withQuotedIntegers(text: string): string {
+  const parts: string[] = []
+  let from = 0
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index]
+    if (character === '"') index = endOfString(text, index)
+    else if (character === '-' || (character !== undefined && character >= '0' && character <= '9')) {
+      const matcher = new RegExp(longInteger)
+      matcher.lastIndex = index
+      const [literal] = matcher.exec(text) ?? []
+      if (literal !== undefined) {
+        parts.push(text.slice(from, index), '"', literal, '"')
+        from = index + literal.length
+      }
+      index = endOfNumber(text, index) - 1
+    }
+  }
+  return parts.length === 0 ? text : parts.join('') + text.slice(from)
+}
+
+function endOfString(text: string, start: number): number {
+  let index = start + 1
+  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1
+  return index
+}
+
+function endOfNumber(text: string, start: number): number {
+  let index = start + 1
+  while (index < text.length && /[\d.eE+-]/.test(text[index] ?? '')) index++
+  return index
+}
