@@ -7,7 +7,7 @@ import { guessedTools } from './guesses.js'
 import { type ImportPlan, planImport } from './options.js'
 import { createPlatformTarget } from './platform.js'
 import { progressBar } from './progress.js'
-import { type ImportReader, isFault } from './reader.js'
+import { type ImportReader, isFault, type Remarks } from './reader.js'
 import { type ImportReport, reportAsJson, reportAsText } from './report.js'
 import { createRunReader } from './run-reader.js'
 import { type Source, withSources } from './source.js'
@@ -67,10 +67,16 @@ async function importRuns(
     const counts = await target.finish()
     const tools = [...new Set(agents.flatMap(({ declared_tools }) => declared_tools))].sort()
     const guessed_tools = format === 'trace' ? [] : guessedTools(tools, plan.tools)
-    return { survey: { ...survey, bad_spans }, counts, guessed_tools, remarks: reader.remarks() }
+    return { survey: { ...survey, bad_spans }, counts, guessed_tools, remarks: remarksOf(format, reader, bad_spans) }
   } finally {
     bar.stop()
   }
+}
+
+/** Only spans have a count of their own; lines and documents are counted for every format. */
+function remarksOf(format: FormatName, reader: ImportReader, bad_spans: number): Remarks {
+  const { lines, members } = reader.remarks()
+  return { lines, members: { ...(format === 'otel' && { bad_spans }), ...members } }
 }
 
 function createReader(format: FormatName, files: number, plan: ImportPlan): ImportReader {

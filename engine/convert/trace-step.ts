@@ -16,8 +16,8 @@ export function createStepCheck(): (step: Step) => string | null {
   }
 }
 
-function textOf({ path, message }: SchemaProblem): string {
-  return path.length === 0 ? message : `\`${path.join('.')}\`: ${message}`
+function textOf({ path, at_key, message }: SchemaProblem): string {
+  return path.length === 0 || at_key ? message : `\`${path.join('.')}\`: ${message}`
 }
 
 /** The agent that a task.start describes in `meta.agent`; null for another step. */

@@ -117,9 +117,11 @@ function modelBody(span: Span, answers: readonly SpanMessage[]): Body {
   const input = inputOf(span)
   const content = answers.map((message) => message.content).filter((each) => each !== null)
   const tool_calls = answers.flatMap((message) => message.tool_calls)
+  const blocks = answers.flatMap((message) => message.blocks)
   const usage = usageOf(attributes)
   const output = {
     ...(content.length > 0 && { content: content.length === 1 ? content[0] : content }),
+    ...(blocks.length > 0 && { blocks }),
     ...(tool_calls.length > 0 && { tool_calls: tool_calls.map(callView) }),
     ...(error !== null && errorView(error)),
   }
@@ -133,10 +135,11 @@ function modelBody(span: Span, answers: readonly SpanMessage[]): Body {
   }
 }
 
-function messageView({ role, content, tool_calls, answers }: SpanMessage): JsonMap {
+function messageView({ role, content, blocks, tool_calls, answers }: SpanMessage): JsonMap {
   return {
     role,
     ...(content !== null && { content }),
+    ...(blocks.length > 0 && { blocks }),
     ...(tool_calls.length > 0 && { tool_calls: tool_calls.map(callView) }),
     ...(answers.length > 0 && { answers: answers.map(({ id, result }) => ({ id, result: readable(result) })) }),
   }

@@ -8,8 +8,10 @@ import type { Span } from './span.js'
 
 export interface SpanMessage {
   readonly role: string
-  /** Text, or the parts that are neither text nor calls; null without content. */
+  /** Text, or a list of parts when some are not text; null without content. */
   readonly content: unknown
+  /** Parts of the model beside its text, such as its reasoning: no message to the user. */
+  readonly blocks: readonly unknown[]
   readonly tool_calls: readonly ToolCall[]
   /** Results of calls that the message gives back. */
   readonly answers: readonly { readonly id: string | null; readonly result: unknown }[]
@@ -87,10 +89,13 @@ function messageOf({ role, parts: given, content, tool_calls, ...message }: Json
   const text = texts.filter((each) => each !== null)
   const calls = readable(tool_calls)
   const answers = parts.filter(isAnswer).map(answerOf)
+  const isModel = role === 'assistant'
   const isResult = role === 'tool' && answers.length === 0
   return {
     role: String(role),
-    content: others.length > 0 ? shallow(parts.filter((part) => !isCall(part) && !isAnswer(part))) : joined(text),
+    content:
+      others.length > 0 && !isModel ? shallow(parts.filter((part) => !isCall(part) && !isAnswer(part))) : joined(text),
+    blocks: isModel ? others.map(shallow) : [],
     tool_calls: [...parts.filter(isCall), ...(Array.isArray(calls) ? calls.filter(isMap) : [])].map(callOf),
     answers: isResult ? [{ id: idOf(message.tool_call_id ?? message.id), result: joined(text) }] : answers,
   }
