@@ -85,8 +85,8 @@ describe('tasks', () => {
     })
     const { steps } = await importOtel(join(path, 'a.jsonl'), '--task-by', 'conversation')
     expect(named(steps.filter(({ task_id }) => task_id === 'talk 1'))).toEqual(
-      [' 1 1 task.start', ' 1 2 step.model first', ' 1 3 step.model later', ' 1 4 step.model z', ' 1 5 task.end'].map((text) =>
-        text.trim(),
+      [' 1 1 task.start', ' 1 2 step.model first', ' 1 3 step.model later', ' 1 4 step.model z', ' 1 5 task.end'].map(
+        (text) => text.trim(),
       ),
     )
   })
