@@ -15,6 +15,8 @@ const maxOpenRuns = 4
 const maxBatchSteps = 200
 /** A platform reads 8 MiB (docs/design/platform.md §6), and a character has up to 3 bytes. */
 const maxBatchCharacters = 2 * 1024 * 1024
+/** ms */
+const answerTimeoutMs = 60_000
 /** Statuses that reject these steps only; after any other the import cannot continue. */
 const stepStatuses = [400, 409, 413, 422]
 
@@ -35,7 +37,8 @@ export function createPlatformTarget(to: Platform): ImportTarget {
 
   return {
     begin: async (agents) => {
-      for (const agent of agents) {
+      for (const { keeps_registration, ...agent } of agents) {
+        if (keeps_registration && (await isKnown(to, agent.agent_key))) continue
         const { rejection } = await postJson(`${to.url}/api/v1/agents`, to.api_key, agent)
         if (rejection !== null) throw new Error(rejection.message)
       }
@@ -55,6 +58,23 @@ export function createPlatformTarget(to: Platform): ImportTarget {
       if (failure !== null) throw failure
       return counts.total()
     },
+  }
+}
+
+/** True for an agent that the platform knows. In doubt it is registered, and the registration reports a fault. */
+async function isKnown({ url, api_key }: Platform, agent_key: string): Promise<boolean> {
+  const address = `${url}/api/v1/policies/effective?agent_key=${encodeURIComponent(agent_key)}`
+  const headers = { authorization: `Bearer ${api_key}` }
+  try {
+    const { ok, body } = await fetch(address, {
+      headers,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerTimeoutMs),
+    })
+    await body?.cancel()
+    return ok
+  } catch {
+    return false
   }
 }
 

@@ -44,7 +44,7 @@ export function createRunReader(format: RunFormatName, files: number, plan: Impo
     agents: () => {
       checkTimes(plan.start, last_position)
       const { agent_key, declared_tools } = settings()
-      return [{ agent_key, name: agent_key, declared_tools }]
+      return [{ agent_key, name: agent_key, declared_tools, keeps_registration: false }]
     },
     read: async function* (source) {
       const given = settings()

@@ -52,17 +52,7 @@ export function createSpanTasks({ given_key, agent_key: default_key, task_by }: 
   }
 
   return {
-    note: (span) => {
-      if (operationOf(span) === null) return false
-      const claim = claimOf(span)
-      const known = traces.get(span.trace_id)
-      const trace = known ?? { claim, conversation: null, tools: new Set<string>() }
-      if (known === undefined) traces.set(span.trace_id, trace)
-      trace.claim = strongerClaim(trace.claim, claim)
-      trace.conversation ??= conversationOf(span)
-      for (const name of toolsOfSpan(span)) trace.tools.add(name)
-      return known === undefined
-    },
+    note: (span) => noteIn(traces, span),
     taskOf: (trace_id) => {
       const trace = traces.get(trace_id)
       if (trace === undefined) return null
@@ -84,8 +74,26 @@ export function createSpanTasks({ given_key, agent_key: default_key, task_by }: 
         for (const name of trace.tools) agent.tools.add(name)
       }
       return [...agents]
-        .map(([agent_key, { name, tools }]) => ({ agent_key, name, declared_tools: [...tools].sort() }))
+        .map(([agent_key, { name, tools }]) => ({
+          agent_key,
+          name,
+          declared_tools: [...tools].sort(),
+          keeps_registration: false,
+        }))
         .sort((a, b) => (a.agent_key < b.agent_key ? -1 : 1))
     },
   }
+}
+
+/** Adds what a span shows about its trace; true for the first act of an agent in it. */
+function noteIn(traces: Map<string, Trace>, span: Span): boolean {
+  if (operationOf(span) === null) return false
+  const claim = claimOf(span)
+  const known = traces.get(span.trace_id)
+  const trace = known ?? { claim, conversation: null, tools: new Set<string>() }
+  if (known === undefined) traces.set(span.trace_id, trace)
+  trace.claim = strongerClaim(trace.claim, claim)
+  trace.conversation ??= conversationOf(span)
+  for (const name of toolsOfSpan(span)) trace.tools.add(name)
+  return known === undefined
 }

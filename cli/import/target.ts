@@ -7,6 +7,8 @@ export interface ImportedAgent {
   readonly name: string
   /** Sorted. */
   readonly declared_tools: readonly string[]
+  /** True for an agent that stays as it is when the platform knows it. */
+  readonly keeps_registration: boolean
 }
 
 /** A file or a platform. */

@@ -19,11 +19,7 @@ export function createLineCounts() {
         ...(ended_tasks > 0 ? [`${countOf(ended_tasks, 'call')} of /end_task`] : []),
         ...(other_lines > 0 ? [countOf(other_lines, 'other line')] : []),
       ]
-      const is_one = evaluations + incidents + ended_tasks + other_lines === 1
-      const lines =
-        kinds.length === 0
-          ? []
-          : [`${listed(kinds, 'and')} ${is_one ? 'is no step' : 'are no steps'}, and not imported`]
+      const lines = kinds.length === 0 ? [] : [`not imported, because only steps are: ${listed(kinds, 'and')}`]
       return { lines, members: { left_out: count } }
     },
   }

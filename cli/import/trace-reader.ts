@@ -92,7 +92,7 @@ function readLine(text: string, fault: Omit<Fault, 'reason'>, check: (step: Step
   return problem === null ? found : { ...fault, reason: problem }
 }
 
-/** The value of a line that is no line of a trace, which may show its format. */
+/** The value of a line of another kind, which may show its format. */
 function valueOrNothing(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
@@ -111,7 +111,7 @@ interface RunOfStep {
 function createRunIds() {
   const tasks = new Map<string, { state: RunState; run: number }>()
   return {
-    /** The run of a step; null for a line that is no step. */
+    /** The run of a step; null for another line. */
     of: (found: TraceLineReading): RunOfStep | null => {
       if (found.kind === 'end') {
         const task = tasks.get(found.task_id ?? '')
@@ -159,6 +159,7 @@ function createAgents({ given_key, agent_key: default_key }: ImportPlan) {
         agent_key,
         name,
         declared_tools: [...(declared.size > 0 ? declared : used)].sort(),
+        keeps_registration: true,
       })),
   }
 }

@@ -65,6 +65,18 @@ describe('a platform', () => {
     }
   })
 
+  it('keeps the registration of an agent that it knows', async () => {
+    const agent = { agent_key: 'known', name: 'The known agent', declared_tools: ['a', 'b'] }
+    expect((await platform.call('POST', '/api/v1/agents', { as: 'key', body: agent })).status).toBeLessThan(300)
+    const path = join(folder, 'known.jsonl')
+    const at = '2026-01-05T09:00:00Z'
+    const step = { task_id: 'of-known', agent_id: 'known', timestamp: at, step: 1, step_type: 'task.start' }
+    writeFileSync(path, `${JSON.stringify(step)}\n`)
+    expect(await importTo('trace', path)).toMatchObject({ created: 1, failures: [] })
+    const { body } = await platform.call('GET', '/api/v1/agents?limit=100')
+    expect(JSON.stringify(body)).toContain('"name":"The known agent"')
+  })
+
   it('accepts spans whole; a second import adds nothing', async () => {
     const path = join(folder, 'spans.json')
     const tool = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.call.arguments': { id: 7 } }

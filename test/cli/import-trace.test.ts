@@ -80,7 +80,7 @@ describe('a trace of the local engine', () => {
     expect(report).toMatchObject({ runs: 2, steps: 12, guessed_tools: [] })
   })
 
-  it('gives a task id that was used again another id, and leaves out what is no step', async () => {
+  it('gives a task id that was used again another id, and leaves out other lines', async () => {
     const evaluation = { kind: 'evaluation', recorded_at: at, task_id: 't', intended: { step_type: 'step.exec' } }
     const { steps, report } = await importTrace([
       step('t', 1, 'task.start'),
@@ -143,7 +143,7 @@ describe('a trace of the local engine', () => {
     expect((await importTrace(lines)).steps).toEqual(lines)
   })
 
-  it('reports in one line of text what is no step', async () => {
+  it('reports in one line of text what it left out', async () => {
     const path = join(folder, 'text.jsonl')
     writeFileSync(
       path,
@@ -153,7 +153,7 @@ describe('a trace of the local engine', () => {
     )
     const { stdout } = await runSvc(['import', 'trace', path, '--out', `${path}.out`])
     expect(stdout).toBe(
-      '1 runs, 1 steps: 1 new, 0 already stored, 0 runs failed\n1 incident and 1 call of /end_task are no steps, and not imported\n',
+      '1 runs, 1 steps: 1 new, 0 already stored, 0 runs failed\nnot imported, because only steps are: 1 incident and 1 call of /end_task\n',
     )
   })
 

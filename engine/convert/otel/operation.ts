@@ -50,7 +50,7 @@ const kinds: ReadonlyMap<unknown, Operation> = new Map<unknown, Operation>([
   ['agent', agent],
 ])
 
-/** The operation of a span; null for a span that is no act of an agent, such as a request of a tool to a database. */
+/** The operation of a span; null for a span beside the acts of an agent, such as a request of a tool to a database. */
 export function operationOf({ attributes }: Span): Operation | null {
   const name = attributes.get('gen_ai.operation.name')
   if (name !== undefined) return operations.get(name) ?? null

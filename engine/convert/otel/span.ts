@@ -15,7 +15,7 @@ export interface Span {
   /** Null for the root of a trace. */
   readonly parent_id: string | null
   readonly name: string
-  /** True for a span that answers a request or a message of another process. */
+  /** True for a span that answers a request or a message of another program. */
   readonly is_entry: boolean
   /** ns since 1970. */
   readonly start: bigint

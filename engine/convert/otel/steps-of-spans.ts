@@ -2,11 +2,12 @@
 import type { Behavior } from '@svc/schemas'
 import { type Body, eachShallow } from '../step-body.js'
 import { meaningsBy, type ToolMap } from '../tools.js'
-import { createBodies, type TimedBody } from './bodies.js'
+import { createBodies } from './bodies.js'
 import { errorView, evidenceOf } from './evidence.js'
 import { contentNames, inputOf } from './messages.js'
 import { type AgentName, operationOf } from './operation.js'
 import type { Span } from './span.js'
+import type { TimedBody } from './timed-body.js'
 import { type SpanTree, type Subagent, treeOf } from './tree.js'
 
 export interface SpanTask {

@@ -24,7 +24,7 @@ export interface Subagent {
   readonly depth: number
 }
 
-/** The tree of the spans of a task; a parent that leads back to the span is none. `main` is the agent of the task. */
+/** The tree of the spans of a task; a parent that leads back to the span is ignored. `main` is the agent of the task. */
 export function treeOf(given: readonly Span[], main: AgentName): SpanTree {
   const known = new Map(given.map((span) => [keyOf(span.trace_id, span.span_id), span]))
   const depths = depthsIn(given, known)
