@@ -64,16 +64,15 @@ export function treeOf(given: readonly Span[], main: AgentName): SpanTree {
 
 /** The sub-agent that an invocation starts; null for the agent of the task. */
 function startedIn(span: Span, outer: Subagent | null, main: AgentName): Subagent | null {
-  const { id, name } = agentNameOf(span)
-  if (outer === null && id === main.id && name === main.name) return null
-  if (outer !== null && isSameAgent(outer.span, span)) return outer
-  return { span, id: id ?? name ?? span.span_id, depth: (outer?.depth ?? 0) + 1 }
+  const named = agentNameOf(span)
+  if (isSameAgent(named, outer === null ? main : agentNameOf(outer.span))) return outer
+  return { span, id: named.id ?? named.name ?? span.span_id, depth: (outer?.depth ?? 0) + 1 }
 }
 
-/** Libraries may write two spans for one invocation, at its caller and at the agent. */
-function isSameAgent(one: Span, other: Span): boolean {
-  const [a, b] = [agentNameOf(one), agentNameOf(other)]
-  return a.id === b.id && a.name === b.name && (a.id ?? a.name) !== null
+/** Libraries may write two spans for one invocation, at its caller and at the agent, and name the agent in part. */
+function isSameAgent(one: AgentName, other: AgentName): boolean {
+  if (one.id !== null && other.id !== null) return one.id === other.id
+  return one.name === other.name
 }
 
 function isAgent(span: Span): boolean {
