@@ -16,7 +16,7 @@ Formats:
   chat-completions  {"run_id": "…", "messages": [ … ]}, calls as {"function": {"name": "…", "arguments": "…"}}
   recorder          {"messages": [ … ]}, calls as {"function": "…", "args": { … }}, content as text or blocks of text
   otel              spans of OpenTelemetry as OTLP JSON, with the attributes gen_ai.* of the conventions, new or old
-  trace             lines of the trace that svc serve writes, or steps of --out
+  trace             lines of the trace of the local engine (traces.jsonl), or steps of --out
 A file of runs has one run per line, or is one JSON document: a run or a list of runs. Of a folder, all files that end in .json,
 .jsonl or .ndjson are read, sorted by path. In a document, a run without run_id has the name of its file.
 

@@ -34,7 +34,10 @@ export function createUnmapped(): Unmapped {
         ...(spans === 0 ? [] : [`${spansWere(spans)} not mapped: ${shownNames(sorted, spans)}`]),
         ...(repeated === 0 ? [] : [`${spansWere(repeated)} in the files more than once`]),
       ]
-      return { lines, members: { unmapped_spans: Object.fromEntries(sorted), repeated_spans: repeated } }
+      return {
+        lines,
+        members: { unmapped: spans, unmapped_spans: Object.fromEntries(sorted), repeated_spans: repeated },
+      }
     },
   }
 }

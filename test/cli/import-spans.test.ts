@@ -50,7 +50,14 @@ describe('tasks', () => {
     const path = write({ 'spans.jsonl': [first, second, third, fourth].join('\n') })
     const { code, stderr, report, steps } = await importOtel(join(path, 'spans.jsonl'))
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(report).toMatchObject({ runs: 2, steps: 6, bad_spans: 0, unmapped_spans: { GET: 1 }, repeated_spans: 0 })
+    expect(report).toMatchObject({
+      runs: 2,
+      steps: 6,
+      bad_spans: 0,
+      unmapped: 1,
+      unmapped_spans: { GET: 1 },
+      repeated_spans: 0,
+    })
     expect(named(steps)).toEqual([
       '32 1 task.start',
       '32 2 task.end',
