@@ -4,6 +4,9 @@ import { isTestFile, manifestsOfTestFile, testFilesOf } from '../manifest/looks-
 import type { SourceFile } from '../manifest/suites.js'
 import { yamlFilesIn } from './policy-files.js'
 
+/** Files that are open at a time. */
+const filesAtOnce = 16
+
 /**
  * The YAML files of folders, and the named files with the tests beside them; for a named file of tests its manifest as well.
  * Sorted by path. A file that cannot be read has a problem instead of a text.
@@ -14,8 +17,11 @@ export async function readManifestFiles(paths: readonly string[]): Promise<Sourc
     if (named || !found.has(path)) found.set(path, { path, named, ...(await textOf(path)) })
   }
   for (const path of paths) {
-    if (await isFolder(path)) for (const file of await yamlFilesIn(path, () => undefined)) await add(file, false)
-    else {
+    if (await isFolder(path)) {
+      const inside = await yamlFilesIn(path, () => undefined)
+      for (let from = 0; from < inside.length; from += filesAtOnce)
+        await Promise.all(inside.slice(from, from + filesAtOnce).map((file) => add(file, false)))
+    } else {
       await add(path, true)
       for (const file of isTestFile(path) ? manifestsOfTestFile(path) : testFilesOf(path))
         if (await isFile(file)) await add(file, isTestFile(path))
