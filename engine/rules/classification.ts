@@ -42,6 +42,7 @@ export const classificationRules = [
         agent_risk_classifications: levels,
       },
     },
+    stricter: { forbidden_step_type: 'none', agent_risk_classifications: 'more' },
     doc: "Passes when the agent's risk level is not in the list. A step of another type is not applicable.",
     example: { forbidden_step_type: 'step.credential', agent_risk_classifications: ['minimal', 'limited'] },
     applicableTypes: ({ forbidden_step_type }) => [forbidden_step_type],
@@ -75,6 +76,7 @@ export const classificationRules = [
         },
       },
     },
+    stricter: { agent_field: 'none', allowed: { stricter: 'fewer', absent: 'other' } },
     doc: 'Passes when step_name is in the list (of strings or of {name}). A missing list or name violates.',
     example: { agent_field: 'declared_tools', target_step_types: ['step.resource'] },
     compile: (params) => {

@@ -20,6 +20,7 @@ import {
   type RuleContext,
   type Scope,
 } from './rule.js'
+import { writingVerbs } from './stricter.js'
 import { trackFirstForbidden } from './track.js'
 
 const byName = new Map(leafRules.map((rule) => [rule.name, { rule, check: lazyCheck(paramsSchema(rule), 'yaml') }]))
@@ -80,8 +81,6 @@ function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, 
   }
   return { rule, pattern: patternOf(rule, params), after: rule.targets === false ? undefined : params.target_after }
 }
-
-const writingVerbs = ['POST', 'PATCH', 'DELETE']
 
 /** The steps that the author targets, limited to those that the rule can be applicable to. */
 function patternOf(rule: LeafRule, params: JsonMap): StepPattern {

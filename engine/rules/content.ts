@@ -16,6 +16,7 @@ import {
   type StepContext,
   stepViolation,
 } from './rule.js'
+import { byDefault } from './stricter.js'
 
 const scopes: readonly Scope[] = ['step_execution']
 const pattern = {
@@ -24,6 +25,9 @@ const pattern = {
   maxLength: 1000,
   description: 'regular expression (RE2), searched, not anchored',
 } as const
+
+/** Where most clients write what they send. */
+const sentFields = ['input', 'exec.command']
 
 export const contentRules = [
   defineStepRule({
@@ -44,6 +48,7 @@ export const contentRules = [
         field: { ...fieldPath, description: 'field path of the host, URL or command; default `target.host`' },
       },
     },
+    stricter: { allowed_domains: 'fewer', field: { stricter: 'none', absent: byDefault('target.host') } },
     doc: 'Passes when each host in the field is allowed or a subdomain of an allowed one. A missing field or a file path is not applicable.',
     example: { allowed_domains: ['example.com'], field: 'input.url' },
     compile: ({ allowed_domains, field: path = 'target.host' }, { readings }) => {
@@ -88,9 +93,13 @@ export const contentRules = [
         },
       },
     },
+    stricter: {
+      patterns: { stricter: 'more', alone: true },
+      fields: { stricter: 'more', absent: byDefault(sentFields), alone: true },
+    },
     doc: 'Passes when no pattern is found in any text inside the fields: strings, numbers, keys, lists of words joined.',
     example: { patterns: ['[0-9]{3}-[0-9]{2}-[0-9]{4}'], fields: ['input'] },
-    compile: ({ patterns, fields = ['input', 'exec.command'] }, environment) => {
+    compile: ({ patterns, fields = sentFields }, environment) => {
       const searches = patterns.map((one, index) => compileSearch(one, `patterns.${index}`))
       const paths = fields.map((path) => {
         return { path, texts: environment.readings.search(path, compileField(path, 'fields'), true, searches) }
@@ -123,6 +132,7 @@ export const contentRules = [
         found: { type: 'boolean', description: 'default true: must be found; false: must not be found' },
       },
     },
+    stricter: { field: 'none', pattern: 'none', found: { stricter: 'none', absent: byDefault(true) } },
     doc: 'Passes when a text of the field contains the pattern; with `found: false`, when no text or key contains it.',
     example: { field: 'exec.command', pattern: '\\brm\\s+-rf\\b', found: false },
     compile: ({ field: path, pattern: source, found = true }, environment) => {
@@ -151,6 +161,7 @@ export const contentRules = [
     scopes,
     targets: 'writes',
     params: { type: 'object', required: ['field'], additionalProperties: false, properties: { field: fieldPath } },
+    stricter: { field: 'none' },
     doc: 'Passes when the path in the field stays in `context.project_root`. Only its text is read; links are not followed.',
     example: { field: 'input.path' },
     compile: ({ field: path }) => {

@@ -10,6 +10,9 @@ const scopes: readonly Scope[] = ['step_execution']
 const step_type = { ...stepKind, description: 'the step type that is counted, or a selector of steps' } as const
 const applicableTypes = (params: { readonly step_type: StepKind }) => kindTypes(params.step_type)
 
+/** A step is counted and checked by one selection; another selection changes which steps the rule is applicable to. */
+const countedSteps = { stricter: 'wider', alone: true } as const
+
 export const countRules = [
   defineStepRule({
     name: 'execution_max_steps',
@@ -29,6 +32,7 @@ export const countRules = [
         },
       },
     },
+    stricter: { step_type: countedSteps, max_steps: 'lower' },
     doc: 'Passes when the history holds fewer than `max_steps` of the type. A step of another type is not applicable.',
     example: { step_type: 'step.model', max_steps: 200 },
     applicableTypes,
@@ -64,6 +68,7 @@ export const countRules = [
         max_consecutive: { type: 'integer', minimum: 1, description: 'steps of the type in a row, inclusive' },
       },
     },
+    stricter: { step_type: countedSteps, max_consecutive: 'lower' },
     doc: 'Passes when fewer than `max_consecutive` steps of the type end the history. Another type is not applicable.',
     example: { step_type: 'step.model', max_consecutive: 20 },
     applicableTypes,
@@ -104,6 +109,7 @@ export const countRules = [
         },
       },
     },
+    stricter: { step_type: countedSteps, property_path: 'none', budget: 'lower' },
     doc: 'Passes when the sum over the history and this step is within the budget. A value that is not a number counts 0.',
     example: { step_type: 'step.model', property_path: 'usage.total_tokens', budget: 200_000 },
     applicableTypes,
@@ -158,6 +164,7 @@ export const countRules = [
         },
       },
     },
+    stricter: { step_type: countedSteps, max_steps: 'lower', window_seconds: 'higher' },
     doc: 'Passes when fewer than `max_steps` steps of the type are in (now − window, now]. Another type is not applicable.',
     example: { step_type: 'step.resource', max_steps: 60, window_seconds: 60 },
     applicableTypes,

@@ -23,6 +23,7 @@ export const fieldRules = [
     scopes,
     targets: true,
     params: { type: 'object', required: ['field'], additionalProperties: false, properties: { field } },
+    stricter: { field: 'none' },
     doc: 'Passes when the value is neither null nor an empty string. An empty list passes.',
     example: { field: 'owner_id' },
     compile: (params) => {
@@ -48,6 +49,7 @@ export const fieldRules = [
         values: { type: 'array', description: 'allowed values, compared strictly: `1` is not `"1"`' },
       },
     },
+    stricter: { field: 'none', values: 'fewer' },
     doc: 'Passes when the value, or each value of a list, strictly equals one of `values`. A missing value violates.',
     example: { field: 'environment', values: ['staging', 'production'] },
     compile: (params) => {
@@ -89,6 +91,7 @@ export const fieldRules = [
         },
       },
     },
+    stricter: { field: 'none', pattern: 'none' },
     doc: 'Passes when the text of the value matches. Anchored at the start; dot matches newline; a list is joined.',
     example: { field: 'tool.digest', pattern: 'sha256:[0-9a-f]{64}$' },
     compile: (params) => {
@@ -128,6 +131,7 @@ export const fieldRules = [
         max: { type: 'number', description: 'highest value, inclusive; default no limit. Give `min`, `max` or both' },
       },
     },
+    stricter: { field: 'none', min: 'higher', max: 'lower' },
     doc: 'Passes when the value is a finite number from `min` to `max`. Any other value, or a missing one, violates.',
     example: { field: 'input.amount', min: 0, max: 500, target_step_names: ['refund'] },
     compile: ({ field: path, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }) => {
@@ -164,6 +168,7 @@ export const fieldRules = [
         max: { type: 'integer', minimum: 0, description: 'elements, members or characters, inclusive' },
       },
     },
+    stricter: { field: 'none', max: 'lower' },
     doc: 'Passes when a list has at most `max` elements, a map that many members, and text or a number that many characters. A missing value passes.',
     example: { field: 'input.recipients', max: 5, target_step_names: ['send_mail'] },
     compile: ({ field: path, max }) => {

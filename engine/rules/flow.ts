@@ -3,6 +3,7 @@ import { nearest } from '../check/nearest.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { defineStepRule, PASS, stepViolation } from './rule.js'
+import { byDefault } from './stricter.js'
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 type Day = (typeof weekdays)[number]
@@ -42,6 +43,12 @@ export const flowRules = [
           description: 'the days on which the hours begin; default every day',
         },
       },
+    },
+    stricter: {
+      start_hour: 'none',
+      end_hour: 'none',
+      timezone: 'none',
+      days: { stricter: 'fewer', absent: byDefault(weekdays) },
     },
     doc: 'Passes when now is in [start, end). Equal hours mean all day; hours after midnight belong to the previous day.',
     example: { start_hour: 8, end_hour: 18, timezone: 'Europe/Zurich', days: ['mon', 'tue', 'wed', 'thu', 'fri'] },

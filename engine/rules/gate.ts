@@ -26,6 +26,7 @@ import {
   type StepContext,
   stepViolation,
 } from './rule.js'
+import { byDefault } from './stricter.js'
 import { isBoundGate, passedGate } from './track.js'
 
 const properties = {
@@ -57,6 +58,7 @@ export const gateRules = [
     scopes: ['step_execution'],
     targets: true,
     params: { type: 'object', additionalProperties: false, properties },
+    stricter: { gate_check_type: 'none', max_age_steps: 'lower', max_age_seconds: 'lower' },
     doc: 'Passes when the latest gate (of the given check type) passed and is fresh enough. A gate with the digest of an action counts for this action only.',
     example: { gate_check_type: 'human_approval', max_age_steps: 3 },
     compile: (params, environment) => {
@@ -101,6 +103,12 @@ export const gateRules = [
           description: 'steps that a gate allows; default one, and any number with `binds`',
         },
       },
+    },
+    stricter: {
+      gate_check_type: 'none',
+      max_age_seconds: 'lower',
+      binds: 'none',
+      uses: { stricter: 'lower', absent: ({ binds }) => (binds === undefined ? byDefault(1) : 'other') },
     },
     doc: 'Passes when a gate passed and has the digest of this step: of the whole action, which it allows once, or of the fields in `binds`, which it allows for the rest of the task or `uses` times.',
     example: { gate_check_type: 'human_approval', target_step_names: ['refund'] },

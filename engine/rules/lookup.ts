@@ -57,6 +57,14 @@ export function compileStepField(path: string, parameter: string): (step: Step) 
   return stepGetter(segments)
 }
 
+/** Whether a field of a step or of its context can have two values at once: a path into the properties or the attributes. */
+export function canBeAmbiguous(path: string): boolean {
+  const [first = '', ...rest] = path.split('.')
+  if (first === 'context') return false
+  if (first === 'agent') return rest.length > 1
+  return stepKeys.has(first) ? first === 'is_external_call' : rest.length > 0
+}
+
 /** The path's segments; null when one of them is a prototype key, which never resolves. */
 function fieldSegments(path: string, parameter: string): string[] | null {
   const segments = path.split('.')

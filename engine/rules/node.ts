@@ -6,6 +6,7 @@ import { compilePattern, compileTarget } from './filter.js'
 import { nodeCheck } from './node-check.js'
 import { filterSchema, stepType, stepTypes } from './params.js'
 import { defineStepRule, PASS, type Scope, stepViolation } from './rule.js'
+import { byDefault } from './stricter.js'
 
 const scopes: readonly Scope[] = ['step_execution', 'task_execution']
 const atEnd: readonly Scope[] = ['task_execution']
@@ -27,6 +28,10 @@ export const nodeRules = [
       required: ['required_predecessor_type'],
       additionalProperties: false,
       properties: { required_predecessor_type, target_node_types },
+    },
+    stricter: {
+      required_predecessor_type: 'none',
+      target_node_types: { stricter: 'more', absent: 'other', alone: true },
     },
     doc: 'Passes when the node directly before is of that type. Without `target_node_types` all but the first are checked.',
     example: { required_predecessor_type: 'step.gate', target_node_types: ['step.exec'] },
@@ -58,6 +63,7 @@ export const nodeRules = [
       additionalProperties: false,
       properties: { required_predecessor_type, target_node_types },
     },
+    stricter: { required_predecessor_type: 'none', target_node_types: { stricter: 'more', alone: true } },
     doc: 'Passes when a node of that type came anywhere earlier.',
     example: { required_predecessor_type: 'step.message', target_node_types: ['step.resource'] },
     compile: ({ required_predecessor_type, target_node_types }, environment) => {
@@ -87,6 +93,7 @@ export const nodeRules = [
         required_node_type: { ...nodeType, description: `the node that must be in the task: ${nodeType.description}` },
       },
     },
+    stricter: { required_node_type: 'none' },
     doc: 'Passes when the finished task holds such a node before its end.',
     example: { required_node_type: 'START_NODE' },
     compile: ({ required_node_type }, environment) => {
@@ -118,6 +125,11 @@ export const nodeRules = [
           description: `only nodes with these fields: ${filterSchema.description}`,
         },
       },
+    },
+    stricter: {
+      forbidden_node_type: 'none',
+      agent_risk_classifications: 'more',
+      node_attribute_filter: { stricter: 'wider', absent: 'all', alone: true },
     },
     doc: "Passes when the agent's risk level is not in the list. Without such a node it is not applicable.",
     example: {
@@ -160,6 +172,7 @@ export const nodeRules = [
         node_type: { ...nodeType, description: `the nodes that are counted: ${nodeType.description}` },
       },
     },
+    stricter: { max_calls: 'lower', node_type: 'none' },
     doc: 'Passes when the finished task holds at most `max_calls` nodes of the type.',
     example: { max_calls: 50, node_type: 'step.resource' },
     compile: ({ max_calls, node_type }, environment) => {
@@ -195,6 +208,7 @@ export const nodeRules = [
         },
       },
     },
+    stricter: { required_sequence: 'none', strict_order: { stricter: 'true', absent: byDefault(false) } },
     doc: 'Passes when the finished task holds the nodes in this order.',
     example: { required_sequence: ['task.start', 'step.gate', 'task.end'] },
     compile: ({ required_sequence, strict_order = false }, environment) => {

@@ -19,6 +19,12 @@ const kindParams = {
   },
 } as const
 
+const kindDirections = {
+  step_type: 'narrower',
+  verb: { stricter: 'fewer', absent: 'all' },
+  property_filter: { stricter: 'narrower', absent: 'all' },
+} as const
+
 export const pathRules = [
   defineStepRule({
     name: 'step_not_after',
@@ -41,6 +47,7 @@ export const pathRules = [
         },
       },
     },
+    stricter: { predecessor_step_type: 'wider', predecessor_property_filter: { stricter: 'wider', absent: 'all' } },
     doc: 'Passes when no such step is in the history.',
     example: { predecessor_step_type: 'task.error' },
     compile: (params, environment) => {
@@ -62,6 +69,7 @@ export const pathRules = [
     targets: true,
     readsHistoryOnly: true,
     params: kindParams,
+    stricter: kindDirections,
     doc: 'Passes when such a step is in the history; a gate counts only when it passed.',
     example: { step_type: 'step.message', verb: 'GET', property_filter: { 'counterpart.kind': 'user' } },
     compile: (params, environment) => {
@@ -87,6 +95,11 @@ export const pathRules = [
     scopes,
     targets: true,
     params: kindParams,
+    stricter: {
+      step_type: { stricter: 'narrower', alone: true },
+      verb: { stricter: 'fewer', absent: 'all', alone: true },
+      property_filter: { stricter: 'narrower', absent: 'all', alone: true },
+    },
     doc: 'Passes when this step matches; useful inside `all_of`, `any_of` and `not`.',
     example: { step_type: 'step.resource', verb: 'DELETE' },
     compile: (params) => {
@@ -118,6 +131,11 @@ export const pathRules = [
           description: `only tainting steps with these fields: ${filterSchema.description}`,
         },
       },
+    },
+    stricter: {
+      taint_step_type: 'wider',
+      taint_verb: { stricter: 'more', absent: 'all' },
+      taint_property_filter: { stricter: 'wider', absent: 'all' },
     },
     doc: 'Passes when no tainting step is in the history; nothing clears a taint within a task.',
     example: {

@@ -39,6 +39,7 @@ export const predecessorRules = [
       additionalProperties: false,
       properties: { required_step_type },
     },
+    stricter: { required_step_type: 'narrower' },
     doc: 'Passes when the last step of the history is of that type; a gate must have passed.',
     example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
     compile: ({ required_step_type }, environment) => {
@@ -81,6 +82,7 @@ export const predecessorRules = [
       additionalProperties: false,
       properties: { required_step_type },
     },
+    stricter: { required_step_type: 'narrower' },
     doc: 'Passes when some step of the history is of that type; a gate must have passed.',
     example: { required_step_type: 'step.message', target_step_types: ['step.resource'] },
     compile: ({ required_step_type }, environment) => {
@@ -119,6 +121,7 @@ export const predecessorRules = [
         },
       },
     },
+    stricter: { required_step_type: 'narrower', forbidden_intervening: 'more' },
     doc: 'Passes when no forbidden type follows the last step of the required type. Without such a step it is violated.',
     example: {
       required_step_type: 'step.gate',
@@ -161,6 +164,7 @@ export const predecessorRules = [
         },
       },
     },
+    stricter: { required_step_type: 'none', property_filter: 'none' },
     doc: 'Passes when an unused predecessor of that kind exists: each one allows one target step.',
     example: { required_step_type: 'step.gate', target_step_types: ['step.exec'] },
     compile: (params, environment) => {
@@ -201,6 +205,7 @@ export const predecessorRules = [
         },
       },
     },
+    stricter: { forbidden_sequence: 'none' },
     doc: 'Passes unless this step completes the sequence; other steps may lie between. Another type is not applicable.',
     example: { forbidden_sequence: ['step.credential', 'step.message'] },
     applicableTypes: ({ forbidden_sequence }) => kindTypes(forbidden_sequence.at(-1) ?? ''),

@@ -12,6 +12,7 @@ import { type ParamsSchema, targetSchema } from './params.js'
 import { pathRules } from './path.js'
 import { predecessorRules } from './predecessor.js'
 import type { LeafRule, RuleDescription } from './rule.js'
+import { type Direction, targetDirections, writingTargetDirections } from './stricter.js'
 import { valueFlowRules } from './value-flow.js'
 import { valueFromRules } from './value-from.js'
 
@@ -39,6 +40,21 @@ export const rules: readonly Rule[] = [...leafRules, ...compoundRules].map((rule
   doc: rule.doc,
   example: rule.example,
 }))
+
+const byName: ReadonlyMap<string, RuleDescription> = new Map(
+  [...leafRules, ...compoundRules].map((rule) => [rule.name, rule]),
+)
+
+/** The description of a rule; undefined for an unknown one. */
+export function ruleNamed(rule_type: string): RuleDescription | undefined {
+  return byName.get(rule_type)
+}
+
+/** Which change of each parameter of a rule is stricter, those of its target included. */
+export function directionsOf({ targets, stricter }: RuleDescription): Readonly<Record<string, Direction>> {
+  if (targets === false) return stricter
+  return { ...targetDirections, ...(targets === 'writes' && writingTargetDirections), ...stricter }
+}
 
 /** Schema of a rule's parameters, the target filter included where the rule takes one. */
 export function paramsSchema(rule: RuleDescription): ParamsSchema {

@@ -4,6 +4,7 @@ import type { Search } from '../pattern/pattern.js'
 import type { OthersLabel } from './labels.js'
 import type { ParamsSchema, TargetFilter, ValueOf } from './params.js'
 import type { StepTexts } from './recorded-text.js'
+import type { Direction, Directions } from './stricter.js'
 
 export type Scope = 'agent_registration' | 'step_execution' | 'task_execution'
 export type Category = Rule['category']
@@ -131,6 +132,8 @@ export interface RuleDescription {
   readonly scopes: readonly Scope[]
   /** JSON Schema of the parameters; the target filter is added where the rule takes one. */
   readonly params: ParamsSchema
+  /** For each parameter of `params`: which change of it is stricter. */
+  readonly stricter: Readonly<Record<string, Direction>>
   readonly doc: string
   readonly example: JsonMap
   readonly targets: Targets
@@ -153,6 +156,7 @@ export interface LeafRule extends RuleDescription {
 
 interface RuleOf<S extends ParamsSchema, T extends Targets, C extends RuleContext> extends RuleDescription {
   readonly params: S
+  readonly stricter: Directions<S['properties']>
   readonly targets: T
   readonly example: ParamsOf<S, T> & JsonMap
   readonly applicableTypes?: (params: ParamsOf<S, T>) => readonly string[] | undefined

@@ -21,12 +21,16 @@ import {
   type Slot,
   stepViolation,
 } from './rule.js'
+import { byDefault } from './stricter.js'
 import { limitReached, outputOf } from './value-from.js'
 import { bare, comparable, tokensOf } from './value-parts.js'
 import { detached, wordsOf } from './words.js'
 
 /** Values kept for one task. A task with more cannot be followed, and its sinks violate (docs/design/engine.md §3). */
 const maxValues = 50_000
+
+const sentFields = ['input', 'exec.command']
+const defaultLength = 8
 
 export const valueFlowRules = [
   defineStepRule({
@@ -59,12 +63,19 @@ export const valueFlowRules = [
         },
       },
     },
+    stricter: {
+      source: 'none',
+      sink: { stricter: 'wider', alone: true },
+      fields: { stricter: 'more', absent: byDefault(sentFields), alone: true },
+      pattern: 'none',
+      min_length: { stricter: 'lower', absent: byDefault(defaultLength), alone: true },
+    },
     doc: 'Passes when no value that a source step gave first is in this sink step. A value that the user named, or that another resource gave before, is allowed. Values that are split or encoded anew are not recognised: `value_from` does not allow these.',
     example: {
       source: { step_types: ['step.credential'] },
       sink: { step_types: ['step.message'], verbs: ['POST'] },
     },
-    compile: ({ source, sink, fields = ['input', 'exec.command'], pattern, min_length = 8 }, environment) => {
+    compile: ({ source, sink, fields = sentFields, pattern, min_length = defaultLength }, environment) => {
       const matches = pattern === undefined ? null : compileSearch(pattern, 'pattern').test
       const flow = trackFlow(environment, source, { min_length, pattern, matches })
       const isSink = compileTarget(selectorPattern(sink), 'sink.property_filter')

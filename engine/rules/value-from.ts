@@ -47,6 +47,7 @@ export const valueFromRules = [
         },
       },
     },
+    stricter: { fields: { stricter: 'more', alone: true }, from: 'none', pattern: 'none' },
     doc: 'Passes when every value of the fields occurs in a message of the user or in the output of a step of `from`. Values that the task wrote itself do not count, and spaces within account numbers do not matter. A field that is missing is not applicable.',
     example: {
       fields: ['input.recipient'],
