@@ -34,6 +34,18 @@ export { LockTaken, takeLock } from './files/lock-file.js'
 export { byPlace, type Finding, findingAt } from './findings/finding.js'
 export type { FindingKind, Severity } from './findings/kind.js'
 export { type FindingId, findingKind, findingKinds, severityOf } from './findings/kinds.js'
+export { diffManifests } from './impact/diff.js'
+export type {
+  AgentChange,
+  DiffAgent,
+  DiffCounts,
+  Effect,
+  ManifestDiff,
+  ManifestName,
+  MemberChange,
+  PolicyChange,
+  WaiverChange,
+} from './impact/diff-result.js'
 export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export { onAgent } from './manifest/on-agent.js'

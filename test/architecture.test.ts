@@ -65,6 +65,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'serve',
     'trace',
     'source',
+    'impact',
     'convert',
     'manifest',
     'findings',
@@ -189,7 +190,18 @@ describe('packages', () => {
 })
 
 const proofRooms = ['index.ts', 'bundle', 'notes', 'record', 'tree', 'json']
-const engineRooms = ['rules', 'pattern', 'policy', 'memory', 'agent', 'manifest', 'findings', 'convert', 'check']
+const engineRooms = [
+  'rules',
+  'pattern',
+  'policy',
+  'memory',
+  'agent',
+  'manifest',
+  'findings',
+  'impact',
+  'convert',
+  'check',
+]
 const pure = [...proofRooms.map((room) => `proof/${room}`), ...engineRooms.map((room) => `engine/${room}`), 'schemas']
 
 describe('the pure rooms', () => {

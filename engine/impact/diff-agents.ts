@@ -1,0 +1,62 @@
+// What a change of a manifest means for one agent, with its risk level and its waivers.
+import type { Manifest } from '@svc/schemas'
+import { riskLevelOf } from '../agent/risk.js'
+import { materialise } from '../manifest/materialise.js'
+import { changeOf, type PolicyPair } from './diff-policies.js'
+import { type AgentChange, combined, type DiffAgent, type PolicyChange } from './diff-result.js'
+import { waiverDays } from './diff-waivers.js'
+
+type InForce = ReadonlySet<string>
+
+/** The changes for each of the agents. Changes that have no effect on an agent are left out. */
+export function diffAgents(
+  old: Manifest | null,
+  next: Manifest | null,
+  pairs: readonly PolicyPair[],
+  agents: readonly DiffAgent[],
+): AgentChange[] {
+  return agents.map((agent) => {
+    const { agent_key, name = null } = agent
+    const [before, after] = [policiesInForce(old, agent), policiesInForce(next, agent)]
+    const daysOf = waiverDays(old, next, agent_key)
+    const policies = pairs.flatMap((pair) => forAgent(pair, before, after, daysOf) ?? [])
+    return {
+      agent_key,
+      name,
+      risk_classification: riskLevelOf(agent.risk_classification),
+      policies_before: before.size,
+      policies_after: after.size,
+      ungoverned: before.size > 0 && after.size === 0,
+      policies,
+    }
+  })
+}
+
+/** The names of the enabled policies that apply to the level of the agent. */
+function policiesInForce(manifest: Manifest | null, { risk_classification }: DiffAgent): InForce {
+  if (manifest === null) return new Set()
+  const agent = { agent_id: '', risk_classification: riskLevelOf(risk_classification) }
+  const none = { source: 'file', path: '', sha: '', assigned_at: null, assigned_by: null }
+  const { policies } = materialise(manifest, { ...none, agent })
+  return new Set(policies.filter(({ enabled }) => enabled).map(({ name }) => name))
+}
+
+function forAgent(
+  pair: PolicyPair,
+  before: InForce,
+  after: InForce,
+  daysOf: ReturnType<typeof waiverDays>,
+): PolicyChange | null {
+  const { old, next } = pair
+  const [was, is] = [old !== null && before.has(old.name), next !== null && after.has(next.name)]
+  if (!was && !is) return null
+  const waiver = daysOf(pair)
+  const members = [...(changeOf(pair)?.members ?? []), ...(waiver === null ? [] : [waiver])]
+  const name = next?.name ?? old?.name ?? ''
+  const names = { name, ...(old !== null && old.name !== name && { old_name: old.name }) }
+  if (was !== is) return { ...names, change: is ? 'added' : 'removed', members }
+  // The level determines whether a policy is in force, and it is in force before and after.
+  const effective = members.filter(({ path }) => path !== 'risk_classification')
+  const change = combined(effective.map(({ effect }) => effect))
+  return change === 'none' ? null : { ...names, change, members: effective }
+}

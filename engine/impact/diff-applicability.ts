@@ -1,0 +1,28 @@
+// Whether a condition is applicable only where one of its neighbours is.
+import type { JsonMap } from '@svc/schemas'
+import type { Condition } from '../rules/condition.js'
+import { sameJson } from '../rules/members.js'
+import { targetKeys } from '../rules/params.js'
+import { ruleNamed } from '../rules/registry.js'
+
+/**
+ * True when the condition can always be evaluated, and one of the others is applicable to each step that it is applicable to.
+ * Rules that read only the history are applicable to every step of their target.
+ */
+export function isImplied(condition: Condition, others: readonly Condition[]): boolean {
+  const target = targetOf(condition)
+  if (target === null) return false
+  return others.some((other) => {
+    const wider = targetOf(other)
+    return wider !== null && Object.keys(wider).every((key) => sameJson(wider[key], target[key]))
+  })
+}
+
+/** The target of a rule that is applicable to all of it and that no field can make impossible to evaluate; else null. */
+function targetOf({ rule_type, params = {} }: Condition): JsonMap | null {
+  if (ruleNamed(rule_type)?.readsHistoryOnly !== true || params.target_property_filter !== undefined) return null
+  const { target_verb, target_verbs } = params
+  // A step with either of them is a target, so that one alone is the narrower target.
+  if (target_verb !== undefined && target_verbs !== undefined) return null
+  return Object.fromEntries(targetKeys.flatMap((key) => (params[key] === undefined ? [] : [[key, params[key]]])))
+}
