@@ -12,6 +12,7 @@ import { witnessCommand } from './audit/witness.js'
 import { calledAs, currentCall } from './called-as.js'
 import { explainCommand } from './explain/explain.js'
 import { importCommand } from './import/import.js'
+import { diffCommand } from './manifests/diff.js'
 import { findingsCommand } from './manifests/findings.js'
 import { testCommand } from './manifests/test.js'
 import { validateCommand } from './manifests/validate.js'
@@ -32,6 +33,7 @@ const commands = [
   validateCommand,
   testCommand,
   explainCommand,
+  diffCommand,
   importCommand,
   findingsCommand,
   rulesCommand,

@@ -34,7 +34,10 @@ export { LockTaken, takeLock } from './files/lock-file.js'
 export { byPlace, type Finding, findingAt } from './findings/finding.js'
 export type { FindingKind, Severity } from './findings/kind.js'
 export { type FindingId, findingKind, findingKinds, severityOf } from './findings/kinds.js'
+export { markdownCode, markdownText } from './findings/markdown.js'
 export { diffManifests } from './impact/diff.js'
+export { type DiffFile, type DiffReport, diffFiles, type FileDiff, type InventoryAgent } from './impact/diff-files.js'
+export { diffMarkdown } from './impact/diff-markdown.js'
 export type {
   AgentChange,
   DiffAgent,
@@ -46,6 +49,7 @@ export type {
   PolicyChange,
   WaiverChange,
 } from './impact/diff-result.js'
+export { diffText, type Paint } from './impact/diff-text.js'
 export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export { onAgent } from './manifest/on-agent.js'
@@ -61,6 +65,7 @@ export { readYaml } from './manifest/read-yaml.js'
 export { manifestSchema, plainSchemas, testFileSchema } from './manifest/schema.js'
 export type { LocatedTest, SourceFile } from './manifest/suites.js'
 export { runTests, type TestResult } from './manifest/test.js'
+export { looksLikeManifest } from './manifest/looks-like-manifest.js'
 export {
   type ValidatedManifest,
   type Validation,
@@ -94,4 +99,5 @@ export { rules } from './rules/registry.js'
 export type { History, RuleContext, Scope } from './rules/rule.js'
 export { isExternalCall } from './rules/target-trust.js'
 export { readManifestFiles } from './source/manifest-files.js'
+export { readPolicyFiles } from './source/policy-files.js'
 export { readLines } from './trace/read-lines.js'

@@ -12,7 +12,7 @@ export type Absent = 'all' | 'other' | { readonly value: unknown }
 
 export interface Ordered {
   readonly stricter: Order | 'none'
-  /** For a number that is left out the default is no limit. */
+  /** By default no limit. */
   readonly absent?: Absent | ((params: JsonMap) => Absent)
   /**
    * The change can make the rule applicable, not applicable, or impossible to evaluate. Inside `any_of` and `not` such a change

@@ -161,11 +161,14 @@ function nearMap(random: Random, map: JsonMap): JsonMap {
   return { ...map, [name]: wider ?? value ?? {} }
 }
 
+const sentFields = ['input', 'exec.command', 'input.body', 'input.text', 'input.to', 'input.recipient']
+
 const selects = /^(required_step_type|predecessor_step_type|taint_step_type|step_type|sink|source|from)$/
 
 function madeValue(random: Random, rule: string, name: string): unknown {
   if (/filter$/.test(name)) return randomFilter(random)
   if (/verb$/.test(name)) return pick(random, verbs)
+  if (name === 'fields') return some(random, sentFields)
   if (rule.startsWith('node_') || rule.startsWith('execution_'))
     return /sequence|target_node_types/.test(name) ? some(random, allTypes) : typeOrSelector(random, rule, name)
   if (selects.test(name)) return typeOrSelector(random, rule, name)

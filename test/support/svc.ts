@@ -21,8 +21,9 @@ export function startSvc(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   stdin?: string | Uint8Array,
+  cwd?: string,
 ): Running {
-  const child = spawn(process.execPath, [program, ...args], { env: { PATH: process.env.PATH, ...env } })
+  const child = spawn(process.execPath, [program, ...args], { cwd, env: { PATH: process.env.PATH, ...env } })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

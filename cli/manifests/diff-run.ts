@@ -1,0 +1,78 @@
+// `svc diff`: reads both sides, compares them, and prints what differs.
+import type { Writable } from 'node:stream'
+import { type DiffReport, diffFiles, diffMarkdown, diffText, type Paint } from '@svc/engine'
+import { jsonText, printable } from '@svc/proof'
+import { InputError, UsageError } from './input-error.js'
+import { readInventory } from './inventory.js'
+import { pairSides, type UnreadablePart } from './pairs.js'
+import { readSide } from './side.js'
+
+export interface DiffOptions {
+  readonly inventory?: string
+  readonly failOn?: 'looser' | 'changed'
+  readonly json?: true
+  readonly markdown?: true
+}
+
+/** Returns the exit code. */
+export async function runDiff(
+  old: string,
+  next: string,
+  options: DiffOptions,
+  out: Writable & { readonly isTTY?: boolean },
+  err: Writable,
+): Promise<number> {
+  try {
+    const agents = options.inventory === undefined ? [] : readInventory(options.inventory)
+    const { files, unreadable } = pairSides(await readSide(old), await readSide(next))
+    for (const { file, line, column, message } of unreadable)
+      err.write(`${printable(`${file}:${line}:${column}: ${message}`)}\n`)
+    const report = diffFiles(files, agents)
+    out.write(printed(report, unreadable, options, out.isTTY === true))
+    return unreadable.length > 0 || fails(report, options.failOn) ? 1 : 0
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof InputError || isFileError(error))) throw error
+    err.write(`svc diff: ${printable(error.message)}\n`)
+    return error.code === 'USAGE' ? 2 : 1
+  }
+}
+
+function isFileError(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+}
+
+function printed(
+  report: DiffReport,
+  unreadable: readonly UnreadablePart[],
+  { json, markdown }: DiffOptions,
+  colours: boolean,
+): string {
+  if (json === true) return `${jsonText({ ...report, unreadable })}\n`
+  const skipped = new Set(unreadable.map(({ file }) => file)).size
+  if (markdown === true)
+    return `${diffMarkdown(report)}${skipped === 0 ? '' : `\n**Not compared**: ${skipped} with errors\n`}`
+  const lines = diffText(report, colours ? painted : undefined)
+  return [...lines, ...(skipped === 0 ? [] : [`not compared: ${skipped} with errors`]), ''].join('\n')
+}
+
+const codes: Readonly<Record<Parameters<Paint>[0], number>> = {
+  removed: 31,
+  looser: 31,
+  changed: 33,
+  stricter: 32,
+  added: 32,
+  none: 2,
+}
+
+const painted: Paint = (change, text) => `\u001b[${codes[change]}m${text}\u001b[0m`
+
+function fails({ manifests, ungoverned_agents }: DiffReport, on: DiffOptions['failOn']): boolean {
+  if (on === undefined) return false
+  const failing = new Set(['looser', 'removed', ...(on === 'changed' ? ['changed'] : [])])
+  const changes = manifests.flatMap(({ policies, waivers, agents }) => [
+    ...policies,
+    ...waivers,
+    ...agents.flatMap((agent) => agent.policies),
+  ])
+  return ungoverned_agents.length > 0 || changes.some(({ change }) => failing.has(change))
+}

@@ -1,0 +1,39 @@
+// Untrusted text in Markdown, as GitHub renders it: a name from a manifest shows as it is written, and starts nothing.
+
+/** No character of a name ends the line; other control characters and those that change the direction of text are replaced. */
+function onOneLine(text: string): string {
+  return text.replace(/[\s\p{Zl}\p{Zp}]+/gu, ' ').replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}]/gu, '�')
+}
+
+/** Takes no room. After `@`, `#` and `:` it prevents mentions, references and emoji, which are found in the rendered text. */
+const joiner = '\u2060'
+
+function withoutReferences(text: string): string {
+  return text.replace(/(?<=[@#:])(?=[\p{L}\p{N}_+-])/gu, joiner)
+}
+
+/** The text as running text, also in a cell of a table. Only what would mean something is escaped. */
+export function markdownText(text: string): string {
+  return withoutReferences(onOneLine(text).trim())
+    .replace(/[\\`*_[\]<>|~&$@#]/g, '\\$&')
+    .replace(/^(\d+)(?=[.)])/, '$1\\')
+    .replace(/^[-+=]/, '\\$&')
+    .replace(/:(?=\/)|(?<=www)\./gi, '\\$&')
+}
+
+/** The text as code, also in a cell of a table. */
+export function markdownCode(text: string): string {
+  const line = onOneLine(text)
+  // A table ends its cell at `|`, also within backticks.
+  if (line === '' || line.includes('|'))
+    return `<code>${withoutReferences(line).replace(/[!-/:-@[-`{-~]/g, entity)}</code>`
+  const longest = (line.match(/`+/g) ?? []).reduce((length, run) => Math.max(length, run.length), 0)
+  const fence = '`'.repeat(longest + 1)
+  // One space on each side is taken away when both are there.
+  const isPadded = /^`|`$/.test(line) || (/^ .* $/.test(line) && line.trim() !== '')
+  return isPadded ? `${fence} ${line} ${fence}` : `${fence}${line}${fence}`
+}
+
+function entity(character: string): string {
+  return `&#${character.charCodeAt(0)};`
+}

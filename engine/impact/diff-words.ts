@@ -1,0 +1,95 @@
+// A diff in words: the same for the terminal and for Markdown.
+import { bracketed } from '../check/quote.js'
+import type { DiffReport, FileDiff } from './diff-files.js'
+import type { DiffCounts, MemberChange, PolicyChange, WaiverChange } from './diff-result.js'
+import { keyOf } from './diff-selection.js'
+
+/** The maximum number of characters of a value. */
+const maxValue = 160
+/** Elements of a list that are named. */
+const maxElements = 8
+
+/** The order of changes in a report: what allows more comes first. */
+const order: readonly PolicyChange['change'][] = ['removed', 'looser', 'changed', 'stricter', 'added', 'none']
+
+export function byChange(a: Pick<PolicyChange, 'change'>, b: Pick<PolicyChange, 'change'>): number {
+  return order.indexOf(a.change) - order.indexOf(b.change)
+}
+
+export function changeWord(change: PolicyChange['change']): string {
+  return change === 'none' ? 'no effect' : change
+}
+
+/** What differs in a member: its name, and the old and the new value. */
+export function memberWords({ path, old, new: next, effect }: MemberChange): { path: string; what: string } {
+  const shown = bracketed(path.replace(/(^|\.)params\.(?=.)/g, '$1'))
+  return { path: shown, what: `${valuesInWords(old, next)} (${changeWord(effect)})` }
+}
+
+function valuesInWords(old: unknown, next: unknown): string {
+  if (Array.isArray(old) && Array.isArray(next)) {
+    const [removed, added] = [without(old, next), without(next, old)]
+    const parts = [
+      ...(removed.length > 0 ? [`removed ${listed(removed)}`] : []),
+      ...(added.length > 0 ? [`added ${listed(added)}`] : []),
+    ]
+    if (parts.length > 0) return parts.join(', ')
+  }
+  return `${valueWords(old)} → ${valueWords(next)}`
+}
+
+function without(list: readonly unknown[], others: readonly unknown[]): readonly unknown[] {
+  const known = new Set(others.map(keyOf))
+  return list.filter((element) => !known.has(keyOf(element)))
+}
+
+function listed(elements: readonly unknown[]): string {
+  const more = elements.length > maxElements ? ` and ${elements.length - maxElements} more` : ''
+  return `${elements.slice(0, maxElements).map(valueWords).join(', ')}${more}`
+}
+
+/** A plain word as it is, another value as JSON. */
+function valueWords(value: unknown): string {
+  if (value === undefined) return 'not set'
+  const text = typeof value === 'string' && /^[\w.:@/+-]+$/.test(value) ? value : JSON.stringify(value)
+  return text.length > maxValue ? `${text.slice(0, maxValue)}…` : text
+}
+
+/** What differs for one agent only: its waiver, and why a policy is in force now or is no longer. */
+export function ownMembers({ change, members }: PolicyChange): readonly MemberChange[] {
+  const own = change === 'added' || change === 'removed' ? ['waiver', 'risk_classification', 'enabled'] : ['waiver']
+  return members.filter(({ path }) => own.includes(path))
+}
+
+export function waiverWords({ policy, agent_key, old, new: next }: WaiverChange): string {
+  const until =
+    old === undefined ? `until ${next}` : next === undefined ? `ended, was until ${old}` : `until ${old} → ${next}`
+  return `waiver of ${policy} for ${agent_key}: ${until}`
+}
+
+/** Name and version of a manifest, with what became of them. */
+export function manifestWords({ old, new: next }: Pick<FileDiff, 'old' | 'new'>): string {
+  if (old === null || next === null) {
+    const only = old ?? next
+    return `${only?.name} ${only?.version} (${old === null ? 'new manifest' : 'manifest deleted'})`
+  }
+  const name = old.name === next.name ? next.name : `${old.name} → ${next.name}`
+  return `${name} ${old.version === next.version ? next.version : `${old.version} → ${next.version}`}`
+}
+
+/** The whole diff in one sentence. */
+export function summaryWords({ compared, counts, affected_agents, ungoverned_agents }: DiffReport): string {
+  const found = (Object.keys(counts) as (keyof DiffCounts)[])
+    .filter((name) => counts[name] > 0)
+    .map((name) => `${counts[name]} ${name}`)
+  const agents = [
+    ...(affected_agents.length > 0 ? [`${counted(affected_agents.length, 'agent')} affected`] : []),
+    ...(ungoverned_agents.length > 0 ? [`${ungoverned_agents.length} ungoverned`] : []),
+  ]
+  const what = found.length === 0 ? 'no effective change' : found.join(', ')
+  return `${counted(compared, 'manifest')} compared: ${[what, ...(agents.length > 0 ? [agents.join(', ')] : [])].join('; ')}`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
