@@ -7,7 +7,7 @@ import { ruleNamed } from '../rules/registry.js'
 
 /**
  * True when the condition can always be evaluated, and one of the others is applicable to each step that it is applicable to.
- * Rules that read only the history are applicable to every step of their target.
+ * Rules that read only the history, and rules about gates, are applicable to every step of their target.
  */
 export function isImplied(condition: Condition, others: readonly Condition[]): boolean {
   const target = targetOf(condition)
@@ -20,7 +20,9 @@ export function isImplied(condition: Condition, others: readonly Condition[]): b
 
 /** The target of a rule that is applicable to all of it and that no field can make impossible to evaluate; else null. */
 function targetOf({ rule_type, params = {} }: Condition): JsonMap | null {
-  if (ruleNamed(rule_type)?.readsHistoryOnly !== true || params.target_property_filter !== undefined) return null
+  const { readsHistoryOnly, alwaysAnswers } = ruleNamed(rule_type) ?? {}
+  const isCertain = readsHistoryOnly === true || alwaysAnswers === true
+  if (!isCertain || params.target_property_filter !== undefined) return null
   const { target_verb, target_verbs } = params
   // A step with either of them is a target, so that one alone is the narrower target.
   if (target_verb !== undefined && target_verbs !== undefined) return null

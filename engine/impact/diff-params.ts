@@ -17,7 +17,12 @@ export interface ParamChange extends MemberChange {
 export function diffParams(rule: RuleDescription, old: JsonMap, next: JsonMap): ParamChange[] {
   const isKind = (name: string) => paramsSchema(rule).properties[name]?.properties !== undefined
   const [before, after] = rule.targets === false ? [old, next] : [withOneVerbList(old), withOneVerbList(next)]
-  return diffMembers(directionsOf(rule), before, after, isKind)
+  const directions = directionsOf(rule)
+  const together = rule.together?.(before, after) ?? 'changed'
+  return diffMembers(directions, before, after, isKind).flatMap((change) => {
+    if (directions[change.path] !== 'together') return [change]
+    return together === 'same' ? [] : [{ ...change, effect: together }]
+  })
 }
 
 /** The members that differ; `isKind`: the member selects steps by a step type or a selector, not by a filter. */
@@ -54,7 +59,7 @@ export function valuesOf(old: JsonMap, next: JsonMap, name: string): Pick<Member
 
 function orderedOf(direction: Direction): Ordered {
   if (typeof direction === 'object') return direction
-  return { stricter: direction === 'conditions' ? 'none' : direction }
+  return { stricter: direction === 'conditions' || direction === 'together' ? 'none' : direction }
 }
 
 /** What a parameter means: its value, or what it means that it is left out. */

@@ -3,7 +3,6 @@ import { nearest } from '../check/nearest.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
 import { defineStepRule, PASS, stepViolation } from './rule.js'
-import { byDefault } from './stricter.js'
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 type Day = (typeof weekdays)[number]
@@ -44,23 +43,15 @@ export const flowRules = [
         },
       },
     },
-    stricter: {
-      start_hour: 'none',
-      end_hour: 'none',
-      timezone: 'none',
-      days: { stricter: 'fewer', absent: byDefault(weekdays) },
-    },
+    stricter: { start_hour: 'together', end_hour: 'together', timezone: 'none', days: 'together' },
+    together: compareHours,
     doc: 'Passes when now is in [start, end). Equal hours mean all day; hours after midnight belong to the previous day.',
     example: { start_hour: 8, end_hour: 18, timezone: 'Europe/Zurich', days: ['mon', 'tue', 'wed', 'thu', 'fri'] },
     compile: (params) => {
       const local = localClock(params.timezone)
-      const days = new Set(params.days ?? weekdays)
       const { start_hour: start, end_hour: end } = params
-      const isOpen = (hour: number, day: number) => {
-        if (start === end) return days.has(dayName(day))
-        if (start < end) return hour >= start && hour < end && days.has(dayName(day))
-        return hour >= start ? days.has(dayName(day)) : hour < end && days.has(dayName(day - 1))
-      }
+      const days = new Set(params.days ?? weekdays)
+      const isOpen = openHours(params)
       const when = params.days === undefined ? '' : ` on ${weekdays.filter((day) => days.has(day)).join(', ')}`
       const remedy = `wait for the hours from ${start} to ${end}${when} in ${params.timezone}`
       const message = 'the time is outside the allowed hours'
@@ -71,6 +62,33 @@ export const flowRules = [
     },
   }),
 ]
+
+interface Hours {
+  readonly start_hour: number
+  readonly end_hour: number
+  readonly days?: readonly Day[] | undefined
+}
+
+/** Whether an hour of a day, Monday = 0, is one of the hours. */
+function openHours({ start_hour: start, end_hour: end, days: named = weekdays }: Hours) {
+  const days = new Set(named)
+  return (hour: number, day: number): boolean => {
+    if (start === end) return days.has(dayName(day))
+    if (start < end) return hour >= start && hour < end && days.has(dayName(day))
+    return hour >= start ? days.has(dayName(day)) : hour < end && days.has(dayName(day - 1))
+  }
+}
+
+/** Compares the hours of a week in one zone. */
+function compareHours(old: Hours, next: Hours) {
+  const [was, is] = [openHours(old), openHours(next)]
+  const week = weekdays.flatMap((_, day) => Array.from({ length: 24 }, (__, hour) => ({ hour, day })))
+  const closes = week.some(({ hour, day }) => was(hour, day) && !is(hour, day))
+  const opens = week.some(({ hour, day }) => !was(hour, day) && is(hour, day))
+  if (closes && opens) return 'changed'
+  if (closes) return 'stricter'
+  return opens ? 'looser' : 'same'
+}
 
 function dayName(day: number): Day {
   return weekdays[(day + 7) % 7] ?? 'mon'

@@ -57,6 +57,7 @@ export const gateRules = [
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
+    alwaysAnswers: true,
     params: { type: 'object', additionalProperties: false, properties },
     stricter: { gate_check_type: 'none', max_age_steps: 'lower', max_age_seconds: 'lower' },
     doc: 'Passes when the latest gate (of the given check type) passed and is fresh enough. A gate with the digest of an action counts for this action only.',
@@ -88,6 +89,7 @@ export const gateRules = [
     category: 'path',
     scopes: ['step_execution'],
     targets: true,
+    alwaysAnswers: true,
     params: {
       type: 'object',
       additionalProperties: false,

@@ -142,6 +142,10 @@ export interface RuleDescription {
    * throw, so that `any_of` may leave it out after a pass.
    */
   readonly readsHistoryOnly?: boolean
+  /** The rule is applicable to every step of its target and can always be evaluated; true of rules that read only the history. */
+  readonly alwaysAnswers?: boolean
+  /** Compares what two sets of parameters allow, where the direction of some is `together`. */
+  readonly together?: (old: JsonMap, next: JsonMap) => 'same' | 'stricter' | 'looser' | 'changed'
 }
 
 /** Whether a rule takes the target filter; `writes`: its verbs default to the writing verbs, and step.exec is a target too. */
@@ -154,12 +158,17 @@ export interface LeafRule extends RuleDescription {
   readonly compile: (params: JsonMap, environment: CompileEnvironment) => Check
 }
 
-interface RuleOf<S extends ParamsSchema, T extends Targets, C extends RuleContext> extends RuleDescription {
+interface RuleOf<S extends ParamsSchema, T extends Targets, C extends RuleContext>
+  extends Omit<RuleDescription, 'together'> {
   readonly params: S
   readonly stricter: Directions<S['properties']>
   readonly targets: T
   readonly example: ParamsOf<S, T> & JsonMap
   readonly applicableTypes?: (params: ParamsOf<S, T>) => readonly string[] | undefined
+  readonly together?: (
+    old: ParamsOf<S, T>,
+    next: ParamsOf<S, T>,
+  ) => ReturnType<NonNullable<RuleDescription['together']>>
   readonly compile: (params: ParamsOf<S, T>, environment: CompileEnvironment) => CheckOf<C>
 }
 

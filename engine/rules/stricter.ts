@@ -21,8 +21,11 @@ export interface Ordered {
   readonly alone?: true
 }
 
+/** `together`: the parameters have a direction only as a whole, which the rule compares (`together` of its definition). */
+export type Together = 'together'
+
 /** INVARIANT (always true): a direction holds for every step, history and agent, whatever the other parameters are; else `none`. */
-export type Direction = 'none' | 'conditions' | Order | Ordered
+export type Direction = 'none' | 'conditions' | Together | Order | Ordered
 
 /** The direction of each parameter of a rule. */
 export type Directions<P> = { readonly [N in keyof P]-?: Direction }
