@@ -98,22 +98,28 @@ function diffGroups(
 }
 
 function withoutEqual(old: readonly Placed[], next: readonly Placed[]) {
-  const wanting = new Map<string, number>()
-  for (const { node } of next) wanting.set(keyOf(node), (wanting.get(keyOf(node)) ?? 0) + 1)
-  const take = (counts: Map<string, number>, { node }: Placed) => {
-    const left = counts.get(keyOf(node)) ?? 0
-    if (left > 0) counts.set(keyOf(node), left - 1)
-    return left > 0
+  const unmatched = new Map<string, Placed[]>()
+  for (const one of next) {
+    const bucket = unmatched.get(bucketOf(one))
+    if (bucket === undefined) unmatched.set(bucketOf(one), [one])
+    else bucket.push(one)
   }
   const kept: Condition[] = []
-  const matched = new Map<string, number>()
+  const equal = new Set<Placed>()
   const removed = old.filter((one) => {
-    if (!take(wanting, one)) return true
+    const bucket = unmatched.get(bucketOf(one)) ?? []
+    const index = bucket.findIndex(({ node }) => sameCondition(node, one.node))
+    if (index < 0) return true
+    for (const same of bucket.splice(index, 1)) equal.add(same)
     kept.push(one.node)
-    matched.set(keyOf(one.node), (matched.get(keyOf(one.node)) ?? 0) + 1)
     return false
   })
-  return { kept, removed, added: next.filter((one) => !take(matched, one)) }
+  return { kept, removed, added: next.filter((one) => !equal.has(one)) }
+}
+
+/** Equal for equal conditions. A text of a whole tree at each of its levels would take quadratic time. */
+function bucketOf({ node }: Placed): string {
+  return isCombinator(node.rule_type) ? node.rule_type : keyOf([node.rule_type, node.params ?? {}])
 }
 
 /**

@@ -214,3 +214,30 @@ describe('hostile names', () => {
       expect(row.replaceAll('\\|', '').split('|').length).toBe(5)
   })
 })
+
+describe('large manifests', () => {
+  const leaf = (max_steps: number) => ({ rule_type: few(0).rule_type, params: { step_type: 'step.exec', max_steps } })
+
+  it('have conditions as deep as policies may be', () => {
+    const deep = (max_steps: number) => {
+      let condition: Pick<Policy, 'rule_type' | 'params'> = leaf(max_steps)
+      for (let depth = 0; depth < 900; depth++)
+        condition =
+          depth % 2 === 0
+            ? { rule_type: 'all_of', params: { conditions: [leaf(7), condition] } }
+            : { rule_type: 'not', params: { condition } }
+      return manifest([condition])
+    }
+    expect(diffManifests(deep(5), deep(6)).policies).toMatchObject([
+      { change: 'looser', members: [{ old: 5, new: 6 }] },
+    ])
+  })
+
+  it('have as many policies and agents as a company', () => {
+    const many = (more: number) =>
+      manifest(Array.from({ length: 1000 }, (_, index) => ({ ...few(index + more), name: `P${index}` })))
+    const agents = Array.from({ length: 1000 }, (_, index) => ({ agent_key: `agent-${index}` }))
+    const diff = diffManifests(many(0), many(1), agents)
+    expect([diff.counts.looser, diff.affected_agents.length]).toEqual([1000, 1000])
+  })
+})
