@@ -51,6 +51,7 @@ export type {
 } from './impact/diff-result.js'
 export { diffText, type Paint } from './impact/diff-text.js'
 export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
+export { looksLikeManifest } from './manifest/looks-like-manifest.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export { onAgent } from './manifest/on-agent.js'
 export {
@@ -65,7 +66,6 @@ export { readYaml } from './manifest/read-yaml.js'
 export { manifestSchema, plainSchemas, testFileSchema } from './manifest/schema.js'
 export type { LocatedTest, SourceFile } from './manifest/suites.js'
 export { runTests, type TestResult } from './manifest/test.js'
-export { looksLikeManifest } from './manifest/looks-like-manifest.js'
 export {
   type ValidatedManifest,
   type Validation,
