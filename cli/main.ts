@@ -16,6 +16,7 @@ import { diffCommand } from './manifests/diff.js'
 import { findingsCommand } from './manifests/findings.js'
 import { testCommand } from './manifests/test.js'
 import { validateCommand } from './manifests/validate.js'
+import { replayCommand } from './manifests/replay.js'
 import { rulesCommand } from './rules/rules.js'
 import { stepsCommand } from './rules/steps.js'
 import { serveCommand } from './serve/serve.js'
@@ -23,7 +24,7 @@ import { serveCommand } from './serve/serve.js'
 const svc = calledAs(currentCall(process))
 const program = new Command(svc)
   .description(
-    'Policy as code for AI agents: evaluate steps locally, explain decisions, import recorded runs, list the rules, verify and witness logs.',
+    'Policy as code for AI agents: evaluate steps locally, explain decisions, replay recorded tasks, import recorded runs, list the rules, verify and witness logs.',
   )
   .version(versionLines(['svc', 'engine', 'proof']))
   .exitOverride()
@@ -34,6 +35,7 @@ const commands = [
   testCommand,
   explainCommand,
   diffCommand,
+  replayCommand,
   importCommand,
   findingsCommand,
   rulesCommand,

@@ -52,6 +52,30 @@ export type {
 export { diffText, type Paint } from './impact/diff-text.js'
 export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
 export { looksLikeManifest } from './manifest/looks-like-manifest.js'
+export {
+  createReplay,
+  type Replay,
+  type ReplayLine,
+  type ReplayOptions,
+} from './impact/replay.js'
+export { isNeverApplied, neverApplied } from './impact/replay-findings.js'
+export {
+  policiesOfManifests,
+  type ReplayManifest,
+  type ReplayPolicies,
+  type ReplayPolicy,
+  samePolicies,
+} from './impact/replay-policies.js'
+export type {
+  Cause,
+  Effect,
+  FirstBlock,
+  Flip,
+  Listed,
+  PolicyTally,
+  ReplayResult,
+  StepPlace,
+} from './impact/replay-result.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export { onAgent } from './manifest/on-agent.js'
 export {
@@ -93,11 +117,13 @@ export { type ExplainedPolicy, type Explanation, explain } from './policy/explai
 export { newHistory, record } from './policy/history.js'
 export { type Occasion, occasionOf } from './policy/plan.js'
 export type { PolicyInput } from './policy/policy-input.js'
-export { type RunState, startsRun, stateAfter } from './policy/runs.js'
+export { occasionIn, type RunState, startsRun, stateAfter } from './policy/runs.js'
 export { type Labels, lessTrusted, type OthersLabel, othersIn, statedLabels } from './rules/labels.js'
 export { rules } from './rules/registry.js'
 export type { History, RuleContext, Scope } from './rules/rule.js'
 export { isExternalCall } from './rules/target-trust.js'
 export { readManifestFiles } from './source/manifest-files.js'
 export { readPolicyFiles } from './source/policy-files.js'
+export { readPolicyFiles } from './source/policy-files.js'
+export { type LineBatch, readBatches } from './trace/read-batches.js'
 export { readLines } from './trace/read-lines.js'

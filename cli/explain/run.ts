@@ -4,10 +4,12 @@ import {
   approvalsRequired,
   explain,
   historyOf,
-  occasionOf,
+  occasionIn,
   onAgent,
   parseManifest,
+  type RunState,
   readYaml,
+  stateAfter,
   timesOf,
 } from '@svc/engine'
 import { isMap, printable } from '@svc/proof'
@@ -75,7 +77,7 @@ async function recordedStep({
   const index = steps.findIndex((one, position) => (one.step ?? position + 1) === step)
   const evaluated = steps[index]
   if (evaluated === undefined) throw new InputError(`${nameOf(found)} has no step ${step}: it has ${steps.length}`)
-  const agent = file === undefined ? agentOfTask(steps) : readAgent(file)
+  const agent = file === undefined ? agentOfTask(steps.slice(0, index + 1)) : readAgent(file)
   return { ...found, past: steps.slice(0, index), evaluated, step: step ?? null, evaluation_id: null, agent }
 }
 
@@ -95,7 +97,7 @@ function readManifest(path: string, err: Writable): Manifest {
   return value
 }
 
-/** The agent in `meta.agent` of the start of the task. */
+/** The agent in `meta.agent` of the start of the task; `steps` end with the explained one. */
 function agentOfTask(steps: readonly Step[]): JsonMap {
   const start = steps.find((step) => step.meta?.agent !== undefined)
   return isMap(start?.meta?.agent) ? start.meta.agent : {}
@@ -114,7 +116,8 @@ function explainStep(manifest: Manifest, { past, agent, evaluated, ...named }: R
   const times = timesOf([...past, evaluated])
   const history = historyOf(set, past, times)
   const context = { step: evaluated, agent, context: agent, history, now: times.at(-1) ?? 0 }
-  const { approvals, ...explanation } = explain(set, occasionOf(evaluated), context)
+  const state = past.reduce<RunState>((before, { step_type }) => stateAfter(before, step_type), 'none')
+  const { approvals, ...explanation } = explain(set, occasionIn(state, evaluated), context)
   const approval_required = approvalsRequired(approvals, (gate) => ({ step: { task_id: named.task_id, ...gate } }))
   return { ...named, evaluated, skipped, ...explanation, ...(approvals.length > 0 && { approval_required }) }
 }

@@ -24,11 +24,18 @@ export interface EvaluationRow {
 export function readTraceLine(text: string): TraceLineReading {
   const reading = parseStoredJson(text)
   if (reading.problem !== null) return problem(reading.problem.message)
-  const { kind, recorded_at: _at, ...rest } = (reading.value ?? {}) as JsonMap
+  const line = (reading.value ?? {}) as JsonMap
+  // Most lines are steps as they are, which need no copy.
+  if (line.kind === undefined && line.recorded_at === undefined) return stepOf(line)
+  const { kind, recorded_at: _at, ...rest } = line
   if (kind === 'end') return { kind, task_id: rest.task_id as string | undefined }
   if (kind === 'evaluation') return evaluationOf(rest)
   if (kind !== undefined && kind !== 'step') return { kind: 'other', name: kind }
-  const step = rest as unknown as Step
+  return stepOf(rest)
+}
+
+function stepOf(value: JsonMap): TraceLineReading {
+  const step = value as unknown as Step
   if (typeof step.step_type !== 'string') return problem('`step_type` is missing: every step has one')
   // Only an incident may be deeper, because it quotes the parameters of its policy.
   if (isDeeperThan(step, maxRequestDepth)) return problem(`the step is nested deeper than ${maxRequestDepth} levels`)

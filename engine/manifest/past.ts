@@ -10,12 +10,18 @@ export const begin = Date.UTC(2026, 0, 5, 9)
 
 /** Times of the steps, ms since 1970: their timestamps, else a second apart; never decreasing within a task. */
 export function timesOf(steps: readonly Step[]): number[] {
-  let last = begin - 1000
-  return steps.map(({ timestamp }) => {
-    const time = parseTimestamp(timestamp ?? '')
-    last = time === null ? last + 1000 : Math.max(last, time)
+  let last: number | null = null
+  return steps.map((step) => {
+    last = timeAfter(last, step)
     return last
   })
+}
+
+/** The time of a step whose predecessor has the time `last`; null for the first step of a task. */
+export function timeAfter(last: number | null, { timestamp }: Step): number {
+  const time = parseTimestamp(timestamp ?? '')
+  if (last === null) return time ?? begin
+  return time === null ? last + 1000 : Math.max(last, time)
 }
 
 /** The history of the steps; `times` from `timesOf`. */

@@ -6,7 +6,7 @@ import { compileRule } from '../rules/compile-rule.js'
 import { newReadings } from '../rules/readings.js'
 import type { History, Scope, Tracker } from '../rules/rule.js'
 import { compileApproval } from './approval.js'
-import type { HistoryPlan } from './history.js'
+import { addDeferred, type HistoryPlan } from './history.js'
 import { type CompiledPolicy, type Plans, plansOf } from './plan.js'
 import type { PolicyInput } from './policy-input.js'
 
@@ -56,7 +56,12 @@ function compileWith(offered: readonly PolicyInput[], environment: ReturnType<ty
  */
 export function atLevel(set: PolicySet, level: RiskLevel): PolicySet {
   const policies = set.policies.filter(({ policy }) => levelApplies(policy.risk_classification, level))
-  return policies.length === set.policies.length ? set : { ...set, policies, plans: plansOf(policies) }
+  return policies.length === set.policies.length ? set : withPolicies(set, policies)
+}
+
+/** The set with some of its policies, or with their waivers for one agent. It indexes histories as the whole set does. */
+export function withPolicies(set: PolicySet, policies: readonly CompiledPolicy[]): PolicySet {
+  return { ...set, policies, plans: plansOf(policies), count: policies.length }
 }
 
 /** Trackers with the same key share one slot of the history. */
@@ -66,7 +71,11 @@ function newEnvironment(valid: boolean) {
   const track = <S>(tracker: Tracker<S>) => {
     const index = known.get(tracker.key) ?? trackers.push(tracker as Tracker<unknown>) - 1
     known.set(tracker.key, index)
-    return (history: History) => history.states[index] as S
+    if (tracker.costly === undefined) return (history: History) => history.states[index] as S
+    return (history: History) => {
+      if (history.deferred !== null) addDeferred({ trackers }, history, index, history.deferred)
+      return history.states[index] as S
+    }
   }
   const readings = newReadings()
   return { trackers, at: (scope: Scope) => ({ scope, valid, track, readings }) }

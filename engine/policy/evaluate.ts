@@ -2,10 +2,11 @@
 import type { Behavior, Evaluation, JsonMap, PolicyResult, ViolationDetails } from '@svc/schemas'
 import { riskOf } from '../agent/risk.js'
 import { AmbiguousField } from '../rules/members.js'
-import { CannotEvaluate, evidenceOf, type RuleContext, type Violation } from '../rules/rule.js'
+import { CannotEvaluate, evidenceOf, PASS, type RuleContext, type Violation } from '../rules/rule.js'
 import type { MissingApproval } from './approval.js'
 import type { PolicySet } from './compile.js'
 import { type Occasion, type PlannedPolicy, resultOf } from './plan.js'
+import type { PolicyInput } from './policy-input.js'
 
 /** The outcome of one evaluation, without its id and the digest of the action, which cost more than all policies. */
 export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'reason' | 'risk_score'> {
@@ -24,6 +25,23 @@ export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outco
  * error never allows a step.
  */
 export function evaluate(set: PolicySet, occasion: Occasion, given: RuleContext): Decision {
+  return decisionIn(set, occasion, given, null)
+}
+
+/**
+ * The same decision, and for each policy that applied and whose rule passed, one more at its id in `passed`. The ids of the
+ * set are indexes of `passed`.
+ */
+export function evaluateAndCount(
+  set: PolicySet,
+  occasion: Occasion,
+  given: RuleContext,
+  passed: Float64Array,
+): Decision {
+  return decisionIn(set, occasion, given, passed)
+}
+
+function decisionIn(set: PolicySet, occasion: Occasion, given: RuleContext, passed: Float64Array | null): Decision {
   const { step, agent, history, now } = given
   const context: RuleContext = { step, agent, context: given.context, history, now, readings: [] }
   const plan = set.plans[occasion]
@@ -31,9 +49,9 @@ export function evaluate(set: PolicySet, occasion: Occasion, given: RuleContext)
   const findings = newFindings()
   let policies: PolicyResult[] | null = null
   for (
-    let next = firstViolated(applicable, 0, context);
+    let next = firstViolated(applicable, 0, context, passed);
     next !== null;
-    next = firstViolated(applicable, next.after, context)
+    next = firstViolated(applicable, next.after, context, passed)
   ) {
     // Not `slice`, which takes a hundred times as long for a frozen list.
     policies ??= [...plan.passed]
@@ -60,7 +78,7 @@ function resultFor(findings: Findings, { planned, answer }: Violated, context: R
   const { violations, approvals } = findings
   const result = resultWith(planned, answer, context)
   const counts = result.mode === 'enforce' && !result.waived
-  const isBlocking = counts && blocks(planned)
+  const isBlocking = stopsStep(planned.policy, result)
   const approval = (isBlocking && planned.approval?.(context)) || null
   if (approval !== null && 'step' in approval)
     return { ...resultOf(planned.policy, null, false), approved_by_step: approval.step }
@@ -108,9 +126,12 @@ function reasonOf(outcome: 'block' | 'ask', worst: PolicyResult | undefined, oth
   return `\`${worst?.name}\` ${does}: ${worst?.violation_details?.reason}${more}`
 }
 
-/** A policy blocks when it is critical, unless its scope is the finished task. */
-function blocks({ policy }: PlannedPolicy): boolean {
-  return policy.severity === 'critical' && policy.scope !== 'task_execution'
+/** Whether this violation blocks its step, or asks: the policy is critical and its scope is not the finished task. */
+export function stopsStep(
+  { severity, scope }: Pick<PolicyInput, 'severity' | 'scope'>,
+  { mode, waived }: Pick<PolicyResult, 'mode' | 'waived'>,
+): boolean {
+  return severity === 'critical' && scope !== 'task_execution' && mode === 'enforce' && !waived
 }
 
 interface Violated {
@@ -121,13 +142,19 @@ interface Violated {
 }
 
 /** The first violation from index `start`. One `try` for all policies that pass is much cheaper than one for each. */
-function firstViolated(applicable: readonly PlannedPolicy[], start: number, context: RuleContext): Violated | null {
+function firstViolated(
+  applicable: readonly PlannedPolicy[],
+  start: number,
+  context: RuleContext,
+  passed: Float64Array | null,
+): Violated | null {
   let index = start
   try {
     for (; index < applicable.length; index++) {
       const planned = applicable[index] as PlannedPolicy
       const answer = planned.check(context)
       if (typeof answer === 'object') return { planned, answer, after: index + 1 }
+      if (passed !== null && answer === PASS) passed[planned.policy.id] = (passed[planned.policy.id] ?? 0) + 1
     }
     return null
   } catch (error) {

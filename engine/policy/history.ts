@@ -4,7 +4,7 @@
 import { canonicalType, isBlocked, type Step } from '@svc/schemas'
 import { lessTrusted, othersIn } from '../rules/labels.js'
 import { RecordedTexts } from '../rules/recorded-text.js'
-import type { History, Tracker } from '../rules/rule.js'
+import type { Deferred, History, Recorded, Tracker } from '../rules/rule.js'
 import { narrowToolsBy } from '../rules/task-tools.js'
 
 /** The trackers of a policy set, in slot order. */
@@ -14,20 +14,56 @@ export interface HistoryPlan {
 
 /** The history of a new task, indexed for one policy set. */
 export function newHistory(plan: HistoryPlan): History {
-  return { length: 0, tools: null, others: null, states: plan.trackers.map((tracker) => tracker.init()) }
+  return {
+    length: 0,
+    tools: null,
+    others: null,
+    states: plan.trackers.map((tracker) => tracker.init()),
+    deferred: null,
+  }
 }
+
+/**
+ * The same for a task that is replayed: costly trackers add steps when a rule first reads them, which most tasks never need.
+ * It cannot be copied or carried over.
+ */
+export function newDeferredHistory(plan: HistoryPlan): History {
+  return { ...newHistory(plan), deferred: { steps: [], added: plan.trackers.map(() => 0) } }
+}
+
+/** Steps that are kept for the costly trackers: less memory than their indexes take. */
+const maxDeferred = 256
 
 /** Adds a step that happened at `at` (ms since 1970). A blocked step is left out: it satisfies no rule and is not counted. */
 export function record(plan: HistoryPlan, history: History, step: Step, at: number): void {
   if (isBlocked(step)) return
   const type = canonicalType(step.step_type)
   const recorded = { step, type, position: history.length + 1, at, texts: new RecordedTexts(step, type) }
-  for (const [index, tracker] of plan.trackers.entries()) {
-    history.states[index] = tracker.add(history.states[index], recorded)
+  const { deferred, states } = history
+  for (let index = 0; index < plan.trackers.length; index++) {
+    const tracker = plan.trackers[index] as Tracker<unknown>
+    if (deferred === null || tracker.costly === undefined) states[index] = tracker.add(states[index], recorded)
   }
+  if (deferred !== null && deferred.steps.push(recorded) === maxDeferred) addAllDeferred(plan, history, deferred)
   narrowToolsBy(history, step)
   history.others = lessTrusted(history.others, othersIn(step))
   history.length = recorded.position
+}
+
+/** Adds to a costly tracker the steps that it has not added. */
+export function addDeferred({ trackers }: HistoryPlan, { states }: History, slot: number, deferred: Deferred): void {
+  const tracker = trackers[slot] as Tracker<unknown>
+  const { steps, added } = deferred
+  for (let next = added[slot] ?? 0; next < steps.length; next++)
+    states[slot] = tracker.add(states[slot], steps[next] as Recorded)
+  added[slot] = steps.length
+}
+
+function addAllDeferred(plan: HistoryPlan, history: History, deferred: Deferred): void {
+  for (const [slot, tracker] of plan.trackers.entries())
+    if (tracker.costly === true) addDeferred(plan, history, slot, deferred)
+  deferred.steps.length = 0
+  deferred.added.fill(0)
 }
 
 /** A copy that changes independently of the original. */

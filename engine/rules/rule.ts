@@ -53,6 +53,14 @@ export interface History {
   /** Steps that count: recorded and not blocked. */
   length: number
   readonly states: unknown[]
+  /** Steps that the costly trackers of a replayed task have not all added; null where they add each step at once. */
+  readonly deferred: Deferred | null
+}
+
+/** Recorded steps, and how many of them each costly tracker has added, by its slot. */
+export interface Deferred {
+  readonly steps: Recorded[]
+  readonly added: number[]
 }
 
 /** The evaluation context. `now` is milliseconds since 1970; a registration has no step and an empty history. */
@@ -93,6 +101,8 @@ export interface Tracker<S> {
   readonly key: string
   readonly init: () => S
   readonly add: (state: S, recorded: Recorded) => S
+  /** It indexes words, which is worth deferring until a rule reads the state, where few tasks need it. */
+  readonly costly?: true
   /** A copy that changes independently of the original; left out where states are never changed in place. */
   readonly copy?: (state: S) => S
 }

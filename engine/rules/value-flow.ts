@@ -122,6 +122,7 @@ function trackFlow(
   const selected = compileParts(source, true, 'source')
   return environment.track<Flow>({
     key: `flow ${JSON.stringify([form.min_length, pattern, source])}`,
+    costly: true,
     init: () => ({ origins: new Map(), given: newGiven(), overflow: false }),
     add: (flow, recorded) => {
       if (!flow.overflow && !flow.given.overflow) follow(flow, recorded, selected(recorded.step), form)

@@ -90,6 +90,7 @@ function trackGiven(environment: CompileEnvironment, from: Selector | undefined)
   const trusts = from === undefined ? () => null : compileParts(from, false, 'from')
   return environment.track<Given>({
     key: `given ${JSON.stringify(from ?? null)}`,
+    costly: true,
     init: newGiven,
     add: (given, recorded) => {
       if (!given.overflow) addToGiven(given, recorded, trusts(recorded.step))

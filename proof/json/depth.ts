@@ -17,12 +17,25 @@ export const maxStoredDepth = 4_000
 
 /** Whether the value has more levels than the limit; deeper levels are not visited. */
 export function isDeeperThan(value: unknown, limit: number): boolean {
+  if (isShallow(value, Math.min(limit, maxRequestDepth))) return false
   let level = containersIn([value])
   for (let depth = 0; level.length > 0; depth++) {
     if (depth === limit) return true
     level = containersIn(level.flatMap((container) => Object.values(container)))
   }
   return false
+}
+
+/** The same for a limit that recursion is safe with, without a list for each level. */
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (levels === 0) return false
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) if (!isShallow(value[index], levels - 1)) return false
+    return true
+  }
+  for (const name in value) if (!isShallow((value as Record<string, unknown>)[name], levels - 1)) return false
+  return true
 }
 
 function containersIn(values: readonly unknown[]): object[] {

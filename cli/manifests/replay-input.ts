@@ -1,0 +1,61 @@
+// The manifests and the agent of a replay.
+import { parseManifest, type ReplayManifest, readPolicyFiles, readYaml } from '@svc/engine'
+import { isMap } from '@svc/proof'
+import { fileError, readText } from '@svc/proof/verify'
+import type { JsonMap } from '@svc/schemas'
+
+/** A file or an option cannot be used; each line of the message is a reason with its correction. */
+export class InputError extends Error {
+  readonly code = 'INPUT'
+}
+
+/** The name of the bundled baseline among the paths. */
+export const baselineWord = 'baseline'
+
+/** The manifests at the paths, in order. Rejects with InputError for one that is not valid. */
+export async function readManifests(paths: readonly string[]): Promise<ReplayManifest[]> {
+  const manifests: ReplayManifest[] = []
+  for (const path of new Set(paths)) {
+    if (path === baselineWord) manifests.push(await bundled())
+    else manifests.push(...(await readAt(path)))
+  }
+  return manifests
+}
+
+async function bundled(): Promise<ReplayManifest> {
+  const { baselineManifest } = await import('@svc/engine/baseline')
+  return { manifest: baselineManifest, file: baselineWord, lines: [] }
+}
+
+async function readAt(path: string): Promise<ReplayManifest[]> {
+  const files = await readPolicyFiles([path], (error) => {
+    throw fileError(path, error)
+  })
+  const found = files.filter(({ named, text }) => named || hasPolicies(text)).map(manifestIn)
+  if (found.length === 0)
+    throw new InputError(`\`${path}\` has no manifest: a manifest is a .yaml or .yml file with \`policies\``)
+  return found
+}
+
+/** Other YAML files in a folder of manifests are left out. */
+function hasPolicies(text: string): boolean {
+  return /^[\s{]*["']?policies["']?\s*:/m.test(text)
+}
+
+function manifestIn({ path: file, text }: { readonly path: string; readonly text: string }): ReplayManifest {
+  const { value: manifest, errors, lines } = parseManifest(text, file)
+  if (manifest !== null && errors.length === 0) return { manifest, file, lines }
+  const shown = errors.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`)
+  throw new InputError(
+    [`\`${file}\` is not valid, and half of a manifest would give a wrong picture`, ...shown].join('\n'),
+  )
+}
+
+/** The fields of an agent. Throws InputError for another file. */
+export function readAgent(path: string): JsonMap {
+  const { value, problems } = readYaml(readText(path))
+  const [problem] = problems
+  if (problem !== undefined) throw new InputError(`${path}:${problem.line}:${problem.column}: ${problem.message}`)
+  if (!isMap(value)) throw new InputError(`\`${path}\` must be a map of the fields of an agent`)
+  return value
+}
