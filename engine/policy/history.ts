@@ -28,7 +28,8 @@ export function newHistory(plan: HistoryPlan): History {
  * It cannot be copied or carried over.
  */
 export function newDeferredHistory(plan: HistoryPlan): History {
-  return { ...newHistory(plan), deferred: { steps: [], added: plan.trackers.map(() => 0) } }
+  const states = plan.trackers.map((tracker) => (tracker.costly === undefined ? tracker.init() : null))
+  return { length: 0, tools: null, others: null, states, deferred: { steps: [], added: plan.trackers.map(() => 0) } }
 }
 
 /** Steps that are kept for the costly trackers: less memory than their indexes take. */
@@ -54,6 +55,7 @@ export function record(plan: HistoryPlan, history: History, step: Step, at: numb
 export function addDeferred({ trackers }: HistoryPlan, { states }: History, slot: number, deferred: Deferred): void {
   const tracker = trackers[slot] as Tracker<unknown>
   const { steps, added } = deferred
+  states[slot] ??= tracker.init()
   for (let next = added[slot] ?? 0; next < steps.length; next++)
     states[slot] = tracker.add(states[slot], steps[next] as Recorded)
   added[slot] = steps.length
