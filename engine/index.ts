@@ -54,6 +54,7 @@ export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
 export { looksLikeManifest } from './manifest/looks-like-manifest.js'
 export {
   createReplay,
+  type EvaluatedStep,
   type Replay,
   type ReplayLine,
   type ReplayOptions,

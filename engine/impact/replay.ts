@@ -26,6 +26,19 @@ export interface ReplayOptions {
   readonly max_running?: number
   /** First blocks and flips in the result; default 1,000. */
   readonly max_listed?: number
+  /** Receives every evaluated step, in the order of the trace. */
+  readonly onStep?: (evaluated: EvaluatedStep) => void
+}
+
+export interface EvaluatedStep {
+  readonly task_id: string
+  readonly run: number
+  /** With the occasion `end`, a task.end that stands for the end through /end_task. */
+  readonly step: Step
+  readonly occasion: Occasion
+  readonly after: Decision
+  /** Under the policies to compare with; null without them. */
+  readonly before: Decision | null
 }
 
 /** A line of a trace; the evaluations and other lines of the local engine are no steps. */
@@ -47,7 +60,7 @@ const max_past = 50_000
  * evaluated on the path that was recorded. A step that was recorded as blocked is evaluated, and joins no history.
  */
 export function createReplay(options: ReplayOptions): Replay {
-  const { policies, against = null, agent = null, max_running = 10_000, max_listed = 1000 } = options
+  const { policies, against = null, agent = null, max_running = 10_000, max_listed = 1000, onStep = null } = options
   const sets = createSets(policies, against)
   const runs = createRuns({ max_running, max_ended, max_past }, (task_id, source, known) =>
     newRun(task_id, source, known, agent, sets.viewOf(agent ?? {})),
@@ -56,6 +69,7 @@ export function createReplay(options: ReplayOptions): Replay {
     sets,
     runs,
     is_agent_given: agent !== null,
+    onStep,
     outcomes: createOutcomes(sets, runs, max_listed),
     skipped: createSkipped(),
     counts: { tasks: 0, steps: 0, ended: 0, recorded_blocks: 0, unreadable_lines: 0 },
@@ -75,6 +89,7 @@ interface ReplayState {
   readonly sets: ReplaySets
   readonly runs: Runs
   readonly is_agent_given: boolean
+  readonly onStep: ((evaluated: EvaluatedStep) => void) | null
   readonly outcomes: Outcomes
   readonly skipped: Skipped
   readonly counts: { tasks: number; steps: number; ended: number; recorded_blocks: number; unreadable_lines: number }
@@ -122,7 +137,7 @@ function takeAgent({ sets, is_agent_given }: ReplayState, run: Run, { meta }: St
 }
 
 function evaluateStep(
-  { sets, outcomes }: ReplayState,
+  { sets, outcomes, onStep }: ReplayState,
   run: Run,
   step: Step,
   occasion: Occasion,
@@ -134,6 +149,7 @@ function evaluateStep(
   const { set, against } = run.view
   const after = evaluateAndCount(set, occasion, context, outcomes.passed)
   const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed)
+  onStep?.({ task_id: run.task_id, run: run.run, step, occasion, after, before })
   if (isQuiet(after) && (before === null || isQuiet(before))) return
   outcomes.note(run, step, number, after, before)
 }
