@@ -28,6 +28,10 @@ export function readTraceLine(text: string): TraceLineReading {
   // Most lines are steps as they are, which need no copy.
   if (line.kind === undefined && line.recorded_at === undefined) return stepOf(line)
   const { kind, recorded_at: _at, ...rest } = line
+  if (kind === 'end' || kind === 'evaluation') {
+    const fault = notText(rest, idMembers)
+    if (fault !== null) return problem(fault)
+  }
   if (kind === 'end') return { kind, task_id: rest.task_id as string | undefined }
   if (kind === 'evaluation') return evaluationOf(rest)
   if (kind !== undefined && kind !== 'step') return { kind: 'other', name: kind }
@@ -37,9 +41,24 @@ export function readTraceLine(text: string): TraceLineReading {
 function stepOf(value: JsonMap): TraceLineReading {
   const step = value as unknown as Step
   if (typeof step.step_type !== 'string') return problem('`step_type` is missing: every step has one')
+  const fault = notText(value, textMembers)
+  if (fault !== null) return problem(fault)
   // Only an incident may be deeper, because it quotes the parameters of its policy.
   if (isDeeperThan(step, maxRequestDepth)) return problem(`the step is nested deeper than ${maxRequestDepth} levels`)
   return { kind: 'step', step }
+}
+
+const idMembers = ['task_id'] as const
+const textMembers = ['task_id', 'timestamp', 'verb', 'step_name'] as const
+
+/** The first of the members that is neither absent nor text. */
+function notText(value: JsonMap, names: readonly string[]): string | null {
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as string
+    const member = value[name]
+    if (member !== undefined && member !== null && typeof member !== 'string') return `\`${name}\` must be text`
+  }
+  return null
 }
 
 function evaluationOf(row: JsonMap): TraceLineReading {

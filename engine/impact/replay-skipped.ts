@@ -2,7 +2,7 @@
 import type { ReplayResult } from './replay-result.js'
 
 export interface Skipped {
-  /** An evaluation that blocked or asked: its task may have no step at all. */
+  /** An evaluation that blocked or asked, of a task without a step so far. */
   readonly noteEvaluation: (task_id: string) => void
   /** The first step of a task. */
   readonly noteStep: (task_id: string) => void

@@ -78,7 +78,7 @@ export function createReplay(options: ReplayOptions): Replay {
     add: (line, source = '') => {
       if (line.kind === 'step') addStep(state, line.step, source)
       else if (line.kind === 'end') endTask(state, line.task_id ?? '')
-      else if (line.kind === 'evaluation') state.skipped.noteEvaluation(line.row.task_id)
+      else if (line.kind === 'evaluation') noteEvaluation(state, line.row.task_id)
       else if (line.kind === 'problem') state.counts.unreadable_lines += 1
     },
     finish: () => resultOf(state),
@@ -174,6 +174,11 @@ function endTask(state: ReplayState, task_id: string): void {
   }
   run.state = 'none'
   state.runs.settle(run)
+}
+
+/** An evaluation is no step; a task of which nothing else is recorded is reported. */
+function noteEvaluation({ runs, skipped }: ReplayState, task_id: string): void {
+  if (runs.find(task_id) === null) skipped.noteEvaluation(task_id)
 }
 
 function loseHistory({ skipped }: ReplayState, run: Run): void {
