@@ -9,6 +9,7 @@ import { benchLists } from './lists.js'
 import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
 import { benchPeers } from './peers.js'
+import { benchReplay } from './replay.js'
 import { benchSecrets } from './secrets.js'
 import { benchServe } from './serve.js'
 import { benchVerify } from './verify.js'
@@ -26,6 +27,7 @@ const benches: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   evaluate: benchEvaluate,
   peers: benchPeers,
   verify: benchVerify,
+  replay: benchReplay,
   serve: benchServe,
   memory: benchMemory,
   first_start: benchFirstStart,

@@ -181,3 +181,33 @@ describe('the second verifier', () => {
     expect(secondReading(lines)).toEqual(first)
   })
 })
+
+describe('names that are spelt with escapes', () => {
+  const spelling = fc.constantFrom(
+    'a',
+    '\\u0061',
+    'b',
+    'a\\"',
+    '\\"a',
+    '\\\\',
+    '\\\\\\"',
+    '\\n',
+    '',
+    ':',
+    '__proto__',
+    'é',
+  )
+  const value = fc.constantFrom('1', '":"', '"\\\\"', '"\\":"', '{}', '[{"a":"b"}]', 'null')
+
+  it('are duplicates exactly where they are the same text', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(spelling, value), { maxLength: 5 }), (members) => {
+        const text = `{${members.map(([name, one]) => `"${name}" : ${one}`).join(',')}}`
+        const names = members.map(([name]) => JSON.parse(`"${name}"`) as string)
+        const { problem } = parseStoredJson(text)
+        expect(problem === null).toBe(new Set(names).size === names.length)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
