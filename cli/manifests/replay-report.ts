@@ -52,7 +52,7 @@ export function explainCommandFor(
   return command.length > maxCommand || printable(command) !== command ? null : command
 }
 
-/** A file whose name begins with a dash is no option. */
+/** Keeps a file whose name begins with a dash from being read as an option. */
 function fileWord(path: string): string {
   return path.startsWith('-') ? `./${path}` : path
 }

@@ -41,7 +41,7 @@ export interface EvaluatedStep {
   readonly before: Decision | null
 }
 
-/** A line of a trace; the evaluations and other lines of the local engine are no steps. */
+/** A line of a trace; evaluations and other lines of the local engine are not steps. */
 export type ReplayLine = TraceLineReading
 
 export interface Replay {
@@ -176,7 +176,7 @@ function endTask(state: ReplayState, task_id: string): void {
   state.runs.settle(run)
 }
 
-/** An evaluation is no step; a task of which nothing else is recorded is reported. */
+/** Reports a task of which only evaluations are recorded: they are not steps. */
 function noteEvaluation({ runs, skipped }: ReplayState, task_id: string): void {
   if (runs.find(task_id) === null) skipped.noteEvaluation(task_id)
 }

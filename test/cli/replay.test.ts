@@ -179,7 +179,7 @@ findings
     ['no trace', () => ['replay'], 2, "missing required argument 'traces'"],
     ['flips without a comparison', () => ['replay', two, '--fail-on', 'flipped'], 2, 'needs --against'],
     ['two formats', () => ['replay', two, '--json', '--markdown'], 2, 'cannot be used with'],
-    ['a limit that is no number', () => ['replay', two, '--limit', '-1'], 2, 'give a number'],
+    ['a negative limit', () => ['replay', two, '--limit', '-1'], 2, 'give a number'],
   ] as const)('rejects %s', async (_, args, code, message) => {
     const finished = await runSvc([...args()])
     expect([finished.code, finished.stderr]).toEqual([code, expect.stringContaining(message)])

@@ -32,7 +32,7 @@ export function replayAnswers(lines: readonly ReplayLine[], options: Omit<Replay
   const replay = createReplay({
     ...options,
     onStep: ({ task_id, run, after, occasion }) => {
-      // The end through /end_task is no step.
+      // The end through /end_task is not a step.
       if (occasion === 'end') return
       answers.push({ task_id, run, outcome: after.outcome, violated: namesOf(after.policies) })
     },
