@@ -1,6 +1,6 @@
 // The traces of a replay, read line by line in constant memory.
 import { createReadStream, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { type Replay, readBatches, readTraceLine } from '@svc/engine'
 import { fileError } from '@svc/proof/verify'
 import type { Progress } from '../import/progress.js'
@@ -32,12 +32,18 @@ export function traceFiles(paths: readonly string[]): TraceFile[] {
   })
 }
 
+/** Links to files are followed; names that begin with a dot are left out. */
 function filesIn(folder: string): TraceFile[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(jsonl|ndjson)$/i.test(entry.name) && !entry.name.startsWith('.'))
+    .filter((entry) => !entry.isDirectory() && /\.(jsonl|ndjson)$/i.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !/(^|[\\/])\.[^.\\/]/.test(relative(folder, path)))
     .sort()
-    .map((path) => ({ path, name: path, bytes: statSync(path).size }))
+    .flatMap((path) => {
+      // A link may lead nowhere, or to something that is not a file.
+      const stat = statSync(path, { throwIfNoEntry: false })
+      return stat?.isFile() ? [{ path, name: path, bytes: stat.size }] : []
+    })
 }
 
 export interface UnreadableLine {

@@ -137,6 +137,7 @@ findings
     file('traces/b/2.jsonl', textOf([step('t1', 'refund')]))
     file('traces/1.ndjson', textOf([start('t1')]))
     file('traces/notes.txt', 'not a trace')
+    file('traces/.hidden.jsonl', 'not a trace')
     const args = ['replay', join(folder, 'traces'), '-', '--manifest', manifest]
     const { code, stdout } = await runSvc(args, {}, textOf([step('t2', 'refund')]))
     expect(code).toBe(0)
