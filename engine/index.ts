@@ -50,8 +50,6 @@ export type {
   WaiverChange,
 } from './impact/diff-result.js'
 export { diffText, type Paint } from './impact/diff-text.js'
-export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
-export { looksLikeManifest } from './manifest/looks-like-manifest.js'
 export {
   createReplay,
   type EvaluatedStep,
@@ -69,14 +67,16 @@ export {
 } from './impact/replay-policies.js'
 export type {
   Cause,
-  Effect,
   FirstBlock,
   Flip,
   Listed,
+  PolicyEffect,
   PolicyTally,
   ReplayResult,
   StepPlace,
 } from './impact/replay-result.js'
+export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
+export { looksLikeManifest } from './manifest/looks-like-manifest.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export { onAgent } from './manifest/on-agent.js'
 export {
@@ -124,7 +124,6 @@ export { rules } from './rules/registry.js'
 export type { History, RuleContext, Scope } from './rules/rule.js'
 export { isExternalCall } from './rules/target-trust.js'
 export { readManifestFiles } from './source/manifest-files.js'
-export { readPolicyFiles } from './source/policy-files.js'
 export { readPolicyFiles } from './source/policy-files.js'
 export { type LineBatch, readBatches } from './trace/read-batches.js'
 export { readLines } from './trace/read-lines.js'

@@ -9,7 +9,7 @@ function onOneLine(text: string): string {
 const joiner = '\u2060'
 
 function withoutReferences(text: string): string {
-  return text.replace(/(?<=[@#:])(?=[\p{L}\p{N}_+-])/gu, joiner)
+  return text.replace(/(?<=[@#])(?=[\p{L}\p{N}_+-])|(?<=:)(?=[\p{L}\p{N}_+-]+:)/gu, joiner)
 }
 
 /** The text as running text, also in a cell of a table. Only what would mean something is escaped. */

@@ -1,11 +1,11 @@
 // The policies that cause an outcome, and those that make the difference between two.
 import type { PolicyResult } from '@svc/schemas'
 import { type Decision, stopsStep } from '../policy/evaluate.js'
-import type { Cause, Effect } from './replay-result.js'
+import type { Cause, PolicyEffect } from './replay-result.js'
 import type { ListedPolicy } from './replay-sets.js'
 
 /** What the violation does to a step with that outcome. */
-export function effectOf({ policy }: ListedPolicy, result: PolicyResult, outcome: Decision['outcome']): Effect {
+export function effectOf({ policy }: ListedPolicy, result: PolicyResult, outcome: Decision['outcome']): PolicyEffect {
   if (result.waived) return 'waived'
   if (result.mode === 'observe') return 'observed'
   if (!stopsStep(policy, result)) return 'warns'

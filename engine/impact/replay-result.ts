@@ -5,7 +5,7 @@ import type { Scope } from '../rules/rule.js'
 export type Outcome = Evaluation['outcome']
 
 /** What a violation does to its step. */
-export type Effect = 'blocks' | 'asks' | 'warns' | 'observed' | 'waived'
+export type PolicyEffect = 'blocks' | 'asks' | 'warns' | 'observed' | 'waived'
 
 /** A step of a recorded task, so that a person finds it again. */
 export interface StepPlace {
@@ -51,7 +51,7 @@ export interface Cause {
   /** `old`: the policy is violated under the set to compare with. */
   readonly side: 'new' | 'old'
   readonly severity: PolicyResult['severity']
-  readonly effect: Effect
+  readonly effect: PolicyEffect
   readonly code: string
   readonly reason: string
   readonly remedy: string | null
