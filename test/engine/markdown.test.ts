@@ -34,7 +34,7 @@ describe('text in Markdown', () => {
       fc.property(special, (text) => {
         const written = markdownText(text)
         expect(seen(written)).toBe(onOneLine(text).trim())
-        expect(written.replace(/\\./gu, '')).not.toMatch(/[`*_[\]<>|~&$@#\n]|:\/|www\./u)
+        expect(written.replace(/\\./gu, 'x')).not.toMatch(/[`*_[\]<>|~&$@#\n]|:\/|www\./u)
       }),
     )
   })
