@@ -67,6 +67,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'source',
     'impact',
     'convert',
+    'analysis',
     'manifest',
     'findings',
     'policy',
@@ -190,18 +191,7 @@ describe('packages', () => {
 })
 
 const proofRooms = ['index.ts', 'bundle', 'notes', 'record', 'tree', 'json']
-const engineRooms = [
-  'rules',
-  'pattern',
-  'policy',
-  'memory',
-  'agent',
-  'manifest',
-  'findings',
-  'impact',
-  'convert',
-  'check',
-]
+const engineRooms = ['rules', 'pattern', 'policy', 'memory', 'agent', 'manifest', 'analysis', 'convert', 'check']
 const pure = [...proofRooms.map((room) => `proof/${room}`), ...engineRooms.map((room) => `engine/${room}`), 'schemas']
 
 describe('the pure rooms', () => {

@@ -83,7 +83,7 @@ function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, 
 }
 
 /** The steps that the author targets, limited to those that the rule can be applicable to. */
-function patternOf(rule: LeafRule, params: JsonMap): StepPattern {
+export function patternOf(rule: LeafRule, params: JsonMap): StepPattern {
   const target: TargetFilter = Object.fromEntries(
     targetKeys.flatMap((key) => (key in params ? [[key, params[key]]] : [])),
   )

@@ -1,0 +1,74 @@
+// The analysis of valid manifests: policies that probably do not do what their author wants. One core for the command, the GitHub
+// Action and the platform.
+import { byPlace } from '../findings/finding.js'
+import type { ManifestReading } from '../manifest/parse.js'
+import { readYaml } from '../manifest/read-yaml.js'
+import { findingsAlone } from './alone.js'
+import { type AnalysisFinding, type Examined, examine, type ManifestPolicy, type Place } from './examined.js'
+import { finishOf, type Goal } from './finish.js'
+import { findingsOfPairs } from './pairs.js'
+
+export interface ReadManifest {
+  readonly file: string
+  readonly text: string
+  /** What `parseManifest` returned for the text. */
+  readonly reading: Pick<ManifestReading, 'value' | 'lines'>
+}
+
+export interface Analysis {
+  /** In the order of files, lines and columns. */
+  readonly findings: readonly AnalysisFinding[]
+  /** The number of policies that were analysed: enabled and valid. */
+  readonly policies: number
+  /** The actions that critical policies target, and the end of a task. */
+  readonly goals: readonly Goal[]
+}
+
+/** Analyses the policies of all manifests as one set, as an agent has them to which all are assigned. */
+export function analyse(manifests: readonly ReadManifest[]): Analysis {
+  const policies = manifests
+    .flatMap(placedPolicies)
+    .map(({ policy, place, waived }, index) => examine(policy, place, index, waived))
+  const alone = policies.map((examined) => ({ examined, found: findingsAlone(examined) }))
+  const quiet = new Set(alone.filter(({ found }) => found.length > 0).map(({ examined }) => examined))
+  const pairs = findingsOfPairs(policies, quiet)
+  const { goals, findings } = finishOf(
+    policies.filter((examined) => !quiet.has(examined)),
+    isExplainedBy(pairs),
+  )
+  const all = [...alone.flatMap(({ found }) => found), ...pairs, ...findings]
+  return { findings: all.toSorted(byPlace), policies: policies.length, goals }
+}
+
+function isExplainedBy(pairs: readonly AnalysisFinding[]): (core: readonly Examined[]) => boolean {
+  const contradictions = pairs.filter(({ id }) => id === 'contradiction')
+  return (core) =>
+    contradictions.some(({ path, file, others }) => {
+      const places = [{ path, file }, ...others]
+      return places.every((place) => core.some((one) => one.place.path === place.path && one.place.file === place.file))
+    })
+}
+
+interface PlacedPolicy {
+  readonly policy: ManifestPolicy
+  readonly place: Place
+  readonly waived: boolean
+}
+
+/** The enabled policies with their places in the text. */
+function placedPolicies({ file, text, reading: { value, lines } }: ReadManifest): PlacedPolicy[] {
+  if (value === null) return []
+  const { positionOf, value: written } = readYaml(text)
+  const { length } = (written as { readonly policies?: readonly unknown[] } | null)?.policies ?? []
+  const places = Array.from({ length }, (_, index) => ({
+    path: `policies.${index}`,
+    ...positionOf(['policies', `${index}`], false),
+  }))
+  return value.policies.flatMap((policy, index) => {
+    if (policy.enabled === false) return []
+    const line = lines[index] ?? 1
+    const place = places.find((one) => one.line === line) ?? { path: `policies.${index}`, line, column: 1 }
+    const waived = value.waivers?.some((waiver) => waiver.policy === policy.name) ?? false
+    return [{ policy, place: { file, ...place }, waived }]
+  })
+}

@@ -1,0 +1,103 @@
+// Whether a step can ever be allowed by policies about the history: the least set of kinds of steps that can happen, each
+// after others that can happen. A kind outside this set is proven impossible.
+
+import { type Examined, namesIn } from './examined.js'
+import { both, either, type Formula, together } from './formula.js'
+import { canonicalText } from './leaf.js'
+import { atLeast, type Fact, type StepFacts } from './literal.js'
+import { gateFacts } from './step-facts.js'
+
+/** What the policies ask of a kind of step: ways in which all of them allow it. */
+export type Ways = (kind: StepFacts) => Formula
+
+const anyGate = atLeast(1, gateFacts(undefined))
+
+/** A policy with an approval asks for a gate instead of blocking. */
+export function allowedBy({ region, policy }: Examined): Formula {
+  const allowed = either(region.passed, region.skipped)
+  return policy.approval == null ? allowed : either(allowed, together([anyGate]))
+}
+
+/** Kinds that are followed before one goal. */
+const maxKinds = 60
+
+/** The ways of a kind under some policies, each computed once. */
+export function waysUnder(policies: readonly Examined[]): Ways {
+  const known = new Map<string, Formula>()
+  return (kind) => {
+    const key = keyOf(kind)
+    const found = known.get(key) ?? waysOf(kind, policies)
+    known.set(key, found)
+    return found
+  }
+}
+
+function waysOf(kind: StepFacts, policies: readonly Examined[]): Formula {
+  let ways: Formula = together(kind)
+  for (const policy of policies) {
+    if (canBlock(policy, kind)) ways = both(ways, allowedBy(policy))
+    if (ways.length === 0) return ways
+  }
+  return ways
+}
+
+function canBlock({ region, names }: Examined, kind: StepFacts): boolean {
+  const own = namesIn(kind)
+  if (names !== null && own !== null && !own.some((name) => names.has(name))) return false
+  return both(together(kind), region.violated).length > 0
+}
+
+function keyOf(kind: StepFacts): string {
+  return canonicalText(kind.map(({ path, test, negated }) => [path, { ...test, match: null }, negated]))
+}
+
+/** Whether a step of the kind may happen in some task: false is a proof. */
+export function mayHappen(goal: StepFacts, ways: Ways): boolean {
+  const kinds = kindsBefore(goal, ways)
+  if (kinds === null) return true
+  const possible = new Set<string>()
+  const isPossible = (kind: StepFacts) => possible.has(keyOf(kind))
+  for (let size = -1; size < possible.size; ) {
+    size = possible.size
+    for (const [key, kind] of kinds)
+      if (!possible.has(key) && ways(kind).some((facts) => facts.flatMap(requiredBefore).every(isPossible)))
+        possible.add(key)
+  }
+  return isPossible(goal)
+}
+
+/** The goal and the kinds of steps that may have to come before it, by their keys; null when they are many. */
+export function kindsBefore(goal: StepFacts, ways: Ways): ReadonlyMap<string, StepFacts> | null {
+  const kinds = new Map<string, StepFacts>()
+  const pending: StepFacts[] = [goal]
+  for (let kind = pending.pop(); kind !== undefined; kind = pending.pop()) {
+    if (kinds.has(keyOf(kind))) continue
+    kinds.set(keyOf(kind), kind)
+    if (kinds.size > maxKinds) return null
+    for (const facts of ways(kind)) pending.push(...facts.flatMap(requiredBefore))
+  }
+  return kinds
+}
+
+/** The kinds of steps that must have happened before. */
+function requiredBefore(fact: Fact): StepFacts[] {
+  if (fact.kind === 'last') return fact.negated ? [] : [fact.of]
+  return fact.kind === 'count' && fact.min > 0 ? [fact.of] : []
+}
+
+/** The few of these policies that together make the goal impossible; null when it may happen. */
+export function blockersOf(goal: StepFacts, policies: readonly Examined[], ways: Ways): readonly Examined[] | null {
+  if (mayHappen(goal, ways)) return null
+  const kinds = [...(kindsBefore(goal, ways)?.values() ?? [])]
+  let core = policies.filter((policy) => kinds.some((kind) => canBlock(policy, kind)))
+  for (const policy of core) {
+    const fewer = core.filter((one) => one !== policy)
+    if (!mayHappen(goal, waysUnder(fewer))) core = fewer
+  }
+  return core
+}
+
+/** Policies that forbid the goal without regard to what can come before it. */
+export function isForbiddenOutright(goal: StepFacts, policies: readonly Examined[]): boolean {
+  return waysOf(goal, policies).length === 0
+}

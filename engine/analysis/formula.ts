@@ -1,0 +1,49 @@
+// Formulas over facts: any of several lists of facts that are all true. A list that cannot be true is left out, so that an
+// empty formula is proven impossible. A formula may be true more often than what it describes, never less often.
+import { conflictIn } from './conflict.js'
+import { type Fact, opposite } from './literal.js'
+
+/** Facts that are all true. */
+export type Together = readonly Fact[]
+export type Formula = readonly Together[]
+
+/** True of every evaluation. */
+export const always: Formula = [[]]
+export const never: Formula = []
+
+/** Longer formulas are not followed: they count as true. */
+const maxLists = 300
+const maxFacts = 60
+
+export function both(a: Formula, b: Formula): Formula {
+  if (a === always || b.length === 0) return b
+  if (b === always || a.length === 0) return a
+  if (a.length * b.length > maxLists * 4) return a.length <= b.length ? a : b
+  const joined: Together[] = []
+  for (const left of a)
+    for (const right of b) {
+      const facts = [...left, ...right.filter((fact) => !left.includes(fact))]
+      if (facts.length > maxFacts) return a
+      if (conflictIn(facts) === null) joined.push(facts)
+    }
+  return joined.length > maxLists ? a : joined
+}
+
+export function either(...formulas: readonly Formula[]): Formula {
+  const lists = formulas.flat()
+  return lists.some((list) => list.length === 0) || lists.length > maxLists ? always : lists
+}
+
+export function all(formulas: readonly Formula[]): Formula {
+  return formulas.reduce(both, always)
+}
+
+/** Formula of facts that are all true; impossible ones are left out. */
+export function together(facts: Together): Formula {
+  return conflictIn(facts) === null ? (facts.length === 0 ? always : [facts]) : never
+}
+
+/** The opposite of a formula that describes exactly what it is true of. */
+export function negation(formula: Formula): Formula {
+  return all(formula.map((facts) => either(...facts.map((fact) => together([opposite(fact)])))))
+}

@@ -1,0 +1,75 @@
+// Kinds of steps as facts about their fields, and how kinds relate.
+import { canonicalType, type JsonMap, verbsOf } from '@svc/schemas'
+import type { StepPattern } from '../rules/filter.js'
+import { kindPattern } from '../rules/kind.js'
+import type { StepKind } from '../rules/params.js'
+import { type FieldFact, field, opposite, type StepFacts } from './literal.js'
+import { factPath, universeOf } from './universe.js'
+import { type Condition, filterConditions, isOneOf, meets } from './value-test.js'
+import { isImpossible } from './values.js'
+
+/** The facts of a pattern; those of a filter last. */
+export function factsOfPattern({ step_types, verbs, step_names, filter }: StepPattern): FieldFact[] {
+  const oneOf = (path: string, values: readonly string[] | undefined) =>
+    values === undefined ? [] : [field(path, { test: isOneOf(values, 'whole'), negated: false })]
+  return [
+    ...oneOf('step_type', step_types?.map(canonicalType)),
+    ...oneOf('verb', verbs),
+    ...oneOf('step_name', step_names),
+    ...factsOfFilter(filter),
+  ]
+}
+
+export function factsOfFilter(filter: JsonMap = {}): FieldFact[] {
+  return Object.entries(filter).flatMap(([path, wanted]) =>
+    filterConditions(path, wanted).map((condition) => field(factPath(path, false), condition)),
+  )
+}
+
+export function factsOfKind(kind: StepKind): FieldFact[] {
+  return factsOfPattern(kindPattern(kind))
+}
+
+export function gateFacts(check_type: string | undefined): FieldFact[] {
+  const filter = check_type === undefined ? undefined : { 'guard.check_type': check_type }
+  return factsOfPattern({ step_types: ['step.gate'], ...(filter && { filter }) })
+}
+
+/** Facts of one step that cannot all be true; null when they may be. */
+export function conflictOfFields(facts: readonly FieldFact[]): readonly FieldFact[] | null {
+  const byPath = new Map<string, FieldFact[]>()
+  for (const fact of facts) byPath.set(fact.path, [...(byPath.get(fact.path) ?? []), fact])
+  for (const [path, own] of byPath) if (isImpossible(own, universeOf(path))) return own
+  return conflictOfVerb(byPath.get('step_type') ?? [], byPath.get('verb') ?? [])
+}
+
+const knownTypes = Object.keys(verbsOf) as (keyof typeof verbsOf)[]
+
+/** A step type and a verb that steps of this type do not have (`svc steps`). */
+function conflictOfVerb(types: readonly FieldFact[], verbs: readonly FieldFact[]): readonly FieldFact[] | null {
+  if (types.length === 0 || verbs.length === 0) return null
+  const fits = (conditions: readonly Condition[], value: unknown) => conditions.every((one) => meets(one, value))
+  // A step type of the author's own can have any verb.
+  const own = types.flatMap(({ test, negated }) => (test.op === 'one_of' && !negated ? [test.values] : []))
+  const is_closed = own.some((values) => values.every((value) => knownTypes.some((type) => type === value)))
+  if (!is_closed) return null
+  const possible = knownTypes.some(
+    (type) => fits(types, type) && [null, ...verbsOf[type]].some((verb) => fits(verbs, verb)),
+  )
+  return possible ? null : [...types, ...verbs]
+}
+
+/** True when every step of the first kind is of the second. */
+export function isWithinKind(kind: StepFacts, other: StepFacts): boolean {
+  return other.every((fact) => conflictOfFields([...kind, opposite(fact) as FieldFact]) !== null)
+}
+
+export function kindsOverlap(kind: StepFacts, other: StepFacts): boolean {
+  return conflictOfFields([...kind, ...other]) === null
+}
+
+/** The only step types of the kind; null when it may have any. */
+export function typesOfKind(kind: StepFacts): readonly unknown[] | null {
+  const named = kind.find(({ path, test, negated }) => path === 'step_type' && test.op === 'one_of' && !negated)
+  return named?.test.op === 'one_of' ? named.test.values : null
+}

@@ -1,0 +1,49 @@
+// The values that a field can have at all; most fields can have any.
+
+export type ValueKind = 'null' | 'boolean' | 'number' | 'string' | 'list' | 'object'
+
+export interface Universe {
+  /** All values, where they are few. */
+  readonly values?: readonly unknown[]
+  readonly kinds: readonly ValueKind[]
+  /** Text is in small letters and trimmed. */
+  readonly folded?: true
+}
+
+/** The risk level of the agent, under the names that rules use for it. */
+export const levelPath = 'agent.risk_classification'
+
+const every: Universe = { kinds: ['null', 'boolean', 'number', 'string', 'list', 'object'] }
+const text: Universe = { kinds: ['null', 'string'] }
+const map: Universe = { kinds: ['null', 'object'] }
+const flag: Universe = { kinds: ['boolean'] }
+const few = (...values: readonly unknown[]): Universe => ({ values: [null, ...values], kinds: [] })
+const labels = ['public', 'third_party', 'own']
+const labelLists = [[], ...[1, 2, 3, 4, 5, 6, 7].map((bits) => labels.filter((_, index) => (bits >> index) & 1))]
+
+export const riskLevels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] as const
+
+const known: ReadonlyMap<string, Universe> = new Map([
+  ['step_type', { kinds: ['string'] }],
+  ['verb', few('GET', 'POST', 'PATCH', 'DELETE')],
+  ...['step_name', 'agent_id', 'task_id', 'timestamp'].map((path) => [path, text] as const),
+  ['step', { kinds: ['null', 'number'] }],
+  ...['input', 'output', 'properties', 'meta'].map((path) => [path, map] as const),
+  ['is_external_call', flag],
+  ['has_write_permission', flag],
+  ['target.trust', { ...every, folded: true }],
+  ['content.trust', few(...labels, ...labelLists)],
+  [levelPath, few(...riskLevels)],
+  ['agent.environment', few('development', 'test', 'staging', 'production')],
+])
+
+export function universeOf(path: string): Universe {
+  return known.get(path) ?? every
+}
+
+/** One name for each fact: the context and the registration of an agent are one set of facts. */
+export function factPath(path: string, at_registration: boolean): string {
+  const name = path.replace(/^(context|agent)\./, '')
+  const of_agent = at_registration || name !== path
+  return of_agent && (name === 'risk_classification' || name === 'environment') ? `agent.${name}` : path
+}
