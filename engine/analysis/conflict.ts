@@ -1,16 +1,32 @@
 // Finds facts that cannot all be true of one evaluation. What is not found counts as possible.
 import { isUnder } from '../rules/host.js'
-import type { CountFact, Fact, FieldFact, HostsFact, LastFact, NamedFact, StepFacts } from './literal.js'
+import {
+  type CountFact,
+  type Fact,
+  type FieldFact,
+  field,
+  type HostsFact,
+  type LastFact,
+  type NamedFact,
+  type StepFacts,
+} from './literal.js'
 import { conflictOfFields, isWithinKind, kindsOverlap, typesOfKind } from './step-facts.js'
+import { isOneOf } from './value-test.js'
 
-/** Facts that exclude each other; null when all may be true. */
-export function conflictIn(facts: readonly Fact[]): readonly Fact[] | null {
+/**
+ * Facts that exclude each other; null when all may be true. `added`: the others are known to exclude neither each other nor,
+ * among themselves, these.
+ */
+export function conflictIn(facts: readonly Fact[], added: readonly Fact[] = facts): readonly Fact[] | null {
+  const kinds = new Set(added.map(({ kind }) => kind))
+  const paths = new Set(added.flatMap((fact) => (fact.kind === 'field' ? [fact.path] : [])))
+  const has_history = kinds.has('count') || kinds.has('last') || paths.has('step_type') || paths.has('step_name')
   return (
-    conflictOfFields(ofKind(facts, 'field')) ??
-    conflictOfHistory(facts) ??
-    conflictOfPairs(ofKind(facts, 'named'), areOpposite) ??
-    conflictOfPairs(ofKind(facts, 'hosts'), hostsConflict) ??
-    conflictOfHours(facts)
+    (paths.size > 0 ? conflictOfFields(ofKind(facts, 'field'), paths) : null) ??
+    (has_history ? conflictOfHistory(facts) : null) ??
+    (kinds.has('named') ? conflictOfPairs(ofKind(facts, 'named'), areOpposite) : null) ??
+    (kinds.has('hosts') ? conflictOfPairs(ofKind(facts, 'hosts'), hostsConflict) : null) ??
+    (kinds.has('hours') ? conflictOfHours(facts) : null)
   )
 }
 
@@ -47,6 +63,7 @@ function conflictOfHours(facts: readonly Fact[]): readonly Fact[] | null {
 }
 
 function conflictOfHistory(facts: readonly Fact[]): readonly Fact[] | null {
+  if (!facts.some(({ kind }) => kind === 'count' || kind === 'last')) return null
   const lasts = ofKind(facts, 'last')
   const required = lasts.filter(({ negated }) => !negated)
   // A step directly before is in the history.
@@ -109,10 +126,5 @@ function mayFollowEnd(step: readonly FieldFact[]): boolean {
 }
 
 const followers: StepFacts = [
-  {
-    kind: 'field',
-    path: 'step_type',
-    test: { op: 'one_of', values: ['task.end', 'task.error'], lists: 'whole' },
-    negated: false,
-  },
+  field('step_type', { test: isOneOf(['task.end', 'task.error'], 'whole'), negated: false }),
 ]

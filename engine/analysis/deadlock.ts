@@ -3,8 +3,8 @@
 
 import { type Examined, namesIn } from './examined.js'
 import { both, either, type Formula, together } from './formula.js'
-import { canonicalText } from './leaf.js'
 import { atLeast, type Fact, type StepFacts } from './literal.js'
+import { isReachable } from './reachable.js'
 import { gateFacts } from './step-facts.js'
 
 /** What the policies ask of a kind of step: ways in which all of them allow it. */
@@ -20,6 +20,9 @@ export function allowedBy({ region, policy }: Examined): Formula {
 
 /** Kinds that are followed before one goal. */
 const maxKinds = 60
+
+/** Kinds whose orders are followed: each may double the number of states. */
+const maxOrdered = 10
 
 /** The ways of a kind under some policies, each computed once. */
 export function waysUnder(policies: readonly Examined[]): Ways {
@@ -47,23 +50,30 @@ function canBlock({ region, names }: Examined, kind: StepFacts): boolean {
   return both(together(kind), region.violated).length > 0
 }
 
+/** Equal for equal kinds. */
 function keyOf(kind: StepFacts): string {
-  return canonicalText(kind.map(({ path, test, negated }) => [path, { ...test, match: null }, negated]))
+  return kind.map(({ key }) => key).join()
 }
 
 /** Whether a step of the kind may happen in some task: false is a proof. */
 export function mayHappen(goal: StepFacts, ways: Ways): boolean {
   const kinds = kindsBefore(goal, ways)
   if (kinds === null) return true
+  const turns = [...kinds.values()].map((kind) => ways(kind))
+  return kinds.size <= maxOrdered ? isReachable([...kinds.values()], turns) : isPossible([...kinds.keys()], turns)
+}
+
+/** In any order: the least set of kinds that need only kinds of the set. The goal is the first kind. */
+function isPossible(keys: readonly string[], turns: readonly Formula[]): boolean {
   const possible = new Set<string>()
-  const isPossible = (kind: StepFacts) => possible.has(keyOf(kind))
   for (let size = -1; size < possible.size; ) {
     size = possible.size
-    for (const [key, kind] of kinds)
-      if (!possible.has(key) && ways(kind).some((facts) => facts.flatMap(requiredBefore).every(isPossible)))
-        possible.add(key)
+    for (const [index, key] of keys.entries()) {
+      const needs = turns[index]?.map((facts) => facts.flatMap(requiredBefore)) ?? []
+      if (needs.some((kinds) => kinds.every((kind) => possible.has(keyOf(kind))))) possible.add(key)
+    }
   }
-  return isPossible(goal)
+  return possible.has(keys[0] ?? '')
 }
 
 /** The goal and the kinds of steps that may have to come before it, by their keys; null when they are many. */

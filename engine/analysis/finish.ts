@@ -8,7 +8,7 @@ import type { Together } from './formula.js'
 import type { StepFacts } from './literal.js'
 import { type FoundPath, shortestPath } from './paths.js'
 import { fieldsIn, stepOf } from './scenario.js'
-import { factsOfPattern } from './step-facts.js'
+import { factsOfPattern, kindsOverlap } from './step-facts.js'
 
 export interface Goal {
   /** The step in words. */
@@ -85,6 +85,8 @@ function valuesOf(facts: Together, path: string): string[] {
   )
 }
 
+const usual = factsOfPattern({ step_types: ['step.resource'] })
+
 /** Samples of one kind of step; more make a path more probable and the search longer. */
 const maxSamples = 6
 
@@ -100,12 +102,13 @@ function pathTo(goal: StepFacts, policies: readonly Examined[], ways: Ways): Fou
   return shortestPath({ policies: policies.map(({ input }) => input), goals, others, agent: own })
 }
 
-/** Steps of the kind that the policies may allow, those with the fewest conditions first. */
+/** Steps of the kind that the policies may allow: of the most usual type, and with the fewest conditions first. */
 function samplesOf(kind: StepFacts, ways: Ways, agent: { [key: string]: unknown }): Step[] {
-  const lists = [...ways(kind)].sort((a, b) => a.length - b.length)
+  const rank = (facts: Together) => (kindsOverlap(fieldsIn(facts), usual) ? 0 : 1000) + facts.length
+  const lists = [...ways(kind)].sort((a, b) => rank(a) - rank(b))
   const found = new Map<string, Step>()
   for (const facts of lists.slice(0, maxSamples * 4)) {
-    const fields = facts.flatMap(fieldsIn)
+    const fields = fieldsIn(facts)
     const built = stepOf(fields)
     if (built === null || found.size >= maxSamples) continue
     const { risk_classification, environment, ...others } = built.agent

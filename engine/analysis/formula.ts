@@ -1,7 +1,7 @@
 // Formulas over facts: any of several lists of facts that are all true. A list that cannot be true is left out, so that an
 // empty formula is proven impossible. A formula may be true more often than what it describes, never less often.
 import { conflictIn } from './conflict.js'
-import { type Fact, opposite } from './literal.js'
+import { type Fact, isSameFact, opposite } from './literal.js'
 
 /** Facts that are all true. */
 export type Together = readonly Fact[]
@@ -15,16 +15,18 @@ export const never: Formula = []
 const maxLists = 300
 const maxFacts = 60
 
+/** Both are true. The second is left out where the result would be too long. */
 export function both(a: Formula, b: Formula): Formula {
   if (a === always || b.length === 0) return b
   if (b === always || a.length === 0) return a
-  if (a.length * b.length > maxLists * 4) return a.length <= b.length ? a : b
+  if (a.length * b.length > maxLists * 4) return a
   const joined: Together[] = []
   for (const left of a)
     for (const right of b) {
-      const facts = [...left, ...right.filter((fact) => !left.includes(fact))]
+      const added = right.filter((fact) => !left.some((one) => isSameFact(one, fact)))
+      const facts = added.length === 0 ? left : [...left, ...added]
       if (facts.length > maxFacts) return a
-      if (conflictIn(facts) === null) joined.push(facts)
+      if (added.length === 0 || conflictIn(facts, added) === null) joined.push(facts)
     }
   return joined.length > maxLists ? a : joined
 }

@@ -5,6 +5,8 @@ import type { Condition } from './value-test.js'
 export interface FieldFact extends Condition {
   readonly kind: 'field'
   readonly path: string
+  /** Equal for equal facts. */
+  readonly key: string
 }
 
 /** Steps by their fields; all facts hold. */
@@ -59,7 +61,24 @@ export interface NamedFact {
 export type Fact = FieldFact | CountFact | LastFact | HoursFact | HostsFact | NamedFact
 
 export function field(path: string, { test, negated }: Condition): FieldFact {
-  return { kind: 'field', path, test, negated }
+  const key = JSON.stringify([path, test, negated], (name, value: unknown) =>
+    name === 'facts' ? undefined : typeof value === 'number' ? String(value) : value,
+  )
+  return { kind: 'field', path, test, negated, key }
+}
+
+export function isSameFact(a: Fact, b: Fact): boolean {
+  if (a === b) return true
+  if (a.kind === 'field') return b.kind === 'field' && a.key === b.key
+  if (a.kind === 'named')
+    return b.kind === 'named' && a.name === b.name && a.negated === b.negated && sameList(a.bounds, b.bounds)
+  if (a.kind !== 'count' || b.kind !== 'count') return false
+  const same_limits = a.min === b.min && a.max === b.max && a.where === b.where && a.passed === b.passed
+  return same_limits && a.of.length === b.of.length && a.of.every((fact, index) => fact.key === b.of[index]?.key)
+}
+
+function sameList(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index])
 }
 
 export function named(name: string, bounds: readonly number[] = []): NamedFact {
@@ -74,6 +93,7 @@ export function atLeast(min: number, of: StepFacts, passed = false, where: Count
 /** The opposite of a fact. */
 export function opposite(fact: Fact): Fact {
   if (fact.kind === 'hours') return { ...fact, open: fact.open.map((isOpen) => !isOpen) }
+  if (fact.kind === 'field') return field(fact.path, { test: fact.test, negated: !fact.negated })
   if (fact.kind !== 'count') return { ...fact, negated: !fact.negated }
   return fact.max === Number.POSITIVE_INFINITY
     ? { ...fact, min: 0, max: fact.min - 1 }

@@ -22,7 +22,7 @@ const maxCopies = 30
 
 /** Null where no sample was found. */
 export function scenarioOf(facts: readonly Fact[], at_registration: boolean): Scenario | null {
-  const built = stepOf(facts.flatMap(fieldsIn))
+  const built = stepOf(fieldsIn(facts))
   if (built === null || isNamedTask(built.step)) return null
   const past = pastOf(facts)
   if (past === null) return null
@@ -41,12 +41,15 @@ export function scenarioOf(facts: readonly Fact[], at_registration: boolean): Sc
   }
 }
 
-/** The facts about fields, with a host for a fact about hosts. */
-export function fieldsIn(fact: Fact): FieldFact[] {
-  if (fact.kind === 'field') return [fact]
-  if (fact.kind !== 'hosts') return []
-  const host = fact.negated ? 'other.invalid' : fact.allowed[0]
-  return [field(fact.path, { test: isOneOf([host], 'whole'), negated: false })]
+/** The facts about fields, with a host for the facts about hosts. */
+export function fieldsIn(facts: readonly Fact[]): FieldFact[] {
+  const allowed = facts.filter((fact) => fact.kind === 'hosts' && !fact.negated)
+  return facts.flatMap((fact) => {
+    if (fact.kind === 'field') return [fact]
+    if (fact.kind !== 'hosts' || (fact.negated && allowed.length > 0)) return []
+    const host = fact.negated ? 'other.invalid' : fact.allowed[0]
+    return [field(fact.path, { test: isOneOf([host], 'whole'), negated: false })]
+  })
 }
 
 /** Steps of the life of a task have no name, so that one with a name is a poor witness. */

@@ -35,12 +35,14 @@ export function gateFacts(check_type: string | undefined): FieldFact[] {
   return factsOfPattern({ step_types: ['step.gate'], ...(filter && { filter }) })
 }
 
-/** Facts of one step that cannot all be true; null when they may be. */
-export function conflictOfFields(facts: readonly FieldFact[]): readonly FieldFact[] | null {
-  const byPath = new Map<string, FieldFact[]>()
-  for (const fact of facts) byPath.set(fact.path, [...(byPath.get(fact.path) ?? []), fact])
-  for (const [path, own] of byPath) if (isImpossible(own, universeOf(path))) return own
-  return conflictOfVerb(byPath.get('step_type') ?? [], byPath.get('verb') ?? [])
+/** Facts of one step that cannot all be true; null when they may be. Only these paths are looked at, when given. */
+export function conflictOfFields(
+  facts: readonly FieldFact[],
+  paths: ReadonlySet<string> = new Set(facts.map(({ path }) => path)),
+): readonly FieldFact[] | null {
+  const at = (path: string) => facts.filter((fact) => fact.path === path)
+  for (const path of paths) if (isImpossible(at(path), universeOf(path))) return at(path)
+  return paths.has('step_type') || paths.has('verb') ? conflictOfVerb(at('step_type'), at('verb')) : null
 }
 
 const knownTypes = Object.keys(verbsOf) as (keyof typeof verbsOf)[]
@@ -61,7 +63,11 @@ function conflictOfVerb(types: readonly FieldFact[], verbs: readonly FieldFact[]
 
 /** True when every step of the first kind is of the second. */
 export function isWithinKind(kind: StepFacts, other: StepFacts): boolean {
-  return other.every((fact) => conflictOfFields([...kind, opposite(fact) as FieldFact]) !== null)
+  return other.every((fact) => kind.some(({ key }) => key === fact.key) || excludes(kind, opposite(fact) as FieldFact))
+}
+
+function excludes(kind: StepFacts, fact: FieldFact): boolean {
+  return conflictOfFields([...kind, fact], new Set([fact.path])) !== null
 }
 
 export function kindsOverlap(kind: StepFacts, other: StepFacts): boolean {

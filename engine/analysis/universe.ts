@@ -31,7 +31,7 @@ const known: ReadonlyMap<string, Universe> = new Map([
   ...['input', 'output', 'properties', 'meta'].map((path) => [path, map] as const),
   ['is_external_call', flag],
   ['has_write_permission', flag],
-  ['target.trust', { ...every, folded: true }],
+  ['target.trust', { kinds: ['null', 'boolean', 'number', 'string'], folded: true }],
   ['content.trust', few(...labels, ...labelLists)],
   [levelPath, few(...riskLevels)],
   ['agent.environment', few('development', 'test', 'staging', 'production')],

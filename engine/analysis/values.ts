@@ -12,31 +12,53 @@ interface Candidate {
 
 /** True when no value meets all conditions. */
 export function isImpossible(conditions: readonly Condition[], universe: Universe): boolean {
-  if (universe.values !== undefined)
-    return !universe.values.some((value) => conditions.every((one) => meets(one, value)))
-  const scalars = scalarCandidates(conditions, universe)
-  const allowed = (candidate: Candidate) => universe.kinds.includes(candidate.kind)
-  const others = wholeCandidates(conditions)
-  const candidates = [...scalars, ...others].filter(allowed)
-  if (candidates.some((candidate) => conditions.every((one) => couldMeet(one, candidate)) && texts(candidate)))
-    return false
-  return !(universe.kinds.includes('list') && listIsPossible(conditions, [...scalars, ...others]))
+  if (conditions.length === 0) return false
+  const closed = universe.values ?? choicesOf(conditions, universe)
+  if (closed !== null) return !closed.some((value) => conditions.every((one) => meets(one, value)))
+  if (universe.kinds.includes('string') && conditions.every(isOpen)) return false
+  return !isPossible(conditions, universe)
+}
 
-  /** Two patterns may exclude each other where neither is false alone. */
-  function texts({ general, kind }: Candidate): boolean {
-    return !general || (kind !== 'string' && kind !== 'number') || !patternsConflict(conditions)
-  }
+/** The values among which a condition requires one; null where lists of them are possible, or none does. */
+function choicesOf(conditions: readonly Condition[], universe: Universe): readonly unknown[] | null {
+  for (const { test, negated } of conditions)
+    if (test.op === 'one_of' && !negated && (test.lists === 'whole' || !universe.kinds.includes('list')))
+      return test.values.filter((value) => isOfUniverse(value, universe))
+  return null
+}
+
+/** Met by every text that no condition names. */
+function isOpen({ test, negated }: Condition): boolean {
+  return test.op === 'present' ? !negated : negated && test.op !== 'matches'
+}
+
+function isOfUniverse(value: unknown, { kinds, folded }: Universe): boolean {
+  return kinds.includes(kindOf(value)) && (!folded || typeof value !== 'string' || value === value.trim().toLowerCase())
+}
+
+function isPossible(conditions: readonly Condition[], universe: Universe): boolean {
+  const listed = named(conditions)
+  const points = numberPoints(conditions, listed)
+  const texts_conflict = patternsConflict(conditions)
+  const candidates = [...scalarCandidates(listed, points), ...wholeCandidates(listed)]
+  const is_text = ({ general, kind }: Candidate) => general && (kind === 'string' || kind === 'number')
+  const fits = (candidate: Candidate) =>
+    universe.kinds.includes(candidate.kind) &&
+    (candidate.general || isOfUniverse(candidate.value, universe)) &&
+    // Two patterns may exclude each other where neither is false alone.
+    !(is_text(candidate) && texts_conflict) &&
+    conditions.every((one) => couldMeet(one, candidate))
+  return candidates.some(fits) || (universe.kinds.includes('list') && listIsPossible(conditions, candidates))
 }
 
 /** A value that meets all conditions; undefined when none was found. */
 export function sampleOf(conditions: readonly Condition[], universe: Universe): unknown {
-  const elements = [...named(conditions), ...textSamples(conditions), ...numberPoints(conditions).flatMap(around)]
+  const listed = named(conditions)
+  const elements = [...listed, ...textSamples(conditions), ...numberPoints(conditions, listed).flatMap(around)]
   const known = universe.values ?? [...elements, 'text', 1, true, false, { member: 'text' }, null]
   const lists = universe.values === undefined ? [[...elements], ...elements.map((one) => [one])] : []
   const fits = (value: unknown) =>
-    (universe.values !== undefined || universe.kinds.includes(kindOf(value))) &&
-    (universe.folded === undefined || typeof value !== 'string' || value === value.trim().toLowerCase()) &&
-    conditions.every((one) => meets(one, value))
+    (universe.values !== undefined || isOfUniverse(value, universe)) && conditions.every((one) => meets(one, value))
   return [...known, ...lists].find(fits)
 }
 
@@ -54,10 +76,10 @@ function named(conditions: readonly Condition[]): unknown[] {
   )
 }
 
-function numberPoints(conditions: readonly Condition[]): number[] {
+function numberPoints(conditions: readonly Condition[], listed: readonly unknown[]): number[] {
   const bounds = conditions.flatMap(({ test }) => (test.op === 'within' ? [test.min, test.max] : []))
-  const listed = named(conditions).filter((value) => typeof value === 'number')
-  return [...new Set([...bounds, ...listed])].filter(Number.isFinite).sort((a, b) => a - b)
+  const numbers = listed.filter((value) => typeof value === 'number')
+  return [...new Set([...bounds, ...numbers])].filter(Number.isFinite).sort((a, b) => a - b)
 }
 
 function around(point: number): number[] {
@@ -68,16 +90,13 @@ function textSamples(conditions: readonly Condition[]): string[] {
   return conditions.flatMap(({ test }) => (test.op === 'matches' ? samplesOf(test.pattern) : []))
 }
 
-function scalarCandidates(conditions: readonly Condition[], { folded }: Universe): Candidate[] {
-  const listed = named(conditions).filter((value) => typeof value !== 'object' || value === null)
-  const possible = listed.filter(
-    (value) => !folded || typeof value !== 'string' || value === value.trim().toLowerCase(),
-  )
-  const exact = [null, true, false, ...possible, ...numberPoints(conditions)]
+function scalarCandidates(listed: readonly unknown[], points: readonly number[]): Candidate[] {
+  const scalars = listed.filter((value) => typeof value !== 'object')
+  const exact = [null, true, false, ...scalars, ...points]
   return [
     ...exact.map((value) => ({ value, kind: kindOf(value), general: false })),
-    ...gaps(numberPoints(conditions)).map((value) => ({ value, kind: 'number' as const, general: true })),
-    { value: freshText(listed), kind: 'string', general: true },
+    ...gaps(points).map((value) => ({ value, kind: 'number' as const, general: true })),
+    { value: freshText(scalars), kind: 'string', general: true },
   ]
 }
 
@@ -105,8 +124,8 @@ function freshText(listed: readonly unknown[]): string {
 }
 
 /** Maps and lists as whole values. */
-function wholeCandidates(conditions: readonly Condition[]): Candidate[] {
-  const whole = named(conditions).filter((value) => typeof value === 'object' && value !== null)
+function wholeCandidates(listed: readonly unknown[]): Candidate[] {
+  const whole = listed.filter((value) => typeof value === 'object' && value !== null)
   return [
     ...whole.map((value) => ({ value, kind: kindOf(value), general: false })),
     { value: { x: 'x' }, kind: 'object', general: true },

@@ -1,6 +1,6 @@
 // Manifests of the analysis cases, and the analysis of texts.
 import { readFileSync } from 'node:fs'
-import { type Analysis, analyse, parseManifest } from '@svc/engine'
+import { type Analysis, analyse, type compile, onAgent, parseManifest } from '@svc/engine'
 import type { JsonMap } from '@svc/schemas'
 import { parse, stringify } from 'yaml'
 
@@ -36,4 +36,11 @@ export function analysisOf(...texts: readonly string[]): Analysis {
       return { file, text, reading }
     }),
   )
+}
+
+/** The policies of a text as the engine compiles them for an agent, ids from 1. */
+export function inputsOf(text: string, agent: JsonMap): Parameters<typeof compile>[0] {
+  const { value } = parseManifest(text, 'manifest.yaml')
+  if (value === null) throw new Error('the manifest is invalid')
+  return onAgent(value, agent).set.policies.map(({ policy }) => policy)
 }

@@ -1,0 +1,65 @@
+// Whether a kind of step can come at all, in view of the order of the kinds before it: a search of all sets of kinds that a
+// task can have had. What a policy asks beyond that is left out, so that "unreachable" is a proof.
+import type { Formula } from './formula.js'
+import type { Fact, StepFacts } from './literal.js'
+import { isWithinKind, kindsOverlap, typesOfKind } from './step-facts.js'
+
+/** A way in which the policies allow a kind, as sets of kinds, one bit for each. */
+interface Turn {
+  /** The kinds that have come before. */
+  readonly needs: number
+  /** The kinds of which none has come before. */
+  readonly bans: number
+}
+
+/** `turns`: the ways of each kind. The goal is the first kind. */
+export function isReachable(kinds: readonly StepFacts[], turns: readonly Formula[]): boolean {
+  const ways = turns.map((formula) => formula.map((facts) => turnOf(facts, kinds)))
+  const together = kinds.map((kind) => maskOf(kinds, (other) => kindsOverlap(kind, other)))
+  const known = new Set([0])
+  for (const before of known) {
+    const allowed = maskOf(ways, (own) =>
+      own.some(({ needs, bans }) => (needs & ~before) === 0 && (bans & before) === 0),
+    )
+    if (allowed & 1) return true
+    // One step may be of several kinds.
+    for (const added of overlapping(allowed & ~before, together)) known.add(before | added)
+  }
+  return false
+}
+
+function maskOf<T>(list: readonly T[], isIn: (one: T) => boolean): number {
+  return list.reduce((mask, one, index) => (isIn(one) ? mask | (1 << index) : mask), 0)
+}
+
+function turnOf(facts: readonly Fact[], kinds: readonly StepFacts[]): Turn {
+  let [needs, bans] = [0, 0]
+  for (const fact of facts) {
+    const before = fact.kind === 'last' ? !fact.negated && fact.of : fact.kind === 'count' && fact.min > 0 && fact.of
+    if (before) needs |= maskOf(kinds, (kind) => isSameKind(kind, before))
+    if (fact.kind === 'count' && fact.max === 0 && fact.where === 'history' && !(fact.passed && mayFail(fact.of)))
+      bans |= maskOf(kinds, (kind) => isWithinKind(kind, fact.of))
+  }
+  return { needs, bans }
+}
+
+function isSameKind(a: StepFacts, b: StepFacts): boolean {
+  return a.length === b.length && a.every(({ key }, index) => key === b[index]?.key)
+}
+
+/** A failed gate does not count. */
+function mayFail(kind: StepFacts): boolean {
+  return typesOfKind(kind)?.includes('step.gate') ?? true
+}
+
+/** Every set of kinds among these of which one step can be. */
+function overlapping(allowed: number, together: readonly number[]): readonly number[] {
+  let sets: number[] = []
+  for (const [index, others] of together.entries()) {
+    const own = 1 << index
+    if ((allowed & own) === 0) continue
+    const joined = sets.filter((set) => (set & ~others) === 0).map((set) => set | own)
+    sets = [...sets, ...joined, own]
+  }
+  return sets
+}
