@@ -190,8 +190,14 @@ const step = someType.chain((step_type) => {
     output: optional({ x: oneOf(texts) }),
     is_external_call: fc.boolean(),
     has_write_permission: fc.boolean(),
-  }).map((members) => ({ step_type, ...members }) as unknown as Step)
+  }).map((members) => unambiguous({ step_type, ...members } as unknown as Step))
 })
+/** A field with two values counts for some rules and not for others. */
+function unambiguous({ is_external_call, ...step }: Step): Step {
+  const { trust = null } = (step.properties?.target ?? {}) as { trust?: unknown }
+  return trust === null && is_external_call !== undefined ? { ...step, is_external_call } : step
+}
+
 const last = fc.oneof(
   { weight: 9, arbitrary: step },
   { weight: 1, arbitrary: fc.constant<Step>({ step_type: 'task.end' }) },

@@ -1,0 +1,50 @@
+// Reads the manifests, analyses them, and prints what was found.
+import type { Writable } from 'node:stream'
+import { type Analysis, analyse, parseManifest, type ReadManifest, readPolicyFiles } from '@svc/engine'
+import { jsonText, printable } from '@svc/proof'
+import { checkedLines } from './check-text.js'
+
+export interface CheckOptions {
+  readonly together?: true
+  readonly paths?: true
+  readonly strict?: true
+  readonly json?: true
+}
+
+/** The analysis of one manifest, or of several as one set. */
+export interface Checked extends Analysis {
+  readonly files: readonly string[]
+}
+
+/** Returns the exit code. */
+export async function runCheck(
+  paths: readonly string[],
+  options: CheckOptions,
+  out: Writable,
+  err: Writable,
+): Promise<number> {
+  const unreadable: string[] = []
+  const files = await readPolicyFiles(paths, (error) => unreadable.push(String((error as Error).message)))
+  const problem = unreadable[0] ?? (files.length === 0 ? `no manifest in ${paths.join(', ')}` : null)
+  if (problem !== null) {
+    err.write(`svc check: ${printable(problem)}\n`)
+    return 2
+  }
+  const manifests = files.map(({ path, text }) => ({ file: path, text, reading: parseManifest(text, path) }))
+  const invalid = manifests.flatMap(({ reading }) => reading.errors)
+  for (const { file, line, column, message } of invalid)
+    err.write(`${printable(`${file}:${line}:${column}: ${message}`)}\n`)
+  const checked = checkedSets(manifests, options.together === true)
+  out.write(options.json ? `${jsonText({ checked })}\n` : textOf(checked, options.paths === true))
+  const warnings = checked.some(({ findings }) => findings.some(({ severity }) => severity === 'warning'))
+  return invalid.length > 0 || (warnings && options.strict === true) ? 1 : 0
+}
+
+function checkedSets(manifests: readonly ReadManifest[], together: boolean): Checked[] {
+  const sets = together ? [manifests] : manifests.map((one) => [one])
+  return sets.map((set) => ({ files: set.map(({ file }) => file), ...analyse(set) }))
+}
+
+function textOf(checked: readonly Checked[], with_paths: boolean): string {
+  return `${checkedLines(checked, with_paths).map(printable).join('\n')}\n`
+}
