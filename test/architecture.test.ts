@@ -191,7 +191,18 @@ describe('packages', () => {
 })
 
 const proofRooms = ['index.ts', 'bundle', 'notes', 'record', 'tree', 'json']
-const engineRooms = ['rules', 'pattern', 'policy', 'memory', 'agent', 'manifest', 'analysis', 'convert', 'check']
+const engineRooms = [
+  'rules',
+  'pattern',
+  'policy',
+  'memory',
+  'agent',
+  'manifest',
+  'findings',
+  'analysis',
+  'convert',
+  'check',
+]
 const pure = [...proofRooms.map((room) => `proof/${room}`), ...engineRooms.map((room) => `engine/${room}`), 'schemas']
 
 describe('the pure rooms', () => {

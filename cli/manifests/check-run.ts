@@ -1,19 +1,14 @@
 // Reads the manifests, analyses them, and prints what was found.
 import type { Writable } from 'node:stream'
-import { type Analysis, analyse, parseManifest, type ReadManifest, readPolicyFiles } from '@svc/engine'
+import { analyse, parseManifest, type ReadManifest, readPolicyFiles } from '@svc/engine'
 import { jsonText, printable } from '@svc/proof'
-import { checkedLines } from './check-text.js'
+import { type Checked, checkedLines } from './check-text.js'
 
 export interface CheckOptions {
   readonly together?: true
   readonly paths?: true
   readonly strict?: true
   readonly json?: true
-}
-
-/** The analysis of one manifest, or of several as one set. */
-export interface Checked extends Analysis {
-  readonly files: readonly string[]
 }
 
 /** Returns the exit code. */

@@ -1,7 +1,11 @@
 // What `svc check` found, as text for a person.
-import type { AnalysisFinding, FoundPath, Goal } from '@svc/engine'
+import type { Analysis, AnalysisFinding, FoundPath, Goal } from '@svc/engine'
 import type { Step } from '@svc/schemas'
-import type { Checked } from './check-run.js'
+
+/** The analysis of one manifest, or of several as one set. */
+export interface Checked extends Analysis {
+  readonly files: readonly string[]
+}
 
 /** The findings, the paths on request, and a line that sums up. */
 export function checkedLines(checked: readonly Checked[], with_paths: boolean): string[] {

@@ -59,17 +59,17 @@ function keyOf(kind: StepFacts): string {
 export function mayHappen(goal: StepFacts, ways: Ways): boolean {
   const kinds = kindsBefore(goal, ways)
   if (kinds === null) return true
-  const turns = [...kinds.values()].map((kind) => ways(kind))
-  return kinds.size <= maxOrdered ? isReachable([...kinds.values()], turns) : isPossible([...kinds.keys()], turns)
+  const orders = [...kinds.values()].map((kind) => ways(kind))
+  return kinds.size <= maxOrdered ? isReachable([...kinds.values()], orders) : isPossible([...kinds.keys()], orders)
 }
 
 /** In any order: the least set of kinds that need only kinds of the set. The goal is the first kind. */
-function isPossible(keys: readonly string[], turns: readonly Formula[]): boolean {
+function isPossible(keys: readonly string[], orders: readonly Formula[]): boolean {
   const possible = new Set<string>()
   for (let size = -1; size < possible.size; ) {
     size = possible.size
     for (const [index, key] of keys.entries()) {
-      const needs = turns[index]?.map((facts) => facts.flatMap(requiredBefore)) ?? []
+      const needs = orders[index]?.map((facts) => facts.flatMap(requiredBefore)) ?? []
       if (needs.some((kinds) => kinds.every((kind) => possible.has(keyOf(kind))))) possible.add(key)
     }
   }

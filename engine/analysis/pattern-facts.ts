@@ -130,7 +130,7 @@ function overlap(a: Ranges, b: Ranges): boolean {
   return a.some(([from, to]) => b.some(([first, last]) => from <= last && first <= to))
 }
 
-/** One text; other turns take other alternatives and more repetitions. */
+/** One text; with another `turn`, it has other alternatives and more repetitions. */
 function sample(tree: Tree, turn: number): string {
   switch (tree.kind) {
     case 'set':

@@ -5,16 +5,16 @@ import type { Fact, StepFacts } from './literal.js'
 import { isWithinKind, kindsOverlap, typesOfKind } from './step-facts.js'
 
 /** A way in which the policies allow a kind, as sets of kinds, one bit for each. */
-interface Turn {
+interface Order {
   /** The kinds that have come before. */
   readonly needs: number
   /** The kinds of which none has come before. */
   readonly bans: number
 }
 
-/** `turns`: the ways of each kind. The goal is the first kind. */
-export function isReachable(kinds: readonly StepFacts[], turns: readonly Formula[]): boolean {
-  const ways = turns.map((formula) => formula.map((facts) => turnOf(facts, kinds)))
+/** `orders`: the ways of each kind. The goal is the first kind. */
+export function isReachable(kinds: readonly StepFacts[], orders: readonly Formula[]): boolean {
+  const ways = orders.map((formula) => formula.map((facts) => orderOf(facts, kinds)))
   const together = kinds.map((kind) => maskOf(kinds, (other) => kindsOverlap(kind, other)))
   const known = new Set([0])
   for (const before of known) {
@@ -32,7 +32,7 @@ function maskOf<T>(list: readonly T[], isIn: (one: T) => boolean): number {
   return list.reduce((mask, one, index) => (isIn(one) ? mask | (1 << index) : mask), 0)
 }
 
-function turnOf(facts: readonly Fact[], kinds: readonly StepFacts[]): Turn {
+function orderOf(facts: readonly Fact[], kinds: readonly StepFacts[]): Order {
   let [needs, bans] = [0, 0]
   for (const fact of facts) {
     const before = fact.kind === 'last' ? !fact.negated && fact.of : fact.kind === 'count' && fact.min > 0 && fact.of

@@ -24,7 +24,7 @@ export const analysisKinds = defineKinds([
     id: 'never-violated',
     severity: 'warning',
     title: 'A policy can be violated by no step',
-    why: 'Every step that it applies to passes, so it looks like a control and is none.',
+    why: 'Every step that it applies to passes, so it looks like a control but protects nothing.',
     remedy: 'Tighten the parameters, or delete the policy.',
     wrong:
       'name: Example\nversion: "1.0.0"\npolicies:\n  - name: Payments in office hours\n    rule_type: working_hours_only\n    params: { start_hour: 0, end_hour: 24, timezone: Europe/Berlin, target_step_names: [pay] }\n    scope: step_execution\n    severity: critical\n',
