@@ -21,13 +21,19 @@ export function both(a: Formula, b: Formula): Formula {
   if (b === always || a.length === 0) return a
   if (a.length * b.length > maxLists * 4) return a
   const joined: Together[] = []
-  for (const left of a)
-    for (const right of b) {
-      const added = right.filter((fact) => !left.some((one) => isSameFact(one, fact)))
-      const facts = added.length === 0 ? left : [...left, ...added]
-      if (facts.length > maxFacts) return a
-      if (added.length === 0 || conflictIn(facts, added) === null) joined.push(facts)
+  for (const left of a) {
+    const additions = b.map((right) => right.filter((fact) => !left.some((one) => isSameFact(one, fact))))
+    // A list that already has all facts of one of the others is not narrowed by them.
+    if (additions.some((added) => added.length === 0)) {
+      joined.push(left)
+      continue
     }
+    for (const added of additions) {
+      const facts = [...left, ...added]
+      if (facts.length > maxFacts) return a
+      if (conflictIn(facts, added) === null) joined.push(facts)
+    }
+  }
   return joined.length > maxLists ? a : joined
 }
 
