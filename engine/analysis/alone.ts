@@ -1,12 +1,12 @@
 // Findings about one policy: it can never apply, never be violated, or never pass.
 import { bracketed, quotePath } from '../check/quote.js'
+import { conflictIn } from './conflict.js'
 import { type AnalysisFinding, type Examined, findingAbout } from './examined.js'
 import { factsInWords } from './fact-words.js'
-import type { Fact } from './literal.js'
-import type { LeafRegion, Region } from './region.js'
+import type { LeafRegion, PolicyRegion, Region } from './region.js'
 import { trial } from './trial.js'
 
-type Part = Region & Partial<Pick<LeafRegion, 'blame' | 'path'>>
+type Part = Region & Partial<Pick<LeafRegion, 'factsFor' | 'note' | 'path'> & Pick<PolicyRegion, 'leaves'>>
 
 /** The findings about the policy, and about the rules inside it; at most one for each. */
 export function findingsAlone(examined: Examined): AnalysisFinding[] {
@@ -60,15 +60,37 @@ function it({ path = '' }: Part): string {
   return path === '' ? 'the policy' : 'the condition'
 }
 
-function because({ blame }: Part, answer: 'applied' | 'violated' | 'passed'): string {
-  const facts: readonly Fact[] = blame?.(answer) ?? blame?.('applied') ?? []
-  const words = factsInWords(facts)
-  if (words === '') return without[answer]
-  const verb = facts.length === 1 ? 'it would need that' : 'it would need at once that'
-  return `${verb} ${words}`
+type Answer = 'applied' | 'violated' | 'passed'
+
+function because(part: Part, answer: Answer): string {
+  const { note, leaves = [] } = part
+  const own = conflictFor(part, answer)
+  if (own !== null) return needsInWords[answer] + own
+  if (note !== undefined) return note
+  for (const leaf of leaves) {
+    const impossible = (['passed', 'violated'] as const).find((one) => leaf[one].length === 0)
+    const inner = impossible === undefined ? null : (conflictFor(leaf, impossible) ?? leaf.note ?? null)
+    if (inner !== null && impossible !== undefined)
+      return `in ${quotePath(bracketed(`params.${leaf.path}`))}, ${needsInWords[impossible]}${inner}`
+  }
+  return without[answer]
 }
 
-const without = {
+/** Facts that exclude each other, in words; null where they are not known. */
+function conflictFor({ factsFor }: Pick<Part, 'factsFor'>, answer: Answer): string | null {
+  const facts = conflictIn(factsFor?.(answer) ?? []) ?? []
+  const words = factsInWords(facts)
+  if (words === '') return null
+  return `${words}, which ${facts.length === 1 ? 'is never true' : 'exclude each other'}`
+}
+
+const needsInWords: Readonly<Record<Answer, string>> = {
+  applied: 'it applies only where ',
+  violated: 'a violation needs that ',
+  passed: 'a pass needs that ',
+}
+
+const without: Readonly<Record<Answer, string>> = {
   applied: 'its target and its rule select no common step',
   violated: 'its target selects only steps that pass',
   passed: 'no value and no history lets such a step pass',

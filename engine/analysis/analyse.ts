@@ -32,10 +32,7 @@ export function analyse(manifests: readonly ReadManifest[]): Analysis {
   const alone = policies.map((examined) => ({ examined, found: findingsAlone(examined) }))
   const quiet = new Set(alone.filter(({ found }) => found.length > 0).map(({ examined }) => examined))
   const pairs = findingsOfPairs(policies, quiet)
-  const { goals, findings } = finishOf(
-    policies.filter((examined) => !quiet.has(examined)),
-    isExplainedBy(pairs),
-  )
+  const { goals, findings } = finishOf(policies, isExplainedBy(pairs))
   const all = [...alone.flatMap(({ found }) => found), ...pairs, ...findings]
   return { findings: all.toSorted(byPlace), policies: policies.length, goals }
 }

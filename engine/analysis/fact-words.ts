@@ -1,13 +1,13 @@
 // Facts in words, for the messages of findings.
 import { quote } from '../check/quote.js'
-import type { CountFact, Fact, FieldFact, StepFacts } from './literal.js'
+import type { CountFact, Fact, FieldFact, HoursFact, StepFacts } from './literal.js'
 import { levelPath } from './universe.js'
 import type { ValueTest } from './value-test.js'
 
 /** A few facts in words, joined. */
 export function factsInWords(facts: readonly Fact[]): string {
   const words = [...new Set(facts.map(factInWords).filter((text) => text !== ''))]
-  return words.slice(0, 3).join(', and ')
+  return words.slice(0, 3).join(' and ')
 }
 
 function factInWords(fact: Fact): string {
@@ -19,12 +19,19 @@ function factInWords(fact: Fact): string {
     case 'last':
       return `the step right before is ${fact.negated ? 'not ' : ''}${stepInWords(fact.of)}`
     case 'hours':
-      return `the time is in ${fact.open.filter((isOpen) => isOpen).length} hours of the week in ${quote(fact.zone)}`
+      return hoursInWords(fact)
     case 'hosts':
       return `${fact.negated ? 'a host' : 'each host'} in ${quote(fact.path)} is ${fact.negated ? 'not ' : ''}under ${listed(fact.allowed)}`
     case 'named':
       return ''
   }
+}
+
+function hoursInWords({ open, zone }: HoursFact): string {
+  const hours = open.filter((isOpen) => isOpen).length
+  return hours === 0
+    ? 'the time is outside every hour of the week'
+    : `the time is in ${hours} hours of the week in ${quote(zone)}`
 }
 
 function fieldInWords({ path, test, negated }: FieldFact): string {
@@ -80,10 +87,15 @@ export function stepInWords(facts: StepFacts): string {
     ...values('step_name').map((names) => `named ${names}`),
     ...(others.length === 0 ? [] : [`with ${others.map(fieldInWords).join(' and ')}`]),
   ]
-  return parts.join(' ') || 'any step'
+  return parts.join(' ').replace(/^with/, 'one with') || 'any step'
 }
 
 function listed(values: readonly unknown[]): string {
-  const shown = values.slice(0, 4).map((value) => quote(typeof value === 'string' ? value : JSON.stringify(value)))
+  const shown = values.slice(0, 4).map((value) => quote(isPlain(value) ? value : JSON.stringify(value)))
   return `${shown.join(', ')}${values.length > 4 ? ', …' : ''}`
+}
+
+/** Text that cannot be mistaken for another value. */
+function isPlain(value: unknown): value is string {
+  return typeof value === 'string' && !/^(true|false|null|-?[0-9.]+|)$/.test(value)
 }

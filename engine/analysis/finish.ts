@@ -55,9 +55,10 @@ function canStop({ policy }: Examined): boolean {
 function findingOn(step: string, core: readonly Examined[]): AnalysisFinding | null {
   const [first, ...others] = core
   if (first === undefined) return null
-  const named = others.map((other) => `${quote(other.policy.name)} (${placeInWords(other, first)})`)
-  const together = named.length === 0 ? 'it blocks' : `together with ${named.join(' and ')} it blocks`
-  const message = `${together} every way to a step that is ${step}: let one of the steps that the policies require come first`
+  const more = others.length > 4 ? ` and ${others.length - 4} more` : ''
+  const named = others.slice(0, 4).map((other) => `${quote(other.policy.name)} (${placeInWords(other, first)})`)
+  const together = named.length === 0 ? 'it blocks' : `together with ${named.join(' and ')}${more} it blocks`
+  const message = `${together} every way to a step that is ${step}: let one of the steps that they require come first`
   return findingAbout('cannot-finish', first, message, others)
 }
 

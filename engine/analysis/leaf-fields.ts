@@ -1,5 +1,6 @@
 // Formulas of the rules about fields, content and the agent.
 import { canonicalType, type JsonMap } from '@svc/schemas'
+import { quote } from '../check/quote.js'
 import { readHost } from '../rules/host.js'
 import { all, either, never, together } from './formula.js'
 import { byFact, byName, byNameWith, canonicalText, type Describe, type LeafFormulas } from './leaf.js'
@@ -62,6 +63,7 @@ export const fieldDescriptions: Readonly<Record<string, Describe>> = {
     if (possible.length * fields.length > maxSearches) return byName('pii_in_request', params)
     const found = fields.flatMap((path) => possible.map((pattern) => named(foundName(pattern, path, true))))
     return {
+      ...(possible.length === 0 && { note: 'no text matches a pattern of the policy' }),
       passes: all(found.map((fact) => together([opposite(fact)]))),
       fails: either(...found.map((fact) => together([fact]))),
     }
@@ -70,7 +72,11 @@ export const fieldDescriptions: Readonly<Record<string, Describe>> = {
     const { never: is_never } = factsOf(String(pattern), false)
     const fact = named(foundName(String(pattern), String(path), found === false))
     const [has, lacks] = [is_never ? never : together([fact, present(pathOf(path, false))]), together([opposite(fact)])]
-    return found === false ? { passes: lacks, fails: has } : { passes: has, fails: lacks }
+    const note = is_never ? `no text matches ${quote(String(pattern))}` : undefined
+    return {
+      ...(note && { note }),
+      ...(found === false ? { passes: lacks, fails: has } : { passes: has, fails: lacks }),
+    }
   },
   path_within_root: (params) => {
     const own = pathOf(params.field, false)

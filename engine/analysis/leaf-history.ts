@@ -1,5 +1,6 @@
 // Formulas of the rules about the history, the time, and the flow of values.
 import { canonicalType, type JsonMap } from '@svc/schemas'
+import { quote } from '../check/quote.js'
 import { kindPattern } from '../rules/kind.js'
 import type { Selector, StepKind } from '../rules/params.js'
 import { negation, together } from './formula.js'
@@ -63,7 +64,10 @@ export const historyDescriptions: Readonly<Record<string, Describe>> = {
     const sum = named(`sum ${canonicalText([keyOf(step_type), property_path])}`, [Number(budget)])
     const has_limit = adds && budget !== Number.POSITIVE_INFINITY
     const applies = together(kindOf(step_type))
-    return { applies, passes: together([sum]), fails: has_limit ? together([opposite(sum)]) : [] }
+    const note = adds
+      ? 'no sum exceeds its budget'
+      : `${quote(String(property_path))} is never a number, so that nothing adds up`
+    return { applies, passes: together([sum]), fails: has_limit ? together([opposite(sum)]) : [], note }
   },
   step_rate_limit: ({ step_type, max_steps, window_seconds }) => ({
     ...byNameWith(`rate ${keyOf(step_type)}`, {

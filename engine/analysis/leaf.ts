@@ -13,6 +13,8 @@ export interface LeafFormulas {
   /** What is true when it passes and when it is violated, to explain why it cannot. */
   readonly when_passed?: readonly Fact[]
   readonly when_violated?: readonly Fact[]
+  /** Why an answer is impossible, where no fact says it. */
+  readonly note?: string
   /** The rule exists to forbid steps: that none passes is what the author wants. */
   readonly forbids?: boolean
 }

@@ -2,7 +2,9 @@
 
 import { riskOf } from '../agent/risk.js'
 import { quote } from '../check/quote.js'
+import { conflictIn } from './conflict.js'
 import { type AnalysisFinding, type Examined, findingAbout, placeInWords } from './examined.js'
+import { factsInWords } from './fact-words.js'
 import { both, either } from './formula.js'
 import { canonicalText } from './leaf.js'
 import type { Fact } from './literal.js'
@@ -112,8 +114,19 @@ function contradiction(a: Examined, b: Examined): AnalysisFinding | null {
   )
     return null
   const other = `${quote(a.policy.name)} (${placeInWords(a, b)})`
-  const message = `it and ${other} can never both pass on a step that both apply to: change one of them, or give them targets without a common step`
+  const message = `it and ${other} can never both pass on a step that both apply to${reasonOf(a, b)}: change one of them, or give them targets without a common step`
   return findingAbout('contradiction', b, message, [a])
+}
+
+/** What each of them needs, where one rule of each explains it. */
+function reasonOf(a: Examined, b: Examined): string {
+  for (const one of a.region.leaves)
+    for (const other of b.region.leaves) {
+      const facts = conflictIn([...one.factsFor('passed'), ...other.factsFor('passed')])
+      const words = factsInWords(facts ?? [])
+      if (words !== '') return `, because ${words} exclude each other`
+    }
+  return ''
 }
 
 /** An approval lets a step pass all the same, and a policy that only observes is a trial. */

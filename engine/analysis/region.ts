@@ -9,7 +9,6 @@ import { selectorPattern } from '../rules/kind.js'
 import type { Selector, TargetFilter } from '../rules/params.js'
 import { leafRules } from '../rules/registry.js'
 import type { Scope } from '../rules/rule.js'
-import { conflictIn } from './conflict.js'
 import { all, both, either, type Formula, negation, together } from './formula.js'
 import { byName, type LeafFormulas } from './leaf.js'
 import { fieldDescriptions } from './leaf-fields.js'
@@ -34,8 +33,10 @@ export interface LeafRegion extends Region {
   readonly is_direct: boolean
   /** The rule exists to forbid steps. */
   readonly forbids: boolean
-  /** Facts that exclude each other, and so make the answer impossible; null where they are not known. */
-  readonly blame: (answer: 'passed' | 'violated' | 'applied') => readonly Fact[] | null
+  /** What is true when it has the answer, as far as it can be listed; also where that is impossible. */
+  readonly factsFor: (answer: 'passed' | 'violated' | 'applied') => readonly Fact[]
+  /** Why an answer is impossible, where no facts say it. */
+  readonly note: string | undefined
 }
 
 export interface PolicyRegion extends Region {
@@ -79,7 +80,7 @@ function combined(kind: 'all_of' | 'any_of' | 'not', children: readonly Region[]
 
 function leafRegion({ rule_type, params = {} }: RuleNode, scope: Scope, limit: Formula) {
   const described = describe(rule_type, params, scope)
-  const { applies = [[]], passes, fails, forbids = false, when_passed = [], when_violated = [] } = described
+  const { applies = [[]], passes, fails, forbids = false, note, when_passed = [], when_violated = [] } = described
   const target = both(limit, both(targetOf(rule_type, params), applies))
   const facts = [...limit.flat(), ...targetFacts(rule_type, params), ...(applies.length === 1 ? applies.flat() : [])]
   const answers = { passed: when_passed, violated: when_violated, applied: [] }
@@ -88,7 +89,8 @@ function leafRegion({ rule_type, params = {} }: RuleNode, scope: Scope, limit: F
     violated: both(target, fails),
     skipped: either(negation(targetOf(rule_type, params)), negation(applies)),
     forbids,
-    blame: (answer: keyof typeof answers) => conflictIn([...facts, ...answers[answer]]),
+    note,
+    factsFor: (answer: keyof typeof answers) => [...facts, ...answers[answer]],
   }
 }
 

@@ -31,6 +31,11 @@ describe('seeded faults', () => {
     expect(others).toEqual([])
   })
 
+  it('leave only paths that can be walked', () => {
+    for (const text of faults.map(manifestOf))
+      for (const goal of analysisOf(text).goals) if (goal.path !== null) walk(text, goal)
+  })
+
   it('name the line of both policies', () => {
     const fault = faults.find(({ finds }) => finds.id === 'contradiction')
     const [finding] = analysisOf(manifestOf(fault as Fault)).findings
