@@ -31,11 +31,13 @@ const maxGoals = 40
 export function finishOf(policies: readonly Examined[], explained: (pair: readonly Examined[]) => boolean): Finish {
   const blocking = policies.filter(canStop)
   if (blocking.length === 0) return { goals: [], findings: [] }
-  const ways = waysUnder(blocking)
+  // An approval that is asked for can be given without a policy that evaluates it.
+  const hard = blocking.filter(({ policy }) => policy.approval == null)
+  const [ways, hard_ways] = [waysUnder(blocking), waysUnder(hard)]
   const found = new Map<string, AnalysisFinding>()
   const goals = goalsOf(blocking).map((facts): Goal => {
     const step = stepInWords(facts)
-    const core = blockersOf(facts, blocking, ways)
+    const core = blockersOf(facts, hard, hard_ways)
     if (core === null) return { step, path: pathTo(facts, blocking, ways), blocked_by: [] }
     const outright = isForbiddenOutright(facts, core)
     if (!(outright && (core.length === 1 || explained(core)))) {

@@ -1,6 +1,6 @@
 // The analysis of manifests: seeded faults are found, honest manifests have none, and each path can be walked.
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Analysis, compile, evaluate, type Goal, newHistory, occasionOf, record } from '@svc/engine'
+import { type Analysis, compile, evaluate, findingKinds, type Goal, newHistory, occasionOf, record } from '@svc/engine'
 import { describe, expect, it } from 'vitest'
 import { analysisOf, casesIn, type Fault, type Honest, inputsOf, manifestOf } from '../support/analysis.js'
 
@@ -129,6 +129,19 @@ describe('paths', () => {
       'step.resource',
     ])
     for (const goal of goals) walk(text, goal)
+  })
+})
+
+describe('the examples of docs/findings.md', () => {
+  const kinds = findingKinds.filter(({ id }) => faults.some(({ finds }) => finds.id === id))
+
+  it.each(kinds)('have the finding, and then not: $id', ({ id, wrong = '', right = '' }) => {
+    expect(analysisOf(wrong).findings.map((finding) => finding.id)).toEqual([id])
+    expect(analysisOf(right).findings).toEqual([])
+  })
+
+  it('are those of every kind that the seeded faults have', () => {
+    expect(kinds).toHaveLength(7)
   })
 })
 
