@@ -115,7 +115,7 @@ function samplesOf(kind: StepFacts, ways: Ways, agent: { [key: string]: unknown 
     const built = stepOf(fields)
     if (built === null || found.size >= maxSamples) continue
     const { risk_classification, environment, ...others } = built.agent
-    Object.assign(agent, others, fields.some(({ path }) => path === 'agent.environment') && { environment })
+    Object.assign(agent, others, fields.some(({ path }) => path === 'context.environment') && { environment })
     found.set(JSON.stringify(built.step), built.step)
   }
   return [...found.values()]

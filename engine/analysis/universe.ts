@@ -41,9 +41,14 @@ export function universeOf(path: string): Universe {
   return known.get(path) ?? every
 }
 
-/** One name for each fact: the context and the registration of an agent are one set of facts. */
+/**
+ * One name for each fact: the context and the registration of an agent are one set of facts. A context may name any
+ * environment, a registration one of four.
+ */
 export function factPath(path: string, at_registration: boolean): string {
   const name = path.replace(/^(context|agent)\./, '')
-  const of_agent = at_registration || name !== path
-  return of_agent && (name === 'risk_classification' || name === 'environment') ? `agent.${name}` : path
+  if (!at_registration && name === path) return path
+  if (name === 'risk_classification') return levelPath
+  if (name === 'environment') return at_registration ? 'agent.environment' : 'context.environment'
+  return path
 }

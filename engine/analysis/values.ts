@@ -55,7 +55,7 @@ function isPossible(conditions: readonly Condition[], universe: Universe): boole
 export function sampleOf(conditions: readonly Condition[], universe: Universe): unknown {
   const listed = named(conditions)
   const elements = [...listed, ...textSamples(conditions), ...numberPoints(conditions, listed).flatMap(around)]
-  const known = universe.values ?? [...elements, null, 'text', 1, true, false, { member: 'text' }]
+  const known = universe.values ?? [...elements, null, 'example', 1, true, false, { member: 'example' }]
   const lists = universe.values === undefined ? [[...elements], ...elements.map((one) => [one])] : []
   const fits = (value: unknown) =>
     (universe.values !== undefined || isOfUniverse(value, universe)) && conditions.every((one) => meets(one, value))
