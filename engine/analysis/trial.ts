@@ -1,5 +1,5 @@
 // Confirms with the engine that some policies can have some answers at once.
-import { compile } from '../policy/compile.js'
+import { compile, type PolicySet } from '../policy/compile.js'
 import { explain } from '../policy/explain.js'
 import { newHistory, record } from '../policy/history.js'
 import type { Occasion } from '../policy/plan.js'
@@ -26,24 +26,24 @@ const occasionFor: Readonly<Record<Scope, Occasion>> = {
 export function trial(wanted: readonly (readonly [PolicyInput, Wanted])[], formula: Formula): Scenario | null {
   const scope = wanted[0]?.[0].scope ?? 'step_execution'
   const inputs = wanted.map(([input], index) => ({ ...input, id: index + 1 }))
+  const set = compile(inputs)
+  if (set.dropped.length > 0) return null
   for (const facts of formula.slice(0, maxTrials)) {
     const scenario = scenarioOf(facts, scope === 'agent_registration')
     if (scenario === null) continue
-    const found = scenario.times.find((time) => answersAre(inputs, wanted, scenario, time, occasionFor[scope]))
+    const found = scenario.times.find((time) => answersAre(set, wanted, scenario, time, occasionFor[scope]))
     if (found !== undefined) return { ...scenario, times: [found] }
   }
   return null
 }
 
 function answersAre(
-  inputs: readonly PolicyInput[],
+  set: PolicySet,
   wanted: readonly (readonly [PolicyInput, Wanted])[],
   { step, agent, past }: Scenario,
   time: number,
   occasion: Occasion,
 ): boolean {
-  const set = compile(inputs)
-  if (set.dropped.length > 0) return false
   const history = newHistory(set)
   for (const [index, one] of past.entries()) record(set, history, one, time - (past.length - index) * 1000)
   const end = occasion === 'end' && step !== null ? { ...step, step_type: 'task.end' } : step
