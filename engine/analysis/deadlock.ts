@@ -5,7 +5,7 @@ import { type Examined, namesIn } from './examined.js'
 import { both, either, type Formula, together } from './formula.js'
 import { atLeast, type Fact, type StepFacts } from './literal.js'
 import { isReachable } from './reachable.js'
-import { gateFacts } from './step-facts.js'
+import { gateFacts, typesOfKind } from './step-facts.js'
 
 /** What the policies ask of a kind of step: ways in which all of them allow it. */
 export type Ways = (kind: StepFacts) => Formula
@@ -47,7 +47,17 @@ function waysOf(kind: StepFacts, policies: readonly Examined[]): Formula {
 function canBlock({ region, names }: Examined, kind: StepFacts): boolean {
   const own = namesIn(kind)
   if (names !== null && own !== null && !own.some((name) => names.has(name))) return false
+  // Gates are recorded for the agent: only a policy that names them keeps them from coming.
+  if (typesOfKind(kind)?.every((type) => type === 'step.gate') && !namesGates(region)) return false
   return both(together(kind), region.violated).length > 0
+}
+
+function namesGates({ violated }: Examined['region']): boolean {
+  return violated.some((facts) => facts.some((fact) => fact.kind === 'field' && isGateType(fact)))
+}
+
+function isGateType({ path, test, negated }: StepFacts[number]): boolean {
+  return path === 'step_type' && test.op === 'one_of' && !negated && test.values.includes('step.gate')
 }
 
 /** Equal for equal kinds. */

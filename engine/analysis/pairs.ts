@@ -88,7 +88,7 @@ function hasAtLeastEffect(more: Examined, less: Examined): boolean {
 
 /** Each can pass where the other applies, and no step passes both. */
 function contradiction(a: Examined, b: Examined): AnalysisFinding | null {
-  if (a.policy.scope !== b.policy.scope || !isRequirement(a) || !isRequirement(b)) return null
+  if (a.policy.scope !== b.policy.scope || !isRequirement(a) || !isRequirement(b) || !surelyMeet(a, b)) return null
   if (both(a.region.passed, b.region.passed).length > 0) return null
   const [a_input, b_input] = [a.input, b.input]
   const passes_a = both(a.region.passed, b.region.violated)
@@ -127,6 +127,21 @@ function reasonOf(a: Examined, b: Examined): string {
       if (words !== '') return `, because ${words} exclude each other`
     }
   return ''
+}
+
+/**
+ * Whether one names at least what the other names of type, verb and name. That a tool of some name is of some type is a guess,
+ * where one policy names the tool and the other the type.
+ */
+function surelyMeet(a: Examined, b: Examined): boolean {
+  const [of_a, of_b] = [headsOf(a), headsOf(b)]
+  return of_a.every((path) => of_b.includes(path)) || of_b.every((path) => of_a.includes(path))
+}
+
+function headsOf({ region: { passed, violated } }: Examined): string[] {
+  const lists = [...passed, ...violated]
+  const names = (path: string) => (fact: Fact) => fact.kind === 'field' && fact.path === path && !fact.negated
+  return ['step_type', 'verb', 'step_name'].filter((path) => lists.every((facts) => facts.some(names(path))))
 }
 
 /** An approval lets a step pass all the same, and a policy that only observes is a trial. */
