@@ -13,6 +13,11 @@ import { calledAs, currentCall } from './called-as.js'
 import { explainCommand } from './explain/explain.js'
 import { importCommand } from './import/import.js'
 import { checkCommand } from './manifests/check.js'
+import { diffCommand } from './manifests/diff.js'
+import { findingsCommand } from './manifests/findings.js'
+import { replayCommand } from './manifests/replay.js'
+import { testCommand } from './manifests/test.js'
+import { validateCommand } from './manifests/validate.js'
 import { rulesCommand } from './rules/rules.js'
 import { stepsCommand } from './rules/steps.js'
 import { serveCommand } from './serve/serve.js'
@@ -20,7 +25,7 @@ import { serveCommand } from './serve/serve.js'
 const svc = calledAs(currentCall(process))
 const program = new Command(svc)
   .description(
-    'Policy as code for AI agents: evaluate steps locally, explain decisions, check manifests, import recorded runs, list the rules, verify and witness logs.',
+    'Policy as code for AI agents: evaluate steps locally, explain decisions, check manifests, replay recorded tasks, import recorded runs, list the rules, verify and witness logs.',
   )
   .version(versionLines(['svc', 'engine', 'proof']))
   .exitOverride()
@@ -31,6 +36,8 @@ const commands = [
   testCommand,
   explainCommand,
   checkCommand,
+  diffCommand,
+  replayCommand,
   importCommand,
   findingsCommand,
   rulesCommand,

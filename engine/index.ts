@@ -127,5 +127,7 @@ export { type Labels, lessTrusted, type OthersLabel, othersIn, statedLabels } fr
 export { rules } from './rules/registry.js'
 export type { History, RuleContext, Scope } from './rules/rule.js'
 export { isExternalCall } from './rules/target-trust.js'
-export { type PolicyFile, readPolicyFiles } from './source/policy-files.js'
+export { readManifestFiles } from './source/manifest-files.js'
+export { readPolicyFiles } from './source/policy-files.js'
+export { type LineBatch, readBatches } from './trace/read-batches.js'
 export { readLines } from './trace/read-lines.js'

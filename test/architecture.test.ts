@@ -200,6 +200,7 @@ const engineRooms = [
   'manifest',
   'findings',
   'analysis',
+  'impact',
   'convert',
   'check',
 ]
