@@ -33,7 +33,7 @@ function cut(text: string, length: number): string {
 }
 
 /** Control and format characters, line separators and lone surrogates as JSON writes them. */
-function onOneLine(text: string): string {
+export function onOneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
     const plain = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character]
     return plain ?? [...character].map((one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join('')
