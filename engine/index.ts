@@ -8,7 +8,7 @@ export type { Goal } from './analysis/finish.js'
 export type { FoundPath } from './analysis/paths.js'
 export { didYouMean } from './check/nearest.js'
 export { createNullRemoval, type NullRemoval } from './check/null-members.js'
-export { onOneLine } from './check/quote.js'
+export { onOneLine, quote } from './check/quote.js'
 export { createChecker, lazyCheck, problemSummary, type SchemaCheck, type SchemaProblem } from './check/schema-check.js'
 export { type FormatName, formatNames, formatOf } from './convert/formats.js'
 export { lineAndColumnOf, readValue, type ValueReading } from './convert/json-value.js'
@@ -36,7 +36,7 @@ export { type Transcript, toolsIn } from './convert/transcript.js'
 export { unknownVariables, variables } from './environment.js'
 export { readIfThere, replaceFile } from './files/durable-file.js'
 export { LockTaken, takeLock } from './files/lock-file.js'
-export { byPlace, type Finding, findingAt } from './findings/finding.js'
+export { byPlace, type Finding, findingAt, startOf } from './findings/finding.js'
 export type { FindingKind, Severity } from './findings/kind.js'
 export { type FindingId, findingKind, findingKinds, severityOf } from './findings/kinds.js'
 export { markdownCode, markdownText } from './findings/markdown.js'
@@ -57,6 +57,7 @@ export type {
   WaiverChange,
 } from './impact/diff-result.js'
 export { diffText, type Paint } from './impact/diff-text.js'
+export { type InventoryReading, readInventory } from './impact/inventory.js'
 export {
   createReplay,
   type EvaluatedStep,

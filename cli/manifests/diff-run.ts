@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import { type DiffReport, diffFiles, diffMarkdown, diffText, type Paint } from '@svc/engine'
 import { jsonText, printable } from '@svc/proof'
 import { InputError, UsageError } from './input-error.js'
-import { readInventory } from './inventory.js'
+import { agentsOf } from './inventory.js'
 import { pairSides, type UnreadablePart } from './pairs.js'
 import { readSide } from './side.js'
 
@@ -23,7 +23,7 @@ export async function runDiff(
   err: Writable,
 ): Promise<number> {
   try {
-    const agents = options.inventory === undefined ? [] : readInventory(options.inventory)
+    const agents = options.inventory === undefined ? [] : agentsOf(options.inventory)
     const { files, unreadable } = pairSides(await readSide(old), await readSide(next))
     for (const { file, line, column, message } of unreadable)
       err.write(`${printable(`${file}:${line}:${column}: ${message}`)}\n`)

@@ -1,0 +1,73 @@
+// What the policies would have done to recorded tasks.
+import { createReadStream } from 'node:fs'
+import {
+  createReplay,
+  parseManifest,
+  policiesOfManifests,
+  quote,
+  type Replay,
+  type ReplayManifest,
+  type ReplayResult,
+  readBatches,
+  readTraceLine,
+  type SourceFile,
+  type ValidatedManifest,
+} from '@svc/engine'
+import { filesOf } from '../files/workspace.js'
+import { UsageError } from '../usage-error.js'
+
+export interface Impact {
+  readonly result: ReplayResult
+  readonly traces: readonly string[]
+  /** The tasks were evaluated under the policies of the base too. */
+  readonly is_compared: boolean
+}
+
+/** Steps and first blocks that a summary can name. */
+const max_listed = 100
+
+/** The trace files. Rejects with UsageError for a path without one: a replay of nothing shows no effect by accident. */
+export async function traceFilesOf(paths: readonly string[]): Promise<string[]> {
+  const found = new Set<string>()
+  for (const path of paths) {
+    const files = await filesOf(path, /\.(jsonl|ndjson)$/i)
+    if (files.length === 0)
+      throw new UsageError(`\`replay\`: ${quote(path)} matches no file: name traces such as \`traces/*.jsonl\``)
+    for (const file of files) found.add(file)
+  }
+  return [...found]
+}
+
+/** The policies of manifests with the text of their files, for the lines of policies. */
+export function replayed(manifests: readonly ValidatedManifest[], files: readonly SourceFile[]): ReplayManifest[] {
+  const texts = new Map(files.map(({ path, text }) => [path, text]))
+  return manifests.flatMap(({ file, value: manifest }) =>
+    manifest === null ? [] : [{ manifest, file, lines: parseManifest(texts.get(file) ?? '', file).lines }],
+  )
+}
+
+/** Evaluates the recorded tasks as whole paths. Rejects with UsageError for a file without a step. */
+export async function impactOn(
+  traces: readonly string[],
+  manifests: readonly ReplayManifest[],
+  old: readonly ReplayManifest[] | null,
+): Promise<Impact> {
+  const against = old === null ? {} : { against: policiesOfManifests(old) }
+  const replay = createReplay({ policies: policiesOfManifests(manifests), ...against, max_listed })
+  for (const trace of traces) await addTrace(trace, replay)
+  return { result: replay.finish(), traces, is_compared: old !== null }
+}
+
+async function addTrace(file: string, replay: Replay): Promise<void> {
+  let steps = 0
+  for await (const { lines } of readBatches(createReadStream(file, { highWaterMark: 256 * 1024 }))) {
+    for (const line of lines) {
+      if (typeof line === 'string' && line.trim() === '') continue
+      const reading =
+        typeof line === 'string' ? readTraceLine(line) : { kind: 'problem' as const, problem: line.problem }
+      if (reading.kind === 'step') steps += 1
+      replay.add(reading, file)
+    }
+  }
+  if (steps === 0) throw new UsageError(`\`replay\`: ${quote(file)} has no step: a trace has one step as JSON per line`)
+}

@@ -1,0 +1,86 @@
+// What recorded tasks would have met, in the summary.
+import { type Cause, markdownCode, markdownText, type ReplayResult, type StepPlace } from '@svc/engine'
+import type { Impact } from '../change/impact.js'
+import { limited, messageMarkdown, row, shortened, table } from './markdown.js'
+import { counted } from './report.js'
+
+const maxBytes = 150_000
+/** Steps that are named. */
+const maxSteps = 30
+
+export function impactParts(impact: Impact | null): string[] {
+  if (impact === null) return []
+  const { result, traces, is_compared } = impact
+  const { texts, more } = is_compared ? flips(result) : blocks(result)
+  const heads = is_compared ? ['Task', 'Step', 'Before', 'Now', 'Because of'] : ['Task', 'Step', 'Now', 'Because of']
+  const replayed = `${counted(result.tasks, 'recorded task')} with ${counted(result.steps, 'step')} (${counted(traces.length, 'trace')})`
+  return [
+    '### Impact on recorded tasks',
+    headline(impact),
+    `Evaluated again, each task as a whole path: ${replayed}.`,
+    ...(texts.length > 0 ? [table(heads, texts)] : []),
+    ...(more > 0 ? [`${counted(more, 'more step')}: \`svc replay\` lists them.`] : []),
+    ...remarks(result),
+  ]
+}
+
+function headline({ result, is_compared }: Impact): string {
+  const { tasks, blocked_tasks, asked_tasks, newly_blocked_tasks, no_longer_blocked_tasks, flipped_tasks } = result
+  if (!is_compared)
+    return `**${blocked_tasks} of ${counted(tasks, 'task')} would be blocked; in ${asked_tasks} a person would be asked.**`
+  const now = `**${newly_blocked_tasks ?? 0} of ${counted(tasks, 'task')} would now be blocked, ${no_longer_blocked_tasks ?? 0} no longer.**`
+  return `${now} In ${counted(flipped_tasks ?? 0, 'task')} at least one step has another outcome.`
+}
+
+interface Rows {
+  readonly texts: readonly string[]
+  readonly more: number
+}
+
+function flips({ flips: { total, listed } }: ReplayResult): Rows {
+  const rows = listed
+    .slice(0, maxSteps)
+    .map((flip) => row(...placeCells(flip), flip.before, `**${flip.after}**`, causesIn(flip.policies)))
+  return rowsOf(rows, total)
+}
+
+function blocks({ first_blocks: { total, listed } }: ReplayResult): Rows {
+  const rows = listed
+    .slice(0, maxSteps)
+    .map((block) => row(...placeCells(block), `**${block.outcome}**`, causesIn(block.policies)))
+  return rowsOf(rows, total)
+}
+
+function rowsOf(rows: readonly string[], total: number): Rows {
+  const { texts } = limited(rows, maxBytes)
+  return { texts, more: total - texts.length }
+}
+
+function placeCells({ task_id, run, step, step_type, verb, step_name }: StepPlace): [string, string] {
+  const what = [step_type, verb, step_name].flatMap((part) => part ?? []).join(' ')
+  const task = `${markdownCode(shortened(task_id))}${run === 1 ? '' : ` (run ${run})`}`
+  return [task, `${step === null ? 'its end' : step}: ${markdownText(shortened(what))}`]
+}
+
+/** Policies of a step that are named. */
+const maxCauses = 5
+
+function causesIn(causes: readonly Cause[]): string {
+  const shown = causes.slice(0, maxCauses).map(({ name, side, reason }) => {
+    const was = side === 'old' ? 'before: ' : ''
+    return `${was}**${markdownText(shortened(name))}**: ${messageMarkdown(reason)}`
+  })
+  const more = causes.length - shown.length
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('<br>')
+}
+
+/** What makes the numbers less certain. */
+function remarks({ unfinished_tasks, unreadable_lines, history_lost, skipped_tasks }: ReplayResult): string[] {
+  const lines = [
+    ...(unfinished_tasks > 0 ? [`${counted(unfinished_tasks, 'task')} without an end`] : []),
+    ...(unreadable_lines > 0 ? [`${counted(unreadable_lines, 'line')} left out, because unreadable`] : []),
+    ...(skipped_tasks.total > 0 ? [`${counted(skipped_tasks.total, 'task')} skipped`] : []),
+    ...(history_lost.total > 0 ? [`${counted(history_lost.total, 'task')} with an incomplete history`] : []),
+  ]
+  return lines.length === 0 ? [] : [`What makes these numbers less certain: ${lines.join('; ')}.`]
+}

@@ -1,0 +1,80 @@
+// The result of a run, which annotations, summary, outputs and files show.
+import type { Annotation, Finding, Validation } from '@svc/engine'
+import type { Comparison } from '../change/compare.js'
+import type { Impact } from '../change/impact.js'
+import type { Inputs } from '../inputs.js'
+
+export interface Totals {
+  readonly errors: number
+  readonly warnings: number
+  readonly manifests: number
+  readonly policies: number
+  readonly tests_passed: number
+  readonly tests_failed: number
+  /** Null without a comparison. */
+  readonly stricter: number | null
+  readonly looser: number | null
+  readonly affected_agents: readonly string[]
+}
+
+export interface Report {
+  readonly validation: Validation
+  /** What could not be done, and why. */
+  readonly notes: readonly Annotation[]
+  readonly comparison: Comparison | null
+  readonly impact: Impact | null
+  readonly totals: Totals
+  readonly valid: boolean
+  /** The step fails. */
+  readonly failed: boolean
+}
+
+type Parts = Pick<Report, 'validation' | 'notes' | 'comparison' | 'impact'>
+
+export function reportOf(parts: Parts, { strict, fail_on }: Pick<Inputs, 'strict' | 'fail_on'>): Report {
+  const totals = totalsOf(parts)
+  const valid = totals.errors === 0 && !(strict && totals.warnings > 0)
+  const is_bad = !valid || (fail_on === 'warning' && totals.warnings > 0)
+  return { ...parts, totals, valid, failed: fail_on !== 'never' && is_bad }
+}
+
+function totalsOf({ validation: { manifests, findings }, comparison }: Parts): Totals {
+  const count = (severity: Finding['severity']) => findings.filter((finding) => finding.severity === severity).length
+  const tests = manifests.flatMap((manifest) => manifest.tests)
+  const passed = tests.filter((test) => test.passed).length
+  const counts = comparison?.report.counts
+  return {
+    errors: count('error'),
+    warnings: count('warning'),
+    manifests: manifests.length,
+    policies: manifests.reduce((sum, { policies }) => sum + policies, 0),
+    tests_passed: passed,
+    tests_failed: tests.length - passed,
+    stricter: counts === undefined ? null : counts.stricter + counts.added,
+    looser: counts === undefined ? null : counts.looser + counts.removed,
+    affected_agents: comparison?.report.affected_agents ?? [],
+  }
+}
+
+/** The complete report as JSON; manifests without their content. */
+export function reportJson({ validation, notes, comparison, impact, totals, valid, failed }: Report): string {
+  const { findings, skipped } = validation
+  const manifests = validation.manifests.map(({ value: _, ...manifest }) => manifest)
+  const change = comparison && { base: comparison.base, left_out: comparison.left_out, ...comparison.report }
+  const document = { valid, failed, totals, manifests, findings, skipped, notes, change, impact }
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+/** `1 error`, `3 errors`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** The result in one sentence. */
+export function sentenceOf({ errors, warnings, manifests, policies, tests_passed, tests_failed }: Totals): string {
+  const found = `${counted(errors, 'error')} and ${counted(warnings, 'warning')}`
+  const checked = `${counted(manifests, 'manifest')} with ${counted(policies, 'valid policy', 'valid policies')}`
+  const tests =
+    tests_passed + tests_failed === 0 ? 'no test ran' : `tests: ${tests_passed} passed, ${tests_failed} failed`
+  return `${found} in ${checked}; ${tests}`
+}

@@ -1,0 +1,78 @@
+// The summary of the job: what was checked, what is wrong and what to write instead, and what the change means for whom.
+import { type Finding, markdownCode, markdownText, type ValidatedManifest } from '@svc/engine'
+import { changeParts } from './change-parts.js'
+import { impactParts } from './impact-parts.js'
+import { limited, messageMarkdown, placeMarkdown, row, table } from './markdown.js'
+import { counted, type Report, sentenceOf } from './report.js'
+import { testParts } from './test-parts.js'
+
+/** Bytes of the longer parts; GitHub rejects a summary of more than 1 MiB. */
+const maxFindings = 350_000
+const maxManifests = 150_000
+
+/** The summary as Markdown. `address`: where the files of this commit are, such as `https://…/blob/<commit>`; null for no links. */
+export function summaryOf(report: Report, address: string | null): string {
+  const parts = [
+    ...head(report),
+    ...findingParts(report, address),
+    ...testParts(report.validation.manifests, address),
+    ...changeParts(report.comparison),
+    ...impactParts(report.impact),
+    ...manifestParts(report),
+  ]
+  return `${parts.join('\n\n')}\n\n`
+}
+
+function head({ valid, failed, totals, notes }: Report): string[] {
+  const { errors, warnings, tests_failed } = totals
+  const others = errors - tests_failed
+  const wrong = [
+    ...(others > 0 ? [`${counted(others, 'error')} to correct`] : []),
+    ...(tests_failed > 0 ? [counted(tests_failed, 'failed test')] : []),
+    ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
+  ]
+  const mark = valid ? (failed || warnings > 0 ? '⚠️' : '✅') : '❌'
+  const verdict = valid ? 'the manifests are valid' : 'the manifests are not valid'
+  return [
+    `## ${mark} Policies: ${verdict}${wrong.length > 0 ? ` (${wrong.join(', ')})` : ''}`,
+    `${sentenceOf(totals)}. ${failed ? '**This step fails.**' : 'This step does not fail.'}`,
+    ...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`),
+  ]
+}
+
+/** Failed tests have a part of their own. */
+function findingParts({ validation }: Report, address: string | null): string[] {
+  const findings = validation.findings.filter(({ id }) => id !== 'test-failed')
+  if (findings.length === 0) return []
+  const rows = (['error', 'warning', 'info'] as const).flatMap((severity) =>
+    findings.filter((finding) => finding.severity === severity).map((finding) => findingRow(finding, address)),
+  )
+  const { texts, more } = limited(rows, maxFindings)
+  return [
+    '### What to correct',
+    table(['', 'Where', 'What is wrong, and what to write instead', 'Finding'], texts),
+    ...(more > 0 ? [`${more} more: set \`json-file\` for all of them.`] : []),
+  ]
+}
+
+function findingRow({ severity, file, line, message, id }: Finding, address: string | null): string {
+  const mark = { error: '❌ error', warning: '⚠️ warning', info: 'ℹ️ info' }[severity]
+  return row(mark, placeMarkdown(file, line, address), messageMarkdown(message), `\`${id}\``)
+}
+
+function manifestParts({ validation: { manifests, skipped } }: Report): string[] {
+  const { texts, more } = limited(manifests.map(manifestRow), maxManifests)
+  return [
+    '### What was checked',
+    ...(texts.length > 0 ? [table(['Manifest', 'Name', 'Version', 'Valid policies', 'Tests', 'Result'], texts)] : []),
+    ...(more > 0 ? [`${counted(more, 'more manifest')}.`] : []),
+    ...(skipped.length > 0 ? [`${counted(skipped.length, 'other YAML file')} without policies.`] : []),
+  ]
+}
+
+function manifestRow({ file, name, version, policies, tests, valid }: ValidatedManifest): string {
+  const passed = tests.filter((test) => test.passed).length
+  const ran = tests.length === 0 ? 'none ran' : `${passed} of ${tests.length} passed`
+  const result = valid ? (passed < tests.length ? '❌ failed tests' : '✅ valid') : '❌ errors'
+  return row(markdownCode(file), markdownText(name ?? ''), markdownText(version ?? ''), `${policies}`, ran, result)
+}
