@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { compile } from 'json-schema-to-typescript'
+import { actionLicences, actionText } from './action-bundle.js'
 import { verifierText } from './one-file-verifier.js'
 
 const root = new URL('../', import.meta.url)
@@ -31,6 +32,8 @@ const outputs = [
   ['library/files.ts', libraryFiles],
   ['engine/source/baseline-manifest.ts', baselineManifest],
   ['proof/svc-verify.sha256', verifierDigest],
+  ['action/dist/index.js', actionText],
+  ['action/dist/licences.txt', actionLicences],
   ['docs/attacks.md', attackTable],
   ['docs/access.md', accessTables],
   ['docs/steps.md', stepsPage],
