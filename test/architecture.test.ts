@@ -113,6 +113,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'outgoing',
     'errors.ts',
   ],
+  action: ['main.ts', 'run.ts', 'report', 'change', 'files', 'inputs.ts', 'usage-error.ts'],
 }
 
 /** Index of the room of a file in the order of its package; -1 for a file in no room. */

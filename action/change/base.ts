@@ -26,14 +26,16 @@ interface Wanted {
 export function findBase({ base_ref }: Inputs, env: Environment, repository: Repository | null): BaseReading {
   const wanted = base_ref === '' ? baseOfEvent(env) : { refs: [base_ref, `origin/${base_ref}`], name: base_ref }
   if (wanted === null || base_ref === 'none') return { base: null, note: null }
-  if (repository === null) return { base: null, note: notCompared('the workspace has no Git repository: check it out') }
+  if (repository === null) return { base: null, note: notCompared(withoutRepository) }
   const found = wanted.refs.map(repository.commitOf).find((commit) => commit !== null) ?? null
   if (found === null) return { base: null, note: notCompared(missing(wanted.name, repository.is_shallow)) }
   const head = repository.commitOf('HEAD')
-  // What others have changed on the base since is no part of this change.
+  // What others have changed on the base since then does not belong to this change.
   const commit = (head && repository.forkPoint(found, head)) ?? found
   return { base: { commit, name: wanted.name }, note: null }
 }
+
+const withoutRepository = 'git finds no repository in the workspace: check it out with Git, or set `base-ref` to `none`'
 
 /** A note that nothing was compared. */
 export function notCompared(reason: string): Annotation {

@@ -29784,7 +29784,7 @@ function findBase({ base_ref }, env, repository) {
 	};
 	if (repository === null) return {
 		base: null,
-		note: notCompared("the workspace has no Git repository: check it out")
+		note: notCompared(withoutRepository)
 	};
 	const found = wanted.refs.map(repository.commitOf).find((commit) => commit !== null) ?? null;
 	if (found === null) return {
@@ -29800,6 +29800,7 @@ function findBase({ base_ref }, env, repository) {
 		note: null
 	};
 }
+const withoutRepository = "git finds no repository in the workspace: check it out with Git, or set `base-ref` to `none`";
 function notCompared(reason) {
 	return {
 		severity: "warning",
