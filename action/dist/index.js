@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { createHash, hash, randomUUID } from "node:crypto";
 import { chdir, cwd, env, stdout } from "node:process";
 import { createReadStream, readFileSync } from "node:fs";
-import { dirname, isAbsolute, join, posix, relative } from "node:path";
+import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
 import { appendFile, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { spawnSync } from "node:child_process";
 
@@ -30021,13 +30021,13 @@ function environmentOf(env) {
 
 // action/files/workspace.ts
 async function readWorkspace(paths) {
-	const plain = await readManifestFiles(paths.filter((path) => !isPattern(path)));
+	const plain = await filesAt(paths.filter((path) => !isPattern(path)));
 	const files = new Map(plain.map((file) => [file.path, file]));
 	const findings = [];
 	for (const pattern of paths.filter(isPattern)) {
 		const found = (await filesMatching(pattern)).filter((path) => /\.ya?ml$/.test(path));
 		if (found.length === 0) findings.push(findingAt("no-manifest", withoutMatch(pattern), startOf$1(pattern)));
-		for (const file of await readManifestFiles(found)) if (!files.has(file.path)) files.set(file.path, {
+		for (const file of await filesAt(found)) if (!files.has(file.path)) files.set(file.path, {
 			...file,
 			named: false
 		});
@@ -30036,6 +30036,13 @@ async function readWorkspace(paths) {
 		files: [...files.values()].sort((a, b) => a.path < b.path ? -1 : 1),
 		findings
 	};
+}
+async function filesAt(paths) {
+	const files = await readManifestFiles(paths);
+	return sep === "/" ? files : files.map((file) => ({
+		...file,
+		path: file.path.replaceAll(sep, "/")
+	}));
 }
 function withoutMatch(pattern) {
 	return `the pattern ${quote$2(pattern)} matches no YAML file: correct \`paths\``;
@@ -30327,7 +30334,7 @@ function changeParts(comparison) {
 	const { base, report, left_out } = comparison;
 	const { texts, more } = limited(diffMarkdown(report).trimEnd().split("\n"), maxBytes$2);
 	return [
-		`### What changes, compared with ${markdownText(base.name)}`,
+		`## What changes, compared with ${markdownText(base.name)}`,
 		`The base is the commit ${markdownCode(base.commit.slice(0, 12))}.${report.manifests.length > 0 ? ` ${legend}` : ""}`,
 		texts.join("\n"),
 		...more > 0 ? [`${counted(more)}: set \`json-file\` for all of them.`] : [],
@@ -30359,7 +30366,7 @@ function impactParts(impact) {
 	];
 	const replayed = `${counted$1(result.tasks, "recorded task")} with ${counted$1(result.steps, "step")} (${counted$1(traces.length, "trace")})`;
 	return [
-		"### Impact on recorded tasks",
+		"## Impact on recorded tasks",
 		headline(impact),
 		`Evaluated again, each task as a whole path: ${replayed}.`,
 		...texts.length > 0 ? [table(heads, texts)] : [],
@@ -30431,7 +30438,7 @@ function testParts(manifests, address) {
 	if (failed.length === 0) return [];
 	const { texts, more } = limited(failed.map((test) => testText(test, address)), maxBytes);
 	return [
-		"### Failed tests",
+		"## Failed tests",
 		"The policies decide otherwise than the test expects: correct the policy, or the test if the decision is right.",
 		...texts,
 		...more > 0 ? [`${counted$1(more, "more failed test")}: set \`json-file\` for all of them.`] : []
@@ -30471,7 +30478,7 @@ function summaryOf(report, address) {
 	].join("\n\n")}\n\n`;
 }
 function head({ valid, failed, totals, notes }) {
-	const { errors, warnings, tests_failed } = totals;
+	const { errors, warnings, tests_failed, stricter, looser, affected_agents } = totals;
 	const others = errors - tests_failed;
 	const wrong = [
 		...others > 0 ? [`${counted$1(others, "error")} to correct`] : [],
@@ -30479,10 +30486,17 @@ function head({ valid, failed, totals, notes }) {
 		...warnings > 0 ? [counted$1(warnings, "warning")] : []
 	];
 	return [
-		`## ${valid ? failed || warnings > 0 ? "⚠️" : "✅" : "❌"} Policies: ${valid ? "the manifests are valid" : "the manifests are not valid"}${wrong.length > 0 ? ` (${wrong.join(", ")})` : ""}`,
+		`# ${valid ? failed || warnings > 0 ? "⚠️" : "✅" : "❌"} Policies: ${valid ? "the manifests are valid" : "the manifests are not valid"}${wrong.length > 0 ? ` (${wrong.join(", ")})` : ""}`,
 		`${sentenceOf(totals)}. ${failed ? "**This step fails.**" : "This step does not fail."}`,
+		...stricter === null || looser === null ? [] : [changeSentence(stricter, looser, affected_agents)],
 		...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`)
 	];
+}
+const maxAgents = 10;
+function changeSentence(stricter, looser, agents) {
+	const named = agents.slice(0, maxAgents).map(markdownCode).join(", ");
+	const more = agents.length > maxAgents ? ` and ${agents.length - maxAgents} more` : "";
+	return `The change: ${stricter} added or stricter, ${looser} removed or looser.${agents.length === 0 ? "" : ` For ${counted$1(agents.length, "agent")}: ${named}${more}.`}`;
 }
 function findingParts({ validation }, address) {
 	const findings = validation.findings.filter(({ id }) => id !== "test-failed");
@@ -30494,7 +30508,7 @@ function findingParts({ validation }, address) {
 	].flatMap((severity) => findings.filter((finding) => finding.severity === severity).map((finding) => findingRow(finding, address)));
 	const { texts, more } = limited(rows, maxFindings);
 	return [
-		"### What to correct",
+		"## What to correct",
 		table([
 			"",
 			"Where",
@@ -30515,7 +30529,7 @@ function findingRow({ severity, file, line, message, id }, address) {
 function manifestParts({ validation: { manifests, skipped } }) {
 	const { texts, more } = limited(manifests.map(manifestRow), maxManifests);
 	return [
-		"### What was checked",
+		"## What was checked",
 		...texts.length > 0 ? [table([
 			"Manifest",
 			"Name",

@@ -1,5 +1,6 @@
 // The files of the workspace, which is the current folder.
 import { readdir, stat } from 'node:fs/promises'
+import { sep } from 'node:path'
 import { type Finding, findingAt, quote, readManifestFiles, type SourceFile, startOf } from '@svc/engine'
 import { folderOf, isPattern, matcherOf, selectorOf } from './patterns.js'
 
@@ -11,16 +12,21 @@ export interface WorkspaceFiles {
 
 /** The manifests and their tests, as `svc validate` reads them. A file that a pattern found may be no manifest. */
 export async function readWorkspace(paths: readonly string[]): Promise<WorkspaceFiles> {
-  const plain = await readManifestFiles(paths.filter((path) => !isPattern(path)))
+  const plain = await filesAt(paths.filter((path) => !isPattern(path)))
   const files = new Map(plain.map((file) => [file.path, file]))
   const findings: Finding[] = []
   for (const pattern of paths.filter(isPattern)) {
     const found = (await filesMatching(pattern)).filter((path) => /\.ya?ml$/.test(path))
     if (found.length === 0) findings.push(findingAt('no-manifest', withoutMatch(pattern), startOf(pattern)))
-    for (const file of await readManifestFiles(found))
-      if (!files.has(file.path)) files.set(file.path, { ...file, named: false })
+    for (const file of await filesAt(found)) if (!files.has(file.path)) files.set(file.path, { ...file, named: false })
   }
   return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), findings }
+}
+
+/** Git and GitHub write paths with `/` on every system. */
+async function filesAt(paths: readonly string[]): Promise<SourceFile[]> {
+  const files = await readManifestFiles(paths)
+  return sep === '/' ? files : files.map((file) => ({ ...file, path: file.path.replaceAll(sep, '/') }))
 }
 
 function withoutMatch(pattern: string): string {

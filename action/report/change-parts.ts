@@ -12,7 +12,7 @@ export function changeParts(comparison: Comparison | null): string[] {
   const { base, report, left_out } = comparison
   const { texts, more } = limited(diffMarkdown(report).trimEnd().split('\n'), maxBytes)
   return [
-    `### What changes, compared with ${markdownText(base.name)}`,
+    `## What changes, compared with ${markdownText(base.name)}`,
     `The base is the commit ${markdownCode(base.commit.slice(0, 12))}.${report.manifests.length > 0 ? ` ${legend}` : ''}`,
     texts.join('\n'),
     ...(more > 0 ? [`${counted(more)}: set \`json-file\` for all of them.`] : []),

@@ -15,7 +15,7 @@ export function impactParts(impact: Impact | null): string[] {
   const heads = is_compared ? ['Task', 'Step', 'Before', 'Now', 'Because of'] : ['Task', 'Step', 'Now', 'Because of']
   const replayed = `${counted(result.tasks, 'recorded task')} with ${counted(result.steps, 'step')} (${counted(traces.length, 'trace')})`
   return [
-    '### Impact on recorded tasks',
+    '## Impact on recorded tasks',
     headline(impact),
     `Evaluated again, each task as a whole path: ${replayed}.`,
     ...(texts.length > 0 ? [table(heads, texts)] : []),

@@ -24,7 +24,7 @@ export function summaryOf(report: Report, address: string | null): string {
 }
 
 function head({ valid, failed, totals, notes }: Report): string[] {
-  const { errors, warnings, tests_failed } = totals
+  const { errors, warnings, tests_failed, stricter, looser, affected_agents } = totals
   const others = errors - tests_failed
   const wrong = [
     ...(others > 0 ? [`${counted(others, 'error')} to correct`] : []),
@@ -34,10 +34,21 @@ function head({ valid, failed, totals, notes }: Report): string[] {
   const mark = valid ? (failed || warnings > 0 ? '⚠️' : '✅') : '❌'
   const verdict = valid ? 'the manifests are valid' : 'the manifests are not valid'
   return [
-    `## ${mark} Policies: ${verdict}${wrong.length > 0 ? ` (${wrong.join(', ')})` : ''}`,
+    `# ${mark} Policies: ${verdict}${wrong.length > 0 ? ` (${wrong.join(', ')})` : ''}`,
     `${sentenceOf(totals)}. ${failed ? '**This step fails.**' : 'This step does not fail.'}`,
+    ...(stricter === null || looser === null ? [] : [changeSentence(stricter, looser, affected_agents)]),
     ...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`),
   ]
+}
+
+/** Agents that are named. */
+const maxAgents = 10
+
+function changeSentence(stricter: number, looser: number, agents: readonly string[]): string {
+  const named = agents.slice(0, maxAgents).map(markdownCode).join(', ')
+  const more = agents.length > maxAgents ? ` and ${agents.length - maxAgents} more` : ''
+  const affected = agents.length === 0 ? '' : ` For ${counted(agents.length, 'agent')}: ${named}${more}.`
+  return `The change: ${stricter} added or stricter, ${looser} removed or looser.${affected}`
 }
 
 /** Failed tests have a part of their own. */
@@ -49,7 +60,7 @@ function findingParts({ validation }: Report, address: string | null): string[] 
   )
   const { texts, more } = limited(rows, maxFindings)
   return [
-    '### What to correct',
+    '## What to correct',
     table(['', 'Where', 'What is wrong, and what to write instead', 'Finding'], texts),
     ...(more > 0 ? [`${more} more: set \`json-file\` for all of them.`] : []),
   ]
@@ -63,7 +74,7 @@ function findingRow({ severity, file, line, message, id }: Finding, address: str
 function manifestParts({ validation: { manifests, skipped } }: Report): string[] {
   const { texts, more } = limited(manifests.map(manifestRow), maxManifests)
   return [
-    '### What was checked',
+    '## What was checked',
     ...(texts.length > 0 ? [table(['Manifest', 'Name', 'Version', 'Valid policies', 'Tests', 'Result'], texts)] : []),
     ...(more > 0 ? [`${counted(more, 'more manifest')}.`] : []),
     ...(skipped.length > 0 ? [`${counted(skipped.length, 'other YAML file')} without policies.`] : []),

@@ -23,7 +23,7 @@ export function testParts(manifests: readonly ValidatedManifest[], address: stri
     maxBytes,
   )
   return [
-    '### Failed tests',
+    '## Failed tests',
     'The policies decide otherwise than the test expects: correct the policy, or the test if the decision is right.',
     ...texts,
     ...(more > 0 ? [`${counted(more, 'more failed test')}: set \`json-file\` for all of them.`] : []),

@@ -33,7 +33,7 @@ describe('a change', () => {
     expect(counts(result)).toEqual(['1', '2'])
     expect(JSON.parse(result.outputs['affected-agents'] ?? '')).toEqual(['refund-bot'])
     expect(result.summary).toContain(
-      `### What changes, compared with main\n\nThe base is the commit \`${sha.slice(0, 12)}\``,
+      `## What changes, compared with main\n\nThe base is the commit \`${sha.slice(0, 12)}\``,
     )
     expect(result.summary).toContain('**removed** | Second |')
     expect(result.summary).toContain('| `refund-bot` Refunds \\| \\<b\\> |')

@@ -76,7 +76,7 @@ describe.each(runs)('hostile names in $what', ({ files, inputs }) => {
 
   it('show as text in the summary: every row of a table has its cells, and no line is another element', () => {
     const lines = summary.split('\n')
-    const known = /^(\||- |> \*\*|#{2,4} |\*\*|$|[A-Z0-9][\w ]*|What makes)/
+    const known = /^(\||- |> \*\*|#{1,3} |\*\*|$|[A-Z0-9][\w ]*|What makes)/
     expect(lines.filter((line) => !known.test(line) && !/^-? ?(`|\d)/.test(line))).toEqual([])
     for (const block of summary.split('\n\n').filter((part) => part.startsWith('|'))) {
       const cells = block.split('\n').map((line) => line.replace(/\\./g, '').split('|').length)
