@@ -20179,7 +20179,7 @@ function diffMarkdown(report) {
 	].join("\n\n")}\n`;
 }
 function manifestParts$1(diff) {
-	const rows = [...diff.policies.toSorted(byChange).map(policyRow$1), ...diff.waivers.map((waiver) => row$1(mark$2(waiver.change), markdownText(waiverWords(waiver)), ""))];
+	const rows = [...diff.policies.toSorted(byChange).map(policyRow), ...diff.waivers.map((waiver) => row$1(mark$2(waiver.change), markdownText(waiverWords(waiver)), ""))];
 	const agents = diff.agents.filter(({ policies }) => policies.length > 0);
 	return [
 		`### ${markdownCode(diff.path)} ${markdownText(manifestWords(diff))}`,
@@ -20195,7 +20195,7 @@ function manifestParts$1(diff) {
 		], agents.map(agentRow))] : []
 	];
 }
-function policyRow$1(policy) {
+function policyRow(policy) {
 	return row$1(mark$2(policy.change), nameOf(policy), policy.members.map(memberPart).join("<br>"));
 }
 function memberPart(member) {
@@ -30445,23 +30445,29 @@ function testParts(manifests, address) {
 	];
 }
 function testText({ name, file, line, failures, policies }, address) {
-	const rows = policies.toSorted((a, b) => order.indexOf(a.answer) - order.indexOf(b.answer)).slice(0, maxPolicies).map(policyRow);
-	const more = policies.length - rows.length;
+	const named = policies.toSorted((a, b) => order.indexOf(a.answer) - order.indexOf(b.answer)).slice(0, maxPolicies);
+	const more = policies.length - named.length;
 	return [
 		`**${markdownText(shortened(name))}** (${placeMarkdown(file, line, address)})`,
 		failures.map((failure) => `- ${messageMarkdown(failure)}`).join("\n"),
-		...rows.length > 0 ? [table([
-			"Policy",
-			"Answer",
-			"Why",
-			"Remedy"
-		], rows)] : [],
+		...named.length > 0 ? [answerTable(named)] : [],
 		...more > 0 ? [`${counted$1(more, "more policy", "more policies")}.`] : []
 	].join("\n\n");
 }
-function policyRow({ name, answer, severity, violation_details: details }) {
-	const shown = answer === "violated" ? `${words[answer]} (${severity})` : words[answer];
-	return row(markdownText(shortened(name)), shown, details === null ? "" : messageMarkdown(details.reason), details?.remedy ? messageMarkdown(details.remedy) : "");
+function answerTable(policies) {
+	const has_reasons = policies.some(({ violation_details: details }) => details !== null);
+	const rows = policies.map((policy) => row(...answerCells(policy), ...has_reasons ? reasonCells(policy) : []));
+	return table([
+		"Policy",
+		"Answer",
+		...has_reasons ? ["Why", "Remedy"] : []
+	], rows);
+}
+function answerCells({ name, answer, severity }) {
+	return [markdownText(shortened(name)), answer === "violated" ? `${words[answer]} (${severity})` : words[answer]];
+}
+function reasonCells({ violation_details: details }) {
+	return [details?.reason, details?.remedy].map((text) => text ? messageMarkdown(text) : "");
 }
 
 // action/report/summary.ts

@@ -32,22 +32,27 @@ export function testParts(manifests: readonly ValidatedManifest[], address: stri
 
 function testText({ name, file, line, failures, policies }: LocatedTest, address: string | null): string {
   const sorted = policies.toSorted((a, b) => order.indexOf(a.answer) - order.indexOf(b.answer))
-  const rows = sorted.slice(0, maxPolicies).map(policyRow)
-  const more = policies.length - rows.length
+  const named = sorted.slice(0, maxPolicies)
+  const more = policies.length - named.length
   return [
     `**${markdownText(shortened(name))}** (${placeMarkdown(file, line, address)})`,
     failures.map((failure) => `- ${messageMarkdown(failure)}`).join('\n'),
-    ...(rows.length > 0 ? [table(['Policy', 'Answer', 'Why', 'Remedy'], rows)] : []),
+    ...(named.length > 0 ? [answerTable(named)] : []),
     ...(more > 0 ? [`${counted(more, 'more policy', 'more policies')}.`] : []),
   ].join('\n\n')
 }
 
-function policyRow({ name, answer, severity, violation_details: details }: ExplainedPolicy): string {
-  const shown = answer === 'violated' ? `${words[answer]} (${severity})` : words[answer]
-  return row(
-    markdownText(shortened(name)),
-    shown,
-    details === null ? '' : messageMarkdown(details.reason),
-    details?.remedy ? messageMarkdown(details.remedy) : '',
-  )
+/** Without the reasons when no policy has one. */
+function answerTable(policies: readonly ExplainedPolicy[]): string {
+  const has_reasons = policies.some(({ violation_details: details }) => details !== null)
+  const rows = policies.map((policy) => row(...answerCells(policy), ...(has_reasons ? reasonCells(policy) : [])))
+  return table(['Policy', 'Answer', ...(has_reasons ? ['Why', 'Remedy'] : [])], rows)
+}
+
+function answerCells({ name, answer, severity }: ExplainedPolicy): string[] {
+  return [markdownText(shortened(name)), answer === 'violated' ? `${words[answer]} (${severity})` : words[answer]]
+}
+
+function reasonCells({ violation_details: details }: ExplainedPolicy): string[] {
+  return [details?.reason, details?.remedy].map((text) => (text ? messageMarkdown(text) : ''))
 }

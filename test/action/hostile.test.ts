@@ -26,13 +26,18 @@ const broken = `${head('"b"')}policies:\n${quoted
   )
   .join('')}`
 const usable = names.filter((name) => !/[/\0]/.test(name) && !name.includes('\\') && name.trim() === name)
+// All policies change.
+const base = `${head('a')}policies:\n${policies.join('').replaceAll('max_age_steps: 3', 'max_age_steps: 2')}`.replace(
+  'version: a',
+  'version: "1"',
+)
 const agents = `agents:\n${quoted.map((name) => `  - { agent_key: ${name}, name: ${name} }\n`).join('')}`
 const traces = names
   .map((name) => JSON.stringify({ task_id: name, step_type: 'step.resource', verb: 'POST', step_name: name }))
   .join('\n')
 
 function hostileRun(files: Readonly<Record<string, string>>, inputs: Readonly<Record<string, string>> = {}) {
-  const workspace = newWorkspace({ 'a.yaml': 'name: a\nversion: "1"\npolicies: []\n' })
+  const workspace = newWorkspace({ 'a.yaml': base })
   const sha = workspace.commit()
   workspace.write({ ...files, 'agents.yaml': agents, 't.jsonl': traces })
   const all = { paths: '.', inventory: 'agents.yaml', 'sarif-file': 'out.sarif', 'json-file': 'out.json', ...inputs }
@@ -67,6 +72,13 @@ describe.each(runs)('hostile names in $what', ({ files, inputs }) => {
   it('leave no control character in the log and the summary', () => {
     expect(log.filter((line) => /[\p{Cc}\p{Bidi_Control}]/u.test(line))).toEqual([])
     expect(summary.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+  })
+
+  it('are compared and replayed', () => {
+    if (inputs.replay === undefined) return
+    expect(outputs.looser).toBe(`${names.length}`)
+    expect(JSON.parse(outputs['affected-agents'] ?? '')).toEqual(names)
+    expect(summary).toContain('## Impact on recorded tasks')
   })
 
   it('set no output', () => {
