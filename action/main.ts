@@ -11,7 +11,7 @@ try {
   const outside = { env, workspace: cwd(), print, now: Date.now(), randomName: randomUUID }
   process.exitCode = await run(outside)
 } catch (error) {
-  // Nothing was checked, so that no error may look like a pass or like findings.
+  // The run is not complete: it must look neither like a pass nor like findings.
   process.exitCode = 2
   const lines = (error instanceof Error ? error.message : String(error)).split('\n')
   const problems = lines.map((message) => ({ severity: 'error' as const, title: 'svc cannot run', message }))

@@ -122,17 +122,23 @@ async function publish(report: Report, inputs: Inputs, { env, print, randomName 
   print(logLine(sentenceOf(report.totals)))
   const shown = [...report.notes, ...(annotations ? annotationsOf(findings) : [])]
   for (const command of workflowCommands(shown, 'see the job summary')) print(command)
-  if (sarif_file !== null) await write(sarif_file, `${JSON.stringify(sarifOf(findings, version), null, 2)}\n`)
-  if (json_file !== null) await write(json_file, reportJson(report))
+  if (sarif_file !== null)
+    await write('sarif-file', sarif_file, `${JSON.stringify(sarifOf(findings, version), null, 2)}\n`)
+  if (json_file !== null) await write('json-file', json_file, reportJson(report))
   if (summary && env.GITHUB_STEP_SUMMARY) await appendFile(env.GITHUB_STEP_SUMMARY, summaryOf(report, addressOf(env)))
   if (env.GITHUB_OUTPUT) await appendFile(env.GITHUB_OUTPUT, outputText(outputsOf(report), randomName))
 }
 
 const version = components.find(({ name }) => name === 'engine')?.version ?? '0.0.0'
 
-async function write(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, text)
+async function write(input: string, path: string, text: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, text)
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException
+    throw new UsageError(`\`${input}\`: ${quote(path)} cannot be written (${code}): correct the path`)
+  }
 }
 
 /** Where the files of the commit are on the web. */

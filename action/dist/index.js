@@ -31006,15 +31006,20 @@ async function publish(report, inputs, { env, print, randomName }) {
 	print(logLine(sentenceOf(report.totals)));
 	const shown = [...report.notes, ...annotations ? annotationsOf(findings) : []];
 	for (const command of workflowCommands(shown, "see the job summary")) print(command);
-	if (sarif_file !== null) await write(sarif_file, `${JSON.stringify(sarifOf(findings, version), null, 2)}\n`);
-	if (json_file !== null) await write(json_file, reportJson(report));
+	if (sarif_file !== null) await write("sarif-file", sarif_file, `${JSON.stringify(sarifOf(findings, version), null, 2)}\n`);
+	if (json_file !== null) await write("json-file", json_file, reportJson(report));
 	if (summary && env.GITHUB_STEP_SUMMARY) await appendFile(env.GITHUB_STEP_SUMMARY, summaryOf(report, addressOf(env)));
 	if (env.GITHUB_OUTPUT) await appendFile(env.GITHUB_OUTPUT, outputText(outputsOf(report), randomName));
 }
 const version = components.find(({ name }) => name === "engine")?.version ?? "0.0.0";
-async function write(path, text) {
-	await mkdir(dirname(path), { recursive: true });
-	await writeFile(path, text);
+async function write(input, path, text) {
+	try {
+		await mkdir(dirname(path), { recursive: true });
+		await writeFile(path, text);
+	} catch (error) {
+		const { code = "unknown error" } = error;
+		throw new UsageError(`\`${input}\`: ${quote$2(path)} cannot be written (${code}): correct the path`);
+	}
 }
 function addressOf({ GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_SHA }) {
 	const address = `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/blob/${GITHUB_SHA}`;

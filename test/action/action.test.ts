@@ -244,6 +244,13 @@ const runs: readonly Run[] = [
     code: 2,
     says: 'has no step',
   },
+  {
+    name: 'a file that cannot be written',
+    files: { 'a.yaml': valid },
+    inputs: { 'sarif-file': 'a.yaml/b' },
+    code: 2,
+    says: '`sarif-file`: `a.yaml/b` cannot be written',
+  },
 ]
 
 describe('the exit code', () => {
