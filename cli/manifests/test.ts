@@ -28,6 +28,7 @@ export function testCommand(svc: string): Command {
     .addHelpText('after', example(svc))
     .action(async (paths: string[], options: TestOptions) => {
       const { runTestCommand } = await import('./run-test.js')
-      process.exitCode = await runTestCommand(paths, options, namingCommands(svc, process.stdout))
+      const out = options.json === true ? process.stdout : namingCommands(svc, process.stdout)
+      process.exitCode = await runTestCommand(paths, options, out)
     })
 }

@@ -28,6 +28,8 @@ export function validateCommand(svc: string): Command {
     .addHelpText('after', example(svc))
     .action(async (paths: string[], options: ValidateOptions) => {
       const { runValidate } = await import('./run-validate.js')
-      process.exitCode = await runValidate(paths, options, namingCommands(svc, process.stdout))
+      const isText = options.json !== true && options.format === 'text'
+      const out = isText ? namingCommands(svc, process.stdout) : process.stdout
+      process.exitCode = await runValidate(paths, options, out)
     })
 }

@@ -45,7 +45,7 @@ export async function signatureOf(paths: readonly string[]): Promise<string> {
   return marks.join('\n')
 }
 
-/** The files, and each .yaml and .yml in the folders except tests and dot-folders; without duplicates. */
+/** The files, and each .yaml and .yml in the folders except tests, dot-folders and node_modules; without duplicates. */
 async function findManifests(paths: readonly string[], onError: OnError): Promise<string[]> {
   const found: string[] = []
   for (const path of paths) {
@@ -59,7 +59,7 @@ async function findManifests(paths: readonly string[], onError: OnError): Promis
   return [...new Set(found)]
 }
 
-/** Each .yaml and .yml in the folder and its folders, except dot-folders; sorted. */
+/** Each .yaml and .yml in the folder and its folders, except dot-folders and node_modules; sorted. */
 export async function yamlFilesIn(top: string, onError: OnError): Promise<string[]> {
   const found: string[] = []
   const entered = new Set<string>()
@@ -72,7 +72,8 @@ export async function yamlFilesIn(top: string, onError: OnError): Promise<string
       entered.add(`${dev} ${ino}`)
       for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
         const name = join(folder, entry.name)
-        if (entry.name.startsWith('.')) continue
+        // Packages that a workflow has installed may hold manifests of their own.
+        if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
         if (entry.isDirectory() || (entry.isSymbolicLink() && (await isLinkToFolder(join(top, name)))))
           folders.push(name)
         else if (/\.ya?ml$/.test(name)) found.push(name)
