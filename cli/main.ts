@@ -16,6 +16,7 @@ import { checkCommand } from './manifests/check.js'
 import { diffCommand } from './manifests/diff.js'
 import { findingsCommand } from './manifests/findings.js'
 import { replayCommand } from './manifests/replay.js'
+import { initCommand } from './manifests/init.js'
 import { testCommand } from './manifests/test.js'
 import { validateCommand } from './manifests/validate.js'
 import { rulesCommand } from './rules/rules.js'
@@ -31,6 +32,7 @@ const program = new Command(svc)
   .exitOverride()
 
 const commands = [
+  initCommand,
   serveCommand,
   validateCommand,
   testCommand,
