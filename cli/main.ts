@@ -14,6 +14,7 @@ import { explainCommand } from './explain/explain.js'
 import { importCommand } from './import/import.js'
 import { checkCommand } from './manifests/check.js'
 import { diffCommand } from './manifests/diff.js'
+import { docsCommand } from './manifests/docs.js'
 import { findingsCommand } from './manifests/findings.js'
 import { replayCommand } from './manifests/replay.js'
 import { initCommand } from './manifests/init.js'
@@ -36,6 +37,7 @@ const commands = [
   serveCommand,
   validateCommand,
   testCommand,
+  docsCommand,
   explainCommand,
   checkCommand,
   diffCommand,
