@@ -10,6 +10,7 @@ import { bundleCommand, checkpointCommand } from './audit/bundle.js'
 import { verifyCommand } from './audit/verify.js'
 import { witnessCommand } from './audit/witness.js'
 import { calledAs, currentCall } from './called-as.js'
+import { completionCommand } from './completion/completion.js'
 import { explainCommand } from './explain/explain.js'
 import { importCommand } from './import/import.js'
 import { checkCommand } from './manifests/check.js'
@@ -57,6 +58,7 @@ const commands = [
   keyCommand,
   checkpointCommand,
   bundleCommand,
+  completionCommand,
 ]
 for (const command of commands) program.addCommand(command(svc))
 prepare(program, svc)
