@@ -98,7 +98,7 @@ export { historyOf, timesOf } from './manifest/past.js'
 export { readYaml } from './manifest/read-yaml.js'
 export { manifestSchema, plainSchemas, testFileSchema } from './manifest/schema.js'
 export type { LocatedTest, SourceFile } from './manifest/suites.js'
-export { type ManifestTable, manifestTable, type PolicyEffect, type PolicyTable } from './manifest/table.js'
+export { type ManifestTable, manifestTable, type PolicyTable, type ViolationEffect } from './manifest/table.js'
 export { tableMarkdown } from './manifest/table-markdown.js'
 export { runTests, type TestResult } from './manifest/test.js'
 export {

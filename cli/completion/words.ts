@@ -25,7 +25,7 @@ export interface CommandWords {
 export type KnownWords = Readonly<Record<string, readonly string[]>>
 
 /** Names of values that are files or folders. */
-const fileNames = /^(file|path|dir|folder|bundle|manifest|old|new|map\.yaml|traces?|out)$/
+const fileNames = /^(file|path|dir|folder|bundle|manifest|old|new|map|traces)$/
 
 /** Every command with its options and arguments, `svc` itself first. */
 export function wordsOf(command: Command, known: KnownWords, path: readonly string[] = []): CommandWords[] {

@@ -25,9 +25,14 @@ export function findingLines({ id, severity, message, file, line, column }: Find
   const excerpt = text.slice(from, from + maxExcerpt)
   const number = `${line}`.padStart(5)
   // A character that is printed as an escape is wider than one column.
-  const before = printable(excerpt.slice(0, column - 1 - from))
+  const before = shown(excerpt.slice(0, column - 1 - from))
   const mark = `${' '.repeat(5)} | ${' '.repeat(widthOf(before))}${inColour(colours[severity], '^')}`
-  return [head, `${number} | ${printable(excerpt.trimEnd())}`, mark]
+  return [head, `${number} | ${shown(excerpt.trimEnd())}`, mark]
+}
+
+/** A tab as an arrow: it may be what is wrong, and takes one column here. */
+function shown(excerpt: string): string {
+  return printable(excerpt.replaceAll('\t', '→'))
 }
 
 function widthOf(text: string): number {

@@ -43,7 +43,7 @@ const readme = `# Policies of AI agents
 `
 
 const inventory = `# SPDX-License-Identifier: Apache-2.0
-# The agents that these policies are for, so that a comparison of two versions can name the agents that a change affects.
+# The agents that these policies are for, so that "svc diff --inventory inventory.yaml" names those that a change affects.
 # risk_classification: minimal, limited, high, unacceptable or unclassified.
 agents:
   - agent_key: refund-desk

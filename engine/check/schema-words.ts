@@ -160,7 +160,9 @@ function adviceOf(type: Kind, schema: JsonMap, data: unknown): string {
   if (type === 'object') {
     const [, name, rest] = /^([\w.-]+):(\S.*)$/.exec(typeof data === 'string' ? data : '') ?? []
     if (name !== undefined) return `; write a space after the colon, ${quote(`${name}: ${rest}`)}`
-    return Array.isArray(data) ? '; write its keys without dashes' : '; write `key: value` in lines below it'
+    return Array.isArray(data)
+      ? '; write `key: value` pairs, without dashes or brackets'
+      : '; write `key: value` in lines below it'
   }
   return ''
 }

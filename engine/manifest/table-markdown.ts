@@ -1,9 +1,9 @@
 // The tables of a manifest as Markdown. Texts of the author render as themselves.
 import { markdownCode, markdownText } from '../findings/markdown.js'
 import { backtick, maxShownDepth, type RuleWords } from './rule-words.js'
-import type { ManifestTable, PolicyEffect, PolicyTable } from './table.js'
+import type { ManifestTable, PolicyTable, ViolationEffect } from './table.js'
 
-const effectWords: Readonly<Record<PolicyEffect, string>> = {
+const effectWords: Readonly<Record<ViolationEffect, string>> = {
   blocks: '**blocks** the step',
   asks: '**asks** a person first',
   reports: 'is reported',
@@ -11,7 +11,7 @@ const effectWords: Readonly<Record<PolicyEffect, string>> = {
   disabled: 'nothing: it is disabled',
 }
 
-const atRegistration: Partial<Record<PolicyEffect, string>> = { blocks: '**blocks** the registration' }
+const atRegistration: Partial<Record<ViolationEffect, string>> = { blocks: '**blocks** the registration' }
 
 /** The tables of one manifest; `file` is its name for the reader. */
 export function tableMarkdown(table: ManifestTable, file: string): string {

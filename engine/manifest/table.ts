@@ -6,12 +6,12 @@ import { appliesTo, type RuleWords, ruleWords } from './rule-words.js'
 import type { TestResult } from './test.js'
 
 /** What a violation does. */
-export type PolicyEffect = 'blocks' | 'asks' | 'reports' | 'observes' | 'disabled'
+export type ViolationEffect = 'blocks' | 'asks' | 'reports' | 'observes' | 'disabled'
 
 export interface PolicyTable {
   readonly name: string
   readonly description: string | null
-  readonly effect: PolicyEffect
+  readonly effect: ViolationEffect
   readonly severity: ManifestPolicy['severity']
   readonly scope: ManifestPolicy['scope']
   /** In words, with text in backticks to be set as code. */
@@ -66,7 +66,7 @@ function policyTable(policy: ManifestPolicy, results: readonly TestResult[]): Po
 }
 
 /** A finished task cannot be blocked any more. */
-function effectOf({ enabled, mode, approval, severity, scope }: ManifestPolicy): PolicyEffect {
+function effectOf({ enabled, mode, approval, severity, scope }: ManifestPolicy): ViolationEffect {
   if (enabled === false) return 'disabled'
   if (mode === 'observe') return 'observes'
   if (severity !== 'critical' || scope === 'task_execution') return 'reports'
