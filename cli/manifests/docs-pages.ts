@@ -20,9 +20,14 @@ export async function isFolderName(path: string): Promise<boolean> {
   return path.endsWith('/') || (await stat(path).catch(() => null))?.isDirectory() === true
 }
 
-/** A page for each manifest, with the path of the manifest in the folder: `a/refunds.yaml` is `a/refunds.yaml.md`. */
+/** A page for each manifest, at its path in the folder; two manifests that differ in the ending keep it. */
 export function pagesIn(folder: string, texts: readonly { readonly file: string; readonly text: string }[]): Page[] {
-  return texts.map(({ file, text }) => ({ path: join(folder, `${file}.md`), text: withMark(text) }))
+  const stemOf = (file: string) => file.replace(/\.ya?ml$/, '')
+  const isAlone = (stem: string) => texts.filter(({ file }) => stemOf(file) === stem).length === 1
+  return texts.map(({ file, text }) => {
+    const stem = stemOf(file)
+    return { path: join(folder, `${isAlone(stem) ? stem : file}.md`), text: withMark(text) }
+  })
 }
 
 /** Writes all pages, or none when a file is not one of this command. Returns the problems. */
@@ -57,7 +62,7 @@ async function leftOver(pages: readonly Page[], out: string): Promise<string[]> 
   if (!(await isFolderName(out))) return []
   const names = await readdir(out, { recursive: true }).catch(() => [])
   const known = new Set(pages.map(({ path }) => path))
-  const others = names.map((name) => join(out, name)).filter((path) => path.endsWith('.yaml.md') && !known.has(path))
+  const others = names.map((name) => join(out, name)).filter((path) => path.endsWith('.md') && !known.has(path))
   const ours = await Promise.all(others.map(async (path) => isOurs((await textOf(path)) ?? '')))
   return others.filter((_, index) => ours[index]).map((path) => `${shown(path)} is of no manifest: remove it`)
 }

@@ -52,12 +52,12 @@ describe('svc docs', () => {
     expect([code, err.split('\n').slice(0, 3)]).toEqual([
       1,
       [
-        `svc docs: \`${out}a.yaml.md\` is not current`,
-        `svc docs: \`${out}c.yaml.md\` does not exist`,
-        `svc docs: \`${out}team/b.yaml.md\` is of no manifest: remove it`,
+        `svc docs: \`${out}a.md\` is not current`,
+        `svc docs: \`${out}c.md\` does not exist`,
+        `svc docs: \`${out}team/b.md\` is of no manifest: remove it`,
       ],
     ])
-    expect(existsSync(join(out, 'c.yaml.md'))).toBe(false)
+    expect(existsSync(join(out, 'c.md'))).toBe(false)
   })
 
   it('writes one file, and never replaces a file of another author', async () => {
