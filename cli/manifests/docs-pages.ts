@@ -15,9 +15,9 @@ export function withMark(text: string): string {
   return `${mark}\n\n${text}`
 }
 
-/** Whether a path means a folder: an existing one, or one that ends in a slash. */
+/** Whether a path means a folder: an existing one, or one that has no ending of a Markdown file. */
 export async function isFolderName(path: string): Promise<boolean> {
-  return path.endsWith('/') || (await stat(path).catch(() => null))?.isDirectory() === true
+  return !/\.(md|markdown)$/i.test(path) || (await stat(path).catch(() => null))?.isDirectory() === true
 }
 
 /** A page for each manifest, at its path in the folder; two manifests that differ in the ending keep it. */

@@ -6,11 +6,11 @@ const example = (svc: string) => `
 Examples:
   ${svc} docs policies/
   ${svc} docs policies/ --out policies.md
-  ${svc} docs policies/ --out docs/ --check
+  ${svc} docs policies/ --out docs --check
 
 Each manifest becomes a table of its policies: what a violation does, what each policy checks, which tests show it, waivers
-and controls. --out writes one file, or with a folder (an existing one, or a path that ends in /) a file for each manifest.
-Only files that ${svc} docs wrote are replaced.
+and controls. --out writes one file if the path ends in .md, otherwise a folder with a file for each manifest. A file that
+this command did not write is never replaced.
 
 Exit codes: 0 written or current, 1 a manifest has errors, a test failed, or a file is not current, 2 usage`
 

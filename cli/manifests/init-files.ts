@@ -37,7 +37,7 @@ const readme = `# Policies of AI agents
 
 - \`policies/\` holds the manifests: policies with their tests. \`svc rules\` lists the rules to build them from.
 - Check a change: \`svc validate policies --strict\`, then \`svc test policies --coverage\`. Write \`npx --no-install svc\` where svc is a package of the project.
-- For readers who do not know YAML: \`svc docs policies --out docs/\` writes tables; \`--check\` reports those that are not current.
+- For readers who do not know YAML: \`svc docs policies --out docs\` writes tables; \`--check\` reports those that are not current.
 - \`inventory.yaml\` lists the agents. \`.github/workflows/policies.yml\` and \`.github/CODEOWNERS\` need your names: see their comments.
 - Editors complete and check manifests with the schemas in \`.svc/\`. After an update of svc, copy them from a new \`svc init\` folder.
 `

@@ -26,7 +26,7 @@ export async function runInit(folder: string, svc: string, { out, err }: Output)
     err.write(`svc init: ${problem}\n`)
     return 1
   }
-  const path = shellWord(folder.startsWith('-') ? `./${folder}` : folder)
+  const path = shellWord(join(folder.startsWith('-') ? `./${folder}` : folder, 'policies'))
   out.write(`wrote to ${shown(folder)}:\n${[...files.keys()].map((file) => `  ${file}\n`).join('')}`)
   out.write(`\nNext:\n  ${svc} validate ${printable(path)} --strict\n  ${svc} test ${printable(path)} --coverage\n`)
   return 0

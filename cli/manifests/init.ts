@@ -15,7 +15,9 @@ export function initCommand(svc: string): Command {
     .description('write a manifest repository to begin with: policies, tests, schema, workflow')
     .argument('<dir>', 'folder to write to; created when it does not exist')
     .addHelpText('after', example(svc))
-    .action(async (folder: string) => {
+    .action(async (folder: string, _options: object, command: Command) => {
+      // An empty variable of a script must not mean the current folder.
+      if (folder === '') command.error('error: the folder is empty text: write `.` for the current folder')
       const { runInit } = await import('./init-run.js')
       process.exitCode = await runInit(folder, svc, { out: process.stdout, err: process.stderr })
     })

@@ -36,20 +36,30 @@ export interface ManifestTable extends Pick<Manifest, 'name' | 'version'> {
 /** The tables of a valid manifest with the results of its tests. */
 export function manifestTable(manifest: Manifest, results: readonly TestResult[]): ManifestTable {
   const { name, version, description = null, policies, waivers = [] } = manifest
-  const rows = policies.map((policy) => policyTable(policy, results))
+  const named = testsByPolicy(results)
+  const rows = policies.map((policy) => policyTable(policy, named.get(policy.name) ?? { violated: [], passed: [] }))
   const controls = [...new Set(rows.flatMap((row) => row.controls))].sort().map((control) => {
     return { control, policies: rows.filter((row) => row.controls.includes(control)).map((row) => row.name) }
   })
   return { name, version, description, tests: results.length, policies: rows, waivers, controls }
 }
 
-function policyTable(policy: ManifestPolicy, results: readonly TestResult[]): PolicyTable {
+/** The names of the tests that violate and pass each policy. */
+function testsByPolicy(results: readonly TestResult[]): ReadonlyMap<string, { violated: string[]; passed: string[] }> {
+  const found = new Map<string, { violated: string[]; passed: string[] }>()
+  for (const { name, policies } of results) {
+    for (const { name: policy, answer } of policies) {
+      const tests = found.get(policy) ?? { violated: [], passed: [] }
+      if (answer !== 'not_applicable') tests[answer === 'violated' ? 'violated' : 'passed'].push(name)
+      found.set(policy, tests)
+    }
+  }
+  return found
+}
+
+function policyTable(policy: ManifestPolicy, tests: PolicyTable['tests']): PolicyTable {
   const { name, description = null, severity, scope, risk_classification = null, controls = [] } = policy
   const condition = { rule_type: policy.rule_type, params: policy.params ?? {} }
-  const withAnswer = (...answers: string[]) =>
-    results
-      .filter((test) => test.policies.some((one) => one.name === name && answers.includes(one.answer)))
-      .map((test) => test.name)
   return {
     name,
     description,
@@ -61,7 +71,7 @@ function policyTable(policy: ManifestPolicy, results: readonly TestResult[]): Po
     approval: policy.approval ?? null,
     controls,
     rule: ruleWords(condition),
-    tests: { violated: withAnswer('violated'), passed: withAnswer('passed', 'approved') },
+    tests,
   }
 }
 

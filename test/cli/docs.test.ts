@@ -42,7 +42,7 @@ describe('svc docs', () => {
 
   it('writes a file for each manifest, and reports those that are not current, missing or left over', async () => {
     const path = policies('folder')
-    const out = join(folder, 'pages/')
+    const out = join(folder, 'pages')
     expect(await runSvc(['docs', path, '--out', out])).toMatchObject({ code: 0, out: '2 files written\n' })
     expect(await runSvc(['docs', path, '--out', out, '--check'])).toMatchObject({ code: 0, out: '2 files current\n' })
     writeFileSync(join(path, 'a.yaml'), manifest('A', 6))
@@ -52,9 +52,9 @@ describe('svc docs', () => {
     expect([code, err.split('\n').slice(0, 3)]).toEqual([
       1,
       [
-        `svc docs: \`${out}a.md\` is not current`,
-        `svc docs: \`${out}c.md\` does not exist`,
-        `svc docs: \`${out}team/b.md\` is of no manifest: remove it`,
+        `svc docs: \`${out}/a.md\` is not current`,
+        `svc docs: \`${out}/c.md\` does not exist`,
+        `svc docs: \`${out}/team/b.md\` is of no manifest: remove it`,
       ],
     ])
     expect(existsSync(join(out, 'c.md'))).toBe(false)

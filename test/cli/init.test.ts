@@ -38,7 +38,7 @@ describe('svc init', () => {
   })
 
   it('writes the files that it lists, and two commands that work when they are pasted', () => {
-    const quoted = `'${made.replaceAll("'", "'\\''")}'`
+    const quoted = `'${join(made, 'policies').replaceAll("'", "'\\''")}'`
     expect([printed.code, printed.err, filesIn(made)]).toEqual([0, '', expectedFiles])
     for (const path of expectedFiles) expect(printed.out).toContain(`  ${path}\n`)
     expect(printed.out).toMatch(/\nNext:\n {2}\S.* validate .* --strict\n {2}\S.* test .* --coverage\n$/)
@@ -130,8 +130,11 @@ describe('svc init', () => {
     expect(filesIn(join(folder, 'half'))).toEqual(['policies'])
   })
 
-  it('explains itself without a folder', async () => {
-    const { code, err } = await runSvc(['init'])
-    expect([code, err]).toEqual([2, expect.stringContaining("missing required argument 'dir'")])
+  it.each([
+    [[], "missing required argument 'dir'"],
+    [[''], 'the folder is empty text'],
+  ])('explains its usage for %j', async (args, message) => {
+    const { code, err } = await runSvc(['init', ...args])
+    expect([code, err]).toEqual([2, expect.stringContaining(message)])
   })
 })

@@ -91,7 +91,7 @@ describe('the packed command', () => {
     const init = svc('init', 'demo')
     expect([init.status, init.errors]).toEqual([0, ''])
     expect(init.stdout).toContain(
-      '\nNext:\n  npx --no-install svc validate demo --strict\n  npx --no-install svc test demo --coverage\n',
+      '\nNext:\n  npx --no-install svc validate demo/policies --strict\n  npx --no-install svc test demo/policies --coverage\n',
     )
     expect(svc('validate', 'demo', '--strict')).toEqual({
       status: 0,
@@ -113,7 +113,7 @@ describe('the packed command', () => {
   })
 
   it('explains the rules and writes tables', () => {
-    expect(svc('docs', 'demo', '--out', 'demo/docs/')).toEqual({ status: 0, stdout: '1 file written\n', errors: '' })
+    expect(svc('docs', 'demo', '--out', 'demo/docs')).toEqual({ status: 0, stdout: '1 file written\n', errors: '' })
     expect(svc('rules', '--name', 'field_in_range').stdout).toContain('field_in_range')
   })
 })

@@ -77,6 +77,19 @@ describe('the Markdown of a table', () => {
     expect(new Set(columns)).toEqual(new Set([6, 5, 2]))
   })
 
+  it('keeps a value with backticks as one code, and codes beside each other apart', () => {
+    const text = tableMarkdown(
+      tableOf({
+        rule_type: 'field_in_list',
+        params: { field: 'a`b', values: ['`<img>`'], target_step_names: ['x`\uE000``<b>'] },
+      }),
+      'm.yaml',
+    )
+    expect(text).toContain(': ``a`b``')
+    expect(text).toContain(': `` `<img>` ``')
+    expect(text.replaceAll(/(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/(?<!\\)<(b|img)/)
+  })
+
   it('is the same on every day', () => {
     const waiver = { policy: 'P', agent_key: 'a', reason: 'b', approved_by: 'c', expires: '2020-01-31' }
     expect(tableMarkdown(tableOf({}, { waivers: [waiver] }), 'm.yaml')).toContain('| P | a | 2020-01-31 | c | b |')
