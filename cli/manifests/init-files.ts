@@ -75,6 +75,7 @@ jobs:
       - run: npm ci --ignore-scripts
       - run: npx --no-install svc validate policies --strict
       - run: npx --no-install svc test policies --coverage --require-tests --strict
+      - run: npx --no-install svc check policies
 `
 
 const codeOwners = `# The team that has to approve a change of the files below. Replace @your-organization/compliance by a team of yours with

@@ -59,6 +59,10 @@ describe('svc init', () => {
     expect((await runSvc(['validate', made, '--strict'])).code).toBe(0)
     const { code, out } = await runSvc(['test', made, '--coverage', '--require-tests', '--strict'])
     expect([code, out]).toEqual([0, expect.stringContaining(': 100 % (10 of 10')])
+    expect(await runSvc(['check', join(made, 'policies')])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^no findings: 5 policies/),
+    })
   })
 
   it('writes schemas that an editor finds from the manifest, without settings and without network', async () => {
@@ -82,8 +86,8 @@ describe('svc init', () => {
       jobs: { policies: { steps: { run?: string }[] } }
     }
     const commands = jobs.policies.steps.flatMap(({ run }) => run ?? []).filter((run) => run.startsWith('npx'))
-    expect(commands).toHaveLength(2)
-    for (const command of commands) expect(command).toMatch(/^npx --no-install svc (validate|test) policies /)
+    expect(commands).toHaveLength(3)
+    for (const command of commands) expect(command).toMatch(/^npx --no-install svc (validate|test|check) policies\b/)
     const { agents } = parse(inMade('inventory.yaml')) as { agents: object[] }
     expect(agents).toEqual([
       {

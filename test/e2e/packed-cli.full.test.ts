@@ -107,7 +107,7 @@ describe('the packed command', () => {
   it('passes the commands of the workflow that it writes', () => {
     const workflow = readFileSync(join(home, 'demo/.github/workflows/policies.yml'), 'utf8')
     const commands = [...workflow.matchAll(/- run: (npx .*)/g)].map(([, command = '']) => command)
-    expect(commands).toHaveLength(2)
+    expect(commands).toHaveLength(3)
     for (const command of commands)
       execFileSync('sh', ['-c', command], { cwd: join(home, 'demo'), env: offline, stdio: 'ignore' })
   })
