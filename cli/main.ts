@@ -33,34 +33,24 @@ const program = new Command(svc)
   .version(versionLines(['svc', 'engine', 'proof']))
   .exitOverride()
 
-const commands = [
-  initCommand,
-  serveCommand,
-  validateCommand,
-  testCommand,
-  docsCommand,
-  explainCommand,
-  checkCommand,
-  diffCommand,
-  replayCommand,
-  importCommand,
-  findingsCommand,
-  rulesCommand,
-  stepsCommand,
-  verifyCommand,
-  witnessCommand,
-  attackDemoCommand,
-  loginCommand,
-  logoutCommand,
-  whoamiCommand,
-  accountCommand,
-  workspaceCommand,
-  keyCommand,
-  checkpointCommand,
-  bundleCommand,
-  completionCommand,
-]
-for (const command of commands) program.addCommand(command(svc))
+const groups = {
+  'Evaluate steps:': [serveCommand, explainCommand, rulesCommand, stepsCommand],
+  'Write policies:': [
+    initCommand,
+    validateCommand,
+    testCommand,
+    checkCommand,
+    diffCommand,
+    docsCommand,
+    findingsCommand,
+  ],
+  'Use recorded tasks:': [replayCommand, importCommand],
+  'Verify logs:': [verifyCommand, witnessCommand, attackDemoCommand, checkpointCommand, bundleCommand],
+  'Use a platform:': [loginCommand, logoutCommand, whoamiCommand, accountCommand, workspaceCommand, keyCommand],
+  'Other:': [completionCommand],
+}
+for (const [heading, commands] of Object.entries(groups))
+  for (const command of commands) program.addCommand(command(svc).helpGroup(heading))
 prepare(program, svc)
 
 /** Errors of usage name the help of the command, and reach this file as a CommanderError. */

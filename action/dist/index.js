@@ -22110,7 +22110,7 @@ function adviceOf(type, schema, data) {
 	if (type === "object") {
 		const [, name, rest] = /^([\w.-]+):(\S.*)$/.exec(typeof data === "string" ? data : "") ?? [];
 		if (name !== void 0) return `; write a space after the colon, ${quote$2(`${name}: ${rest}`)}`;
-		return Array.isArray(data) ? "; write its keys without dashes" : "; write `key: value` in lines below it";
+		return Array.isArray(data) ? "; write `key: value` pairs, without dashes or brackets" : "; write `key: value` in lines below it";
 	}
 	return "";
 }
@@ -30032,7 +30032,7 @@ async function yamlFilesIn(top, onError) {
 		entered.add(`${dev} ${ino}`);
 		for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
 			const name = join(folder, entry.name);
-			if (entry.name.startsWith(".")) continue;
+			if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
 			if (entry.isDirectory() || entry.isSymbolicLink() && await isLinkToFolder(join(top, name))) folders.push(name);
 			else if (/\.ya?ml$/.test(name)) found.push(name);
 		}
