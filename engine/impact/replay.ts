@@ -20,8 +20,8 @@ export interface ReplayOptions {
   readonly policies: ReplayPolicies
   /** The policies to compare with. */
   readonly against?: ReplayPolicies
-  /** The agent of every task, in place of `meta.agent` of its start. */
-  readonly agent?: JsonMap
+  /** The agent of every task, or of each task by its id, in place of `meta.agent` of its start. */
+  readonly agent?: JsonMap | ((task_id: string) => JsonMap)
   /** Running tasks in memory; default 10,000. Those that go on after their history was dropped are reported. */
   readonly max_running?: number
   /** First blocks and flips in the result; default 1,000. */
@@ -62,9 +62,10 @@ const max_past = 50_000
 export function createReplay(options: ReplayOptions): Replay {
   const { policies, against = null, agent = null, max_running = 10_000, max_listed = 1000, onStep = null } = options
   const sets = createSets(policies, against)
-  const runs = createRuns({ max_running, max_ended, max_past }, (task_id, source, known) =>
-    newRun(task_id, source, known, agent, sets.viewOf(agent ?? {})),
-  )
+  const runs = createRuns({ max_running, max_ended, max_past }, (task_id, source, known) => {
+    const given = typeof agent === 'function' ? agent(task_id) : agent
+    return newRun(task_id, source, known, given, sets.viewOf(given ?? {}))
+  })
   const state: ReplayState = {
     sets,
     runs,
