@@ -32,6 +32,10 @@ export const errorTable = {
 export interface FieldError {
   readonly path: string
   readonly message: string
+  /** Of a finding in a manifest: its kind, and its place in the text, 1-based. */
+  readonly id?: string
+  readonly line?: number
+  readonly column?: number
 }
 
 interface ErrorExtras {

@@ -6,6 +6,7 @@ import { workspaceRoutes } from './access/routes/workspaces.js'
 import { agentRoutes } from './agents/routes/agents.js'
 import { effectivePolicyRoutes } from './agents/routes/effective-policies.js'
 import { engineStateRoutes } from './agents/routes/engines.js'
+import { dryRunRoutes } from './git/dry-run-routes.js'
 import { incidentRoutes } from './incidents/routes.js'
 import { engineRoutes } from './ingest/routes/evaluate.js'
 import { stepRoutes } from './ingest/routes/logs.js'
@@ -35,6 +36,7 @@ export const routes = [
   ...taskRoutes,
   ...policyRoutes,
   ...validationRoutes,
+  ...dryRunRoutes,
   ...effectivePolicyRoutes,
   ...incidentRoutes,
   ...erasureRoutes,

@@ -721,6 +721,183 @@ export interface DroppedPolicy {
 }
 
 /**
+ * Recorded tasks replayed as whole paths: what a manifest or a policy would have changed. A step that would be blocked has happened all the same: the steps after it are evaluated on the recorded path. All tasks are evaluated with their agents as they are registered now.
+ */
+export interface DryRunReport {
+  /**
+   * replayed tasks: a task id that is used again after its end counts once for each run
+   */
+  tasks: number
+  /**
+   * replayed steps
+   */
+  steps: number
+  /**
+   * tasks without an end: their policies of the scope task_execution were not evaluated
+   */
+  unfinished_tasks: number
+  /**
+   * tasks with a step that is blocked; a task can be in several of these numbers
+   */
+  blocked_tasks: number
+  /**
+   * tasks with a step about which a person is asked
+   */
+  asked_tasks: number
+  /**
+   * tasks with a step that is only reported
+   */
+  warned_tasks: number
+  /**
+   * tasks with a step whose outcome differs from that under the policies in effect
+   */
+  flipped_tasks: number
+  /**
+   * tasks that only the new policies block
+   */
+  newly_blocked_tasks: number
+  /**
+   * tasks that only the policies in effect block
+   */
+  no_longer_blocked_tasks: number
+  /**
+   * steps that were recorded as blocked: they did not happen, and count for nothing in the history
+   */
+  recorded_blocks: number
+  /**
+   * recorded tasks that were not replayed, because they cannot be replayed whole
+   */
+  left_out: {
+    /**
+     * payload_erased: a payload was erased. metadata_only: no step has an input, or an output beyond its status. pruned: the retention period of an entry is over. too_long: more than 10,000 steps or 8 MiB of payloads and evaluations, or beyond 30,000 steps or 64 MiB of all tasks; fewer steps with more than 60 policies
+     */
+    reason: 'payload_erased' | 'metadata_only' | 'pruned' | 'too_long'
+    tasks: number
+  }[]
+  /**
+   * the new policies
+   */
+  policies: ReplayedPolicy[]
+  /**
+   * the policies in effect
+   */
+  old_policies: ReplayedPolicy[]
+  /**
+   * policies in effect that cannot be evaluated
+   */
+  rejected: {
+    name: string
+    reason: string
+  }[]
+  /**
+   * the first step of each task that is not allowed
+   */
+  first_blocks: {
+    /**
+     * all of them
+     */
+    total: number
+    /**
+     * @maxItems 100
+     */
+    listed: {
+      task_id: string
+      agent_id: string
+      /**
+       * number of the run of the task id, from 1: an id that is used again after its end is a new task
+       */
+      run: number
+      /**
+       * number of the step
+       */
+      step: number | null
+      step_type: string
+      verb: string | null
+      step_name: string | null
+      /**
+       * block or ask
+       */
+      outcome: 'allow' | 'warn' | 'ask' | 'block'
+      /**
+       * what blocks or asks
+       */
+      policies: ReplayCause[]
+    }[]
+  }
+  /**
+   * steps whose outcome differs; those that block or end a block are listed first
+   */
+  flips: {
+    /**
+     * all of them
+     */
+    total: number
+    /**
+     * @maxItems 100
+     */
+    listed: {
+      task_id: string
+      agent_id: string
+      /**
+       * number of the run of the task id, from 1: an id that is used again after its end is a new task
+       */
+      run: number
+      /**
+       * number of the step
+       */
+      step: number | null
+      step_type: string
+      verb: string | null
+      step_name: string | null
+      /**
+       * under the policies in effect
+       */
+      before: 'allow' | 'warn' | 'ask' | 'block'
+      /**
+       * under the new policies
+       */
+      after: 'allow' | 'warn' | 'ask' | 'block'
+      /**
+       * the policies that make the difference
+       */
+      policies: ReplayCause[]
+    }[]
+  }
+  /**
+   * warnings about the given manifest
+   */
+  findings: Finding[]
+}
+
+/**
+ * Body of POST /api/v1/policies/dry-run: a `manifest` or a `policy`, which is evaluated on recorded tasks and put in effect nowhere.
+ */
+export interface DryRunRequest {
+  /**
+   * text of a manifest, YAML or JSON. For every replayed agent it takes the place of the policies from manifests of the same `name`; the other policies in effect stay. Policies of a risk level above the agent's are left out, and the manifest's waivers for the agent count
+   */
+  manifest?: string
+  /**
+   * one policy, with the members that it has in a manifest. For every replayed agent it is added to the policies in effect, and takes the place of all of the same `name`, from manifests or written by hand
+   */
+  policy?: {
+    [k: string]: unknown
+  }
+  /**
+   * path of the manifest in the answer; default manifest.yaml
+   */
+  file?: string
+  /**
+   * only tasks of this agent; default: of all agents of the workspace
+   */
+  agent_id?: string
+  /**
+   * how many recorded tasks: those with the latest steps
+   */
+  tasks?: number
+}
+
+/**
  * The policies that a local engine fetches for one agent.
  */
 export interface EffectivePolicies {
@@ -2630,6 +2807,18 @@ export interface Problem {
      */
     path: string
     message: string
+    /**
+     * of a finding in a manifest: its kind; docs/findings.md describes each
+     */
+    id?: string
+    /**
+     * of a finding in the text of a manifest, 1-based
+     */
+    line?: number
+    /**
+     * of a finding in the text of a manifest, 1-based
+     */
+    column?: number
   }[]
 }
 
@@ -2723,6 +2912,97 @@ export interface ReleasedReservation {
    * False for an unknown or expired reservation
    */
   released: boolean
+}
+
+/**
+ * A violated policy as the cause of an outcome.
+ */
+export interface ReplayCause {
+  /**
+   * name of the policy
+   */
+  name: string
+  /**
+   * `old`: violated under the policies in effect
+   */
+  side: 'new' | 'old'
+  severity: 'low' | 'medium' | 'high' | 'critical'
+  effect: 'blocks' | 'asks' | 'warns' | 'observed' | 'waived'
+  code: string
+  reason: string
+  /**
+   * what to do instead
+   */
+  remedy: string | null
+  /**
+   * path of its manifest
+   */
+  manifest: string | null
+  /**
+   * its line in the given manifest, 1-based
+   */
+  line: number | null
+}
+
+/**
+ * How often a policy applied, and what it found.
+ */
+export interface ReplayedPolicy {
+  /**
+   * name of the policy
+   */
+  name: string
+  /**
+   * path of its manifest; null for a policy written by hand
+   */
+  manifest: string | null
+  /**
+   * its line in the given manifest, 1-based; null for other policies
+   */
+  line: number | null
+  severity: 'low' | 'medium' | 'high' | 'critical'
+  mode: 'enforce' | 'observe'
+  scope: 'agent_registration' | 'step_execution' | 'task_execution'
+  /**
+   * tasks for whose agent the policy is in effect
+   */
+  tasks: number
+  /**
+   * steps to which it applied
+   */
+  applicable: number
+  /**
+   * steps that passed it
+   */
+  passed: number
+  /**
+   * steps that would have violated it, and that a recorded gate approves; `passed` counts them too
+   */
+  approved: number
+  /**
+   * steps that violated it
+   */
+  violated: number
+  /**
+   * steps that it blocks
+   */
+  blocked: number
+  /**
+   * steps about which it asks a person
+   */
+  asked: number
+  /**
+   * tasks with a step that violated it
+   */
+  tasks_violated: number
+  /**
+   * the first violation
+   */
+  example: {
+    task_id: string
+    run: number
+    step: number | null
+  } | null
 }
 
 /**
@@ -3155,6 +3435,8 @@ export interface SchemaTypes {
   'device-request': DeviceRequest
   'device-token-request': DeviceTokenRequest
   'dropped-policy': DroppedPolicy
+  'dry-run-report': DryRunReport
+  'dry-run-request': DryRunRequest
   'effective-policies': EffectivePolicies
   'end-task-request': EndTaskRequest
   'ended-task': EndedTask
@@ -3218,6 +3500,8 @@ export interface SchemaTypes {
   'registered-agent': RegisteredAgent
   'release-request': ReleaseRequest
   'released-reservation': ReleasedReservation
+  'replay-cause': ReplayCause
+  'replayed-policy': ReplayedPolicy
   'retention-request': RetentionRequest
   'retention': Retention
   'role-change': RoleChange

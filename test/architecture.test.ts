@@ -105,6 +105,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'health.ts',
     'admin',
     'dashboard',
+    'git',
     'log/parts.ts',
     'log/retention',
     'log/bundle',

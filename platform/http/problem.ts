@@ -5,7 +5,13 @@ import { errorTable, PlatformError } from '../errors.js'
 /** The body of an error answer. */
 export function problemOf(error: PlatformError, request_id: string): Problem {
   const { status, title } = errorTable[error.code]
-  const errors = error.errors.map(({ path, message }) => ({ path, message }))
+  const errors = error.errors.map(({ path, message, id, line, column }) => ({
+    path,
+    message,
+    ...(id !== undefined && { id }),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  }))
   return { type: 'about:blank', title, status, detail: error.message, code: error.code, request_id, errors }
 }
 

@@ -150,7 +150,19 @@ export async function readTail(scope: Scope, tx: Transaction, task_id: string, s
   }))
 }
 
-function stepOf(entry: StoredEntry, body: string | null): Step {
+/** The columns of an entry that are members of its step. */
+export const stepColumns = [
+  'agent_id',
+  'task_id',
+  'step',
+  'step_type',
+  'timestamp',
+  'is_external_call',
+  'has_write_permission',
+] as const
+
+/** A stored step with its payload, which is null once it is erased. */
+export function stepOf(entry: Pick<StoredEntry, (typeof stepColumns)[number]>, body: string | null): Step {
   const { evaluation: _, ...payload } = body === null ? {} : (JSON.parse(body) as Record<string, unknown>)
   const { agent_id, task_id, step, step_type, timestamp, is_external_call, has_write_permission } = entry
   return { ...payload, agent_id, task_id, step, step_type, timestamp, is_external_call, has_write_permission }

@@ -1,0 +1,23 @@
+// A manifest or a policy on recorded tasks, before it is in effect (docs/design/platform.md §3).
+import { type Resources, withSnapshot } from '../db/db.js'
+import { byReader, route } from '../http/route.js'
+import { dryRun } from './dry-run-command.js'
+import { givenPolicies } from './given-policies.js'
+
+export const dryRunRoutes = [
+  route({
+    method: 'post',
+    path: '/api/v1/policies/dry-run',
+    summary: 'Replay the last recorded tasks under a manifest or a policy that is not in effect',
+    tag: 'Policies',
+    access: byReader,
+    body: 'dry-run-request',
+    responses: { 200: 'dry-run-report' },
+    handle: async ({ scope, body }, { db }: Resources) => {
+      const { agent_id = null, tasks = 50 } = body
+      const given = givenPolicies(body)
+      const report = await dryRun((work) => withSnapshot(db, scope, work), scope, given, { agent_id, tasks })
+      return { status: 200, body: report }
+    },
+  }),
+]
