@@ -28657,7 +28657,10 @@ function createReplay(options) {
 		max_running,
 		max_ended,
 		max_past
-	}, (task_id, source, known) => newRun(task_id, source, known, agent, sets.viewOf(agent ?? {})));
+	}, (task_id, source, known) => {
+		const given = typeof agent === "function" ? agent(task_id) : agent;
+		return newRun(task_id, source, known, given, sets.viewOf(given ?? {}));
+	});
 	const state = {
 		sets,
 		runs,
