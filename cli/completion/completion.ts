@@ -16,7 +16,7 @@ Exit codes: 0 ok, 2 usage`
 
 export function completionCommand(svc: string): Command {
   return new Command('completion')
-    .description('print a script that completes svc in bash, zsh or fish')
+    .description('print a script for completion in bash, zsh or fish')
     .addArgument(new Argument('<shell>', 'the shell that runs the script').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', example(svc))
     .action(async (shell: 'bash' | 'zsh' | 'fish', _options: object, command: Command) => {
