@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { defaults } from '../../action/inputs.js'
 import { actionFile, guard, newWorkspace, runAction, temporary } from '../support/action.js'
+import { expectedFindings, invalidManifests, placesOf } from '../support/invalid-manifests.js'
 import { sarifProblems } from '../support/sarif.js'
 import { runSvc } from '../support/svc.js'
 
@@ -60,10 +61,17 @@ describe('the findings', () => {
     expect(code).toBe(1)
     const ours = jsonOf(workspace.folder).findings
     const { stdout } = await runSvc(['validate', ...paths, '--json'])
-    // The command names itself as it was called.
     const theirs = (JSON.parse(stdout) as Json).findings
     expect(ours).toEqual(theirs.map((one) => ({ ...one, file: one.file.slice(workspace.folder.length + 1) })))
     expect(new Set(ours.map(({ file }) => file)).size).toBeGreaterThan(100)
+  })
+
+  it('of each common slip are those of the core', () => {
+    const workspace = newWorkspace(Object.fromEntries(invalidManifests.map(({ path, text }) => [path, text])))
+    runAction(workspace, { 'json-file': 'out/report.json' })
+    const { findings } = jsonOf(workspace.folder)
+    for (const [path, expected] of Object.entries(expectedFindings))
+      expect(placesOf(findings.filter(({ file }) => file === path))).toEqual(expected)
   })
 
   it('of tests are those of `svc test`', async () => {
