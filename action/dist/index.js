@@ -536,6 +536,24 @@ const manifestKinds = defineKinds([
 		right: field$1("{ field: target.host, pattern: 'api' }")
 	},
 	{
+		id: "unknown-field",
+		severity: "warning",
+		title: "A field is not a part of a step",
+		why: "A field begins with a part of the step, such as `input`. Any other name is looked up in `properties`, where most steps have nothing: the policy then finds no value.",
+		remedy: "Write `input.amount` for what the step sends, `output.…` for what it returned, and `properties.…` for a property of your own.",
+		wrong: field$1("{ field: order, pattern: '[0-9]+$' }"),
+		right: field$1("{ field: input.order, pattern: '[0-9]+$' }")
+	},
+	{
+		id: "wildcard-name",
+		severity: "warning",
+		title: "A name has a wildcard",
+		why: "Names of steps and agents are compared exactly, so that `pay_*` is the name of no step.",
+		remedy: "List the names. For all steps, leave the parameter out.",
+		wrong: valid$1.replace("[refund]", "['refund_*']"),
+		right: valid$1
+	},
+	{
 		id: "expired-waiver",
 		severity: "warning",
 		title: "A waiver has ended",
@@ -690,6 +708,33 @@ const yamlKinds = defineKinds([
 		right: valid
 	},
 	{
+		id: "lost-comment",
+		severity: "warning",
+		title: "A part of a value is a comment",
+		why: "After a space, `#` begins a comment: `Ticket #4711 approved` is the text `Ticket`.",
+		remedy: "Put the value in quotes. A comment begins with `# `, with a space after it.",
+		wrong: valid.replace("name: Refund desk", "name: Refunds #2 desk"),
+		right: valid.replace("name: Refund desk", "name: 'Refunds #2 desk'")
+	},
+	{
+		id: "lost-thousands",
+		severity: "warning",
+		title: "A number has a point where thousands are probably meant",
+		why: "A point separates decimals: `5.000` is five.",
+		remedy: "Write 5000 for five thousand, and 5 for five.",
+		wrong: manifest("{ field: input.amount, target_property_filter: { input.limit: 5.000 } }"),
+		right: manifest("{ field: input.amount, target_property_filter: { input.limit: 5000 } }")
+	},
+	{
+		id: "unused-anchor",
+		severity: "warning",
+		title: "A value begins with an anchor that nothing repeats",
+		why: "`&night batch` names the value `batch`, so that the first word is lost.",
+		remedy: "Put the value in quotes.",
+		wrong: valid.replace("name: Refund desk", "name: &night desk"),
+		right: valid.replace("name: Refund desk", "name: '&night desk'")
+	},
+	{
 		id: "yaml-bracket",
 		severity: "error",
 		title: "A bracket or a comma in a value is missing or misplaced",
@@ -837,7 +882,7 @@ function cut$2(text, length) {
 	return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 function onOneLine$1(text) {
-	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
+	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?! )\p{Zs}/gu, (character) => {
 		return {
 			"\n": "\\n",
 			"\r": "\\r",
@@ -7274,7 +7319,7 @@ const maxKeys = 1e3;
 const maxItems$1 = 1e4;
 const maxHazards = 100;
 function hazards(document) {
-	const { isAlias } = yaml();
+	const { isAlias, isScalar } = yaml();
 	const found = [];
 	const remarks = [];
 	const note = (node, id, message) => {
@@ -7285,11 +7330,16 @@ function hazards(document) {
 		});
 	};
 	const anchors = /* @__PURE__ */ new Set();
+	const unused = /* @__PURE__ */ new Map();
 	let named = 0;
 	for (const node of nodesOf(document.contents)) {
 		if (found.length >= maxHazards) break;
 		if (isAlias(node) && !anchors.has(node.source)) note(node, "yaml-anchor", unknownAlias(node.source));
-		if (!isAlias(node) && node.anchor !== void 0) anchors.add(node.anchor);
+		if (!isAlias(node) && node.anchor !== void 0) {
+			anchors.add(node.anchor);
+			if (isScalar(node)) unused.set(node.anchor, node);
+		}
+		if (isAlias(node)) unused.delete(node.source);
 		if (isAlias(node) || node.anchor !== void 0) named++;
 		if (named > 2e3) {
 			note(node, "over-limit", `more than ${maxAliases} anchors and aliases: write the repeated parts out`);
@@ -7297,6 +7347,7 @@ function hazards(document) {
 		}
 		noteNode(node, note);
 	}
+	for (const [name, node] of unused) note(node, "unused-anchor", unusedAnchor(name));
 	return {
 		rejected: found.slice(0, maxHazards),
 		remarks: remarks.slice(0, maxHazards)
@@ -7309,6 +7360,9 @@ function noteNode(node, note) {
 	else if (isMap(node)) noteKeys(node, note);
 	if (isSeq(node) && node.items.length > maxItems$1) note(node, "over-limit", `more than ${maxItems$1} items in one list: split it`);
 	if (isScalar(node)) noteScalar(node, note);
+}
+function unusedAnchor(name) {
+	return `${quote$2(`&${name}`)} names the value, and nothing repeats it: put a text that begins with \`&\` in quotes`;
 }
 function unknownAlias(name) {
 	return `the alias ${quote$2(`*${name}`)} has no anchor before it: put a text that begins with \`*\` in quotes`;
@@ -7325,7 +7379,7 @@ function noteKeys(map, note) {
 	for (const item of map.items) {
 		const { key } = item;
 		if (!isScalar(key) || typeof key.value !== "string") {
-			note(key, "yaml-key", `a key must be text${isScalar(key) && key.source ? `: write ${quote$2(`"${key.source}"`)}` : ""}`);
+			note(key, "yaml-key", map.flow === true && item.value === null ? commaInside : keyWords(key));
 			continue;
 		}
 		const name = key.value;
@@ -7333,6 +7387,11 @@ function noteKeys(map, note) {
 		else if (prototypeKeys.has(name)) note(key, "yaml-key", `the key ${quote$2(name)} is not allowed: use another name`);
 		else if (repeated.length === 1 && item === first) note(key, "yaml-duplicate-key", `the key ${quote$2(name)} is written twice: remove one of them`);
 	}
+}
+const commaInside = "a comma separates the entries of `{ … }`: write a decimal point, or put the value in quotes";
+function keyWords(key) {
+	const { isScalar } = yaml();
+	return `a key must be text${isScalar(key) && key.source ? `: write ${quote$2(`"${key.source}"`)}` : ""}`;
 }
 function repeatedKeys(map) {
 	const { isScalar } = yaml();
@@ -7348,8 +7407,11 @@ function noteScalar(node, note) {
 	const { value, source = "" } = node;
 	if (typeof value === "string" && !value.isWellFormed()) note(node, "yaml-character", "a lone surrogate, which is not valid text: remove it");
 	if (typeof value === "string" && /^[“„‘‚«].*[”“’‘»]$/su.test(source)) note(node, "curly-quotes", "the value is in curly quotes, which are part of the text: write straight quotes");
+	if (node.type === "PLAIN" && /^[^\s!-]/.test(node.comment ?? "")) note(node, "lost-comment", `${quote$2(`#${node.comment}`)} is a comment and no part of the value: put the value in quotes`);
 	if (typeof value === "string" && value.includes("\0")) note(node, "yaml-character", "a NUL character, which is not allowed: remove it");
+	else if (typeof value === "string" && node.type === "QUOTE_DOUBLE" && value.includes("\b")) note(node, "yaml-quote", "`\\b` in double quotes is a control character, not a word boundary: use single quotes");
 	if (typeof value !== "number") return;
+	if (/^\d{1,3}(\.000)+$/.test(source)) note(node, "lost-thousands", `${quote$2(source)} is the number ${value}: write ${source.replaceAll(".", "")} if thousands are meant`);
 	if (!Number.isFinite(value)) note(node, "yaml-number", `the number ${quote$2(source)} is not finite: write a number, or put it in quotes`);
 	else if (/^([-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i.test(source) && !Number.isSafeInteger(value)) note(node, "yaml-number", `the integer ${quote$2(source)} is beyond 2^53-1: put it in quotes`);
 }
@@ -7534,7 +7596,7 @@ function specialStart({ code, lines, row, offset }) {
 		...pattern
 	};
 	const here = columnOf(lines, row, offset);
-	const [inside = ""] = /^[%@`][^,\]}]*/.exec((lines[row] ?? "").slice(here)) ?? [];
+	const [inside = ""] = /^[*&!|>%@`][^,\]}]*/.exec((lines[row] ?? "").slice(here)) ?? [];
 	if (inside !== "" && /[[{]/.test((lines[row] ?? "").slice(0, here))) return {
 		row,
 		column: here,
@@ -7615,6 +7677,7 @@ function faultOf({ code, message, pos }, text) {
 const diagnoses = [
 	["yaml-tab", tab],
 	["yaml-character", oddSpace],
+	["yaml-dash", otherDash],
 	["over-limit", tooDeep$1],
 	["yaml-tag", tag],
 	["yaml-dash", spaceAfterDash],
@@ -7648,6 +7711,19 @@ function oddSpace({ lines, row }) {
 		row: at,
 		column: (lines[at] ?? "").search(/[\u00a0\u2000-\u200b\u202f\u3000]/),
 		predicate: "has a special space, such as a non-breaking one: write an ordinary space"
+	};
+}
+function otherDash({ lines, row }) {
+	const at = [
+		row,
+		row - 1,
+		row + 1
+	].find((index) => /^\s*[–—−•●▪‣·*] /u.test(lines[index] ?? ""));
+	if (at === void 0) return null;
+	const mark = (lines[at] ?? "").trim()[0] ?? "";
+	return {
+		row: at,
+		predicate: `begins with ${quote$2(mark)}, which begins no item of a list: write a dash, ${quote$2("- …")}`
 	};
 }
 function tooDeep$1({ code, row }) {
@@ -7746,7 +7822,7 @@ function missingColon({ code, lines, row }) {
 	const [, key = "", value = ""] = withoutColon.exec(lines[at] ?? "") ?? [];
 	return {
 		row: at,
-		predicate: `has no colon: write ${quote$2(`${key}: ${value.trim()}`)}`
+		predicate: `has no colon: write ${quote$2(`${key}: ${value.replace(/^\s*[=:]\s*/, "").trim()}`)}`
 	};
 }
 const withoutColon = /^\s*(?:- +)*([a-z_]\w*) +([^\s:#][^:]*)$/;
@@ -22096,7 +22172,7 @@ function adviceOf(type, schema, data) {
 	const isScalar = typeof data === "string" || typeof data === "number";
 	if (type === "string" && (typeof data === "number" || typeof data === "boolean")) return write(`"${data}"`);
 	if (type === "string" && Array.isArray(data) && data.length === 1 && typeof data[0] === "string") return write(plain$1(data[0]));
-	if ((type === "integer" || type === "number") && typeof data === "string") return data.trim() !== "" && Number.isFinite(Number(data)) ? `${write(data.trim())} without quotes` : `; write a number such as ${quote$2(String(schema.minimum ?? 1))}`;
+	if ((type === "integer" || type === "number") && typeof data === "string") return data.trim() !== "" && Number.isFinite(Number(data)) ? `${write(data.trim())} without quotes` : `; write a number such as ${quote$2(numberIn(data) ?? String(schema.minimum ?? 1))}`;
 	if (type === "integer" && typeof data === "number") return write(String(Math.round(data)));
 	if (type === "boolean") {
 		if (/^(yes|on|true|y|1)$/i.test(String(data))) return write("true");
@@ -22105,7 +22181,7 @@ function adviceOf(type, schema, data) {
 	if (type === "array") {
 		const { type: item } = schema.items ?? {};
 		if (item === "object") return "; write a dash before each item, `- name: …`";
-		return isScalar ? write(`[${typeof data === "string" ? plain$1(data) : data}]`) : "; write a dash before each item";
+		return isScalar ? write(`[${typeof data === "string" ? itemsIn(data).map(plain$1).join(", ") : data}]`) : "; write a dash before each item";
 	}
 	if (type === "object") {
 		const [, name, rest] = /^([\w.-]+):(\S.*)$/.exec(typeof data === "string" ? data : "") ?? [];
@@ -22113,6 +22189,16 @@ function adviceOf(type, schema, data) {
 		return Array.isArray(data) ? "; write `key: value` pairs, without dashes or brackets" : "; write `key: value` in lines below it";
 	}
 	return "";
+}
+function numberIn(text) {
+	const [, hour] = /^\s*(\d{1,2}):\d{2}\s*$/.exec(text) ?? [];
+	if (hour !== void 0) return String(Number(hour));
+	const [number, ...others] = text.match(/\d+(\.\d+)?/g) ?? [];
+	return number === void 0 || others.length > 0 ? null : number;
+}
+function itemsIn(text) {
+	const parts = text.split(/[,;]/).map((part) => part.trim());
+	return parts.length > 1 && parts.every((part) => /^[\w.-]+$/.test(part)) ? parts : [text];
 }
 function plain$1(text) {
 	return /^[A-Za-z_][\w./ -]*$/.test(text) ? text : JSON.stringify(text);
@@ -27076,6 +27162,7 @@ function stepOf(value) {
 	if (typeof step.step_type !== "string") return problem("`step_type` is missing: every step has one");
 	const fault = notText(value, textMembers);
 	if (fault !== null) return problem(fault);
+	if (step.timestamp != null && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$2(step.timestamp)}: write an RFC 3339 time, such as 2026-01-31T08:00:00Z`);
 	if (isDeeperThan(step, 64)) return problem(`the step is nested deeper than ${64} levels`);
 	return {
 		kind: "step",
@@ -28051,6 +28138,7 @@ function manifestWords({ old, new: next }) {
 function summaryWords({ compared, counts, affected_agents, ungoverned_agents }) {
 	const found = Object.keys(counts).filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
 	const agents = [...affected_agents.length > 0 ? [`${counted$2(affected_agents.length, "agent")} affected`] : [], ...ungoverned_agents.length > 0 ? [`${ungoverned_agents.length} ungoverned`] : []];
+	if (compared === 0 && found.length === 0) return "0 manifests compared";
 	const what = found.length === 0 ? "no effective change" : found.join(", ");
 	return `${counted$2(compared, "manifest")} compared: ${[what, ...agents.length > 0 ? [agents.join(", ")] : []].join("; ")}`;
 }
@@ -28860,15 +28948,18 @@ function looksLikeManifest(text) {
 	const { value } = readYaml(text);
 	return typeof value === "object" && value !== null && Object.hasOwn(value, "policies");
 }
+function looksLikeTests(text) {
+	return /^["']?tests["']?\s*:/m.test(text) && /\bexpect["']?\s*:/.test(text);
+}
 function isTestFile(path) {
-	return /\.test\.ya?ml$/.test(path);
+	return /\.test\.ya?ml$/i.test(path);
 }
 function manifestsOfTestFile(path) {
-	const stem = path.replace(/\.test\.ya?ml$/, "");
+	const stem = path.replace(/\.test\.ya?ml$/i, "");
 	return [`${stem}.yaml`, `${stem}.yml`];
 }
 function testFilesOf(path) {
-	const stem = path.replace(/\.ya?ml$/, "");
+	const stem = path.replace(/\.ya?ml$/i, "");
 	return [`${stem}.test.yaml`, `${stem}.test.yml`];
 }
 
@@ -29386,7 +29477,7 @@ function unknownWordsInTest({ history = [], step }) {
 		value: step.step_type
 	}]].flatMap(unknownStepType);
 }
-function unknownWordsIn(params) {
+function unknownWordsIn(params, scope = "step_execution") {
 	const found = [];
 	const pending = [{
 		path: [],
@@ -29398,11 +29489,12 @@ function unknownWordsIn(params) {
 			found.push(...textsIn$1(member).flatMap(unknownStepType));
 			if (!Array.isArray(member.value)) pending.push(member);
 		} else if (/(^|_)verbs?$/.test(key)) found.push(...textsIn$1(member).flatMap(unknownVerb));
-		else if (/(^|_)fields?$|^property_path$/.test(key)) found.push(...textsIn$1(member).flatMap(({ path, value }) => unknownProperty(path, value, false)));
+		else if (/(^|_)fields?$|^property_path$/.test(key)) found.push(...textsIn$1(member).flatMap(({ path, value }) => unknownField(path, value, key === "agent_field")));
+		else if (/(^|_)names$/.test(key)) found.push(...textsIn$1(member).flatMap(wildcard));
 		else if (/(^|_)filter$/.test(key)) found.push(...unknownInFilter(member));
 		else pending.push(member);
 	}
-	return found;
+	return scope === "agent_registration" ? found.filter(({ id }) => id !== "unknown-field") : found;
 }
 function membersOf({ path, value }) {
 	if (typeof value !== "object" || value === null) return [];
@@ -29445,6 +29537,43 @@ function unknownVerb({ path, value }) {
 		predicate: `names the unknown verb ${quote$2(value)}: write one of ${verbs.join(", ")}${hint}`
 	}];
 }
+function wildcard({ path, value }) {
+	if (!value.includes("*")) return [];
+	return [{
+		id: "wildcard-name",
+		path,
+		at_key: false,
+		predicate: `is compared exactly, found ${quote$2(value)}: list the names`
+	}];
+}
+const roots = /* @__PURE__ */ new Set([
+	...stepKeys,
+	"context",
+	"agent",
+	...namespaces
+]);
+const agentFields = /* @__PURE__ */ new Set([
+	"agent_key",
+	"declared_tools",
+	"environment",
+	"owner_id",
+	"risk_classification"
+]);
+function unknownField(path, field, of_agent) {
+	const [first = "", ...rest] = field.split(".");
+	if (of_agent || roots.has(first)) return unknownProperty(path, field, false);
+	const near = agentFields.has(first) ? null : nearest(first, roots);
+	const part = agentFields.has(first) ? "agent" : "input";
+	const meant = near === null ? `${part}.${field}` : [near, ...rest].join(".");
+	const own = near === null ? ` A property of your own is \`properties.${first}\`` : "";
+	const predicate = `is not a field of a step, found ${quote$2(field)}; did you mean ${quote$2(meant)}?${own}`;
+	return [{
+		id: "unknown-field",
+		path,
+		at_key: false,
+		predicate: tidy(predicate)
+	}];
+}
 function unknownProperty(path, field, at_key) {
 	const name = field.replace(/^properties\./, "");
 	const segments = name.split(".");
@@ -29481,7 +29610,7 @@ function parseManifest(text, file) {
 	for (const { id, path, message } of crossProblems) notes.add(id, path, withPath(path, message));
 	const rejected = new Set(crossProblems.map(({ path }) => path.slice(0, 2).join(".")));
 	const valid = manifest.policies.filter(([index, policy]) => isValid(policy, index, notes) && !rejected.has(`policies.${index}`));
-	for (const [index, { params = {} }] of valid) noteWords(unknownWordsIn(params), [
+	for (const [index, { params = {}, scope }] of valid) noteWords(unknownWordsIn(params, scope), [
 		"policies",
 		`${index}`,
 		"params"
@@ -29991,13 +30120,15 @@ function missingSides({ violated, passed }) {
 }
 function findingsOfAll(manifests, files, tests, options) {
 	const [first] = files;
-	const whole = startOf$1(first?.path ?? ".");
+	const whole = startOf$1(first?.path ?? options.root ?? ".");
+	const misnamed = files.filter(({ path, text }) => !isTestFile(path) && !manifests.some(({ file }) => file === path) && looksLikeTests(text ?? ""));
 	const lone = tests.filter(({ path }) => !manifests.some(({ file }) => manifestsOfTestFile(path).includes(file)));
 	const ran = manifests.reduce((sum, { tests: results }) => sum + results.length, 0);
 	const isUntested = ({ valid, findings }) => valid && findings.every(({ id }) => id !== "no-tests");
 	const none = options.tests !== "off" && ran === 0 && manifests.length > 0 && manifests.every(isUntested);
 	return [
 		...manifests.length === 0 && files.every(({ text }) => text !== null) ? [findingAt("no-manifest", noManifest, whole)] : [],
+		...misnamed.map(({ path }) => findingAt("lone-test-file", misnamedTests, startOf$1(path))),
 		...lone.map(({ path }) => findingAt("lone-test-file", loneTests(path), startOf$1(path))),
 		...none && options.filter !== void 0 ? [findingAt("no-matching-test", noMatch(options.filter), whole)] : [],
 		...none && options.filter === void 0 && options.tests === "some" ? [findingAt("no-tests", noTests, whole)] : []
@@ -30008,6 +30139,7 @@ const noTests = "no manifest has a test: add `tests` to it, or a file `<manifest
 function notRun(count) {
 	return `the ${count} tests are too many to run here: run them with \`svc test\``;
 }
+const misnamedTests = "the file has tests, and its name does not end in `.test.yaml`: they never run; name it as the manifest, with `.test.yaml`";
 function noMatch(filter) {
 	return `no test has ${quote$2(filter)} in its name: correct the filter`;
 }
@@ -30037,7 +30169,7 @@ async function yamlFilesIn(top, onError) {
 			const name = join(folder, entry.name);
 			if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
 			if (entry.isDirectory() || entry.isSymbolicLink() && await isLinkToFolder(join(top, name))) folders.push(name);
-			else if (/\.ya?ml$/.test(name)) found.push(name);
+			else if (/\.ya?ml$/i.test(name)) found.push(name);
 		}
 	} catch (error) {
 		onError(error);
@@ -30863,7 +30995,7 @@ function summaryOf(report, address) {
 		...manifestParts(report)
 	].join("\n\n")}\n\n`;
 }
-function head({ valid, failed, totals, notes }) {
+function head({ valid, failed, totals, notes, comparison }) {
 	const { errors, warnings, tests_failed, stricter, looser, affected_agents } = totals;
 	const others = errors - tests_failed;
 	const wrong = [
@@ -30874,15 +31006,15 @@ function head({ valid, failed, totals, notes }) {
 	return [
 		`# ${valid ? failed || warnings > 0 ? "⚠️" : "✅" : "❌"} Policies: ${valid ? "the manifests are valid" : "the manifests are not valid"}${wrong.length > 0 ? ` (${wrong.join(", ")})` : ""}`,
 		`${sentenceOf(totals)}. ${failed ? "**This step fails.**" : "This step does not fail."}`,
-		...stricter === null || looser === null ? [] : [changeSentence(stricter, looser, affected_agents)],
+		...stricter === null || looser === null ? [] : [changeSentence(stricter, looser, affected_agents, comparison?.left_out.length ?? 0)],
 		...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`)
 	];
 }
 const maxAgents = 10;
-function changeSentence(stricter, looser, agents) {
+function changeSentence(stricter, looser, agents, left_out) {
 	const named = agents.slice(0, maxAgents).map(markdownCode).join(", ");
 	const more = agents.length > maxAgents ? ` and ${agents.length - maxAgents} more` : "";
-	return `The change: ${stricter} added or stricter, ${looser} removed or looser.${agents.length === 0 ? "" : ` For ${counted$1(agents.length, "agent")}: ${named}${more}.`}`;
+	return `The change: ${stricter} added or stricter, ${looser} removed or looser.${agents.length === 0 ? "" : ` For ${counted$1(agents.length, "agent")}: ${named}${more}.`}${left_out === 0 ? "" : ` **${counted$1(left_out, "manifest")} not compared, because of errors.**`}`;
 }
 function findingParts({ validation }, address) {
 	const findings = validation.findings.filter(({ id }) => id !== "test-failed");

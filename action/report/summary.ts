@@ -23,7 +23,7 @@ export function summaryOf(report: Report, address: string | null): string {
   return `${parts.join('\n\n')}\n\n`
 }
 
-function head({ valid, failed, totals, notes }: Report): string[] {
+function head({ valid, failed, totals, notes, comparison }: Report): string[] {
   const { errors, warnings, tests_failed, stricter, looser, affected_agents } = totals
   const others = errors - tests_failed
   const wrong = [
@@ -36,7 +36,9 @@ function head({ valid, failed, totals, notes }: Report): string[] {
   return [
     `# ${mark} Policies: ${verdict}${wrong.length > 0 ? ` (${wrong.join(', ')})` : ''}`,
     `${sentenceOf(totals)}. ${failed ? '**This step fails.**' : 'This step does not fail.'}`,
-    ...(stricter === null || looser === null ? [] : [changeSentence(stricter, looser, affected_agents)]),
+    ...(stricter === null || looser === null
+      ? []
+      : [changeSentence(stricter, looser, affected_agents, comparison?.left_out.length ?? 0)]),
     ...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`),
   ]
 }
@@ -44,11 +46,12 @@ function head({ valid, failed, totals, notes }: Report): string[] {
 /** Agents that are named. */
 const maxAgents = 10
 
-function changeSentence(stricter: number, looser: number, agents: readonly string[]): string {
+function changeSentence(stricter: number, looser: number, agents: readonly string[], left_out: number): string {
   const named = agents.slice(0, maxAgents).map(markdownCode).join(', ')
   const more = agents.length > maxAgents ? ` and ${agents.length - maxAgents} more` : ''
   const affected = agents.length === 0 ? '' : ` For ${counted(agents.length, 'agent')}: ${named}${more}.`
-  return `The change: ${stricter} added or stricter, ${looser} removed or looser.${affected}`
+  const missing = left_out === 0 ? '' : ` **${counted(left_out, 'manifest')} not compared, because of errors.**`
+  return `The change: ${stricter} added or stricter, ${looser} removed or looser.${affected}${missing}`
 }
 
 /** Failed tests have a part of their own. */

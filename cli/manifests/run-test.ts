@@ -19,6 +19,7 @@ export async function runTestCommand(paths: readonly string[], options: TestOpti
   const validation = validateFiles(files, {
     tests: requireTests ? 'required' : 'some',
     coverage,
+    root: paths[0] ?? '.',
     now: Date.now(),
     ...(filter !== undefined && { filter }),
   })

@@ -32,9 +32,9 @@ function cut(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text
 }
 
-/** Control and format characters, line separators and lone surrogates as JSON writes them. */
+/** Control and format characters, spaces but the ordinary one, line separators and lone surrogates as JSON writes them. */
 export function onOneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?! )\p{Zs}/gu, (character) => {
     const plain = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character]
     return plain ?? [...character].map((one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join('')
   })

@@ -146,7 +146,7 @@ function adviceOf(type: Kind, schema: JsonMap, data: unknown): string {
   if ((type === 'integer' || type === 'number') && typeof data === 'string')
     return data.trim() !== '' && Number.isFinite(Number(data))
       ? `${write(data.trim())} without quotes`
-      : `; write a number such as ${quote(String(schema.minimum ?? 1))}`
+      : `; write a number such as ${quote(numberIn(data) ?? String(schema.minimum ?? 1))}`
   if (type === 'integer' && typeof data === 'number') return write(String(Math.round(data)))
   if (type === 'boolean') {
     if (/^(yes|on|true|y|1)$/i.test(String(data))) return write('true')
@@ -155,7 +155,9 @@ function adviceOf(type: Kind, schema: JsonMap, data: unknown): string {
   if (type === 'array') {
     const { type: item } = (schema.items ?? {}) as { type?: string }
     if (item === 'object') return '; write a dash before each item, `- name: …`'
-    return isScalar ? write(`[${typeof data === 'string' ? plain(data) : data}]`) : '; write a dash before each item'
+    return isScalar
+      ? write(`[${typeof data === 'string' ? itemsIn(data).map(plain).join(', ') : data}]`)
+      : '; write a dash before each item'
   }
   if (type === 'object') {
     const [, name, rest] = /^([\w.-]+):(\S.*)$/.exec(typeof data === 'string' ? data : '') ?? []
@@ -165,6 +167,20 @@ function adviceOf(type: Kind, schema: JsonMap, data: unknown): string {
       : '; write `key: value` in lines below it'
   }
   return ''
+}
+
+/** The number that a text such as `08:00`, `5000 €` or `EUR 5000` probably means; null where there is none, or several. */
+function numberIn(text: string): string | null {
+  const [, hour] = /^\s*(\d{1,2}):\d{2}\s*$/.exec(text) ?? []
+  if (hour !== undefined) return String(Number(hour))
+  const [number, ...others] = text.match(/\d+(\.\d+)?/g) ?? []
+  return number === undefined || others.length > 0 ? null : number
+}
+
+/** The parts of a text that is probably a list, such as `EUR, CHF`. */
+function itemsIn(text: string): string[] {
+  const parts = text.split(/[,;]/).map((part) => part.trim())
+  return parts.length > 1 && parts.every((part) => /^[\w.-]+$/.test(part)) ? parts : [text]
 }
 
 /** A text as an item of a list in brackets. */

@@ -1,6 +1,7 @@
 // A line of a trace: a step as `svc import --out` and the local engine write it, or another line of the local engine.
 import { isDeeperThan, maxRequestDepth, parseStoredJson } from '@svc/proof'
-import type { JsonMap, Step } from '@svc/schemas'
+import { type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
+import { quote } from '../check/quote.js'
 
 /** A step, the end of a task through /end_task, an evaluation that blocked or asked, or another line of the local engine. */
 export type TraceLineReading =
@@ -43,6 +44,8 @@ function stepOf(value: JsonMap): TraceLineReading {
   if (typeof step.step_type !== 'string') return problem('`step_type` is missing: every step has one')
   const fault = notText(value, textMembers)
   if (fault !== null) return problem(fault)
+  if (step.timestamp != null && parseTimestamp(step.timestamp) === null)
+    return problem(`\`timestamp\` is ${quote(step.timestamp)}: write an RFC 3339 time, such as 2026-01-31T08:00:00Z`)
   // Only an incident may be deeper, because it quotes the parameters of its policy.
   if (isDeeperThan(step, maxRequestDepth)) return problem(`the step is nested deeper than ${maxRequestDepth} levels`)
   return { kind: 'step', step }

@@ -130,6 +130,25 @@ export const manifestKinds = defineKinds([
     right: field("{ field: target.host, pattern: 'api' }"),
   },
   {
+    id: 'unknown-field',
+    severity: 'warning',
+    title: 'A field is not a part of a step',
+    why: 'A field begins with a part of the step, such as `input`. Any other name is looked up in `properties`, where most steps have nothing: the policy then finds no value.',
+    remedy:
+      'Write `input.amount` for what the step sends, `output.…` for what it returned, and `properties.…` for a property of your own.',
+    wrong: field("{ field: order, pattern: '[0-9]+$' }"),
+    right: field("{ field: input.order, pattern: '[0-9]+$' }"),
+  },
+  {
+    id: 'wildcard-name',
+    severity: 'warning',
+    title: 'A name has a wildcard',
+    why: 'Names of steps and agents are compared exactly, so that `pay_*` is the name of no step.',
+    remedy: 'List the names. For all steps, leave the parameter out.',
+    wrong: valid.replace('[refund]', "['refund_*']"),
+    right: valid,
+  },
+  {
     id: 'expired-waiver',
     severity: 'warning',
     title: 'A waiver has ended',

@@ -86,6 +86,7 @@ export function summaryWords({ compared, counts, affected_agents, ungoverned_age
     ...(affected_agents.length > 0 ? [`${counted(affected_agents.length, 'agent')} affected`] : []),
     ...(ungoverned_agents.length > 0 ? [`${ungoverned_agents.length} ungoverned`] : []),
   ]
+  if (compared === 0 && found.length === 0) return '0 manifests compared'
   const what = found.length === 0 ? 'no effective change' : found.join(', ')
   return `${counted(compared, 'manifest')} compared: ${[what, ...(agents.length > 0 ? [agents.join(', ')] : [])].join('; ')}`
 }

@@ -31,7 +31,7 @@ export interface Hazards {
 
 /** The parts of a document that are valid YAML and rejected, in the order of the text, and remarks; at most 100 of each. */
 export function hazards(document: Document.Parsed): Hazards {
-  const { isAlias } = yaml()
+  const { isAlias, isScalar } = yaml()
   const found: Hazard[] = []
   const remarks: Hazard[] = []
   const note: Note = (node, id, message) => {
@@ -39,11 +39,17 @@ export function hazards(document: Document.Parsed): Hazards {
     list.push({ id, message, offset: (node as Node | null)?.range?.[0] ?? 0 })
   }
   const anchors = new Set<string>()
+  /** Scalars with an anchor that no alias has named yet. */
+  const unused = new Map<string, Node>()
   let named = 0
   for (const node of nodesOf(document.contents)) {
     if (found.length >= maxHazards) break
     if (isAlias(node) && !anchors.has(node.source)) note(node, 'yaml-anchor', unknownAlias(node.source))
-    if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor)
+    if (!isAlias(node) && node.anchor !== undefined) {
+      anchors.add(node.anchor)
+      if (isScalar(node)) unused.set(node.anchor, node)
+    }
+    if (isAlias(node)) unused.delete(node.source)
     if (isAlias(node) || node.anchor !== undefined) named++
     if (named > maxAliases) {
       note(node, 'over-limit', `more than ${maxAliases} anchors and aliases: write the repeated parts out`)
@@ -51,6 +57,7 @@ export function hazards(document: Document.Parsed): Hazards {
     }
     noteNode(node, note)
   }
+  for (const [name, node] of unused) note(node, 'unused-anchor', unusedAnchor(name))
   return { rejected: found.slice(0, maxHazards), remarks: remarks.slice(0, maxHazards) }
 }
 
@@ -64,6 +71,10 @@ function noteNode(node: Node, note: Note): void {
   if (isSeq(node) && node.items.length > maxItems)
     note(node, 'over-limit', `more than ${maxItems} items in one list: split it`)
   if (isScalar(node)) noteScalar(node, note)
+}
+
+function unusedAnchor(name: string): string {
+  return `${quote(`&${name}`)} names the value, and nothing repeats it: put a text that begins with \`&\` in quotes`
 }
 
 function unknownAlias(name: string): string {
@@ -87,11 +98,7 @@ function noteKeys(map: YAMLMap, note: Note): void {
   for (const item of map.items) {
     const { key } = item
     if (!isScalar(key) || typeof key.value !== 'string') {
-      note(
-        key,
-        'yaml-key',
-        `a key must be text${isScalar(key) && key.source ? `: write ${quote(`"${key.source}"`)}` : ''}`,
-      )
+      note(key, 'yaml-key', map.flow === true && item.value === null ? commaInside : keyWords(key))
       continue
     }
     const name = key.value
@@ -100,6 +107,13 @@ function noteKeys(map: YAMLMap, note: Note): void {
     else if (repeated.length === 1 && item === first)
       note(key, 'yaml-duplicate-key', `the key ${quote(name)} is written twice: remove one of them`)
   }
+}
+
+const commaInside = 'a comma separates the entries of `{ … }`: write a decimal point, or put the value in quotes'
+
+function keyWords(key: unknown): string {
+  const { isScalar } = yaml()
+  return `a key must be text${isScalar(key) && key.source ? `: write ${quote(`"${key.source}"`)}` : ''}`
 }
 
 /** The pairs whose key is in the map before. */
@@ -120,9 +134,23 @@ function noteScalar(node: Scalar, note: Note): void {
     note(node, 'yaml-character', 'a lone surrogate, which is not valid text: remove it')
   if (typeof value === 'string' && /^[“„‘‚«].*[”“’‘»]$/su.test(source))
     note(node, 'curly-quotes', 'the value is in curly quotes, which are part of the text: write straight quotes')
+  if (node.type === 'PLAIN' && /^[^\s!-]/.test(node.comment ?? ''))
+    note(
+      node,
+      'lost-comment',
+      `${quote(`#${node.comment}`)} is a comment and no part of the value: put the value in quotes`,
+    )
   if (typeof value === 'string' && value.includes('\0'))
     note(node, 'yaml-character', 'a NUL character, which is not allowed: remove it')
+  else if (typeof value === 'string' && node.type === 'QUOTE_DOUBLE' && value.includes('\b'))
+    note(node, 'yaml-quote', '`\\b` in double quotes is a control character, not a word boundary: use single quotes')
   if (typeof value !== 'number') return
+  if (/^\d{1,3}(\.000)+$/.test(source))
+    note(
+      node,
+      'lost-thousands',
+      `${quote(source)} is the number ${value}: write ${source.replaceAll('.', '')} if thousands are meant`,
+    )
   if (!Number.isFinite(value))
     note(node, 'yaml-number', `the number ${quote(source)} is not finite: write a number, or put it in quotes`)
   else if (/^([-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i.test(source) && !Number.isSafeInteger(value)) {

@@ -11,19 +11,24 @@ export function looksLikeManifest(text: string): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'policies')
 }
 
+/** True for a text with `tests` at the top level whose items expect something. */
+export function looksLikeTests(text: string): boolean {
+  return /^["']?tests["']?\s*:/m.test(text) && /\bexpect["']?\s*:/.test(text)
+}
+
 /** True for the name of a file of tests, such as `refunds.test.yaml`. */
 export function isTestFile(path: string): boolean {
-  return /\.test\.ya?ml$/.test(path)
+  return /\.test\.ya?ml$/i.test(path)
 }
 
 /** The manifests that a file of tests can be for: the same name without `.test`. */
 export function manifestsOfTestFile(path: string): readonly string[] {
-  const stem = path.replace(/\.test\.ya?ml$/, '')
+  const stem = path.replace(/\.test\.ya?ml$/i, '')
   return [`${stem}.yaml`, `${stem}.yml`]
 }
 
 /** The files of tests that a manifest can have beside it. */
 export function testFilesOf(path: string): readonly string[] {
-  const stem = path.replace(/\.ya?ml$/, '')
+  const stem = path.replace(/\.ya?ml$/i, '')
   return [`${stem}.test.yaml`, `${stem}.test.yml`]
 }

@@ -63,8 +63,8 @@ export function parseManifest(text: string, file: string): ManifestReading {
   const valid = manifest.policies.filter(
     ([index, policy]) => isValid(policy, index, notes) && !rejected.has(`policies.${index}`),
   )
-  for (const [index, { params = {} }] of valid)
-    noteWords(unknownWordsIn(params), ['policies', `${index}`, 'params'], notes)
+  for (const [index, { params = {}, scope }] of valid)
+    noteWords(unknownWordsIn(params, scope), ['policies', `${index}`, 'params'], notes)
   noteTestWords(manifest.tests, notes)
   const lines = valid.map(([index]) => positionOf(['policies', `${index}`], false).line)
   const usable = hasHead(written) && !['', 'name', 'version', 'policies'].some((path) => broken.has(path))

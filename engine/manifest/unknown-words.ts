@@ -1,11 +1,12 @@
 // Step types, verbs and properties in parameters that no vocabulary has: such a policy loads and never applies.
 
 import { type JsonMap, type Manifest, propertyWords, stepAliases, stepWords, verbs } from '@svc/schemas'
-import { didYouMean } from '../check/nearest.js'
-import { quote } from '../check/quote.js'
+import { didYouMean, nearest } from '../check/nearest.js'
+import { quote, tidy } from '../check/quote.js'
+import { stepKeys } from '../rules/lookup.js'
 
 export interface UnknownWord {
-  readonly id: 'unknown-step-type' | 'unknown-verb' | 'unknown-property'
+  readonly id: 'unknown-step-type' | 'unknown-verb' | 'unknown-property' | 'unknown-field' | 'wildcard-name'
   /** Relative to the `params` of the policy. */
   readonly path: readonly string[]
   /** True when the word is the name of the last member. */
@@ -19,6 +20,7 @@ const knownVerbs = new Set<string>(verbs)
 const properties = new Set(propertyWords.map(({ name }) => name))
 const namespaces = new Set(propertyWords.map(({ name }) => name.slice(0, name.indexOf('.'))))
 
+type Policy = Manifest['policies'][number]
 type ManifestTest = NonNullable<Manifest['tests']>[number]
 
 interface Located {
@@ -36,7 +38,7 @@ export function unknownWordsInTest({ history = [], step }: ManifestTest): Unknow
 }
 
 /** The words in parameters, at any depth, that are in no vocabulary. */
-export function unknownWordsIn(params: JsonMap): UnknownWord[] {
+export function unknownWordsIn(params: JsonMap, scope: Policy['scope'] = 'step_execution'): UnknownWord[] {
   const found: UnknownWord[] = []
   const pending: Located[] = [{ path: [], value: params }]
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -48,12 +50,14 @@ export function unknownWordsIn(params: JsonMap): UnknownWord[] {
         if (!Array.isArray(member.value)) pending.push(member)
       } else if (/(^|_)verbs?$/.test(key)) found.push(...textsIn(member).flatMap(unknownVerb))
       else if (/(^|_)fields?$|^property_path$/.test(key))
-        found.push(...textsIn(member).flatMap(({ path, value }) => unknownProperty(path, value, false)))
+        found.push(...textsIn(member).flatMap(({ path, value }) => unknownField(path, value, key === 'agent_field')))
+      else if (/(^|_)names$/.test(key)) found.push(...textsIn(member).flatMap(wildcard))
       else if (/(^|_)filter$/.test(key)) found.push(...unknownInFilter(member))
       else pending.push(member)
     }
   }
-  return found
+  // At registration a field is one of the agent.
+  return scope === 'agent_registration' ? found.filter(({ id }) => id !== 'unknown-field') : found
 }
 
 function membersOf({ path, value }: Located): Located[] {
@@ -88,6 +92,37 @@ function unknownVerb({ path, value }: { path: readonly string[]; value: string }
   const hint = knownVerbs.has(upper) ? `; did you mean ${quote(upper)}?` : ''
   const predicate = `names the unknown verb ${quote(value)}: write one of ${verbs.join(', ')}${hint}`
   return [{ id: 'unknown-verb', path, at_key: false, predicate }]
+}
+
+/** A name is compared exactly. */
+function wildcard({ path, value }: { path: readonly string[]; value: string }): UnknownWord[] {
+  if (!value.includes('*')) return []
+  return [
+    {
+      id: 'wildcard-name',
+      path,
+      at_key: false,
+      predicate: `is compared exactly, found ${quote(value)}: list the names`,
+    },
+  ]
+}
+
+/** The first words of fields: parts of a step, other facts, and namespaces of well-known properties. */
+const roots = new Set([...stepKeys, 'context', 'agent', ...namespaces])
+
+/** Fields of the agent that authors write without `agent`, as at its registration. */
+const agentFields = new Set(['agent_key', 'declared_tools', 'environment', 'owner_id', 'risk_classification'])
+
+/** A field of a step that begins with none of its parts: it is read from the properties, where it probably is not. */
+function unknownField(path: readonly string[], field: string, of_agent: boolean): UnknownWord[] {
+  const [first = '', ...rest] = field.split('.')
+  if (of_agent || roots.has(first)) return unknownProperty(path, field, false)
+  const near = agentFields.has(first) ? null : nearest(first, roots)
+  const part = agentFields.has(first) ? 'agent' : 'input'
+  const meant = near === null ? `${part}.${field}` : [near, ...rest].join('.')
+  const own = near === null ? ` A property of your own is \`properties.${first}\`` : ''
+  const predicate = `is not a field of a step, found ${quote(field)}; did you mean ${quote(meant)}?${own}`
+  return [{ id: 'unknown-field', path, at_key: false, predicate: tidy(predicate) }]
 }
 
 /** A path within the namespaces of the well-known properties that names none of them. */

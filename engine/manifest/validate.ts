@@ -3,7 +3,13 @@ import { type Manifest, parseTimestamp } from '@svc/schemas'
 import { bracketed, quote } from '../check/quote.js'
 import { byPlace, type Finding, findingAt, startOf } from '../findings/finding.js'
 import { type Coverage, coverageOf, type PolicyCoverage, type Tally } from './coverage.js'
-import { isTestFile, looksLikeManifest, manifestsOfTestFile, testFilesOf } from './looks-like-manifest.js'
+import {
+  isTestFile,
+  looksLikeManifest,
+  looksLikeTests,
+  manifestsOfTestFile,
+  testFilesOf,
+} from './looks-like-manifest.js'
 import { type ManifestReading, parseManifest } from './parse.js'
 import { chosenOf, type LocatedTest, resultsOf, type SourceFile, suiteOf } from './suites.js'
 
@@ -15,6 +21,8 @@ export interface ValidationOptions {
   readonly coverage?: boolean
   /** Tests do not run when their number times that of the policies is larger. */
   readonly max_answers?: number
+  /** What the findings about all files name; by default the first file. */
+  readonly root?: string
   /** Time of the validation, ms since 1970: a waiver may have ended. */
   readonly now: number
 }
@@ -159,7 +167,10 @@ function findingsOfAll(
   options: ValidationOptions,
 ): Finding[] {
   const [first] = files
-  const whole = startOf(first?.path ?? '.')
+  const whole = startOf(first?.path ?? options.root ?? '.')
+  const misnamed = files.filter(
+    ({ path, text }) => !isTestFile(path) && !manifests.some(({ file }) => file === path) && looksLikeTests(text ?? ''),
+  )
   const lone = tests.filter(({ path }) => !manifests.some(({ file }) => manifestsOfTestFile(path).includes(file)))
   const ran = manifests.reduce((sum, { tests: results }) => sum + results.length, 0)
   const isUntested = ({ valid, findings }: Validated) => valid && findings.every(({ id }) => id !== 'no-tests')
@@ -168,6 +179,7 @@ function findingsOfAll(
     ...(manifests.length === 0 && files.every(({ text }) => text !== null)
       ? [findingAt('no-manifest', noManifest, whole)]
       : []),
+    ...misnamed.map(({ path }) => findingAt('lone-test-file', misnamedTests, startOf(path))),
     ...lone.map(({ path }) => findingAt('lone-test-file', loneTests(path), startOf(path))),
     ...(none && options.filter !== undefined ? [findingAt('no-matching-test', noMatch(options.filter), whole)] : []),
     ...(none && options.filter === undefined && options.tests === 'some'
@@ -182,6 +194,9 @@ const noTests = 'no manifest has a test: add `tests` to it, or a file `<manifest
 function notRun(count: number): string {
   return `the ${count} tests are too many to run here: run them with \`svc test\``
 }
+
+const misnamedTests =
+  'the file has tests, and its name does not end in `.test.yaml`: they never run; name it as the manifest, with `.test.yaml`'
 
 function noMatch(filter: string): string {
   return `no test has ${quote(filter)} in its name: correct the filter`

@@ -56,7 +56,7 @@ export function specialStart({ code, lines, row, offset }: FaultContext): Diagno
   const pattern = bracketsWithText(lines[row] ?? '')
   if (pattern !== null) return { row, ...pattern }
   const here = columnOf(lines, row, offset)
-  const [inside = ''] = /^[%@`][^,\]}]*/.exec((lines[row] ?? '').slice(here)) ?? []
+  const [inside = ''] = /^[*&!|>%@`][^,\]}]*/.exec((lines[row] ?? '').slice(here)) ?? []
   if (inside !== '' && /[[{]/.test((lines[row] ?? '').slice(0, here)))
     return { row, column: here, predicate: quoted(inside) }
   const [, head = '', first, value = ''] =

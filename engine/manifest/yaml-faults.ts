@@ -39,6 +39,7 @@ export function faultOf({ code, message, pos }: YAMLError, text: string): Fault 
 const diagnoses: readonly (readonly [FindingId, (context: FaultContext) => Diagnosis | null])[] = [
   ['yaml-tab', tab],
   ['yaml-character', oddSpace],
+  ['yaml-dash', otherDash],
   ['over-limit', tooDeep],
   ['yaml-tag', tag],
   ['yaml-dash', spaceAfterDash],
@@ -78,6 +79,17 @@ function oddSpace({ lines, row }: FaultContext): Diagnosis | null {
   if (at === undefined) return null
   const column = (lines[at] ?? '').search(/[\u00a0\u2000-\u200b\u202f\u3000]/)
   return { row: at, column, predicate: 'has a special space, such as a non-breaking one: write an ordinary space' }
+}
+
+/** A dash or bullet of a word processor at the start of an item. */
+function otherDash({ lines, row }: FaultContext): Diagnosis | null {
+  const at = [row, row - 1, row + 1].find((index) => /^\s*[–—−•●▪‣·*] /u.test(lines[index] ?? ''))
+  if (at === undefined) return null
+  const mark = (lines[at] ?? '').trim()[0] ?? ''
+  return {
+    row: at,
+    predicate: `begins with ${quote(mark)}, which begins no item of a list: write a dash, ${quote('- …')}`,
+  }
 }
 
 function tooDeep({ code, row }: FaultContext): Diagnosis | null {
@@ -157,7 +169,7 @@ function missingColon({ code, lines, row }: FaultContext): Diagnosis | null {
   const at = [row, row - 1].find((index) => withoutColon.test(lines[index] ?? ''))
   if (at === undefined) return null
   const [, key = '', value = ''] = withoutColon.exec(lines[at] ?? '') ?? []
-  return { row: at, predicate: `has no colon: write ${quote(`${key}: ${value.trim()}`)}` }
+  return { row: at, predicate: `has no colon: write ${quote(`${key}: ${value.replace(/^\s*[=:]\s*/, '').trim()}`)}` }
 }
 
 const withoutColon = /^\s*(?:- +)*([a-z_]\w*) +([^\s:#][^:]*)$/

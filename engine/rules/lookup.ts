@@ -11,7 +11,8 @@ import { toolsGetter } from './task-tools.js'
 
 export type Getter = (context: RuleContext) => unknown
 
-const stepKeys = new Set([
+/** The first segments of fields that are resolved in the step itself. */
+export const stepKeys: ReadonlySet<string> = new Set([
   'agent_id',
   'task_id',
   'timestamp',

@@ -59,7 +59,7 @@ async function findManifests(paths: readonly string[], onError: OnError): Promis
   return [...new Set(found)]
 }
 
-/** Each .yaml and .yml in the folder and its folders, except dot-folders and node_modules; sorted. */
+/** Each .yaml and .yml, in any case of letters, in the folder and its folders, except dot-folders and node_modules; sorted. */
 export async function yamlFilesIn(top: string, onError: OnError): Promise<string[]> {
   const found: string[] = []
   const entered = new Set<string>()
@@ -76,7 +76,7 @@ export async function yamlFilesIn(top: string, onError: OnError): Promise<string
         if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
         if (entry.isDirectory() || (entry.isSymbolicLink() && (await isLinkToFolder(join(top, name)))))
           folders.push(name)
-        else if (/\.ya?ml$/.test(name)) found.push(name)
+        else if (/\.ya?ml$/i.test(name)) found.push(name)
       }
     } catch (error) {
       onError(error)

@@ -136,8 +136,8 @@ describe('a manifest with everything', () => {
 })
 
 describe('the examples of the rules', () => {
-  it.each(rules.map(({ name, example }) => ({ name, example })))('use only known words: $name', ({ example }) => {
-    expect(unknownWordsIn(example)).toEqual([])
+  it.each(rules)('use only known words: $name', ({ example, scopes }) => {
+    expect(unknownWordsIn(example, scopes[0])).toEqual([])
   })
 })
 
