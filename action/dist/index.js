@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { createHash, hash, randomUUID } from "node:crypto";
 import { chdir, cwd, env, stdout } from "node:process";
 import { createReadStream, readFileSync } from "node:fs";
-import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
-import { appendFile, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { dirname, isAbsolute, join, posix, relative, resolve, sep } from "node:path";
+import { appendFile, lstat, mkdir, readFile, readdir, realpath, stat, writeFile } from "node:fs/promises";
 import { spawnSync } from "node:child_process";
 
 // \0rolldown/runtime.js
@@ -15298,7 +15298,7 @@ function stepViolation({ step }, code, message, remedy, ...earlier) {
 
 // engine/rules/filter.ts
 function compilePattern(pattern, when_ambiguous, parameter) {
-	const conditions = Object.entries(pattern.filter ?? {}).map(([path, wanted]) => {
+	const conditions = conditionsOf$1(pattern.filter).map(([path, wanted]) => {
 		const get = compileStepField(path, parameter);
 		const accepts = acceptor(path, wanted, parameter);
 		return (step) => accepts(get(step));
@@ -15319,7 +15319,7 @@ function compilePattern(pattern, when_ambiguous, parameter) {
 	};
 }
 function compileTarget(pattern, parameter = "target_property_filter") {
-	const conditions = Object.entries(pattern.filter ?? {}).map(([path, wanted]) => {
+	const conditions = conditionsOf$1(pattern.filter).map(([path, wanted]) => {
 		const get = compileField(path, parameter);
 		const accepts = acceptor(path, wanted, parameter);
 		return (_, context) => accepts(get(context));
@@ -15347,6 +15347,9 @@ function headWords({ step_types = [], step_names = [], any_verb_for }) {
 		...step_names,
 		...any_verb_for === void 0 ? [] : [any_verb_for]
 	];
+}
+function conditionsOf$1(filter = {}) {
+	return Object.entries(filter).sort(([a], [b]) => a < b ? -1 : 1);
 }
 function withTarget(pattern, check) {
 	const isTarget = compileTarget(pattern);
@@ -23367,7 +23370,7 @@ function shownNames(names) {
 }
 
 // engine/rules/root.ts
-function isWithin(path, root) {
+function isWithin$1(path, root) {
 	if (plainPath.test(path) && plainPath.test(root)) return path === root || path.startsWith(`${root}/`);
 	const base = parsePath(root);
 	const target = parsePath(path);
@@ -23660,7 +23663,7 @@ const contentRules = [
 				const root = projectRoot(context);
 				const value = get(context);
 				if (root === null || root === "" || value === null) return 1;
-				const within = typeof value === "string" ? isWithin(value, String(root)) : null;
+				const within = typeof value === "string" ? isWithin$1(value, String(root)) : null;
 				if (within === true) return 0;
 				return within === null ? stepViolation(context, "PATH_UNREADABLE", `no path can be read from \`${path}\``, remedy) : stepViolation(context, "PATH_OUTSIDE_ROOT", `the path in \`${path}\` leaves the project root`, remedy);
 			};
@@ -28737,7 +28740,7 @@ function createSkipped() {
 
 // engine/impact/replay.ts
 const max_ended = 100;
-const max_past = 5e4;
+const max_past = 1e6;
 function createReplay(options) {
 	const { policies, against = null, agent = null, max_running = 1e4, max_listed = 1e3, onStep = null } = options;
 	const sets = createSets(policies, against);
@@ -28944,12 +28947,12 @@ function policiesOf({ manifest, file, lines }) {
 
 // engine/manifest/looks-like-manifest.ts
 function looksLikeManifest(text) {
-	if (/^[\s{]*["']?policies["']?\s*:|^\s*(?:- )?["']?rule_type["']?\s*:/m.test(text)) return true;
+	if (/\brule_type\b/.test(text) || /^[ \t{]*["']?policies["']?[ \t]*:/m.test(text)) return true;
 	const { value } = readYaml(text);
 	return typeof value === "object" && value !== null && Object.hasOwn(value, "policies");
 }
 function looksLikeTests(text) {
-	return /^["']?tests["']?\s*:/m.test(text) && /\bexpect["']?\s*:/.test(text);
+	return /^["']?tests["']?[ \t]*:/m.test(text) && /\bexpect\b/.test(text);
 }
 function isTestFile(path) {
 	return /\.test\.ya?ml$/i.test(path);
@@ -30157,13 +30160,14 @@ function unreadable({ path, problem }) {
 }
 
 // engine/source/policy-files.ts
-async function yamlFilesIn(top, onError) {
+async function yamlFilesIn(top, onError, root) {
 	const found = [];
 	const entered = /* @__PURE__ */ new Set();
 	const folders = [""];
 	for (let folder = folders.pop(); folder !== void 0; folder = folders.pop()) try {
 		const { dev, ino } = await stat(join(top, folder));
 		if (entered.has(`${dev} ${ino}`)) continue;
+		if (root !== void 0 && !isWithin(await realpath(join(top, folder)), root)) continue;
 		entered.add(`${dev} ${ino}`);
 		for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
 			const name = join(folder, entry.name);
@@ -30176,13 +30180,16 @@ async function yamlFilesIn(top, onError) {
 	}
 	return found.sort().map((name) => join(top, name));
 }
+function isWithin(path, root) {
+	return path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
+}
 function isLinkToFolder(link) {
 	return stat(link).then((target) => target.isDirectory(), () => false);
 }
 
 // engine/source/manifest-files.ts
 const filesAtOnce = 16;
-async function readManifestFiles(paths) {
+async function readManifestFiles(paths, root) {
 	const found = /* @__PURE__ */ new Map();
 	const add = async (path, named) => {
 		if (named || !found.has(path)) found.set(path, {
@@ -30192,7 +30199,7 @@ async function readManifestFiles(paths) {
 		});
 	};
 	for (const path of paths) if (await isFolder(path)) {
-		const inside = await yamlFilesIn(path, () => void 0);
+		const inside = await yamlFilesIn(path, () => void 0, root);
 		for (let from = 0; from < inside.length; from += filesAtOnce) await Promise.all(inside.slice(from, from + filesAtOnce).map((file) => add(file, false)));
 	} else {
 		await add(path, true);
@@ -30202,6 +30209,15 @@ async function readManifestFiles(paths) {
 }
 async function textOf(path) {
 	try {
+		const { size, isFile } = await fileAt(path);
+		if (!isFile) return {
+			text: null,
+			problem: "it is not a file: remove it"
+		};
+		if (size > maxBytes$4) return {
+			text: null,
+			problem: "the file is larger than 16 MiB: no manifest is"
+		};
 		return { text: new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path)) };
 	} catch (error) {
 		return {
@@ -30215,6 +30231,14 @@ function problemOf(error) {
 	if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return "the file is not text in UTF-8: save it in this encoding";
 	if (code === "ENOENT") return "the file does not exist: correct the path";
 	return `the file cannot be read (${code ?? "unknown error"}): check its permissions`;
+}
+const maxBytes$4 = 16777216;
+async function fileAt(path) {
+	const found = await stat(path);
+	return {
+		size: found.size,
+		isFile: found.isFile()
+	};
 }
 async function isFolder(path) {
 	return (await stat(path).catch(() => null))?.isDirectory() === true;
@@ -30377,8 +30401,8 @@ function selectorOf(paths, extension) {
 
 // action/change/compare.ts
 function filesOfBase({ commit }, paths, { filesIn, textsOf }) {
-	const selects = selectorOf(paths, /\.ya?ml$/);
-	const blobs = filesIn(commit)?.filter(({ path }) => /\.ya?ml$/.test(path) && selects(path));
+	const selects = selectorOf(paths, /\.ya?ml$/i);
+	const blobs = filesIn(commit)?.filter(({ path }) => /\.ya?ml$/i.test(path) && !/(^|\/)node_modules\//.test(path) && selects(path));
 	const texts = blobs && textsOf(blobs);
 	if (blobs === void 0 || texts === void 0 || texts === null) return null;
 	return blobs.map(({ path }, index) => ({
@@ -30504,6 +30528,7 @@ function textsIn(batch, count) {
 function runGit(cwd, env, args, input = "") {
 	const settings = [
 		["-c", "safe.directory=*"],
+		["-c", "safe.bareRepository=explicit"],
 		["-c", "protocol.allow=never"],
 		["--no-replace-objects", "--no-optional-locks"]
 	].flat();
@@ -30537,7 +30562,7 @@ async function readWorkspace(paths) {
 	const files = new Map(plain.map((file) => [file.path, file]));
 	const findings = [];
 	for (const pattern of paths.filter(isPattern)) {
-		const found = (await filesMatching(pattern)).filter((path) => /\.ya?ml$/.test(path));
+		const found = (await filesMatching(pattern)).filter((path) => /\.ya?ml$/i.test(path));
 		if (found.length === 0) findings.push(findingAt("no-manifest", withoutMatch(pattern), startOf$1(pattern)));
 		for (const file of await filesAt(found)) if (!files.has(file.path)) files.set(file.path, {
 			...file,
@@ -30550,11 +30575,21 @@ async function readWorkspace(paths) {
 	};
 }
 async function filesAt(paths) {
-	const files = await readManifestFiles(paths);
+	const root = await realpath(".");
+	const files = await Promise.all((await readManifestFiles(paths, root)).map((file) => withoutLinks(file, root)));
 	return sep === "/" ? files : files.map((file) => ({
 		...file,
 		path: file.path.replaceAll(sep, "/")
 	}));
+}
+async function withoutLinks(file, root) {
+	if (file.text === null || await realpath(file.path) === resolve(root, file.path)) return file;
+	const problem = "the file is reached through a link, which is not followed: give the path that the link leads to";
+	return looksLikeManifest(file.text) || file.named ? {
+		...file,
+		text: null,
+		problem
+	} : file;
 }
 function withoutMatch(pattern) {
 	return `the pattern ${quote$2(pattern)} matches no YAML file: correct \`paths\``;
@@ -31148,12 +31183,23 @@ async function publish(report, inputs, { env, print, randomName }) {
 }
 const version = components.find(({ name }) => name === "engine")?.version ?? "0.0.0";
 async function write(input, path, text) {
+	await assertNoLink(input, path);
 	try {
 		await mkdir(dirname(path), { recursive: true });
 		await writeFile(path, text);
 	} catch (error) {
 		const { code = "unknown error" } = error;
 		throw new UsageError(`\`${input}\`: ${quote$2(path)} cannot be written (${code}): correct the path`);
+	}
+}
+async function assertNoLink(input, path) {
+	const root = await realpath(".");
+	const target = resolve(root, path);
+	if (!target.startsWith(`${root}${sep}`)) return;
+	let at = root;
+	for (const part of relative(root, target).split(sep)) {
+		at = join(at, part);
+		if ((await lstat(at).catch(() => null))?.isSymbolicLink() === true) throw new UsageError(`\`${input}\`: ${quote$2(path)} leads through a link: name a path without links`);
 	}
 }
 function addressOf({ GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_SHA }) {

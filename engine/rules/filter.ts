@@ -25,7 +25,7 @@ export function compilePattern(
   when_ambiguous: boolean,
   parameter: string,
 ): (step: Step) => boolean {
-  const conditions = Object.entries(pattern.filter ?? {}).map(([path, wanted]) => {
+  const conditions = conditionsOf(pattern.filter).map(([path, wanted]) => {
     const get = compileStepField(path, parameter)
     const accepts = acceptor(path, wanted, parameter)
     return (step: Step) => accepts(get(step))
@@ -47,7 +47,7 @@ export function compileTarget(
   pattern: StepPattern,
   parameter = 'target_property_filter',
 ): ((context: RuleContext, step: Step) => boolean) | null {
-  const conditions = Object.entries(pattern.filter ?? {}).map(([path, wanted]) => {
+  const conditions = conditionsOf(pattern.filter).map(([path, wanted]) => {
     const get = compileField(path, parameter)
     const accepts = acceptor(path, wanted, parameter)
     return (_: Step, context: RuleContext) => accepts(get(context))
@@ -75,6 +75,11 @@ export function compileHead(pattern: StepPattern): ((step: Step) => boolean) | n
 /** The step types and names that `compileHead` compares with those of a step. */
 export function headWords({ step_types = [], step_names = [], any_verb_for }: StepPattern): readonly string[] {
   return [...step_types.map(canonicalType), ...step_names, ...(any_verb_for === undefined ? [] : [any_verb_for])]
+}
+
+/** In the order of their fields, so that the order in the file cannot decide whether an ambiguous field is reached. */
+function conditionsOf(filter: JsonMap = {}): [string, unknown][] {
+  return Object.entries(filter).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 /** Wraps a check so that steps outside the pattern are not applicable. */
