@@ -1,6 +1,6 @@
 // One run of the action: inputs → files → validation, comparison, impact → report.
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { appendFile, lstat, mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import {
   annotationsOf,
   byPlace,
@@ -132,12 +132,26 @@ async function publish(report: Report, inputs: Inputs, { env, print, randomName 
 const version = components.find(({ name }) => name === 'engine')?.version ?? '0.0.0'
 
 async function write(input: string, path: string, text: string): Promise<void> {
+  await assertNoLink(input, path)
   try {
     await mkdir(dirname(path), { recursive: true })
     await writeFile(path, text)
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException
     throw new UsageError(`\`${input}\`: ${quote(path)} cannot be written (${code}): correct the path`)
+  }
+}
+
+/** Rejects a path in the workspace that leads through a link: a pull request could redirect what is written. */
+async function assertNoLink(input: string, path: string): Promise<void> {
+  const root = await realpath('.')
+  const target = resolve(root, path)
+  if (!target.startsWith(`${root}${sep}`)) return
+  let at = root
+  for (const part of relative(root, target).split(sep)) {
+    at = join(at, part)
+    if ((await lstat(at).catch(() => null))?.isSymbolicLink() === true)
+      throw new UsageError(`\`${input}\`: ${quote(path)} leads through a link: name a path without links`)
   }
 }
 

@@ -28,8 +28,10 @@ export function filesOfBase(
   paths: readonly string[],
   { filesIn, textsOf }: Repository,
 ): SourceFile[] | null {
-  const selects = selectorOf(paths, /\.ya?ml$/)
-  const blobs = filesIn(commit)?.filter(({ path }) => /\.ya?ml$/.test(path) && selects(path))
+  const selects = selectorOf(paths, /\.ya?ml$/i)
+  const blobs = filesIn(commit)?.filter(
+    ({ path }) => /\.ya?ml$/i.test(path) && !/(^|\/)node_modules\//.test(path) && selects(path),
+  )
   const texts = blobs && textsOf(blobs)
   if (blobs === undefined || texts === undefined || texts === null) return null
   return blobs.map(({ path }, index) => ({ path, text: texts[index] ?? '', named: paths.includes(path) }))

@@ -79,6 +79,8 @@ function runGit(cwd: string, env: Environment, args: readonly string[], input = 
   const settings = [
     // A container runs as another user than the one that made the clone.
     ['-c', 'safe.directory=*'],
+    // A bare repository among the files of a pull request is not the one that was checked out.
+    ['-c', 'safe.bareRepository=explicit'],
     ['-c', 'protocol.allow=never'],
     ['--no-replace-objects', '--no-optional-locks'],
   ].flat()

@@ -1,7 +1,15 @@
 // The files of the workspace, which is the current folder.
-import { readdir, stat } from 'node:fs/promises'
-import { sep } from 'node:path'
-import { type Finding, findingAt, quote, readManifestFiles, type SourceFile, startOf } from '@svc/engine'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { resolve, sep } from 'node:path'
+import {
+  type Finding,
+  findingAt,
+  looksLikeManifest,
+  quote,
+  readManifestFiles,
+  type SourceFile,
+  startOf,
+} from '@svc/engine'
 import { folderOf, isPattern, matcherOf, selectorOf } from './patterns.js'
 
 export interface WorkspaceFiles {
@@ -16,7 +24,7 @@ export async function readWorkspace(paths: readonly string[]): Promise<Workspace
   const files = new Map(plain.map((file) => [file.path, file]))
   const findings: Finding[] = []
   for (const pattern of paths.filter(isPattern)) {
-    const found = (await filesMatching(pattern)).filter((path) => /\.ya?ml$/.test(path))
+    const found = (await filesMatching(pattern)).filter((path) => /\.ya?ml$/i.test(path))
     if (found.length === 0) findings.push(findingAt('no-manifest', withoutMatch(pattern), startOf(pattern)))
     for (const file of await filesAt(found)) if (!files.has(file.path)) files.set(file.path, { ...file, named: false })
   }
@@ -25,8 +33,16 @@ export async function readWorkspace(paths: readonly string[]): Promise<Workspace
 
 /** Git and GitHub write paths with `/` on every system. */
 async function filesAt(paths: readonly string[]): Promise<SourceFile[]> {
-  const files = await readManifestFiles(paths)
+  const root = await realpath('.')
+  const files = await Promise.all((await readManifestFiles(paths, root)).map((file) => withoutLinks(file, root)))
   return sep === '/' ? files : files.map((file) => ({ ...file, path: file.path.replaceAll(sep, '/') }))
+}
+
+/** A file behind a link is not read: the base has the link, so that a change behind it could not be compared. */
+async function withoutLinks(file: SourceFile, root: string): Promise<SourceFile> {
+  if (file.text === null || (await realpath(file.path)) === resolve(root, file.path)) return file
+  const problem = 'the file is reached through a link, which is not followed: give the path that the link leads to'
+  return looksLikeManifest(file.text) || file.named ? { ...file, text: null, problem } : file
 }
 
 function withoutMatch(pattern: string): string {

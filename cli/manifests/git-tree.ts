@@ -98,7 +98,11 @@ function gitText(args: readonly string[]): string {
 /** Runs git without a shell. Nothing is fetched, and no question is asked. */
 function git(args: readonly string[], input = '') {
   const env = { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_NO_LAZY_FETCH: '1', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' }
-  const { status, stdout, stderr, error } = spawnSync('git', [...args], { input, env, maxBuffer: maxBytes })
+  const { status, stdout, stderr, error } = spawnSync('git', ['-c', 'safe.bareRepository=explicit', ...args], {
+    input,
+    env,
+    maxBuffer: maxBytes,
+  })
   if (error !== undefined) throw new UsageError(`git cannot be run: ${error.message}`)
   return { status, stdout, stderr }
 }

@@ -93,7 +93,9 @@ function textOf(report: ReplayReport, { json, markdown }: ReplayCommandOptions):
   return `${jsonText({ manifests, against, ...result, unreadable, findings })}\n`
 }
 
+/** A replay without the whole history of a task cannot show that nothing is blocked. */
 function hasFailed({ result }: ReplayReport, { failOn }: ReplayCommandOptions): boolean {
+  if (failOn !== undefined && result.history_lost.total > 0) return true
   if (failOn === 'blocked') return result.blocked_tasks > 0
   return failOn === 'flipped' && (result.flipped_tasks ?? 0) > 0
 }

@@ -53,7 +53,8 @@ export interface Replay {
 
 /** A task that ends is followed by few late steps, and soon; to keep 1,000 histories took 10.3 µs a step instead of 7.8. */
 const max_ended = 100
-const max_past = 50_000
+/** Beyond it an id that goes on counts as a new task: about 100 bytes each. */
+const max_past = 1_000_000
 
 /**
  * Replays recorded tasks step by step. A step that would be blocked has happened all the same: the steps after it are

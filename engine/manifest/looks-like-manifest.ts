@@ -6,14 +6,15 @@ import { readYaml } from './read-yaml.js'
  * cannot be read must be reported, not skipped.
  */
 export function looksLikeManifest(text: string): boolean {
-  if (/^[\s{]*["']?policies["']?\s*:|^\s*(?:- )?["']?rule_type["']?\s*:/m.test(text)) return true
+  // In linear time for any text, and for any style of YAML: a file that names rules is a manifest.
+  if (/\brule_type\b/.test(text) || /^[ \t{]*["']?policies["']?[ \t]*:/m.test(text)) return true
   const { value } = readYaml(text)
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'policies')
 }
 
 /** True for a text with `tests` at the top level whose items expect something. */
 export function looksLikeTests(text: string): boolean {
-  return /^["']?tests["']?\s*:/m.test(text) && /\bexpect["']?\s*:/.test(text)
+  return /^["']?tests["']?[ \t]*:/m.test(text) && /\bexpect\b/.test(text)
 }
 
 /** True for the name of a file of tests, such as `refunds.test.yaml`. */

@@ -9,16 +9,16 @@ const filesAtOnce = 16
 
 /**
  * The YAML files of folders, and the named files with the tests beside them; for a named file of tests its manifest as well.
- * Sorted by path. A file that cannot be read has a problem instead of a text.
+ * Sorted by path. With a `root`, links to folders out of it are not followed. A file that cannot be read has a problem instead of a text.
  */
-export async function readManifestFiles(paths: readonly string[]): Promise<SourceFile[]> {
+export async function readManifestFiles(paths: readonly string[], root?: string): Promise<SourceFile[]> {
   const found = new Map<string, SourceFile>()
   const add = async (path: string, named: boolean) => {
     if (named || !found.has(path)) found.set(path, { path, named, ...(await textOf(path)) })
   }
   for (const path of paths) {
     if (await isFolder(path)) {
-      const inside = await yamlFilesIn(path, () => undefined)
+      const inside = await yamlFilesIn(path, () => undefined, root)
       for (let from = 0; from < inside.length; from += filesAtOnce)
         await Promise.all(inside.slice(from, from + filesAtOnce).map((file) => add(file, false)))
     } else {
@@ -32,6 +32,9 @@ export async function readManifestFiles(paths: readonly string[]): Promise<Sourc
 
 async function textOf(path: string): Promise<Pick<SourceFile, 'text' | 'problem'>> {
   try {
+    const { size, isFile } = await fileAt(path)
+    if (!isFile) return { text: null, problem: 'it is not a file: remove it' }
+    if (size > maxBytes) return { text: null, problem: 'the file is larger than 16 MiB: no manifest is' }
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path)) }
   } catch (error) {
     return { text: null, problem: problemOf(error) }
@@ -43,6 +46,14 @@ function problemOf(error: unknown): string {
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'the file is not text in UTF-8: save it in this encoding'
   if (code === 'ENOENT') return 'the file does not exist: correct the path'
   return `the file cannot be read (${code ?? 'unknown error'}): check its permissions`
+}
+
+/** Far above the limit of a manifest, which its reader checks. */
+const maxBytes = 16 * 1024 * 1024
+
+async function fileAt(path: string): Promise<{ readonly size: number; readonly isFile: boolean }> {
+  const found = await stat(path)
+  return { size: found.size, isFile: found.isFile() }
 }
 
 async function isFolder(path: string): Promise<boolean> {

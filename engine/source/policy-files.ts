@@ -1,7 +1,7 @@
 // Finds and reads manifests on disk, and detects changes.
 import { createHash } from 'node:crypto'
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile, realpath, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 import { isTestFile } from '../manifest/looks-like-manifest.js'
 
 export interface PolicyFile {
@@ -60,7 +60,7 @@ async function findManifests(paths: readonly string[], onError: OnError): Promis
 }
 
 /** Each .yaml and .yml, in any case of letters, in the folder and its folders, except dot-folders and node_modules; sorted. */
-export async function yamlFilesIn(top: string, onError: OnError): Promise<string[]> {
+export async function yamlFilesIn(top: string, onError: OnError, root?: string): Promise<string[]> {
   const found: string[] = []
   const entered = new Set<string>()
   const folders = ['']
@@ -69,6 +69,7 @@ export async function yamlFilesIn(top: string, onError: OnError): Promise<string
       const { dev, ino } = await stat(join(top, folder))
       // A symbolic link may lead to a parent.
       if (entered.has(`${dev} ${ino}`)) continue
+      if (root !== undefined && !isWithin(await realpath(join(top, folder)), root)) continue
       entered.add(`${dev} ${ino}`)
       for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
         const name = join(folder, entry.name)
@@ -83,6 +84,10 @@ export async function yamlFilesIn(top: string, onError: OnError): Promise<string
     }
   }
   return found.sort().map((name) => join(top, name))
+}
+
+function isWithin(path: string, root: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)
 }
 
 function isLinkToFolder(link: string): Promise<boolean> {
