@@ -30798,6 +30798,7 @@ function totalsOf({ validation: { manifests, findings }, comparison }) {
 		tests_failed: tests.length - passed,
 		stricter: counts === void 0 ? null : counts.stricter + counts.added,
 		looser: counts === void 0 ? null : counts.looser + counts.removed,
+		changed: counts === void 0 ? null : counts.changed,
 		affected_agents: comparison?.report.affected_agents ?? []
 	};
 }
@@ -31031,7 +31032,7 @@ function summaryOf(report, address) {
 	].join("\n\n")}\n\n`;
 }
 function head({ valid, failed, totals, notes, comparison }) {
-	const { errors, warnings, tests_failed, stricter, looser, affected_agents } = totals;
+	const { errors, warnings, tests_failed, affected_agents } = totals;
 	const others = errors - tests_failed;
 	const wrong = [
 		...others > 0 ? [`${counted$1(others, "error")} to correct`] : [],
@@ -31041,15 +31042,15 @@ function head({ valid, failed, totals, notes, comparison }) {
 	return [
 		`# ${valid ? failed || warnings > 0 ? "⚠️" : "✅" : "❌"} Policies: ${valid ? "the manifests are valid" : "the manifests are not valid"}${wrong.length > 0 ? ` (${wrong.join(", ")})` : ""}`,
 		`${sentenceOf(totals)}. ${failed ? "**This step fails.**" : "This step does not fail."}`,
-		...stricter === null || looser === null ? [] : [changeSentence(stricter, looser, affected_agents, comparison?.left_out.length ?? 0)],
+		...comparison === null ? [] : [changeSentence(totals, affected_agents, comparison.left_out.length)],
 		...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`)
 	];
 }
 const maxAgents = 10;
-function changeSentence(stricter, looser, agents, left_out) {
+function changeSentence({ stricter, looser, changed }, agents, left_out) {
 	const named = agents.slice(0, maxAgents).map(markdownCode).join(", ");
 	const more = agents.length > maxAgents ? ` and ${agents.length - maxAgents} more` : "";
-	return `The change: ${stricter} added or stricter, ${looser} removed or looser.${agents.length === 0 ? "" : ` For ${counted$1(agents.length, "agent")}: ${named}${more}.`}${left_out === 0 ? "" : ` **${counted$1(left_out, "manifest")} not compared, because of errors.**`}`;
+	return `The change: ${stricter} added or stricter, ${looser} removed or looser, ${changed} changed otherwise.${agents.length === 0 ? "" : ` For ${counted$1(agents.length, "agent")}: ${named}${more}.`}${left_out === 0 ? "" : ` **${counted$1(left_out, "manifest")} not compared, because of errors.**`}`;
 }
 function findingParts({ validation }, address) {
 	const findings = validation.findings.filter(({ id }) => id !== "test-failed");

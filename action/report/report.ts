@@ -14,6 +14,8 @@ export interface Totals {
   /** Null without a comparison. */
   readonly stricter: number | null
   readonly looser: number | null
+  /** Neither is certain. */
+  readonly changed: number | null
   readonly affected_agents: readonly string[]
 }
 
@@ -52,6 +54,7 @@ function totalsOf({ validation: { manifests, findings }, comparison }: Parts): T
     tests_failed: tests.length - passed,
     stricter: counts === undefined ? null : counts.stricter + counts.added,
     looser: counts === undefined ? null : counts.looser + counts.removed,
+    changed: counts === undefined ? null : counts.changed,
     affected_agents: comparison?.report.affected_agents ?? [],
   }
 }

@@ -3,7 +3,7 @@ import { type Finding, markdownCode, markdownText, type ValidatedManifest } from
 import { changeParts } from './change-parts.js'
 import { impactParts } from './impact-parts.js'
 import { limited, messageMarkdown, placeMarkdown, row, table } from './markdown.js'
-import { counted, type Report, sentenceOf } from './report.js'
+import { counted, type Report, sentenceOf, type Totals } from './report.js'
 import { testParts } from './test-parts.js'
 
 /** Bytes of the longer parts; GitHub rejects a summary of more than 1 MiB. */
@@ -24,7 +24,7 @@ export function summaryOf(report: Report, address: string | null): string {
 }
 
 function head({ valid, failed, totals, notes, comparison }: Report): string[] {
-  const { errors, warnings, tests_failed, stricter, looser, affected_agents } = totals
+  const { errors, warnings, tests_failed, affected_agents } = totals
   const others = errors - tests_failed
   const wrong = [
     ...(others > 0 ? [`${counted(others, 'error')} to correct`] : []),
@@ -36,9 +36,7 @@ function head({ valid, failed, totals, notes, comparison }: Report): string[] {
   return [
     `# ${mark} Policies: ${verdict}${wrong.length > 0 ? ` (${wrong.join(', ')})` : ''}`,
     `${sentenceOf(totals)}. ${failed ? '**This step fails.**' : 'This step does not fail.'}`,
-    ...(stricter === null || looser === null
-      ? []
-      : [changeSentence(stricter, looser, affected_agents, comparison?.left_out.length ?? 0)]),
+    ...(comparison === null ? [] : [changeSentence(totals, affected_agents, comparison.left_out.length)]),
     ...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`),
   ]
 }
@@ -46,12 +44,12 @@ function head({ valid, failed, totals, notes, comparison }: Report): string[] {
 /** Agents that are named. */
 const maxAgents = 10
 
-function changeSentence(stricter: number, looser: number, agents: readonly string[], left_out: number): string {
+function changeSentence({ stricter, looser, changed }: Totals, agents: readonly string[], left_out: number): string {
   const named = agents.slice(0, maxAgents).map(markdownCode).join(', ')
   const more = agents.length > maxAgents ? ` and ${agents.length - maxAgents} more` : ''
   const affected = agents.length === 0 ? '' : ` For ${counted(agents.length, 'agent')}: ${named}${more}.`
   const missing = left_out === 0 ? '' : ` **${counted(left_out, 'manifest')} not compared, because of errors.**`
-  return `The change: ${stricter} added or stricter, ${looser} removed or looser.${affected}${missing}`
+  return `The change: ${stricter} added or stricter, ${looser} removed or looser, ${changed} changed otherwise.${affected}${missing}`
 }
 
 /** Failed tests have a part of their own. */

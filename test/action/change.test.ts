@@ -39,6 +39,15 @@ describe('a change', () => {
     expect(result.summary).toContain('| `refund-bot` Refunds \\| \\<b\\> |')
   })
 
+  it('of another tool is neither stricter nor looser, and counts as changed', () => {
+    const { workspace, event } = repository()
+    workspace.write({ 'p/a.yaml': manifest(policy('Refunds need a gate').replace('[refund]', '[rfund]')) })
+    workspace.commit()
+    const { outputs, summary } = runAction(workspace, { paths: 'p' }, { event })
+    expect([outputs.stricter, outputs.changed]).toEqual(['0', '1'])
+    expect(summary).toContain('1 changed otherwise')
+  })
+
   it('does not include what the base got since', () => {
     const { workspace } = repository()
     workspace.git('checkout', '-q', '-b', 'topic')
