@@ -119,7 +119,8 @@ describe.skipIf(postgres === null)('two platforms of one database', () => {
 
     it('leaves digests and no text', () => {
       const marks = sql('select agent_id, digest, label from memory_marks') + sql('select * from memory_agents')
-      expect(marks).not.toMatch(/rent|DE89|Pay/i)
+      // A digest can hold any three letters by chance.
+      expect(marks).not.toMatch(/\brent\b|DE8937|Pay the/i)
       expect(sql('select distinct length(digest) from memory_marks').trim()).toBe('11')
     })
 
