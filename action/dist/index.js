@@ -27165,13 +27165,14 @@ function stepOf(value) {
 	if (typeof step.step_type !== "string") return problem("`step_type` is missing: every step has one");
 	const fault = notText(value, textMembers);
 	if (fault !== null) return problem(fault);
-	if (step.timestamp != null && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$2(step.timestamp)}: write an RFC 3339 time, such as 2026-01-31T08:00:00Z`);
+	if (step.timestamp != null && !usual.test(step.timestamp) && parseTimestamp(step.timestamp) === null) return problem(`\`timestamp\` is ${quote$2(step.timestamp)}: write an RFC 3339 time, such as 2026-01-31T08:00:00Z`);
 	if (isDeeperThan(step, 64)) return problem(`the step is nested deeper than ${64} levels`);
 	return {
 		kind: "step",
 		step
 	};
 }
+const usual = /^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(\.\d{1,9})?Z$/;
 const idMembers = ["task_id"];
 const textMembers = [
 	"task_id",
