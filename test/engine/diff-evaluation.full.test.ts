@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { leafRules } from '../../engine/rules/registry.js'
 import { checkPairs } from '../support/diff-evaluation.js'
 
-const count = 40_000
+const count = 100_000
 
 it(`the direction of a change holds on ${count} random pairs of policies`, () => {
   const { different, places, wrong } = checkPairs(1_000_000, count)
