@@ -5,8 +5,8 @@ import { canonical, policySetDigest } from '@svc/proof'
 import type { JsonMap } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
-import { effectivePolicies } from '../policies/policies-store.js'
-import { rememberPolicySet } from '../policies/policy-sets-store.js'
+import { effectivePolicies } from '../policies/store/policies.js'
+import { rememberPolicySet } from '../policies/store/policy-sets.js'
 import { type AgentRow, agentFacts, findAgents } from './store/agents.js'
 
 /** An agent with everything that the evaluation of its steps needs. */

@@ -3,8 +3,8 @@ import { materialise, parseManifest } from '@svc/engine'
 import { readConfig } from '@svc/platform'
 import { openDatabase, withTransaction, withUnscopedTransaction } from '../../platform/db/db.js'
 import { scopeOf } from '../../platform/db/scope.js'
-import { insertAssignment } from '../../platform/policies/assignments-store.js'
-import { insertPolicies } from '../../platform/policies/policies-store.js'
+import { insertAssignment } from '../../platform/policies/store/assignments.js'
+import { insertPolicies } from '../../platform/policies/store/policies.js'
 import type { TestPlatform } from './platform.js'
 
 /** Closes the platform, assigns the manifest, and starts it again; use the returned one from then on. */

@@ -4,7 +4,7 @@ import { type Database, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
 import type { KeyIdentity } from '../../http/principal.js'
-import { manifestsOf } from '../../policies/assignments-store.js'
+import { manifestsOf } from '../../policies/store/assignments.js'
 import { loadRules } from '../rulebook.js'
 import { agentIdOf, agentView } from '../store/agents.js'
 

@@ -2,10 +2,10 @@
 import { withStatedLabels } from '@svc/engine'
 import type { StoredEntry, StoredHead } from '@svc/proof'
 import { isoTime, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
-import type { Transaction } from '../db/db.js'
-import type { Scope } from '../db/scope.js'
-import { filters, readByIndex, utc } from '../db/sql.js'
-import { stepColumns, stepOf } from '../ledger/log.js'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { filters, readByIndex, utc } from '../../db/sql.js'
+import { stepColumns, stepOf } from '../../ledger/log.js'
 
 export type RecordedTask = Pick<StoredHead, 'task_id' | 'agent_id' | 'seq' | 'first_received_at' | 'last_received_at'>
 

@@ -2,10 +2,10 @@
 
 import type { PolicyInput } from '@svc/engine'
 import { isoTime, type Policy } from '@svc/schemas'
-import type { Transaction } from '../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../db/list.js'
-import type { Scope } from '../db/scope.js'
-import { filters, utc } from '../db/sql.js'
+import type { Transaction } from '../../db/db.js'
+import { type Filter, type Listed, type Page, page } from '../../db/list.js'
+import type { Scope } from '../../db/scope.js'
+import { filters, utc } from '../../db/sql.js'
 
 const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
   enabled, mode, approval, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,

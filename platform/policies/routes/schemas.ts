@@ -1,8 +1,8 @@
 // The schemas with which editors complete and check manifests: the same for every caller, so that an editor needs no account.
 import { createHash } from 'node:crypto'
 import { documents } from '@svc/schemas'
-import { isKnown } from '../http/etag.js'
-import { byAnonymous, route } from '../http/route.js'
+import { isKnown } from '../../http/etag.js'
+import { byAnonymous, route } from '../../http/route.js'
 
 const type = 'application/schema+json'
 

@@ -1,8 +1,8 @@
 import { rules } from '@svc/engine'
-import { type Resources, withSnapshot } from '../db/db.js'
-import { listReply, pageByIndex } from '../http/paging.js'
-import { byReader, parameters, route, valuesOf } from '../http/route.js'
-import { listPolicies } from './policies-store.js'
+import { type Resources, withSnapshot } from '../../db/db.js'
+import { listReply, pageByIndex } from '../../http/paging.js'
+import { byReader, parameters, route, valuesOf } from '../../http/route.js'
+import { listPolicies } from '../store/policies.js'
 
 const tag = 'Policies'
 

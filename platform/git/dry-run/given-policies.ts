@@ -7,7 +7,7 @@ import {
   type ReplayPolicies,
 } from '@svc/engine'
 import type { DryRunRequest, JsonMap, Policy } from '@svc/schemas'
-import { type FieldError, invalid } from '../errors.js'
+import { type FieldError, invalid } from '../../errors.js'
 
 export interface GivenPolicies {
   /** For every agent of the replayed tasks, as an assignment puts them in effect: by its risk level, with its waivers. */

@@ -1,8 +1,8 @@
 // Validation of a manifest that is not stored: what `svc validate` and `svc test` report about the same text.
 import { type SourceFile, validateFiles, validationReport } from '@svc/engine'
 import type { ValidationRequest } from '@svc/schemas'
-import type { Resources } from '../db/db.js'
-import { byReaderOrKey, route } from '../http/route.js'
+import type { Resources } from '../../db/db.js'
+import { byReaderOrKey, route } from '../../http/route.js'
 
 /** Answers of policies to tests in one request: about 50 ms of work, during which other requests wait. */
 const maxAnswers = 10_000

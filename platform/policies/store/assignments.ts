@@ -1,8 +1,8 @@
 // Assignments of manifests to agents. `repo_id` is null for the baseline.
 import { isoTime } from '@svc/schemas'
-import type { Transaction } from '../db/db.js'
-import type { Scope } from '../db/scope.js'
-import { nextIds } from './policies-store.js'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { nextIds } from './policies.js'
 
 interface NewAssignment {
   readonly agent_id: string

@@ -1,7 +1,7 @@
 // A manifest or a policy on recorded tasks, before it is in effect (docs/design/platform.md §3).
-import { type Resources, withSnapshot } from '../db/db.js'
-import { byReader, route } from '../http/route.js'
-import { dryRun } from './dry-run-command.js'
+import { type Resources, withSnapshot } from '../../db/db.js'
+import { byReader, route } from '../../http/route.js'
+import { dryRun } from './dry-run.js'
 import { givenPolicies } from './given-policies.js'
 
 export const dryRunRoutes = [

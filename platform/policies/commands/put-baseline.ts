@@ -2,11 +2,11 @@
 import { materialise, parseManifest } from '@svc/engine'
 import { baseline } from '@svc/library'
 import { type Agent, isoTime } from '@svc/schemas'
-import type { Transaction } from '../db/db.js'
-import type { Scope } from '../db/scope.js'
-import { recordEvents } from '../ledger/events.js'
-import { insertAssignment } from './assignments-store.js'
-import { insertPolicies } from './policies-store.js'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { recordEvents } from '../../ledger/events.js'
+import { insertAssignment } from '../store/assignments.js'
+import { insertPolicies } from '../store/policies.js'
 
 /** Assigns the baseline of this release. Called for new agents only, so that a removed baseline does not return. */
 export async function applyBaseline(

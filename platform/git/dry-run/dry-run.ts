@@ -2,15 +2,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { createReplay, type Replay } from '@svc/engine'
 import { canonicalType, type DryRunReport, type JsonMap, type Step } from '@svc/schemas'
-import { agentNotFound } from '../agents/errors.js'
-import { agentFacts, findAgents } from '../agents/store/agents.js'
-import type { Transaction } from '../db/db.js'
-import type { Scope } from '../db/scope.js'
-import { effectivePolicies } from '../policies/policies-store.js'
-import { dryRunReport, type LeftOut } from './dry-run-report.js'
+import { agentNotFound } from '../../agents/errors.js'
+import { agentFacts, findAgents } from '../../agents/store/agents.js'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { effectivePolicies } from '../../policies/store/policies.js'
 import type { GivenPolicies } from './given-policies.js'
 import { policiesInEffect, together } from './policies-in-effect.js'
 import { lastTasks, type RecordedTask, readSteps, sizeOfTask } from './recorded-tasks-store.js'
+import { dryRunReport, type LeftOut } from './report.js'
 
 /** A transaction that cannot write: a dry run has no other access to the database. */
 export type Reading = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
