@@ -216,6 +216,140 @@ export interface ApprovalRequired {
 }
 
 /**
+ * Body of PATCH /api/v1/assignments/{id}.
+ */
+export interface AssignmentChange {
+  /**
+   * `task`: a running task keeps the version that it began with
+   */
+  pin: 'task' | null
+}
+
+/**
+ * A page of assignments.
+ */
+export interface AssignmentList {
+  assignments: Assignment[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+}
+
+/**
+ * Body of POST /api/v1/assignments.
+ */
+export interface AssignmentRequest {
+  agent_id: string
+  /**
+   * null: the baseline
+   */
+  repo_id?: number | null
+  /**
+   * path in the repository; may be left out for the baseline
+   */
+  manifest_path?: string | null
+  /**
+   * `task`: a running task keeps the version that it began with
+   */
+  pin?: 'task' | null
+}
+
+/**
+ * Body of POST /api/v1/assignments/{id}/pin and /approve.
+ */
+export interface AssignmentVersion {
+  /**
+   * blob SHA; default: for a pin the version in force, for an approval the version that is held
+   */
+  manifest_sha?: string | null
+}
+
+/**
+ * A manifest put on an agent.
+ */
+export interface Assignment {
+  id: number
+  agent_id: string
+  /**
+   * null for the baseline
+   */
+  repo_id: number | null
+  manifest_path: string
+  /**
+   * blob SHA of the version in force
+   */
+  manifest_sha: string
+  /**
+   * a commit with this version
+   */
+  commit_sha: string | null
+  /**
+   * branch
+   */
+  ref: string | null
+  manifest_id: string
+  manifest_name: string
+  /**
+   * address of the repository
+   */
+  manifest_repo: string | null
+  /**
+   * version of the engine that made the policies
+   */
+  core_version: string
+  status: 'synced' | 'out_of_sync' | 'degraded' | 'pinned'
+  /**
+   * why it is not in step; empty when it is
+   */
+  conditions: Condition[]
+  /**
+   * `task`: a running task keeps the version that it began with
+   */
+  pin: 'task' | null
+  /**
+   * the version that stays in force
+   */
+  pinned_sha: string | null
+  /**
+   * the version that waits for an approval
+   */
+  held_sha: string | null
+  /**
+   * versions that were rolled back; they are not applied automatically
+   */
+  rejected_shas: string[]
+  /**
+   * policies in force
+   */
+  policies: number
+  /**
+   * names of policies for a risk level above that of the agent
+   */
+  skipped: string[]
+  /**
+   * waivers for this agent
+   */
+  waivers: {
+    /**
+     * name of the policy
+     */
+    policy: string
+    /**
+     * violations do not block before this time
+     */
+    waived_until: string
+  }[]
+  /**
+   * when the branch was last read
+   */
+  checked_at: string | null
+  assigned_at: string
+  assigned_by: string | null
+}
+
+/**
  * A change: a row of the audit trail and a leaf of the log.
  */
 export interface AuditEvent {
@@ -610,6 +744,32 @@ export interface CommittedResult {
    * The step of the gate that approved this step, without which the policy would be violated
    */
   approved_by_step?: number | null
+}
+
+/**
+ * Why a repository or an assignment is not in step with its branch.
+ */
+export interface Condition {
+  /**
+   * what holds it back
+   */
+  kind:
+    | 'invalid_manifest'
+    | 'manifest_missing'
+    | 'branch_missing'
+    | 'access_revoked'
+    | 'guard_tripped'
+    | 'fetch_failed'
+    | 'rejected_version'
+  /**
+   * a word for programs, such as `branch_missing`
+   */
+  reason: string
+  /**
+   * what is wrong, and what to do
+   */
+  message: string
+  since: string
 }
 
 /**
@@ -1546,6 +1706,33 @@ export interface LeafRecord {
 }
 
 /**
+ * A manifest of a connected repository.
+ */
+export interface ListedManifest {
+  repo_id: number
+  path: string
+  name: string | null
+  version: string | null
+  /**
+   * valid policies
+   */
+  policies: number
+  /**
+   * Git's id of the content
+   */
+  blob_sha: string
+  /**
+   * bytes
+   */
+  size: number
+  valid: boolean
+  /**
+   * the first 20 findings, as `svc validate` reports them
+   */
+  findings: Finding[]
+}
+
+/**
  * Answer of GET /livez of the platform.
  */
 export interface Liveness {
@@ -1945,6 +2132,89 @@ export interface MadeApiKey {
 }
 
 /**
+ * A new assignment with its policies.
+ */
+export interface MadeAssignment {
+  id: number
+  agent_id: string
+  /**
+   * null for the baseline
+   */
+  repo_id: number | null
+  manifest_path: string
+  /**
+   * blob SHA of the version in force
+   */
+  manifest_sha: string
+  /**
+   * a commit with this version
+   */
+  commit_sha: string | null
+  /**
+   * branch
+   */
+  ref: string | null
+  manifest_id: string
+  manifest_name: string
+  /**
+   * address of the repository
+   */
+  manifest_repo: string | null
+  /**
+   * version of the engine that made the policies
+   */
+  core_version: string
+  status: 'synced' | 'out_of_sync' | 'degraded' | 'pinned'
+  /**
+   * why it is not in step; empty when it is
+   */
+  conditions: Condition[]
+  /**
+   * `task`: a running task keeps the version that it began with
+   */
+  pin: 'task' | null
+  /**
+   * the version that stays in force
+   */
+  pinned_sha: string | null
+  /**
+   * the version that waits for an approval
+   */
+  held_sha: string | null
+  /**
+   * versions that were rolled back; they are not applied automatically
+   */
+  rejected_shas: string[]
+  /**
+   * the policies now in force
+   */
+  policies: Policy[]
+  /**
+   * names of policies for a risk level above that of the agent
+   */
+  skipped: string[]
+  /**
+   * waivers for this agent
+   */
+  waivers: {
+    /**
+     * name of the policy
+     */
+    policy: string
+    /**
+     * violations do not block before this time
+     */
+    waived_until: string
+  }[]
+  /**
+   * when the branch was last read
+   */
+  checked_at: string | null
+  assigned_at: string
+  assigned_by: string | null
+}
+
+/**
  * Requests a sign-in link.
  */
 export interface MagicLinkRequest {
@@ -1959,6 +2229,18 @@ export interface MagicLinkRequest {
  */
 export interface MagicLink {
   token: string
+}
+
+/**
+ * A page of manifests.
+ */
+export interface ManifestList {
+  manifests: ListedManifest[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
 }
 
 /**
@@ -3006,6 +3288,94 @@ export interface ReplayedPolicy {
 }
 
 /**
+ * Body of PATCH /api/v1/repos/{id}.
+ */
+export interface RepositoryChange {
+  /**
+   * a new access token
+   */
+  token: string
+}
+
+/**
+ * A page of repositories.
+ */
+export interface RepositoryList {
+  repos: Repository[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+}
+
+/**
+ * Body of POST /api/v1/repos.
+ */
+export interface RepositoryRequest {
+  /**
+   * owner on GitHub; may be left out beside `url`
+   */
+  owner?: string
+  /**
+   * name of the repository; may be left out beside `url`
+   */
+  name?: string
+  /**
+   * default: the default branch of the repository
+   */
+  branch?: string | null
+  /**
+   * access token, needed for a private repository; stored encrypted
+   */
+  token?: string | null
+  /**
+   * https:// address of a Git host other than GitHub
+   */
+  url?: string | null
+}
+
+/**
+ * A connected repository of manifests.
+ */
+export interface Repository {
+  id: number
+  owner: string
+  name: string
+  branch: string
+  /**
+   * address of the repository; null for GitHub and the bundled library
+   */
+  url: string | null
+  provider: 'github' | 'git' | 'bundled'
+  visibility: 'public' | 'private'
+  /**
+   * installation of the GitHub App
+   */
+  installation_id: number | null
+  has_token: boolean
+  /**
+   * a webhook secret exists
+   */
+  has_webhook: boolean
+  /**
+   * `degraded` while the branch cannot be read
+   */
+  status: 'synced' | 'degraded'
+  /**
+   * why it is not in step; empty when it is
+   */
+  conditions: Condition[]
+  /**
+   * head of the branch when it was last read
+   */
+  last_commit_sha: string | null
+  last_checked_at: string | null
+  created_at: string
+  created_by: string | null
+}
+
+/**
  * The retention of entries.
  */
 export interface RetentionRequest {
@@ -3381,6 +3751,27 @@ export interface ViolationDetails {
 }
 
 /**
+ * A webhook was accepted: the branch is read soon.
+ */
+export interface WebhookReceipt {
+  accepted: true
+}
+
+/**
+ * The secret of a repository's webhook, shown once.
+ */
+export interface WebhookSecret {
+  /**
+   * address for the webhook
+   */
+  url: string
+  /**
+   * secret for the webhook; it is not shown again
+   */
+  secret: string
+}
+
+/**
  * The workspaces of the account.
  */
 export interface WorkspaceList {
@@ -3421,6 +3812,11 @@ export interface SchemaTypes {
   'api-key-request': ApiKeyRequest
   'api-key': ApiKey
   'approval-required': ApprovalRequired
+  'assignment-change': AssignmentChange
+  'assignment-list': AssignmentList
+  'assignment-request': AssignmentRequest
+  'assignment-version': AssignmentVersion
+  'assignment': Assignment
   'audit-event': AuditEvent
   'batch-answer': BatchAnswer
   'batch-request': BatchRequest
@@ -3429,6 +3825,7 @@ export interface SchemaTypes {
   'bundle-manifest': BundleManifest
   'bundle-verdict': BundleVerdict
   'committed-result': CommittedResult
+  'condition': Condition
   'consistency-proof': ConsistencyProof
   'device-code': DeviceCode
   'device-decision': DeviceDecision
@@ -3464,6 +3861,7 @@ export interface SchemaTypes {
   'inclusion-proof': InclusionProof
   'index-range': IndexRange
   'leaf-record': LeafRecord
+  'listed-manifest': ListedManifest
   'liveness': Liveness
   'local-registration': LocalRegistration
   'log-checkpoint': LogCheckpoint
@@ -3475,8 +3873,10 @@ export interface SchemaTypes {
   'log-request': LogRequest
   'logged-step': LoggedStep
   'made-api-key': MadeApiKey
+  'made-assignment': MadeAssignment
   'magic-link-request': MagicLinkRequest
   'magic-link': MagicLink
+  'manifest-list': ManifestList
   'manifest-tests': ManifestTests
   'manifest': Manifest
   'member-list': MemberList
@@ -3502,6 +3902,10 @@ export interface SchemaTypes {
   'released-reservation': ReleasedReservation
   'replay-cause': ReplayCause
   'replayed-policy': ReplayedPolicy
+  'repository-change': RepositoryChange
+  'repository-list': RepositoryList
+  'repository-request': RepositoryRequest
+  'repository': Repository
   'retention-request': RetentionRequest
   'retention': Retention
   'role-change': RoleChange
@@ -3516,6 +3920,8 @@ export interface SchemaTypes {
   'validation-request': ValidationRequest
   'verification': Verification
   'violation-details': ViolationDetails
+  'webhook-receipt': WebhookReceipt
+  'webhook-secret': WebhookSecret
   'workspace-list': WorkspaceList
   'workspace-name': WorkspaceName
   'workspace': Workspace

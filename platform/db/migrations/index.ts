@@ -20,6 +20,7 @@ import * as functionRights from './0017-function-rights.js'
 import * as transfers from './0018-transfers.js'
 import * as approvals from './0019-approvals.js'
 import * as memoryLabels from './0020-memory-labels.js'
+import * as repositories from './0021-repositories.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -40,6 +41,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0018-transfers', migration: transfers },
   { name: '0019-approvals', migration: approvals },
   { name: '0020-memory-labels', migration: memoryLabels },
+  { name: '0021-repositories', migration: repositories },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {
