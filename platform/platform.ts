@@ -31,6 +31,7 @@ import { type Log, openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
 import { createMailer, type Mailer } from './mail/mail.js'
 import { openOutside } from './outside.js'
+import { createManifestReader } from './policies/manifest-reader.js'
 import { routes } from './routes.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
@@ -56,6 +57,8 @@ export interface RunningPlatform {
 const maxHistories = 20_000
 /** Agents with cached compiled policies, per organization. */
 const maxCompiledAgents = 5000
+/** Parsed manifests: about 100 KB each. */
+const maxManifests = 500
 
 /** Opens and migrates the database, creates the first workspace, and returns the complete platform. */
 export async function createPlatform(
@@ -177,6 +180,7 @@ function requestHandler({ config, access, operator, meter, ingest, log, sealer }
     log: log.identity,
     bundles: log.bundles,
     retention: log.retention,
+    manifests: createManifestReader(maxManifests),
     policy_ttl_seconds: config.policy_ttl_seconds,
     task_timeout_seconds: config.task_timeout_seconds,
   }

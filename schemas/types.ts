@@ -1076,6 +1076,24 @@ export interface EffectivePolicies {
     repo: string | null
     path: string
     sha: string
+    /**
+     * `task`: a running task keeps the version that it began with; absent or null: it follows the current one
+     */
+    pin?: 'task' | null
+  }[]
+  /**
+   * Versions of manifests with `pin: task` that were replaced within the last 24 hours: tasks that began under them keep them
+   *
+   * Items: A replaced version
+   */
+  earlier?: {
+    manifest_id: string
+    sha: string
+    /**
+     * When it was replaced
+     */
+    until: string
+    policies: Policy[]
   }[]
   ttl_seconds: number
 }
@@ -3032,6 +3050,10 @@ export interface Policy {
      */
     uses?: number
   } | null
+  /**
+   * Until when violations of the policy do not block this agent: the waiver of its manifest; absent or null without one
+   */
+  waived_until?: string | null
   controls: string[]
   /**
    * Increases with each change

@@ -16,7 +16,7 @@ export interface Assignment {
 
 export interface Materialised {
   readonly manifest_id: string
-  readonly policies: readonly Omit<Policy, 'id' | 'version'>[]
+  readonly policies: readonly Omit<Policy, 'id' | 'version' | 'waived_until'>[]
   /** Names of policies of a level above the agent's. */
   readonly skipped: readonly string[]
 }

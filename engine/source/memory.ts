@@ -1,6 +1,7 @@
 // The policies of a platform in memory, and the next state after an answer or a failure (docs/design/engine.md §6).
 import { type DroppedPolicy, isoTime } from '@svc/schemas'
 import { compile, type PolicySet } from '../policy/compile.js'
+import { readPolicy } from '../policy/policy-input.js'
 import type { PolicyCache } from './cache.js'
 import { allOf } from './changes.js'
 import type { FetchedPolicies, FetchResult } from './fetch.js'
@@ -150,7 +151,7 @@ function rejectedBeside({ policies, count }: PolicySet, rejected: readonly Dropp
 
 /** Policies as fetched, compiled. */
 function loadedFrom({ body }: FetchedPolicies, now: number, expires_at: number): LoadedPolicies {
-  const set = compile(body.policies)
+  const set = compile(body.policies.map(readPolicy))
   return {
     set,
     ...rejectedIn(set),

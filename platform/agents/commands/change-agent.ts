@@ -7,22 +7,24 @@ import { PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { materialiseAgain } from '../../policies/commands/materialise-again.js'
+import type { Moment } from '../../policies/commands/put-manifest.js'
 import { agentNotFound } from '../errors.js'
 import { type AgentRow, agentView, findAgents, putAgent, setActive } from '../store/agents.js'
 import { agentValues } from './merge-registration.js'
-import { evaluateRegistration, noteAgent } from './register-agent.js'
+import { evaluateRegistration, noteAgent, type RegistrationParts } from './register-agent.js'
 
 /** Changes the agent under the lock of the log, and returns it. Rejects with NOT_FOUND. */
 async function changing(
   { db, clock }: Resources,
   scope: Scope,
   agent_id: string,
-  change: (tx: Transaction, agent: AgentRow, now: number) => Promise<void>,
+  change: (tx: Transaction, agent: AgentRow, moment: Moment) => Promise<void>,
 ): Promise<Agent> {
   return withTransaction(db, scope, async (tx) => {
     await assertStillAllowed(scope, tx, operators)
-    await lockLog(scope, tx)
-    await change(tx, await agentOf(scope, tx, agent_id), clock())
+    const { size: log_index } = await lockLog(scope, tx)
+    await change(tx, await agentOf(scope, tx, agent_id), { now: clock(), log_index })
     return agentView(await agentOf(scope, tx, agent_id))
   })
 }
@@ -37,14 +39,22 @@ async function agentOf(scope: Scope, tx: Transaction, agent_id: string): Promise
  * Sets fields that override this and later registrations; null removes the override. A risk level set here is in
  * effect at once. The registration is evaluated again, and violations become incidents.
  */
-export function setFields(resources: Resources, scope: Scope, agent_id: string, change: AgentChange): Promise<Agent> {
-  return changing(resources, scope, agent_id, async (tx, known, now) => {
+export function setFields(
+  parts: RegistrationParts,
+  scope: Scope,
+  agent_id: string,
+  change: AgentChange,
+): Promise<Agent> {
+  return changing(parts, scope, agent_id, async (tx, known, moment) => {
+    const { now } = moment
     const entries = Object.entries({ ...known.operator_set, ...change }).filter(([, value]) => value !== null)
     const operator_set = Object.fromEntries(entries)
     const { api_key_id, sent } = known
     const confirmed = 'risk_classification' in change
     const values = agentValues({ agent_id, api_key_id, known, sent, operator_set, confirmed })
     await putAgent(scope, tx, now, values)
+    if (known.effective_risk_classification !== values.effective_risk_classification)
+      await materialiseAgain(parts, scope, tx, moment, values)
     await noteAgent(scope, tx, now, 'agent.updated', values)
     await evaluateRegistration(scope, tx, now, values)
   })
@@ -52,7 +62,7 @@ export function setFields(resources: Resources, scope: Scope, agent_id: string, 
 
 /** Deactivates an agent, whose steps are then rejected, or reactivates it. Idempotent. */
 export function activate(resources: Resources, scope: Scope, agent_id: string, active: boolean): Promise<Agent> {
-  return changing(resources, scope, agent_id, async (tx, known, now) => {
+  return changing(resources, scope, agent_id, async (tx, known, { now }) => {
     if (known.active === active) return
     await setActive(scope, tx, now, agent_id, active)
     const kind = active ? 'agent.reactivated' : 'agent.deactivated'
@@ -67,12 +77,13 @@ export function activate(resources: Resources, scope: Scope, agent_id: string, a
  * equal, and with CONFLICT when the agent declares another level than `confirmed`.
  */
 export function confirmLevel(
-  resources: Resources,
+  parts: RegistrationParts,
   scope: Scope,
   agent_id: string,
   { risk_classification: confirmed }: AgentConfirmation,
 ): Promise<Agent> {
-  return changing(resources, scope, agent_id, async (tx, known, now) => {
+  return changing(parts, scope, agent_id, async (tx, known, moment) => {
+    const { now } = moment
     const { risk_classification: declared, effective_risk_classification: effective, api_key_id, sent } = known
     if (declared === effective)
       throw new PlatformError(
@@ -87,6 +98,7 @@ export function confirmLevel(
     const { operator_set } = known
     const values = agentValues({ agent_id, api_key_id, known, sent, operator_set, confirmed: true })
     await putAgent(scope, tx, now, values)
+    await materialiseAgain(parts, scope, tx, moment, values)
     const data = { agent_key: known.agent_key, from: effective, to: declared }
     await recordEvents(scope, tx, now, [
       { kind: 'agent.risk_confirmed', subject_kind: 'agent', subject_id: agent_id, data },

@@ -1,4 +1,5 @@
 // The policies of one agent, for its local engine, with an ETag that changes when they change.
+import { writePolicy } from '@svc/engine'
 import type { EffectivePolicies } from '@svc/schemas'
 import { type Database, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
@@ -24,7 +25,7 @@ export async function effectivePoliciesOf(
     const [rules] = await loadRules(scope, tx, [agentIdOf(key.first_key_hash, agent_key)])
     if (rules === undefined)
       throw new PlatformError('NOT_FOUND', `this API key has no agent \`${agent_key}\`: register it first`)
-    const policies = [...rules.policies.values()]
+    const policies = [...rules.policies.values()].map(writePolicy)
     const body = {
       // The local engine uses the risk level in effect, as the platform does.
       agent: { ...agentView(rules.agent), risk_classification: rules.agent.effective_risk_classification },

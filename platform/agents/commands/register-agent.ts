@@ -10,7 +10,8 @@ import { raiseIncidents } from '../../incidents/raise-command.js'
 import { stepViolation } from '../../incidents/violation.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
-import { applyBaseline } from '../../policies/commands/put-baseline.js'
+import { materialiseAgain } from '../../policies/commands/materialise-again.js'
+import { type BaselineParts, putBaseline } from '../../policies/commands/put-baseline.js'
 import { agentDeactivated } from '../errors.js'
 import { loadRules } from '../rulebook.js'
 import { type AgentValues, agentIdOf, findAgents, putAgent } from '../store/agents.js'
@@ -21,17 +22,19 @@ export interface Registration {
   readonly answer: RegisteredAgent
 }
 
+export type RegistrationParts = Resources & BaselineParts
+
 /** Creates the agent, or merges the body over earlier registrations. Violations become incidents and do not reject the request. */
 export async function registerAgent(
-  resources: Resources,
+  parts: RegistrationParts,
   scope: Scope,
   key: KeyIdentity,
   body: AgentRegistration,
 ): Promise<Registration> {
-  const now = resources.clock()
+  const now = parts.clock()
   const agent_id = agentIdOf(key.first_key_hash, body.agent_key)
-  return withTransaction(resources.db, scope, async (tx) => {
-    await lockLog(scope, tx)
+  return withTransaction(parts.db, scope, async (tx) => {
+    const { size: log_index } = await lockLog(scope, tx)
     const [known] = await findAgents(scope, tx, [agent_id])
     if (known !== undefined && !known.active) throw agentDeactivated(body.agent_key)
     const sent: JsonMap = { ...known?.sent, ...body }
@@ -40,7 +43,9 @@ export async function registerAgent(
     const changed =
       known === undefined || canonical([known.sent, known.operator_set]) !== canonical([sent, operator_set])
     if (changed) await putAgent(scope, tx, now, values)
-    if (known === undefined) await applyBaseline(scope, tx, now, values)
+    if (known === undefined) await putBaseline(parts, scope, tx, { now, log_index }, values)
+    else if (known.effective_risk_classification !== values.effective_risk_classification)
+      await materialiseAgain(parts, scope, tx, { now, log_index }, values)
     if (changed) await noteAgent(scope, tx, now, known === undefined ? 'agent.registered' : 'agent.updated', values)
     const violations = await evaluateRegistration(scope, tx, now, values)
     return {

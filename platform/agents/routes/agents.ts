@@ -5,7 +5,7 @@ import { listReply, pageOf } from '../../http/paging.js'
 import { keyOf } from '../../http/principal.js'
 import { byKey, byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { activate, confirmLevel, setFields } from '../commands/change-agent.js'
-import { registerAgent } from '../commands/register-agent.js'
+import { type RegistrationParts, registerAgent } from '../commands/register-agent.js'
 import { agentNotFound } from '../errors.js'
 import { agentView, findAgents, listAgents } from '../store/agents.js'
 
@@ -20,7 +20,7 @@ export const agentRoutes = [
     access: byKey,
     body: 'agent-registration',
     responses: { 200: 'registered-agent', 201: 'registered-agent' },
-    handle: async ({ scope, principal, body }, parts: Resources) => {
+    handle: async ({ scope, principal, body }, parts: RegistrationParts) => {
       rejectNul(body)
       const { created, answer } = await registerAgent(parts, scope, keyOf(principal), body)
       return { status: created ? 201 : 200, body: answer }
@@ -68,7 +68,7 @@ export const agentRoutes = [
     access: byMember,
     body: 'agent-change',
     responses: { 200: 'agent' },
-    handle: async ({ scope, params, body }, parts: Resources) => {
+    handle: async ({ scope, params, body }, parts: RegistrationParts) => {
       rejectNul(body)
       return { status: 200, body: await setFields(parts, scope, params.agent_id, body) }
     },
@@ -105,7 +105,7 @@ export const agentRoutes = [
     access: byMember,
     body: 'agent-confirmation',
     responses: { 200: 'agent' },
-    handle: async ({ scope, params, body }, parts: Resources) => ({
+    handle: async ({ scope, params, body }, parts: RegistrationParts) => ({
       status: 200,
       body: await confirmLevel(parts, scope, params.agent_id, body),
     }),

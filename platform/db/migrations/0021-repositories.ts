@@ -64,6 +64,7 @@ select svc_isolate('manifest_texts');
 
 const assignments = /* sql */ `
 alter table assignments
+  add column manifest_repo text,
   add column commit_sha text,
   add column ref text,
   add column core_version text,
@@ -97,6 +98,8 @@ select svc_isolate('assignment_versions');
 alter table policies
   add column from_index bigint not null default 0,
   add column until_index bigint,
+  -- As the manifest has it: a replaced version is disabled, and still evaluated for tasks that keep it.
+  add column was_enabled boolean not null default true,
   add column waived_until timestamptz(3);
 create index policies_of_assignment on policies (org_id, assignment_id, from_index);
 

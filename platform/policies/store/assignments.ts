@@ -1,40 +1,202 @@
 // Assignments of manifests to agents. `repo_id` is null for the baseline.
-import { isoTime } from '@svc/schemas'
+import { type Assignment, type Condition, type EffectivePolicies, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
+import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
+import { filters, utc, utcText } from '../../db/sql.js'
 import { nextIds } from './policies.js'
+
+/** The state of an assignment that follows from its columns. */
+const status = `case when a.pinned_sha is not null then 'pinned'
+  when jsonb_path_exists(a.conditions, '$[*] ? (@.kind <> "guard_tripped" && @.kind <> "rejected_version")') then 'degraded'
+  when a.conditions <> '[]' or a.head_sha <> a.manifest_sha then 'out_of_sync' else 'synced' end`
+
+const columns = `a.id, a.agent_id, a.repo_id, a.manifest_path, a.manifest_sha, a.commit_sha, a.ref, a.manifest_id,
+  a.manifest_name, a.manifest_repo,
+  a.core_version, ${status} as status, a.conditions, a.pin, a.pinned_sha, a.held_sha, a.rejected_shas, a.policies, a.skipped,
+  a.waivers, coalesce(${utcText('r.last_checked_at')}, ${utcText('a.created_at')}) as checked_at,
+  ${utc('a.created_at', 'assigned_at')}, a.assigned_by`
+
+/** Assignments with the repositories that they are from; the baseline is from none. */
+const tables = 'assignments a left join repositories r on r.org_id = a.org_id and r.id = a.repo_id'
 
 interface NewAssignment {
   readonly agent_id: string
   readonly repo_id: number | null
   readonly manifest_path: string
-  readonly manifest_sha: string
-  readonly manifest_name: string
-  readonly manifest_id: string
+  readonly pin: 'task' | null
 }
 
+/** The version of a manifest that an assignment puts in force. */
+export interface Version {
+  readonly manifest_sha: string
+  readonly manifest_id: string
+  readonly manifest_name: string
+  /** The canonical address of the repository; null for the baseline and the library. */
+  readonly manifest_repo: string | null
+  readonly commit_sha: string | null
+  readonly ref: string | null
+  readonly core_version: string
+  readonly policies: number
+  readonly skipped: readonly string[]
+  readonly waivers: Assignment['waivers']
+}
+
+/** Inserts an assignment without a version; returns its id. The caller puts a version in force in the same transaction. */
 export async function insertAssignment(
   scope: Scope,
   tx: Transaction,
   now: number,
-  assignment: NewAssignment,
+  { agent_id, repo_id, manifest_path, pin }: NewAssignment,
 ): Promise<number> {
   const id = await nextIds(scope, tx, 'assignment', 1)
-  const { agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id } = assignment
   await tx.query(
-    `insert into assignments (org_id, id, agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id,
-       waivers, status, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, '[]', 'synced', $9)`,
-    [scope.org_id, id, agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id, isoTime(now)],
+    `insert into assignments (org_id, id, agent_id, repo_id, manifest_path, pin, manifest_sha, manifest_name, manifest_id,
+       waivers, status, created_at, assigned_by)
+     values ($1, $2, $3, $4, $5, $6, '', '', '', '[]', 'synced', $7, $8)`,
+    [scope.org_id, id, agent_id, repo_id, manifest_path, pin, isoTime(now), scope.actor.id],
   )
   return id
 }
 
-/** Manifests in effect for an agent, in the order they were assigned. */
+/** Puts a version in force. */
+export async function setVersion(scope: Scope, tx: Transaction, id: number, version: Version): Promise<void> {
+  await tx.query(
+    `update assignments set manifest_sha = $3, manifest_id = $4, manifest_name = $5, commit_sha = $6, ref = $7, core_version = $8,
+       policies = $9, skipped = $10, waivers = $11, manifest_repo = $12
+     where org_id = $1 and id = $2`,
+    [
+      scope.org_id,
+      id,
+      version.manifest_sha,
+      version.manifest_id,
+      version.manifest_name,
+      version.commit_sha,
+      version.ref,
+      version.core_version,
+      version.policies,
+      version.skipped,
+      JSON.stringify(version.waivers),
+      version.manifest_repo,
+    ],
+  )
+}
+
+/** What a reading of the branch finds about an assignment whose version stays in force. */
+export interface HeadState {
+  /** Null when the manifest is not there. */
+  readonly head_sha: string | null
+  readonly held_sha: string | null
+  readonly conditions: readonly Condition[]
+}
+
+export async function setHeadState(scope: Scope, tx: Transaction, id: number, state: HeadState): Promise<void> {
+  await tx.query('update assignments set head_sha = $3, held_sha = $4, conditions = $5 where org_id = $1 and id = $2', [
+    scope.org_id,
+    id,
+    state.head_sha,
+    state.held_sha,
+    JSON.stringify(state.conditions),
+  ])
+}
+
+export async function setPin(scope: Scope, tx: Transaction, id: number, pin: 'task' | null): Promise<void> {
+  await tx.query('update assignments set pin = $3 where org_id = $1 and id = $2', [scope.org_id, id, pin])
+}
+
+/** Keeps a version in force, or lets the assignment follow its branch again with null. */
+export async function setPinnedVersion(
+  scope: Scope,
+  tx: Transaction,
+  id: number,
+  { pinned_sha, rejected_shas }: Pick<Assignment, 'pinned_sha' | 'rejected_shas'>,
+): Promise<void> {
+  await tx.query('update assignments set pinned_sha = $3, rejected_shas = $4 where org_id = $1 and id = $2', [
+    scope.org_id,
+    id,
+    pinned_sha,
+    rejected_shas,
+  ])
+}
+
+export async function removeAssignment(scope: Scope, tx: Transaction, now: number, id: number): Promise<void> {
+  await tx.query('update assignments set removed_at = $3 where org_id = $1 and id = $2', [
+    scope.org_id,
+    id,
+    isoTime(now),
+  ])
+}
+
+/** The assignment; null for an unknown or a removed one. */
+export async function findAssignment(scope: Scope, tx: Transaction, id: number): Promise<Assignment | null> {
+  const [row] = await tx.query<Assignment>(
+    `select ${columns} from ${tables} where a.org_id = $1 and a.id = $2 and a.removed_at is null`,
+    [scope.org_id, id],
+  )
+  return row ?? null
+}
+
+/** The assignments of these agents, in the order of their ids. */
+export async function assignmentsOf(
+  scope: Scope,
+  tx: Transaction,
+  agent_ids: readonly string[],
+): Promise<Assignment[]> {
+  return tx.query<Assignment>(
+    `select ${columns} from ${tables}
+     where a.org_id = $1 and a.agent_id = any($2::text[]) and a.removed_at is null order by a.id`,
+    [scope.org_id, agent_ids],
+  )
+}
+
+/** The manifests in force for an agent, in the order they were assigned, as a local engine gets them. */
 export async function manifestsOf(scope: Scope, tx: Transaction, agent_id: string) {
-  return tx.query<{ manifest_id: string; name: string; repo: string | null; path: string; sha: string }>(
-    `select manifest_id, manifest_name as name, repo_id::text as repo, manifest_path as path, manifest_sha as sha
+  return tx.query<EffectivePolicies['manifests'][number]>(
+    `select manifest_id, manifest_name as name, manifest_repo as repo, manifest_path as path, manifest_sha as sha, pin
      from assignments where org_id = $1 and agent_id = $2 and removed_at is null order by id`,
     [scope.org_id, agent_id],
+  )
+}
+
+/** The assignments from a repository, in the order of their ids. */
+export async function assignmentsFrom(scope: Scope, tx: Transaction, repo_id: number): Promise<Assignment[]> {
+  return tx.query<Assignment>(
+    `select ${columns} from ${tables} where a.org_id = $1 and a.repo_id = $2 and a.removed_at is null order by a.id`,
+    [scope.org_id, repo_id],
+  )
+}
+
+/** Whether the agent has this manifest already. */
+export async function isAssigned(
+  scope: Scope,
+  tx: Transaction,
+  { agent_id, repo_id, manifest_path }: Omit<NewAssignment, 'pin'>,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `select 1 from assignments where org_id = $1 and agent_id = $2 and coalesce(repo_id, 0) = $3 and manifest_path = $4
+       and removed_at is null`,
+    [scope.org_id, agent_id, repo_id ?? 0, manifest_path],
+  )
+  return rows.length > 0
+}
+
+export async function listAssignments(
+  scope: Scope,
+  tx: Transaction,
+  filter: Filter,
+  at: Page,
+): Promise<Listed<Assignment>> {
+  const where = filters([scope.org_id], 'a.org_id = $1 and a.removed_at is null')
+    .add('a.agent_id = ?', filter.agent_id)
+    .add('a.repo_id = ?::bigint', filter.repo_id)
+    .add(`${status} = ?`, filter.status)
+  return page<Assignment>(tx, { table: tables, columns, key: 'a.id', newest_first: false }, where, at)
+}
+
+/** Marks assignments of the baseline whose version is not the one of this build. */
+export async function markBaselinesUnscoped(tx: Transaction, manifest_sha: string): Promise<void> {
+  await tx.query(
+    'update assignments set head_sha = $1 where repo_id is null and removed_at is null and head_sha is distinct from $1',
+    [manifest_sha],
   )
 }

@@ -1,6 +1,5 @@
 // Policies: those from manifests, which name an agent, and those written by hand.
-
-import type { PolicyInput } from '@svc/engine'
+import { type PolicyInput, readPolicy } from '@svc/engine'
 import { isoTime, type Policy } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../db/list.js'
@@ -9,11 +8,15 @@ import { filters, utc } from '../../db/sql.js'
 
 const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
   enabled, mode, approval, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,
-  ${utc('manifest_assigned_at')}, manifest_assigned_by`
+  ${utc('manifest_assigned_at')}, manifest_assigned_by, ${utc('waived_until')}`
 
-/** A policy without an approval has no such member, so that the policy sets of earlier versions keep their digests. */
-function withoutNull<P extends Pick<Policy, 'approval'>>({ approval, ...policy }: P) {
-  return { ...policy, ...(approval != null && { approval }) }
+/** A policy without an approval or a waiver has no such member, so that the policy sets of earlier versions keep their digests. */
+function withoutNull({ approval, waived_until, ...policy }: Policy): Policy {
+  return { ...policy, ...(approval != null && { approval }), ...(waived_until != null && { waived_until }) }
+}
+
+function inputOf(row: Policy): PolicyInput {
+  return readPolicy(withoutNull(row))
 }
 
 /** The fields of an agent that select its policies. */
@@ -31,49 +34,94 @@ export async function effectivePolicies(
   tx: Transaction,
   agents: readonly Target[],
 ): Promise<Map<string, PolicyInput[]>> {
-  const stored = await tx.query<PolicyInput>(
+  const stored = await tx.query<Policy>(
     `select ${policyColumns} from policies
      where org_id = $1 and deleted_at is null and enabled and (agent_id is null or agent_id = any($2::text[]))
      order by id`,
     [scope.org_id, agents.map((agent) => agent.agent_id)],
   )
-  const rows = stored.map(withoutNull)
-  const applies = (policy: Policy, agent: Target) =>
+  const rows = stored.map(inputOf)
+  const applies = (policy: PolicyInput, agent: Target) =>
     policy.agent_id === agent.agent_id ||
     (policy.agent_id === null &&
       (policy.risk_classification === null || policy.risk_classification === agent.effective_risk_classification))
   return new Map(agents.map((agent) => [agent.agent_id, rows.filter((policy) => applies(policy, agent))]))
 }
 
-/** A policy to insert; the store assigns its id and version. */
-type NewPolicy = Omit<Policy, 'id' | 'version'>
+/**
+ * The enabled policies that an assignment had in force at a log index, in order of their ids. Those that a later version
+ * replaced are among them.
+ */
+export async function policiesAt(
+  scope: Scope,
+  tx: Transaction,
+  assignment_ids: readonly number[],
+  log_index: number,
+): Promise<PolicyInput[]> {
+  const rows = await tx.query<Policy>(
+    `select ${policyColumns} from policies
+     where org_id = $1 and assignment_id = any($2::bigint[]) and from_index <= $3 and (until_index is null or until_index > $3)
+       and deleted_at is null and was_enabled order by id`,
+    [scope.org_id, assignment_ids, log_index],
+  )
+  return rows.map(inputOf)
+}
 
-/** Inserts the policies of an assignment with the next ids of the organization, in order. */
+/** The policies of an assignment in the version in force, disabled ones too. */
+export async function policiesOf(scope: Scope, tx: Transaction, assignment_id: number): Promise<Policy[]> {
+  const rows = await tx.query<Policy>(
+    `select ${policyColumns} from policies
+     where org_id = $1 and assignment_id = $2 and until_index is null and deleted_at is null order by id`,
+    [scope.org_id, assignment_id],
+  )
+  return rows.map(withoutNull)
+}
+
+/** Disables the policies of the version in force, which ends at this log index. */
+export async function retirePolicies(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  assignment_id: number,
+  log_index: number,
+): Promise<void> {
+  await tx.query(
+    `update policies set enabled = false, until_index = $3, updated_at = $4, version = version + 1
+     where org_id = $1 and assignment_id = $2 and until_index is null`,
+    [scope.org_id, assignment_id, log_index, isoTime(now)],
+  )
+}
+
+/** A policy to insert; the store assigns its id and version. */
+export type NewPolicy = Omit<Policy, 'id' | 'version'>
+
+/** Inserts the policies of an assignment from a log index on, with the next ids of the organization, in order. */
 export async function insertPolicies(
   scope: Scope,
   tx: Transaction,
   now: number,
   assignment_id: number,
   policies: readonly NewPolicy[],
-): Promise<number[]> {
+  log_index = 0,
+): Promise<Policy[]> {
   const first = await nextIds(scope, tx, 'policy', policies.length)
-  const ids = policies.map((_, index) => first + index)
+  const rows = policies.map((policy, index) => ({ ...policy, id: first + index, version: 1 }))
   const at = isoTime(now)
   await tx.query(
-    `insert into policies (org_id, assignment_id, enabled, version, created_at, updated_at, agent_id, manifest_id,
-       manifest_name, manifest_repo, manifest_path, manifest_sha, manifest_assigned_at, manifest_assigned_by,
-       id, name, rule_type, params, scope, severity, description, risk_classification, mode, approval, controls)
-     select $1, $2, u.enabled, 1, $3, $3, u.agent_id, u.manifest_id, u.manifest_name, u.manifest_repo, u.manifest_path,
-       u.manifest_sha, u.manifest_assigned_at, u.manifest_assigned_by, u.id, u.name, u.rule_type, u.params, u.scope,
-       u.severity, u.description, u.risk_classification, u.mode, u.approval, u.controls
+    `insert into policies (org_id, assignment_id, version, created_at, updated_at, from_index, was_enabled, ${inserted})
+     select $1, $2, 1, $3, $3, $5, u.enabled, ${inserted.replaceAll(/\b(?=[a-z])/g, 'u.')}
      from jsonb_to_recordset($4::jsonb) as u(id bigint, name text, rule_type text, params jsonb, scope text, severity text,
        description text, risk_classification text, agent_id text, enabled boolean, mode text, approval jsonb, controls text[],
        manifest_id text, manifest_name text, manifest_repo text, manifest_path text, manifest_sha text,
-       manifest_assigned_at timestamptz, manifest_assigned_by text)`,
-    [scope.org_id, assignment_id, at, JSON.stringify(policies.map((policy, index) => ({ ...policy, id: ids[index] })))],
+       manifest_assigned_at timestamptz, manifest_assigned_by text, waived_until timestamptz)`,
+    [scope.org_id, assignment_id, at, JSON.stringify(rows), log_index],
   )
-  return ids
+  return rows
 }
+
+const inserted = `enabled, agent_id, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha, manifest_assigned_at,
+  manifest_assigned_by, id, name, rule_type, params, scope, severity, description, risk_classification, mode, approval, controls,
+  waived_until`
 
 /** Reserves `count` consecutive ids of a kind and returns the first; ids are per organization and never reused. */
 export async function nextIds(scope: Scope, tx: Transaction, kind: 'policy' | 'repo' | 'assignment', count: number) {

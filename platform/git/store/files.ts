@@ -1,0 +1,56 @@
+// The manifests of connected repositories, as they were when the branch was last read.
+import type { ListedManifest } from '@svc/schemas'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+
+export type FileRow = Omit<ListedManifest, 'repo_id'>
+
+export async function filesOf(scope: Scope, tx: Transaction, repo_id: number): Promise<FileRow[]> {
+  return tx.query<FileRow>(
+    `select path, name, version, policies, blob_sha, size, valid, findings from repository_files
+     where org_id = $1 and repo_id = $2 order by path`,
+    [scope.org_id, repo_id],
+  )
+}
+
+/** Replaces the manifests of a repository. */
+export async function replaceFiles(
+  scope: Scope,
+  tx: Transaction,
+  repo_id: number,
+  files: readonly FileRow[],
+): Promise<void> {
+  await tx.query('delete from repository_files where org_id = $1 and repo_id = $2', [scope.org_id, repo_id])
+  await tx.query(
+    `insert into repository_files (org_id, repo_id, path, blob_sha, size, name, version, policies, valid, findings)
+     select $1, $2, u.path, u.blob_sha, u.size, u.name, u.version, u.policies, u.valid, u.findings
+     from json_to_recordset($3::json) as u(path text, blob_sha text, size bigint, name text, version text, policies integer,
+       valid boolean, findings json)`,
+    [scope.org_id, repo_id, JSON.stringify(files)],
+  )
+}
+
+/** A page of the manifests of one repository, or of all, in the order of repositories and paths. */
+export async function listFiles(
+  scope: Scope,
+  tx: Transaction,
+  { repo_id, valid }: { readonly repo_id: number | null; readonly valid: boolean | null },
+  {
+    limit,
+    after,
+  }: { readonly limit: number; readonly after: { readonly repo_id: number; readonly path: string } | null },
+): Promise<{ readonly rows: readonly ListedManifest[]; readonly total: number }> {
+  const where = `f.org_id = $1 and ($2::bigint is null or f.repo_id = $2) and ($3::boolean is null or f.valid = $3)
+    and exists (select 1 from repositories r where r.org_id = f.org_id and r.id = f.repo_id and r.removed_at is null)`
+  const values = [scope.org_id, repo_id, valid]
+  const [count] = await tx.query<{ total: number }>(
+    `select count(*)::int as total from repository_files f where ${where}`,
+    values,
+  )
+  const rows = await tx.query<ListedManifest>(
+    `select f.repo_id, f.path, f.name, f.version, f.policies, f.blob_sha, f.size, f.valid, f.findings from repository_files f
+     where ${where} and ($4::bigint is null or (f.repo_id, f.path) > ($4, $5::text)) order by f.repo_id, f.path limit ${limit}`,
+    [...values, after?.repo_id ?? null, after?.path ?? ''],
+  )
+  return { rows, total: count?.total ?? 0 }
+}

@@ -1,0 +1,227 @@
+// Connected repositories. The tokens and webhook secrets are sealed.
+import { type Condition, isoTime, type Repository } from '@svc/schemas'
+import type { Transaction } from '../../db/db.js'
+import { type Filter, type Listed, type Page, page } from '../../db/list.js'
+import type { Scope } from '../../db/scope.js'
+import { filters, utc } from '../../db/sql.js'
+import { nextIds } from '../../policies/store/policies.js'
+
+/** A repository as stored. */
+export interface RepositoryRow extends Repository {
+  readonly sealed_token: string | null
+  readonly sealed_webhook_secret: string | null
+  readonly etag: string | null
+  readonly failures: number
+}
+
+const columns = `id, owner, name, branch, url, provider, visibility, installation_id, sealed_token is not null as has_token,
+  sealed_webhook_secret is not null as has_webhook, status, conditions, last_commit_sha, ${utc('last_checked_at')},
+  ${utc('created_at')}, created_by`
+const rowColumns = `${columns}, sealed_token, sealed_webhook_secret, etag, failures`
+
+/** The repository as callers see it. */
+export function repositoryView({
+  sealed_token: _token,
+  sealed_webhook_secret: _secret,
+  etag: _etag,
+  failures: _failures,
+  ...repository
+}: RepositoryRow): Repository {
+  return repository
+}
+
+export interface NewRepository {
+  readonly provider: Repository['provider']
+  readonly owner: string
+  readonly name: string
+  readonly branch: string
+  readonly url: string | null
+  readonly visibility: Repository['visibility']
+}
+
+/** Inserts a repository; `next_check_at` is null for one that no timer reads. */
+export async function insertRepository(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  { provider, owner, name, branch, url, visibility }: NewRepository,
+  next_check_at: number | null,
+): Promise<number> {
+  const id = await nextIds(scope, tx, 'repo', 1)
+  await tx.query(
+    `insert into repositories (org_id, id, provider, owner, name, branch, url, visibility, status, created_at, created_by, next_check_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 'synced', $9, $10, $11)`,
+    [
+      scope.org_id,
+      id,
+      provider,
+      owner,
+      name,
+      branch,
+      url,
+      visibility,
+      isoTime(now),
+      scope.actor.id,
+      next_check_at === null ? null : isoTime(next_check_at),
+    ],
+  )
+  return id
+}
+
+/** Locks the repository until the transaction ends; null for an unknown or a removed one. */
+export async function lockRepository(scope: Scope, tx: Transaction, id: number): Promise<RepositoryRow | null> {
+  const [row] = await tx.query<RepositoryRow>(
+    `select ${rowColumns} from repositories where org_id = $1 and id = $2 and removed_at is null for update`,
+    [scope.org_id, id],
+  )
+  return row ?? null
+}
+
+/** Null for an unknown or a removed repository. */
+export async function findRepository(scope: Scope, tx: Transaction, id: number): Promise<RepositoryRow | null> {
+  const [row] = await tx.query<RepositoryRow>(
+    `select ${rowColumns} from repositories where org_id = $1 and id = $2 and removed_at is null`,
+    [scope.org_id, id],
+  )
+  return row ?? null
+}
+
+/** The id of the same branch of the same repository; null when it is not connected. */
+export async function sameRepository(
+  scope: Scope,
+  tx: Transaction,
+  { provider, owner, name, branch, url }: Omit<NewRepository, 'visibility'>,
+): Promise<number | null> {
+  const [row] = await tx.query<{ id: number }>(
+    `select id from repositories where org_id = $1 and provider = $2 and coalesce(url, '') = $3 and lower(owner) = lower($4)
+       and lower(name) = lower($5) and branch = $6 and removed_at is null`,
+    [scope.org_id, provider, url ?? '', owner, name, branch],
+  )
+  return row?.id ?? null
+}
+
+export async function listRepositories(
+  scope: Scope,
+  tx: Transaction,
+  filter: Filter,
+  at: Page,
+): Promise<Listed<Repository>> {
+  const where = filters([scope.org_id], 'org_id = $1 and removed_at is null')
+    .add('provider = ?', filter.provider)
+    .add('status = ?', filter.status)
+  return page<Repository>(tx, { table: 'repositories', columns, key: 'id', newest_first: false }, where, at)
+}
+
+export async function removeRepository(scope: Scope, tx: Transaction, now: number, id: number): Promise<void> {
+  await tx.query(
+    `update repositories set removed_at = $3, sealed_token = null, sealed_webhook_secret = null where org_id = $1 and id = $2`,
+    [scope.org_id, id, isoTime(now)],
+  )
+}
+
+export async function setToken(scope: Scope, tx: Transaction, id: number, sealed: string | null): Promise<void> {
+  await tx.query('update repositories set sealed_token = $3 where org_id = $1 and id = $2', [scope.org_id, id, sealed])
+}
+
+export async function setWebhookSecret(scope: Scope, tx: Transaction, id: number, sealed: string): Promise<void> {
+  await tx.query('update repositories set sealed_webhook_secret = $3 where org_id = $1 and id = $2', [
+    scope.org_id,
+    id,
+    sealed,
+  ])
+}
+
+/** A reading of a branch by one process. `turn` increases with each one. */
+export interface Reading {
+  readonly repository: RepositoryRow
+  readonly turn: number
+}
+
+/**
+ * Begins a reading of the branch, unless another process is reading it: its lease ends at `until`, ms since 1970, for the case
+ * that the process is killed. Null for a repository that is being read, `removed` for one that is not connected.
+ */
+export async function beginReading(
+  scope: Scope,
+  tx: Transaction,
+  id: number,
+  { now, until }: { readonly now: number; readonly until: number },
+): Promise<Reading | 'leased' | 'removed'> {
+  const [row] = await tx.query<RepositoryRow & { turn: number }>(
+    `update repositories set turn = turn + 1, leased_until = $4
+     where org_id = $1 and id = $2 and removed_at is null and (leased_until is null or leased_until <= $3)
+     returning ${rowColumns}, turn`,
+    [scope.org_id, id, isoTime(now), isoTime(until)],
+  )
+  if (row === undefined) return (await findRepository(scope, tx, id)) === null ? 'removed' : 'leased'
+  const { turn, ...repository } = row
+  return { repository, turn }
+}
+
+/** Whether the reading is still the last one that began; locks the repository until the transaction ends. */
+export async function isLastReading(scope: Scope, tx: Transaction, id: number, turn: number): Promise<boolean> {
+  const rows = await tx.query(
+    'select 1 from repositories where org_id = $1 and id = $2 and turn = $3 and removed_at is null for update',
+    [scope.org_id, id, turn],
+  )
+  return rows.length > 0
+}
+
+/** The outcome of a reading. */
+export interface ReadState {
+  readonly status: Repository['status']
+  readonly conditions: readonly Condition[]
+  readonly last_commit_sha: string | null
+  readonly etag: string | null
+  readonly failures: number
+  readonly visibility: Repository['visibility']
+  /** ms since 1970; null for a repository that no timer reads. */
+  readonly next_check_at: number | null
+}
+
+/** Ends the reading: the branch was read at `now`, unless it failed. */
+export async function endReading(
+  scope: Scope,
+  tx: Transaction,
+  id: number,
+  turn: number,
+  now: number,
+  state: ReadState,
+): Promise<void> {
+  await tx.query(
+    `update repositories set status = $4, conditions = $5, last_commit_sha = $6, etag = $7, failures = $8, visibility = $9,
+       next_check_at = $10, last_checked_at = case when $8 = 0 then $11::timestamptz else last_checked_at end, leased_until = null
+     where org_id = $1 and id = $2 and turn = $3`,
+    [
+      scope.org_id,
+      id,
+      turn,
+      state.status,
+      JSON.stringify(state.conditions),
+      state.last_commit_sha,
+      state.etag,
+      state.failures,
+      state.visibility,
+      state.next_check_at === null ? null : isoTime(state.next_check_at),
+      isoTime(now),
+    ],
+  )
+}
+
+/** Repositories whose branch is due to be read by a time, ms since 1970, the longest due first. */
+export async function dueRepositoriesUnscoped(tx: Transaction, by: number, limit: number) {
+  return tx.query<{ org_id: string; id: number; next_check_at: string }>(
+    `select org_id, id, ${utc('next_check_at')} from repositories
+     where removed_at is null and next_check_at <= $1 order by repositories.next_check_at limit ${limit}`,
+    [isoTime(by)],
+  )
+}
+
+/** Bundled repositories that were last read from another build. */
+export async function outdatedLibrariesUnscoped(tx: Transaction, commit_sha: string) {
+  return tx.query<{ org_id: string; id: number }>(
+    `select org_id, id from repositories
+     where provider = 'bundled' and removed_at is null and last_commit_sha is distinct from $1 order by org_id`,
+    [commit_sha],
+  )
+}
