@@ -20,7 +20,7 @@ import { findBase, notCompared } from './change/base.js'
 import { type Comparison, compare, filesOfBase } from './change/compare.js'
 import { openRepository } from './change/git.js'
 import { type Impact, impactOn, replayed, traceFilesOf } from './change/impact.js'
-import { folderOf, isPattern } from './files/patterns.js'
+import { folderOf } from './files/patterns.js'
 import { readWorkspace } from './files/workspace.js'
 import { type Environment, type Inputs, readInputs } from './inputs.js'
 import { outputsOf, outputText } from './report/outputs.js'
@@ -93,8 +93,7 @@ function comparisonOf(
   agents: readonly InventoryAgent[],
   now: number,
 ): { readonly comparison: Comparison | null; readonly notes: Report['notes'] } {
-  const folders = inputs.paths.map((path) => (isPattern(path) ? folderOf(path) : path.replace(/\/?[^/]*\.ya?ml$/, '')))
-  const repository = inputs.base_ref === 'none' ? null : openRepository(folders, env)
+  const repository = inputs.base_ref === 'none' ? null : openRepository(inputs.paths.map(folderOf), env)
   const { base, note } = findBase(inputs, env, repository)
   if (base === null || repository === null) return { comparison: null, notes: note === null ? [] : [note] }
   const old = filesOfBase(base, inputs.paths, repository)

@@ -84,7 +84,16 @@ export type {
   StepPlace,
 } from './impact/replay-result.js'
 export type { Coverage, PolicyCoverage } from './manifest/coverage.js'
-export { looksLikeManifest } from './manifest/looks-like-manifest.js'
+export {
+  isLeftOut,
+  isManifestInFolder,
+  isTestFile,
+  isYamlFile,
+  isYamlInFolder,
+  testFilesOf,
+  withoutYamlEnding,
+} from './manifest/file-names.js'
+export { isManifest, looksLikeManifest } from './manifest/looks-like-manifest.js'
 export { type Assignment, type Materialised, manifestIdOf, materialise, waivedUntil } from './manifest/materialise.js'
 export { onAgent } from './manifest/on-agent.js'
 export {

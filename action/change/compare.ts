@@ -4,6 +4,7 @@ import {
   type DiffReport,
   diffFiles,
   type InventoryAgent,
+  isYamlFile,
   type SourceFile,
   type ValidatedManifest,
   validateFiles,
@@ -28,10 +29,8 @@ export function filesOfBase(
   paths: readonly string[],
   { filesIn, textsOf }: Repository,
 ): SourceFile[] | null {
-  const selects = selectorOf(paths, /\.ya?ml$/i)
-  const blobs = filesIn(commit)?.filter(
-    ({ path }) => /\.ya?ml$/i.test(path) && !/(^|\/)node_modules\//.test(path) && selects(path),
-  )
+  const selects = selectorOf(paths, isYamlFile)
+  const blobs = filesIn(commit)?.filter(({ path }) => selects(path))
   const texts = blobs && textsOf(blobs)
   if (blobs === undefined || texts === undefined || texts === null) return null
   return blobs.map(({ path }, index) => ({ path, text: texts[index] ?? '', named: paths.includes(path) }))

@@ -26,11 +26,15 @@ export interface Impact {
 /** Steps and first blocks that a summary can name. */
 const max_listed = 100
 
+function isTraceFile(path: string): boolean {
+  return /\.(jsonl|ndjson)$/i.test(path)
+}
+
 /** The trace files. Rejects with UsageError for a path without one: a replay of nothing shows no effect by accident. */
 export async function traceFilesOf(paths: readonly string[]): Promise<string[]> {
   const found = new Set<string>()
   for (const path of paths) {
-    const files = await filesOf(path, /\.(jsonl|ndjson)$/i)
+    const files = await filesOf(path, isTraceFile)
     if (files.length === 0)
       throw new UsageError(`\`replay\`: ${quote(path)} matches no file: name traces such as \`traces/*.jsonl\``)
     for (const file of files) found.add(file)

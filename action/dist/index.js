@@ -28946,25 +28946,39 @@ function policiesOf({ manifest, file, lines }) {
 	}));
 }
 
-// engine/manifest/looks-like-manifest.ts
-function looksLikeManifest(text) {
-	if (/\brule_type\b/.test(text) || /^[ \t{]*["']?policies["']?[ \t]*:/m.test(text)) return true;
-	const { value } = readYaml(text);
-	return typeof value === "object" && value !== null && Object.hasOwn(value, "policies");
-}
-function looksLikeTests(text) {
-	return /^["']?tests["']?[ \t]*:/m.test(text) && /\bexpect\b/.test(text);
+// engine/manifest/file-names.ts
+function isYamlFile(path) {
+	return /\.ya?ml$/i.test(path);
 }
 function isTestFile(path) {
 	return /\.test\.ya?ml$/i.test(path);
+}
+function isLeftOut(name) {
+	return name.startsWith(".") || name === "node_modules";
+}
+function withoutYamlEnding(path) {
+	return path.replace(/\.ya?ml$/i, "");
 }
 function manifestsOfTestFile(path) {
 	const stem = path.replace(/\.test\.ya?ml$/i, "");
 	return [`${stem}.yaml`, `${stem}.yml`];
 }
 function testFilesOf(path) {
-	const stem = path.replace(/\.ya?ml$/i, "");
+	const stem = withoutYamlEnding(path);
 	return [`${stem}.test.yaml`, `${stem}.test.yml`];
+}
+
+// engine/manifest/looks-like-manifest.ts
+function looksLikeManifest(text) {
+	if (/\brule_type\b/.test(text) || /^[ \t{]*["']?policies["']?[ \t]*:/m.test(text)) return true;
+	const { value } = readYaml(text);
+	return typeof value === "object" && value !== null && Object.hasOwn(value, "policies");
+}
+function isManifest({ named, text }) {
+	return named || looksLikeManifest(text ?? "");
+}
+function looksLikeTests(text) {
+	return /^["']?tests["']?[ \t]*:/m.test(text) && /\bexpect\b/.test(text);
 }
 
 // engine/manifest/on-agent.ts
@@ -29998,8 +30012,8 @@ function validateFiles(files, options) {
 	const readable = files.filter(({ text }) => text !== null);
 	const tests = readable.filter(({ path }) => isTestFile(path));
 	const others = readable.filter(({ path }) => !isTestFile(path));
-	const isManifest = ({ named, text }) => named || looksLikeManifest(text ?? "");
-	const manifests = others.filter(isManifest).map((file) => validateManifest(file, tests, options));
+	const sources = new Set(others.filter(isManifest));
+	const manifests = [...sources].map((file) => validateManifest(file, tests, options));
 	const findings = [
 		...files.filter(({ text }) => text === null).map(unreadable),
 		...manifests.flatMap((manifest) => manifest.findings),
@@ -30008,7 +30022,7 @@ function validateFiles(files, options) {
 	return {
 		manifests: manifests.map(({ findings: _, ...manifest }) => manifest),
 		findings: findings.sort(byPlace),
-		skipped: others.filter((file) => !isManifest(file)).map(({ path }) => path)
+		skipped: others.filter((file) => !sources.has(file)).map(({ path }) => path)
 	};
 }
 function validateManifest(file, testFiles, options) {
@@ -30148,16 +30162,11 @@ function noMatch(filter) {
 	return `no test has ${quote$2(filter)} in its name: correct the filter`;
 }
 function loneTests(path) {
-	const [manifest = ""] = manifestsOfTestFile(path);
+	const [manifest] = manifestsOfTestFile(path);
 	return `the manifest ${quote$2(manifest.split("/").at(-1) ?? "")} of these tests is missing: they never run`;
 }
 function unreadable({ path, problem }) {
-	return findingAt("unreadable-file", problem ?? "the file cannot be read", {
-		file: path,
-		line: 1,
-		column: 1,
-		path: ""
-	});
+	return findingAt("unreadable-file", problem ?? "the file cannot be read", startOf$1(path));
 }
 
 // engine/source/policy-files.ts
@@ -30172,9 +30181,9 @@ async function yamlFilesIn(top, onError, root) {
 		entered.add(`${dev} ${ino}`);
 		for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
 			const name = join(folder, entry.name);
-			if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+			if (isLeftOut(entry.name)) continue;
 			if (entry.isDirectory() || entry.isSymbolicLink() && await isLinkToFolder(join(top, name))) folders.push(name);
-			else if (/\.ya?ml$/i.test(name)) found.push(name);
+			else if (isYamlFile(name)) found.push(name);
 		}
 	} catch (error) {
 		onError(error);
@@ -30210,12 +30219,12 @@ async function readManifestFiles(paths, root) {
 }
 async function textOf(path) {
 	try {
-		const { size, isFile } = await fileAt(path);
-		if (!isFile) return {
+		const found = await stat(path);
+		if (!found.isFile()) return {
 			text: null,
 			problem: "it is not a file: remove it"
 		};
-		if (size > maxBytes$4) return {
+		if (found.size > maxBytes$4) return {
 			text: null,
 			problem: "the file is larger than 16 MiB: no manifest is"
 		};
@@ -30234,13 +30243,6 @@ function problemOf(error) {
 	return `the file cannot be read (${code ?? "unknown error"}): check its permissions`;
 }
 const maxBytes$4 = 16777216;
-async function fileAt(path) {
-	const found = await stat(path);
-	return {
-		size: found.size,
-		isFile: found.isFile()
-	};
-}
 async function isFolder(path) {
 	return (await stat(path).catch(() => null))?.isDirectory() === true;
 }
@@ -30377,33 +30379,47 @@ function isPattern(path) {
 	return /[*?]/.test(path);
 }
 function matcherOf(pattern) {
-	const parts = pattern.split("/").filter((part, index, all) => part !== "**" || all[index + 1] !== "**");
-	const whole = parts.map((part, index) => expressionOf(part, index === parts.length - 1)).join("");
-	const expression = new RegExp(`^${whole}$`, "su");
-	return (file) => expression.test(file);
+	const parts = pattern.split("/").map((part) => part === "**" ? null : nameMatcherOf(part));
+	if (parts.at(-1) === null) parts.push((name) => !isLeftOut(name));
+	return (file) => matches(parts, file.split("/"));
 }
-const name = "(?!\\.)[^/]+";
-function expressionOf(part, is_last) {
-	if (part === "**") return is_last ? `(?:${name}/)*${name}` : `(?:${name}/)*`;
-	return `${/^[*?]/.test(part) ? "(?!\\.)" : ""}${part.replace(/\*+/g, "*").replace(/[\\^$.|+()[\]{}/]/g, "\\$&").replaceAll("*", "[^/]*").replaceAll("?", "[^/]")}${is_last ? "" : "/"}`;
+function nameMatcherOf(part) {
+	const body = part.replace(/\*+/g, "*").replace(/[\\^$.|+()[\]{}/]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
+	const expression = new RegExp(`^${body}$`, "su");
+	return /^[*?]/.test(part) ? (name) => !isLeftOut(name) && expression.test(name) : (name) => expression.test(name);
 }
-function folderOf(pattern) {
-	const parts = pattern.split("/");
+function matches(parts, names) {
+	let reached = /* @__PURE__ */ new Set([0]);
+	for (const part of parts) {
+		const next = /* @__PURE__ */ new Set();
+		for (const at of reached) if (part === null) for (let to = at; to === at || !isLeftOut(names[to - 1] ?? "."); to++) next.add(to);
+		else if (at < names.length && part(names[at] ?? "")) next.add(at + 1);
+		reached = next;
+	}
+	return reached.has(names.length);
+}
+function folderOf(path) {
+	if (!isPattern(path)) return isYamlFile(path) ? posix.dirname(path) : path;
+	const parts = path.split("/");
 	return parts.slice(0, parts.findIndex((part) => isPattern(part))).join("/") || ".";
 }
-function selectorOf(paths, extension) {
+function selectorOf(paths, isWanted) {
 	const selectors = paths.map((path) => {
-		if (isPattern(path)) return matcherOf(path);
+		if (isPattern(path)) {
+			const matchesPattern = matcherOf(path);
+			return (file) => isWanted(file) && matchesPattern(file);
+		}
 		const folder = path === "." ? "" : `${path}/`;
-		return (file) => file === path || file.startsWith(folder) && extension.test(file) && !/(^|\/)\./.test(file.slice(folder.length));
+		const isInFolder = (file) => file.startsWith(folder) && isWanted(file) && !file.slice(folder.length).split("/").some(isLeftOut);
+		return (file) => file === path || isInFolder(file);
 	});
 	return (file) => selectors.some((selects) => selects(file));
 }
 
 // action/change/compare.ts
 function filesOfBase({ commit }, paths, { filesIn, textsOf }) {
-	const selects = selectorOf(paths, /\.ya?ml$/i);
-	const blobs = filesIn(commit)?.filter(({ path }) => /\.ya?ml$/i.test(path) && !/(^|\/)node_modules\//.test(path) && selects(path));
+	const selects = selectorOf(paths, isYamlFile);
+	const blobs = filesIn(commit)?.filter(({ path }) => selects(path));
 	const texts = blobs && textsOf(blobs);
 	if (blobs === void 0 || texts === void 0 || texts === null) return null;
 	return blobs.map(({ path }, index) => ({
@@ -30563,7 +30579,7 @@ async function readWorkspace(paths) {
 	const files = new Map(plain.map((file) => [file.path, file]));
 	const findings = [];
 	for (const pattern of paths.filter(isPattern)) {
-		const found = (await filesMatching(pattern)).filter((path) => /\.ya?ml$/i.test(path));
+		const found = (await filesMatching(pattern)).filter(isYamlFile);
 		if (found.length === 0) findings.push(findingAt("no-manifest", withoutMatch(pattern), startOf$1(pattern)));
 		for (const file of await filesAt(found)) if (!files.has(file.path)) files.set(file.path, {
 			...file,
@@ -30586,7 +30602,7 @@ async function filesAt(paths) {
 async function withoutLinks(file, root) {
 	if (file.text === null || await realpath(file.path) === resolve(root, file.path)) return file;
 	const problem = "the file is reached through a link, which is not followed: give the path that the link leads to";
-	return looksLikeManifest(file.text) || file.named ? {
+	return isManifest(file) ? {
 		...file,
 		text: null,
 		problem
@@ -30595,11 +30611,11 @@ async function withoutLinks(file, root) {
 function withoutMatch(pattern) {
 	return `the pattern ${quote$2(pattern)} matches no YAML file: correct \`paths\``;
 }
-async function filesOf(path, extension) {
+async function filesOf(path, isWanted) {
 	if (isPattern(path)) return filesMatching(path);
 	const found = await stat(path).catch(() => null);
 	if (found === null) return [];
-	return found.isDirectory() ? (await filesBelow(path)).filter(selectorOf([path], extension)) : [path];
+	return found.isDirectory() ? (await filesBelow(path)).filter(selectorOf([path], isWanted)) : [path];
 }
 async function filesMatching(pattern) {
 	return (await filesBelow(folderOf(pattern))).filter(matcherOf(pattern));
@@ -30626,10 +30642,13 @@ var UsageError = class extends Error {
 
 // action/change/impact.ts
 const max_listed = 100;
+function isTraceFile(path) {
+	return /\.(jsonl|ndjson)$/i.test(path);
+}
 async function traceFilesOf(paths) {
 	const found = /* @__PURE__ */ new Set();
 	for (const path of paths) {
-		const files = await filesOf(path, /\.(jsonl|ndjson)$/i);
+		const files = await filesOf(path, isTraceFile);
 		if (files.length === 0) throw new UsageError(`\`replay\`: ${quote$2(path)} matches no file: name traces such as \`traces/*.jsonl\``);
 		for (const file of files) found.add(file);
 	}
@@ -31148,8 +31167,7 @@ async function agentsOf(path) {
 	throw new UsageError(`\`inventory\`: ${path}:${problem.line}:${problem.column}: ${problem.message}`);
 }
 function comparisonOf(inputs, env, { manifests }, agents, now) {
-	const folders = inputs.paths.map((path) => isPattern(path) ? folderOf(path) : path.replace(/\/?[^/]*\.ya?ml$/, ""));
-	const repository = inputs.base_ref === "none" ? null : openRepository(folders, env);
+	const repository = inputs.base_ref === "none" ? null : openRepository(inputs.paths.map(folderOf), env);
 	const { base, note } = findBase(inputs, env, repository);
 	if (base === null || repository === null) return {
 		comparison: null,

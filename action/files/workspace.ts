@@ -4,7 +4,8 @@ import { resolve, sep } from 'node:path'
 import {
   type Finding,
   findingAt,
-  looksLikeManifest,
+  isManifest,
+  isYamlFile,
   quote,
   readManifestFiles,
   type SourceFile,
@@ -24,7 +25,7 @@ export async function readWorkspace(paths: readonly string[]): Promise<Workspace
   const files = new Map(plain.map((file) => [file.path, file]))
   const findings: Finding[] = []
   for (const pattern of paths.filter(isPattern)) {
-    const found = (await filesMatching(pattern)).filter((path) => /\.ya?ml$/i.test(path))
+    const found = (await filesMatching(pattern)).filter(isYamlFile)
     if (found.length === 0) findings.push(findingAt('no-manifest', withoutMatch(pattern), startOf(pattern)))
     for (const file of await filesAt(found)) if (!files.has(file.path)) files.set(file.path, { ...file, named: false })
   }
@@ -42,7 +43,7 @@ async function filesAt(paths: readonly string[]): Promise<SourceFile[]> {
 async function withoutLinks(file: SourceFile, root: string): Promise<SourceFile> {
   if (file.text === null || (await realpath(file.path)) === resolve(root, file.path)) return file
   const problem = 'the file is reached through a link, which is not followed: give the path that the link leads to'
-  return looksLikeManifest(file.text) || file.named ? { ...file, text: null, problem } : file
+  return isManifest(file) ? { ...file, text: null, problem } : file
 }
 
 function withoutMatch(pattern: string): string {
@@ -50,11 +51,11 @@ function withoutMatch(pattern: string): string {
 }
 
 /** The trace files that a path, a folder or a pattern names, in order; empty where there are none. */
-export async function filesOf(path: string, extension: RegExp): Promise<string[]> {
+export async function filesOf(path: string, isWanted: (path: string) => boolean): Promise<string[]> {
   if (isPattern(path)) return filesMatching(path)
   const found = await stat(path).catch(() => null)
   if (found === null) return []
-  return found.isDirectory() ? (await filesBelow(path)).filter(selectorOf([path], extension)) : [path]
+  return found.isDirectory() ? (await filesBelow(path)).filter(selectorOf([path], isWanted)) : [path]
 }
 
 async function filesMatching(pattern: string): Promise<string[]> {

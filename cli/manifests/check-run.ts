@@ -1,6 +1,6 @@
 // Reads the manifests, analyses them, and prints what was found.
 import type { Writable } from 'node:stream'
-import { analyse, looksLikeManifest, parseManifest, type ReadManifest, readPolicyFiles } from '@svc/engine'
+import { analyse, isManifest, parseManifest, type ReadManifest, readPolicyFiles } from '@svc/engine'
 import { jsonText, printable } from '@svc/proof'
 import { type Checked, checkedLines } from './check-text.js'
 
@@ -20,7 +20,7 @@ export async function runCheck(
 ): Promise<number> {
   const unreadable: string[] = []
   const found = await readPolicyFiles(paths, (error) => unreadable.push(String((error as Error).message)))
-  const files = found.filter(({ named, text }) => named || looksLikeManifest(text))
+  const files = found.filter(isManifest)
   const problem = unreadable[0] ?? (files.length === 0 ? `no manifest in ${paths.join(', ')}` : null)
   if (problem !== null) {
     err.write(`svc check: ${printable(problem)}\n`)

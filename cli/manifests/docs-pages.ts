@@ -1,6 +1,7 @@
 // The files of `svc docs`: written, or compared with what would be written. Files by other authors are not touched.
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { withoutYamlEnding } from '@svc/engine'
 import { printable } from '@svc/proof'
 
 export interface Page {
@@ -22,10 +23,9 @@ export async function isFolderName(path: string): Promise<boolean> {
 
 /** A page for each manifest, at its path in the folder; two manifests that differ in the ending keep it. */
 export function pagesIn(folder: string, texts: readonly { readonly file: string; readonly text: string }[]): Page[] {
-  const stemOf = (file: string) => file.replace(/\.ya?ml$/, '')
-  const isAlone = (stem: string) => texts.filter(({ file }) => stemOf(file) === stem).length === 1
+  const isAlone = (stem: string) => texts.filter(({ file }) => withoutYamlEnding(file) === stem).length === 1
   return texts.map(({ file, text }) => {
-    const stem = stemOf(file)
+    const stem = withoutYamlEnding(file)
     return { path: join(folder, `${isAlone(stem) ? stem : file}.md`), text: withMark(text) }
   })
 }

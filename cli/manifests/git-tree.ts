@@ -1,6 +1,7 @@
 // The manifests below a path in a commit of the current repository, without a checkout.
 import { spawnSync } from 'node:child_process'
 import { posix } from 'node:path'
+import { isManifestInFolder } from '@svc/engine'
 import { UsageError } from './input-error.js'
 import type { Side, SideFile } from './side-file.js'
 
@@ -23,7 +24,7 @@ export function readFromGit(given: string): Omit<Side, 'given'> {
   if (found.length === 0)
     throw new UsageError(`\`${given}\` does not exist: the commit has no file or folder \`${path}\``)
   const kind = own.length > 0 ? 'file' : 'folder'
-  const files = kind === 'file' ? own : found.filter((blob) => isManifestName(relativeTo(path, blob.path)))
+  const files = kind === 'file' ? own : found.filter((blob) => isManifestInFolder(relativeTo(path, blob.path)))
   const texts = textsOf(files)
   return { kind, files: files.map((blob, index) => fileOf(blob, { ref, path, kind }, texts[index] ?? '')) }
 }
@@ -69,11 +70,6 @@ function isBelow(path: string, folder: string): boolean {
 
 function relativeTo(folder: string, path: string): string {
   return folder === '' ? path : path.slice(folder.length + 1)
-}
-
-/** No tests, and nothing in a folder whose name begins with a dot. */
-function isManifestName(path: string): boolean {
-  return /(?<!\.test)\.ya?ml$/.test(path) && !path.split('/').some((part) => part.startsWith('.'))
 }
 
 /** The texts of the blobs, in their order. */

@@ -1,5 +1,5 @@
 // The manifests and the agent of a replay.
-import { parseManifest, type ReplayManifest, readPolicyFiles, readYaml } from '@svc/engine'
+import { isManifest, parseManifest, type ReplayManifest, readPolicyFiles, readYaml } from '@svc/engine'
 import { isMap } from '@svc/proof'
 import { fileError, readText } from '@svc/proof/verify'
 import type { JsonMap } from '@svc/schemas'
@@ -31,15 +31,10 @@ async function readAt(path: string): Promise<ReplayManifest[]> {
   const files = await readPolicyFiles([path], (error) => {
     throw fileError(path, error)
   })
-  const found = files.filter(({ named, text }) => named || hasPolicies(text)).map(manifestIn)
+  const found = files.filter(isManifest).map(manifestIn)
   if (found.length === 0)
     throw new InputError(`\`${path}\` has no manifest: a manifest is a .yaml or .yml file with \`policies\``)
   return found
-}
-
-/** Other YAML files in a folder of manifests are left out. */
-function hasPolicies(text: string): boolean {
-  return /^[\s{]*["']?policies["']?\s*:/m.test(text)
 }
 
 function manifestIn({ path: file, text }: { readonly path: string; readonly text: string }): ReplayManifest {

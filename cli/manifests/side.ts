@@ -1,7 +1,7 @@
 // One side of a comparison: a manifest, a folder of manifests, or either of them in a commit.
 import { existsSync, statSync } from 'node:fs'
 import { normalize, posix, relative, resolve, sep } from 'node:path'
-import { looksLikeManifest, readPolicyFiles } from '@svc/engine'
+import { isManifest, looksLikeManifest, readPolicyFiles } from '@svc/engine'
 import { readFromGit } from './git-tree.js'
 import { UsageError } from './input-error.js'
 import type { Side } from './side-file.js'
@@ -28,7 +28,7 @@ async function readFile(given: string): Promise<Side> {
 }
 
 async function readFolder(given: string): Promise<Side> {
-  const files = (await readPolicyFiles([given], rethrow)).filter(({ text }) => looksLikeManifest(text))
+  const files = (await readPolicyFiles([given], rethrow)).filter(isManifest)
   return {
     given,
     kind: 'folder',

@@ -1,4 +1,4 @@
-// Which YAML files of a folder are manifests.
+// Which YAML files of a folder are manifests, by their texts.
 import { readYaml } from './read-yaml.js'
 
 /**
@@ -12,24 +12,12 @@ export function looksLikeManifest(text: string): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'policies')
 }
 
+/** A file that the caller named counts as a manifest in any case. */
+export function isManifest({ named, text }: { readonly named: boolean; readonly text: string | null }): boolean {
+  return named || looksLikeManifest(text ?? '')
+}
+
 /** True for a text with `tests` at the top level whose items expect something. */
 export function looksLikeTests(text: string): boolean {
   return /^["']?tests["']?[ \t]*:/m.test(text) && /\bexpect\b/.test(text)
-}
-
-/** True for the name of a file of tests, such as `refunds.test.yaml`. */
-export function isTestFile(path: string): boolean {
-  return /\.test\.ya?ml$/i.test(path)
-}
-
-/** The manifests that a file of tests can be for: the same name without `.test`. */
-export function manifestsOfTestFile(path: string): readonly string[] {
-  const stem = path.replace(/\.test\.ya?ml$/i, '')
-  return [`${stem}.yaml`, `${stem}.yml`]
-}
-
-/** The files of tests that a manifest can have beside it. */
-export function testFilesOf(path: string): readonly string[] {
-  const stem = path.replace(/\.ya?ml$/i, '')
-  return [`${stem}.test.yaml`, `${stem}.test.yml`]
 }

@@ -3,13 +3,8 @@ import { type Manifest, parseTimestamp } from '@svc/schemas'
 import { bracketed, quote } from '../check/quote.js'
 import { byPlace, type Finding, findingAt, startOf } from '../findings/finding.js'
 import { type Coverage, coverageOf, type PolicyCoverage, type Tally } from './coverage.js'
-import {
-  isTestFile,
-  looksLikeManifest,
-  looksLikeTests,
-  manifestsOfTestFile,
-  testFilesOf,
-} from './looks-like-manifest.js'
+import { isTestFile, manifestsOfTestFile, testFilesOf } from './file-names.js'
+import { isManifest, looksLikeTests } from './looks-like-manifest.js'
 import { type ManifestReading, parseManifest } from './parse.js'
 import { chosenOf, type LocatedTest, resultsOf, type SourceFile, suiteOf } from './suites.js'
 
@@ -58,8 +53,8 @@ export function validateFiles(files: readonly SourceFile[], options: ValidationO
   const readable = files.filter(({ text }) => text !== null)
   const tests = readable.filter(({ path }) => isTestFile(path))
   const others = readable.filter(({ path }) => !isTestFile(path))
-  const isManifest = ({ named, text }: SourceFile) => named || looksLikeManifest(text ?? '')
-  const manifests = others.filter(isManifest).map((file) => validateManifest(file, tests, options))
+  const sources = new Set(others.filter(isManifest))
+  const manifests = [...sources].map((file) => validateManifest(file, tests, options))
   const findings = [
     ...files.filter(({ text }) => text === null).map(unreadable),
     ...manifests.flatMap((manifest) => manifest.findings),
@@ -68,7 +63,7 @@ export function validateFiles(files: readonly SourceFile[], options: ValidationO
   return {
     manifests: manifests.map(({ findings: _, ...manifest }) => manifest),
     findings: findings.sort(byPlace),
-    skipped: others.filter((file) => !isManifest(file)).map(({ path }) => path),
+    skipped: others.filter((file) => !sources.has(file)).map(({ path }) => path),
   }
 }
 
@@ -203,15 +198,10 @@ function noMatch(filter: string): string {
 }
 
 function loneTests(path: string): string {
-  const [manifest = ''] = manifestsOfTestFile(path)
+  const [manifest] = manifestsOfTestFile(path)
   return `the manifest ${quote(manifest.split('/').at(-1) ?? '')} of these tests is missing: they never run`
 }
 
 function unreadable({ path, problem }: SourceFile): Finding {
-  return findingAt('unreadable-file', problem ?? 'the file cannot be read', {
-    file: path,
-    line: 1,
-    column: 1,
-    path: '',
-  })
+  return findingAt('unreadable-file', problem ?? 'the file cannot be read', startOf(path))
 }

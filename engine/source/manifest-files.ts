@@ -1,6 +1,6 @@
 // Reads the files of a validation: manifests and the tests beside them.
 import { readFile, stat } from 'node:fs/promises'
-import { isTestFile, manifestsOfTestFile, testFilesOf } from '../manifest/looks-like-manifest.js'
+import { isTestFile, manifestsOfTestFile, testFilesOf } from '../manifest/file-names.js'
 import type { SourceFile } from '../manifest/suites.js'
 import { yamlFilesIn } from './policy-files.js'
 
@@ -32,9 +32,9 @@ export async function readManifestFiles(paths: readonly string[], root?: string)
 
 async function textOf(path: string): Promise<Pick<SourceFile, 'text' | 'problem'>> {
   try {
-    const { size, isFile } = await fileAt(path)
-    if (!isFile) return { text: null, problem: 'it is not a file: remove it' }
-    if (size > maxBytes) return { text: null, problem: 'the file is larger than 16 MiB: no manifest is' }
+    const found = await stat(path)
+    if (!found.isFile()) return { text: null, problem: 'it is not a file: remove it' }
+    if (found.size > maxBytes) return { text: null, problem: 'the file is larger than 16 MiB: no manifest is' }
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path)) }
   } catch (error) {
     return { text: null, problem: problemOf(error) }
@@ -50,11 +50,6 @@ function problemOf(error: unknown): string {
 
 /** Far above the limit of a manifest, which its reader checks. */
 const maxBytes = 16 * 1024 * 1024
-
-async function fileAt(path: string): Promise<{ readonly size: number; readonly isFile: boolean }> {
-  const found = await stat(path)
-  return { size: found.size, isFile: found.isFile() }
-}
 
 async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isDirectory() === true

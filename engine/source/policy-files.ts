@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import { isTestFile } from '../manifest/looks-like-manifest.js'
+import { isLeftOut, isTestFile, isYamlFile } from '../manifest/file-names.js'
 
 export interface PolicyFile {
   readonly source: 'baseline' | 'file'
@@ -45,7 +45,7 @@ export async function signatureOf(paths: readonly string[]): Promise<string> {
   return marks.join('\n')
 }
 
-/** The files, and each .yaml and .yml in the folders except tests, dot-folders and node_modules; without duplicates. */
+/** The files, and those of the folders that can be manifests; without duplicates. */
 async function findManifests(paths: readonly string[], onError: OnError): Promise<string[]> {
   const found: string[] = []
   for (const path of paths) {
@@ -59,7 +59,7 @@ async function findManifests(paths: readonly string[], onError: OnError): Promis
   return [...new Set(found)]
 }
 
-/** Each .yaml and .yml, in any case of letters, in the folder and its folders, except dot-folders and node_modules; sorted. */
+/** The YAML files of the folder and its folders that are not left out; sorted. */
 export async function yamlFilesIn(top: string, onError: OnError, root?: string): Promise<string[]> {
   const found: string[] = []
   const entered = new Set<string>()
@@ -73,11 +73,10 @@ export async function yamlFilesIn(top: string, onError: OnError, root?: string):
       entered.add(`${dev} ${ino}`)
       for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
         const name = join(folder, entry.name)
-        // Packages that a workflow has installed may hold manifests of their own.
-        if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
+        if (isLeftOut(entry.name)) continue
         if (entry.isDirectory() || (entry.isSymbolicLink() && (await isLinkToFolder(join(top, name)))))
           folders.push(name)
-        else if (/\.ya?ml$/i.test(name)) found.push(name)
+        else if (isYamlFile(name)) found.push(name)
       }
     } catch (error) {
       onError(error)

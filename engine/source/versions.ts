@@ -1,7 +1,7 @@
 // Which version of each policy file is in effect: an invalid or removed file does not replace a valid version.
 import type { DroppedPolicy, Manifest } from '@svc/schemas'
 import type { Finding } from '../findings/finding.js'
-import { looksLikeManifest } from '../manifest/looks-like-manifest.js'
+import { isManifest } from '../manifest/looks-like-manifest.js'
 import { parseManifest } from '../manifest/parse.js'
 import type { PolicyFile } from './policy-files.js'
 import { type Rejected, rejectedOf } from './rejected.js'
@@ -50,7 +50,7 @@ export function settle(files: readonly PolicyFile[], before: Versions): Settled 
   const remarks: Remarks[] = []
   for (const file of files) {
     const known = before.get(file.path)
-    if (known === undefined && !file.named && !looksLikeManifest(file.text)) continue
+    if (known === undefined && !isManifest(file)) continue
     const found = readVersion(file)
     if (known === undefined || replaces(found, known)) {
       versions.set(file.path, found)

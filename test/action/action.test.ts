@@ -192,7 +192,7 @@ const runs: readonly Run[] = [
   },
   {
     name: 'patterns',
-    files: { 'p/q/a.yaml': valid, 'p/b.yml': valid, 'c.yaml': '{' },
+    files: { 'p/q/a.yaml': valid, 'p/b.yml': valid, 'c.yaml': '{', 'p/node_modules/d.yaml': '{' },
     inputs: { paths: 'p/**/*.yaml,p/?.yml' },
     code: 0,
   },

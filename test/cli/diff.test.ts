@@ -127,13 +127,14 @@ describe('svc diff in a Git repository', () => {
     execFileSync('git', ['-C', inFolder('repo'), '-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args])
   const repository = () => {
     file('repo/policies/refunds.yaml', manifest('1', few(10)))
-    file('repo/policies/gone.yaml', manifest('1', named))
+    file('repo/policies/GONE.YML', manifest('1', named))
     file('repo/policies/x.test.yaml', 'tests: []\n')
+    file('repo/policies/node_modules/a.yaml', manifest('1', named))
     git('init', '-q')
     git('add', '.')
     git('commit', '-q', '-m', 'one')
     file('repo/policies/refunds.yaml', manifest('1', few(20)))
-    rmSync(inFolder('repo/policies/gone.yaml'))
+    rmSync(inFolder('repo/policies/GONE.YML'))
   }
   const diff = (...args: string[]) => runSvc(['diff', ...args], inFolder('repo'))
 
@@ -141,7 +142,7 @@ describe('svc diff in a Git repository', () => {
     repository()
     const { code, out, err } = await diff('HEAD:policies', 'policies')
     expect([code, err]).toEqual([0, ''])
-    expect(out).toContain('gone.yaml  Refund desk 1 (manifest deleted)')
+    expect(out).toContain('GONE.YML  Refund desk 1 (manifest deleted)')
     expect(out).toContain('2 manifests compared: 1 removed, 1 looser')
     expect((await diff('HEAD:policies', 'HEAD:./policies')).out).toBe('2 manifests compared: no effective change\n')
     expect((await diff('HEAD:policies/refunds.yaml', 'policies/refunds.yaml')).out).toContain(

@@ -118,6 +118,14 @@ findings
     expect(policies).toHaveLength(2 + 2 + 15)
   })
 
+  it('rejects a folder with a manifest whose `policies` is misspelt', async () => {
+    mkdirSync(join(folder, 'misspelt'), { recursive: true })
+    file('misspelt/one.yaml', manifestText('critical'))
+    const wrong = file('misspelt/two.yaml', manifestText('low').replace('policies', 'policys'))
+    const { code, stderr } = await runSvc(['replay', two, '--manifest', join(folder, 'misspelt')])
+    expect([code, stderr.includes(`\`${wrong}\` is not valid`)]).toEqual([1, true])
+  })
+
   it('replays the baseline when no manifest is given, and says so', async () => {
     const { code, stderr, stdout } = await runSvc(['replay', two])
     expect([code, stderr]).toEqual([0, 'svc replay: no --manifest given, the bundled baseline is replayed\n'])

@@ -1,5 +1,5 @@
 // Validation of a manifest that is not stored: what `svc validate` and `svc test` report about the same text.
-import { type SourceFile, validateFiles, validationReport } from '@svc/engine'
+import { isYamlFile, type SourceFile, testFilesOf, validateFiles, validationReport } from '@svc/engine'
 import type { ValidationRequest } from '@svc/schemas'
 import type { Resources } from '../../db/db.js'
 import { byReaderOrKey, route } from '../../http/route.js'
@@ -26,7 +26,7 @@ export const validationRoutes = [
 
 /** The manifest, and its tests as a file beside it. */
 function filesOf({ manifest, file = 'manifest.yaml', tests }: ValidationRequest): SourceFile[] {
-  const path = /\.ya?ml$/.test(file) ? file : `${file}.yaml`
-  const beside = { path: path.replace(/\.ya?ml$/, '.test.yaml'), text: tests ?? '', named: true }
+  const path = isYamlFile(file) ? file : `${file}.yaml`
+  const beside = { path: testFilesOf(path)[0], text: tests ?? '', named: true }
   return [{ path, text: manifest, named: true }, ...(tests === undefined ? [] : [beside])]
 }
