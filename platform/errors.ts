@@ -14,6 +14,7 @@ export const errorTable = {
   UNSUPPORTED_GRANT_TYPE: { status: 400, title: 'Unsupported grant type' },
   UNAUTHENTICATED: { status: 401, title: 'No valid credential' },
   FORBIDDEN: { status: 403, title: 'Not allowed' },
+  PRIVATE_REPO_NEEDS_TOKEN: { status: 403, title: 'Private repository' },
   AGENT_DEACTIVATED: { status: 403, title: 'Agent deactivated' },
   NOT_FOUND: { status: 404, title: 'Not found' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },

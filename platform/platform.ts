@@ -19,6 +19,7 @@ import { type Database, openDatabase, withUnscopedTransaction } from './db/db.js
 import { migrate } from './db/migrations/index.js'
 import { createNotices } from './db/notices.js'
 import { assertRights } from './db/rights.js'
+import { connectLibrary } from './git/commands/connect-library.js'
 import { healthRouter } from './health.js'
 import { createApp } from './http/app.js'
 import { docsRouter } from './http/docs.js'
@@ -76,7 +77,7 @@ export async function createPlatform(
   const db = await openDatabase(config, warn)
   try {
     await prepareDatabase(db, sealer)
-    const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock())
+    const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
     const meter = createMeter()
     const ingest = createIngest(commitParts({ db, clock, sealer, meter, remark: warn }), (error) =>
       logger.error({ err: error }, 'could not store an entry'),
@@ -94,6 +95,7 @@ export async function createPlatform(
       mailer: mailerOf(config, print, warn),
       url: () => config.public_url ?? addressOf(listener),
       registration_cap: config.registration_cap,
+      startWorkspace: connectLibrary,
     }
     const operator = { operator_org, operator_token: credentials.operator_token }
     listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, sealer }))

@@ -7,6 +7,9 @@ import { agentRoutes } from './agents/routes/agents.js'
 import { effectivePolicyRoutes } from './agents/routes/effective-policies.js'
 import { engineStateRoutes } from './agents/routes/engines.js'
 import { dryRunRoutes } from './git/dry-run/routes.js'
+import { assignmentRoutes } from './git/routes/assignments.js'
+import { manifestRoutes } from './git/routes/manifests.js'
+import { repositoryRoutes } from './git/routes/repositories.js'
 import { incidentRoutes } from './incidents/routes.js'
 import { engineRoutes } from './ingest/routes/evaluate.js'
 import { stepRoutes } from './ingest/routes/logs.js'
@@ -34,10 +37,13 @@ export const routes = [
   ...logProofRoutes,
   ...bundleRoutes,
   ...taskRoutes,
+  ...effectivePolicyRoutes,
   ...policyRoutes,
   ...validationRoutes,
   ...dryRunRoutes,
-  ...effectivePolicyRoutes,
+  ...repositoryRoutes,
+  ...manifestRoutes,
+  ...assignmentRoutes,
   ...incidentRoutes,
   ...erasureRoutes,
   ...retentionRoutes,

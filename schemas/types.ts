@@ -282,6 +282,10 @@ export interface Assignment {
    */
   manifest_sha: string
   /**
+   * blob SHA at the head of the branch when it was last read; null when the manifest is not there
+   */
+  head_sha: string | null
+  /**
    * a commit with this version
    */
   commit_sha: string | null
@@ -2164,6 +2168,10 @@ export interface MadeAssignment {
    * blob SHA of the version in force
    */
   manifest_sha: string
+  /**
+   * blob SHA at the head of the branch when it was last read; null when the manifest is not there
+   */
+  head_sha: string | null
   /**
    * a commit with this version
    */

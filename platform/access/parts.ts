@@ -4,6 +4,7 @@ import type { Resources } from '../db/db.js'
 import type { Notices } from '../db/notices.js'
 import type { Mailer } from '../mail/mail.js'
 import type { AccessTokens } from '../secrets/access-tokens.js'
+import type { StartWorkspace } from './commands/make-workspace.js'
 import type { Limits } from './limits.js'
 
 export interface AccessParts extends Resources {
@@ -16,4 +17,6 @@ export interface AccessParts extends Resources {
   readonly url: () => string
   /** Accounts beyond this many are waitlisted; null sets no limit. */
   readonly registration_cap: number | null
+  /** Completes a new workspace. */
+  readonly startWorkspace: StartWorkspace
 }

@@ -23,7 +23,8 @@ export const adminOperations: readonly AdminOperation[] = [
     summary: 'release a waitlisted account (SVC_REGISTRATION_CAP)',
     run: async ({ db, clock }, email) => {
       const { releaseAccount } = await import('../access/commands/release-account.js')
-      await releaseAccount(db, email, clock())
+      const { connectLibrary } = await import('../git/commands/connect-library.js')
+      await releaseAccount(db, email, clock(), connectLibrary)
       return [`${email}: released`]
     },
   },

@@ -5,11 +5,7 @@ import type { SourceFault } from './source/source.js'
 export type NewCondition = Omit<Condition, 'since'>
 
 /** The conditions with the times at which they began; one that is known keeps its time. */
-export function since(
-  now: string,
-  known: readonly Condition[],
-  found: readonly NewCondition[],
-): Condition[] {
+export function since(now: string, known: readonly Condition[], found: readonly NewCondition[]): Condition[] {
   return found.map((condition) => {
     const same = known.find(({ kind, reason }) => kind === condition.kind && reason === condition.reason)
     return { ...condition, since: same?.since ?? now }

@@ -35,7 +35,15 @@ function pairsOf(old: readonly Guarded[], next: readonly Guarded[]): (readonly [
   return old.map((policy) => [policy, named.get(policy.name) ?? renamed.get(meaningOf(policy))])
 }
 
-function meaningOf({ rule_type, params, scope, severity, mode, risk_classification, approval = null }: Guarded): string {
+function meaningOf({
+  rule_type,
+  params,
+  scope,
+  severity,
+  mode,
+  risk_classification,
+  approval = null,
+}: Guarded): string {
   return canonical({ rule_type, params: params as JsonMap, scope, severity, mode, risk_classification, approval })
 }
 

@@ -96,9 +96,11 @@ const maxAuthenticationAgeMs = 1000
 const downloadTimeoutMs = 60_000
 const maxBodyBytes = 1024 * 1024
 const maxBatchBytes = 8 * 1024 * 1024
+const maxSignedBytes = 3 * 1024 * 1024
 const maxAnonymousBytes = 10 * 1024
 const readBody = express.raw({ type: () => true, limit: maxBodyBytes, inflate: false })
 const readSmall = express.raw({ type: () => true, limit: maxAnonymousBytes, inflate: false })
+const readSigned = express.raw({ type: () => true, limit: maxSignedBytes, inflate: false })
 const readBatch = express.raw({ type: () => true, limit: maxBatchBytes, inflate: false })
 
 function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Parts>): void {
@@ -125,7 +127,8 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
     next()
   }
   const read = route.lines ? readBatch : isOpen ? readSmall : readBody
-  const steps = route.body === undefined ? [] : [mediaType(route), read]
+  const unsigned = route.body === undefined ? [] : [mediaType(route), read]
+  const steps = route.signed ? [readSigned] : unsigned
   app[route.method](path, admit, ...steps, async (request: Request, response: Response) => {
     // The credential may have been revoked while the body arrived slowly.
     const isLate = clock() - Number(response.locals.known_at) > maxAuthenticationAgeMs

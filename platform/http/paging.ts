@@ -47,7 +47,7 @@ export function numberAfter({ after }: Page): number | null {
   throw cursorInvalid()
 }
 
-function cursorInvalid(): PlatformError {
+export function cursorInvalid(): PlatformError {
   const message = 'use `next_cursor` of a previous page'
   return new PlatformError('INVALID', `\`cursor\` is invalid: ${message}`, { errors: [{ path: 'cursor', message }] })
 }

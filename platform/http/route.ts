@@ -48,6 +48,8 @@ export interface Endpoint {
   readonly body?: SchemaName
   /** Bodies up to 8 MiB, JSON or JSON lines; the handler reads `raw`. */
   readonly lines?: true
+  /** A body of any type up to 3 MiB, which the handler reads from `raw`: of a webhook, whose signature covers its bytes. */
+  readonly signed?: true
   /** An OAuth endpoint: takes forms as well as JSON, and answers errors in the format of RFC 6749 §5.2. */
   readonly oauth?: true
   /** Query parameters: schemas of strings; unknown parameters are rejected. */

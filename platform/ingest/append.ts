@@ -8,7 +8,7 @@ import type { AgentRules } from '../agents/rulebook.js'
 import { agentIdOf } from '../agents/store/agents.js'
 import { invalid, PlatformError } from '../errors.js'
 import { stepViolation } from '../incidents/violation.js'
-import { type AppendedEntry, type Batch, type Item, type Outcome, stepKey } from './batch.js'
+import { type AppendedEntry, type Batch, type Item, type Outcome, rulesOf, stepKey } from './batch.js'
 import { type AcceptedStep, acceptedStep, evaluationSummary, makeEntry } from './entry.js'
 import type { CachedHistory } from './histories.js'
 import { type Candidate, isSameStep } from './replay.js'
@@ -56,7 +56,7 @@ function writerOf(batch: Batch, item: Item, head: StoredHead | null): AgentRules
     const message = 'name the agent, here or as `agent_key`: the API key has several agents or none'
     return invalid([{ path: 'agent_id', message }])
   }
-  const rules = batch.agents.get(agent_id)
+  const rules = rulesOf(batch, agent_id, request.task_id)
   if (rules === undefined || rules.agent.api_key_id !== key.key_id) {
     const message =
       head === null

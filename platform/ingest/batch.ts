@@ -54,11 +54,18 @@ export interface Batch {
   /** By `stepKey`. */
   readonly earlier: Map<string, EarlierStep[]>
   readonly agents: ReadonlyMap<string, AgentRules>
+  /** The rules of tasks that keep earlier versions of manifests, by task. */
+  readonly kept_rules: ReadonlyMap<string, AgentRules>
   /** The one active agent of a key, null when it has several or none. */
   readonly sole_agents: ReadonlyMap<string, string | null>
   readonly histories: Histories
   readonly memories: MemoryOfBatch
   readonly appended: AppendedEntry[]
+}
+
+/** The rules that apply to a task of an agent; undefined for an unknown agent. */
+export function rulesOf({ agents, kept_rules }: Batch, agent_id: string, task_id: string): AgentRules | undefined {
+  return kept_rules.get(task_id) ?? agents.get(agent_id)
 }
 
 /** The key of a step, by its task and the number that its sender gives it. */

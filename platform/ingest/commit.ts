@@ -3,7 +3,7 @@
 // gaps nor forks, however many processes write.
 import { record } from '@svc/engine'
 import type { StoredHead } from '@svc/proof'
-import type { Rulebook } from '../agents/rulebook.js'
+import type { AgentRules, Rulebook } from '../agents/rulebook.js'
 import { soleActiveAgents } from '../agents/store/agents.js'
 import { type Database, type Transaction, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
@@ -13,7 +13,7 @@ import { type NamedSubject, rememberSubjects } from '../ledger/subjects.js'
 import { insertViolations, type NewViolation } from '../ledger/violations.js'
 import type { Sealer } from '../secrets/seal.js'
 import { append, namedAgent } from './append.js'
-import { type AppendedEntry, type Batch, type Item, type Outcome, stepKey } from './batch.js'
+import { type AppendedEntry, type Batch, type Item, type Outcome, rulesOf, stepKey } from './batch.js'
 import type { Histories } from './histories.js'
 import { openMemories } from './memory.js'
 import type { Partitions } from './partitions.js'
@@ -111,6 +111,7 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
   ]
   const agent_ids = [...new Set(named)]
   const steps = items.map((item) => [item, item.request] as const)
+  const agents = await parts.rulebook.of(scope, tx, log.config_version, agent_ids)
   return {
     org_id: scope.org_id,
     size: log.size,
@@ -118,12 +119,30 @@ async function openBatch(parts: CommitParts, scope: Scope, tx: Transaction, item
     received_at: Math.max(parts.clock(), log.last_received_at ?? 0),
     heads,
     earlier: await earlierSteps(scope, tx, heads, items),
-    agents: await parts.rulebook.of(scope, tx, log.config_version, agent_ids),
+    agents,
+    kept_rules: await keptRules(parts, scope, tx, heads, agents),
     sole_agents,
     histories: parts.histories,
     memories: await openMemories(scope, tx, parts.sealer, steps, agent_ids),
     appended: [],
   }
+}
+
+/** The rules of the tasks that keep earlier versions of manifests than their agents. */
+async function keptRules(
+  { rulebook }: CommitParts,
+  scope: Scope,
+  tx: Transaction,
+  heads: Batch['heads'],
+  agents: Batch['agents'],
+) {
+  const kept = new Map<string, AgentRules>()
+  for (const { task_id, agent_id, first_log_index } of heads.values()) {
+    const rules = agents.get(agent_id)
+    const own = rules && (await rulebook.ofTask(scope, tx, rules, first_log_index))
+    if (own !== undefined && own !== rules) kept.set(task_id, own)
+  }
+  return kept
 }
 
 /** Entries that an item may replay; a step number above all earlier ones of its task is new. */
@@ -144,7 +163,7 @@ async function earlierSteps(scope: Scope, tx: Transaction, heads: Batch['heads']
 async function catchUp(scope: Scope, tx: Transaction, batch: Batch, items: readonly Item[]): Promise<void> {
   for (const task_id of new Set(items.map((item) => item.request.task_id))) {
     const head = batch.heads.get(task_id)
-    const rules = head === undefined ? undefined : batch.agents.get(head.agent_id)
+    const rules = head === undefined ? undefined : rulesOf(batch, head.agent_id, task_id)
     if (head === undefined || rules === undefined) continue
     const cached = batch.histories.of(scope.org_id, task_id, rules.set)
     if (cached.seq >= head.seq) continue

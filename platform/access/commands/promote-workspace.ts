@@ -6,14 +6,21 @@ import { PlatformError } from '../../errors.js'
 import { recordEvents } from '../../ledger/events.js'
 import { renameWorkspace } from '../store/members.js'
 import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
-import { makeWorkspace } from './make-workspace.js'
+import { makeWorkspace, type StartWorkspace } from './make-workspace.js'
 import { actAs } from './members.js'
 
 /** The maximum number of shared workspaces that one person owns: each has its own log with signed checkpoints. */
 const maxOwned = 20
 
+type PromotionParts = Resources & { readonly startWorkspace: StartWorkspace }
+
 /** Keeps the content of the workspace, and creates a new personal one. Rejects with INVALID_TRANSITION for a shared workspace. */
-export async function promote({ db, clock }: Resources, scope: Scope, person_id: string, name: string): Promise<void> {
+export async function promote(
+  { db, clock, startWorkspace }: PromotionParts,
+  scope: Scope,
+  person_id: string,
+  name: string,
+): Promise<void> {
   const now = clock()
   // One transaction changes both workspaces, so that the person always has a personal one.
   await withUnscopedTransactionOf(db, scope, async (tx) => {
@@ -29,6 +36,6 @@ export async function promote({ db, clock }: Resources, scope: Scope, person_id:
     const event = { kind: 'workspace.promoted', subject_kind: 'workspace', subject_id: scope.org_id, data: { name } }
     await recordEvents(scope, tx, now, [event])
     const person = await readPersonUnscoped(tx, person_id)
-    await makeWorkspace(tx, now, `${person?.name ?? 'My'}'s workspace`, person_id)
+    await makeWorkspace(tx, now, `${person?.name ?? 'My'}'s workspace`, person_id, startWorkspace)
   })
 }

@@ -18,7 +18,7 @@ import {
   insertMembershipUnscoped,
   insertPersonUnscoped,
 } from '../store/people.js'
-import { makeWorkspace } from './make-workspace.js'
+import { makeWorkspace, type StartWorkspace } from './make-workspace.js'
 
 interface Seeded {
   readonly org_id: string
@@ -29,12 +29,17 @@ interface Seeded {
  * Creates the first workspace, its first key and the credentials of this install, and adds the seed key where one is configured.
  * Later starts change nothing. When several processes share a server, the one that creates the workspace also creates the key.
  */
-export async function seedWorkspace(db: Database, config: Config, now: number): Promise<Seeded> {
+export async function seedWorkspace(
+  db: Database,
+  config: Config,
+  now: number,
+  startWorkspace: StartWorkspace,
+): Promise<Seeded> {
   const known = readCredentials(config)
   return withUnscopedTransaction(db, async (tx) => {
     await lockOrganizationsUnscoped(tx)
     const first = await firstOrganizationUnscoped(tx)
-    const org_id = first ?? (await makeWorkspace(tx, now, 'My workspace', null))
+    const org_id = first ?? (await makeWorkspace(tx, now, 'My workspace', null, startWorkspace))
     await setOwner(tx, now, org_id, config.owner_email)
     // Only this install uses its embedded database, so a start without credentials creates new ones.
     const makesKey = first === null || db.kind === 'pglite'

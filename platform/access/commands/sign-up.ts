@@ -8,7 +8,7 @@ import { makeWorkspace } from './make-workspace.js'
 
 /** Creates an account with a personal workspace. Beyond the registration cap the account is waitlisted, and its workspace closed. */
 export async function signUp(
-  { registration_cap }: Pick<AccessParts, 'registration_cap'>,
+  { registration_cap, startWorkspace }: Pick<AccessParts, 'registration_cap' | 'startWorkspace'>,
   tx: Transaction,
   now: number,
   email: string,
@@ -20,6 +20,6 @@ export async function signUp(
   const is_capped = registration_cap !== null && count >= registration_cap
   const person = { person_id: newId('usr', now), email, name: email.split('@')[0] ?? email, is_capped }
   await insertPersonUnscoped(tx, now, person)
-  await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id)
+  await makeWorkspace(tx, now, `${person.name}'s workspace`, person.person_id, startWorkspace)
   return person
 }

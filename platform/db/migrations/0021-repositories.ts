@@ -48,6 +48,8 @@ create table repository_files (
   policies integer not null,
   valid boolean not null,
   findings json not null,
+  -- False for a YAML file without policies, which is remembered so that it is read once.
+  manifest boolean not null,
   primary key (org_id, repo_id, path)
 );
 select svc_isolate('repository_files');

@@ -3,11 +3,14 @@ import type { ListedManifest } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 
-export type FileRow = Omit<ListedManifest, 'repo_id'>
+/** A YAML file of a branch; `manifest` is false for one without policies. */
+export interface FileRow extends Omit<ListedManifest, 'repo_id'> {
+  readonly manifest: boolean
+}
 
 export async function filesOf(scope: Scope, tx: Transaction, repo_id: number): Promise<FileRow[]> {
   return tx.query<FileRow>(
-    `select path, name, version, policies, blob_sha, size, valid, findings from repository_files
+    `select path, name, version, policies, blob_sha, size, valid, findings, manifest from repository_files
      where org_id = $1 and repo_id = $2 order by path`,
     [scope.org_id, repo_id],
   )
@@ -22,10 +25,10 @@ export async function replaceFiles(
 ): Promise<void> {
   await tx.query('delete from repository_files where org_id = $1 and repo_id = $2', [scope.org_id, repo_id])
   await tx.query(
-    `insert into repository_files (org_id, repo_id, path, blob_sha, size, name, version, policies, valid, findings)
-     select $1, $2, u.path, u.blob_sha, u.size, u.name, u.version, u.policies, u.valid, u.findings
+    `insert into repository_files (org_id, repo_id, path, blob_sha, size, name, version, policies, valid, findings, manifest)
+     select $1, $2, u.path, u.blob_sha, u.size, u.name, u.version, u.policies, u.valid, u.findings, u.manifest
      from json_to_recordset($3::json) as u(path text, blob_sha text, size bigint, name text, version text, policies integer,
-       valid boolean, findings json)`,
+       valid boolean, findings json, manifest boolean)`,
     [scope.org_id, repo_id, JSON.stringify(files)],
   )
 }
@@ -40,7 +43,7 @@ export async function listFiles(
     after,
   }: { readonly limit: number; readonly after: { readonly repo_id: number; readonly path: string } | null },
 ): Promise<{ readonly rows: readonly ListedManifest[]; readonly total: number }> {
-  const where = `f.org_id = $1 and ($2::bigint is null or f.repo_id = $2) and ($3::boolean is null or f.valid = $3)
+  const where = `f.org_id = $1 and f.manifest and ($2::bigint is null or f.repo_id = $2) and ($3::boolean is null or f.valid = $3)
     and exists (select 1 from repositories r where r.org_id = f.org_id and r.id = f.repo_id and r.removed_at is null)`
   const values = [scope.org_id, repo_id, valid]
   const [count] = await tx.query<{ total: number }>(

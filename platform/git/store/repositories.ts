@@ -137,21 +137,27 @@ export interface Reading {
   readonly turn: number
 }
 
-/**
- * Begins a reading of the branch, unless another process is reading it: its lease ends at `until`, ms since 1970, for the case
- * that the process is killed. Null for a repository that is being read, `removed` for one that is not connected.
- */
+/** Times are ms since 1970. */
+interface Lease {
+  readonly now: number
+  /** When the lease ends, for the case that the process is killed. */
+  readonly until: number
+  /** False begins a reading although another one has not ended. */
+  readonly waits: boolean
+}
+
+/** Begins a reading of the branch, unless another process is reading it. */
 export async function beginReading(
   scope: Scope,
   tx: Transaction,
   id: number,
-  { now, until }: { readonly now: number; readonly until: number },
+  { now, until, waits }: Lease,
 ): Promise<Reading | 'leased' | 'removed'> {
   const [row] = await tx.query<RepositoryRow & { turn: number }>(
     `update repositories set turn = turn + 1, leased_until = $4
-     where org_id = $1 and id = $2 and removed_at is null and (leased_until is null or leased_until <= $3)
+     where org_id = $1 and id = $2 and removed_at is null and (not $5 or leased_until is null or leased_until <= $3)
      returning ${rowColumns}, turn`,
-    [scope.org_id, id, isoTime(now), isoTime(until)],
+    [scope.org_id, id, isoTime(now), isoTime(until), waits],
   )
   if (row === undefined) return (await findRepository(scope, tx, id)) === null ? 'removed' : 'leased'
   const { turn, ...repository } = row
@@ -206,6 +212,14 @@ export async function endReading(
       isoTime(now),
     ],
   )
+}
+
+/** Lets the next reading compare every assignment with the head, although the head may not change. */
+export async function forgetHead(scope: Scope, tx: Transaction, id: number): Promise<void> {
+  await tx.query('update repositories set last_commit_sha = null, etag = null where org_id = $1 and id = $2', [
+    scope.org_id,
+    id,
+  ])
 }
 
 /** Repositories whose branch is due to be read by a time, ms since 1970, the longest due first. */

@@ -13,10 +13,10 @@ import {
   stateAfter,
   withMemoryLabels,
 } from '@svc/engine'
-import { actionDigest, occurredAt } from '@svc/proof'
+import { actionDigest, occurredAt, type StoredHead } from '@svc/proof'
 import { type Behavior, type Evaluation, type HostedEvaluateRequest, isoTime, type PolicyResult } from '@svc/schemas'
 import { agentNotFound } from '../../agents/errors.js'
-import { type AgentRules, loadRules } from '../../agents/rulebook.js'
+import { type AgentRules, loadRules, rulesOfTask } from '../../agents/rulebook.js'
 import { agentIdOf } from '../../agents/store/agents.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
@@ -42,9 +42,11 @@ export async function evaluateStep(
   if (named === undefined) throw invalid([{ path: 'context.agent_id', message: 'is missing: name the agent' }])
   const now = clock()
   return withTransaction(db, scope, async (tx) => {
-    const rules = await rulesFor(scope, tx, key, named)
+    const agent = await rulesFor(scope, tx, key, named)
     const task_id = context.task_id ?? intended.task_id
-    const { history, last_at, next_step } = await historyOf(scope, tx, rules, task_id ?? null, intended.step_type)
+    const head = await headOf(scope, tx, agent, task_id ?? null)
+    const rules = head === null ? agent : await rulesOfTask(scope, tx, agent, head.first_log_index)
+    const { history, last_at, next_step } = await historyOf(scope, tx, rules, head, intended.step_type)
     const facts = factsTightened(rules.facts, context)
     const at = occurredAt(intended.timestamp ?? isoTime(now), last_at)
     const labels = await intendedLabels(scope, tx, sealer, rules.agent.agent_id, intended)
@@ -91,19 +93,24 @@ async function rulesFor(scope: Scope, tx: Transaction, key: KeyIdentity | null, 
   return rules
 }
 
+/** The head of the task; null for a new one. Rejects with NOT_FOUND for a task of another agent. */
+async function headOf(scope: Scope, tx: Transaction, { agent }: AgentRules, task_id: string | null) {
+  const head = task_id === null ? null : await readHead(scope, tx, task_id)
+  if (head !== null && head.agent_id !== agent.agent_id)
+    throw new PlatformError('NOT_FOUND', `agent \`${agent.agent_key}\` has no task \`${task_id}\``)
+  return head
+}
+
 /**
  * The history of the task before a step of that type: empty when the step reuses the id of a task that ended.
  * `next_step` is the number above all that its steps have.
  */
-async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, task_id: string | null, step_type: string) {
+async function historyOf(scope: Scope, tx: Transaction, rules: AgentRules, head: StoredHead | null, step_type: string) {
   let history = newHistory(rules.set)
   let state: RunState = 'none'
-  const head = task_id === null ? null : await readHead(scope, tx, task_id)
-  if (task_id === null || head === null) return { history, last_at: null, next_step: 1 }
-  if (head.agent_id !== rules.agent.agent_id)
-    throw new PlatformError('NOT_FOUND', `agent \`${rules.agent.agent_key}\` has no task \`${task_id}\``)
+  if (head === null) return { history, last_at: null, next_step: 1 }
   let last_at: number | null = null
-  for (const { step, at } of await readTail(scope, tx, task_id, 0)) {
+  for (const { step, at } of await readTail(scope, tx, head.task_id, 0)) {
     if (startsRun(state, step.step_type)) history = newHistory(rules.set)
     state = stateAfter(state, step.step_type)
     record(rules.set, history, step, at)

@@ -1,8 +1,9 @@
 import { rules } from '@svc/engine'
 import { type Resources, withSnapshot } from '../../db/db.js'
+import { PlatformError } from '../../errors.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
 import { byReader, parameters, route, valuesOf } from '../../http/route.js'
-import { listPolicies } from '../store/policies.js'
+import { findPolicy, listPolicies } from '../store/policies.js'
 
 const tag = 'Policies'
 
@@ -35,5 +36,19 @@ export const policyRoutes = [
     access: byReader,
     responses: { 200: 'rule-list' },
     handle: async () => ({ status: 200, body: { rules } }),
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/policies/{id}',
+    summary: 'Get a policy, with the manifest that it comes from',
+    tag,
+    access: byReader,
+    responses: { 200: 'policy' },
+    handle: async ({ scope, params }, { db }: Resources) => {
+      const id = /^[1-9]\d{0,14}$/.test(params.id) ? Number(params.id) : null
+      const policy = id === null ? null : await withSnapshot(db, scope, (tx) => findPolicy(scope, tx, id))
+      if (policy === null) throw new PlatformError('NOT_FOUND', 'no such policy: list them with GET /api/v1/policies')
+      return { status: 200, body: policy }
+    },
   }),
 ]

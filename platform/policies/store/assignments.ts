@@ -11,7 +11,7 @@ const status = `case when a.pinned_sha is not null then 'pinned'
   when jsonb_path_exists(a.conditions, '$[*] ? (@.kind <> "guard_tripped" && @.kind <> "rejected_version")') then 'degraded'
   when a.conditions <> '[]' or a.head_sha <> a.manifest_sha then 'out_of_sync' else 'synced' end`
 
-const columns = `a.id, a.agent_id, a.repo_id, a.manifest_path, a.manifest_sha, a.commit_sha, a.ref, a.manifest_id,
+const columns = `a.id, a.agent_id, a.repo_id, a.manifest_path, a.manifest_sha, a.head_sha, a.commit_sha, a.ref, a.manifest_id,
   a.manifest_name, a.manifest_repo,
   a.core_version, ${status} as status, a.conditions, a.pin, a.pinned_sha, a.held_sha, a.rejected_shas, a.policies, a.skipped,
   a.waivers, coalesce(${utcText('r.last_checked_at')}, ${utcText('a.created_at')}) as checked_at,

@@ -48,23 +48,19 @@ export async function effectivePolicies(
   return new Map(agents.map((agent) => [agent.agent_id, rows.filter((policy) => applies(policy, agent))]))
 }
 
-/**
- * The enabled policies that an assignment had in force at a log index, in order of their ids. Those that a later version
- * replaced are among them.
- */
-export async function policiesAt(
+/** The policies that an assignment had in force from a log index on, in order of their ids; later versions may have replaced them. */
+export async function policiesFrom(
   scope: Scope,
   tx: Transaction,
-  assignment_ids: readonly number[],
-  log_index: number,
+  assignment_id: number,
+  from_index: number,
 ): Promise<PolicyInput[]> {
   const rows = await tx.query<Policy>(
     `select ${policyColumns} from policies
-     where org_id = $1 and assignment_id = any($2::bigint[]) and from_index <= $3 and (until_index is null or until_index > $3)
-       and deleted_at is null and was_enabled order by id`,
-    [scope.org_id, assignment_ids, log_index],
+     where org_id = $1 and assignment_id = $2 and from_index = $3 and deleted_at is null and was_enabled order by id`,
+    [scope.org_id, assignment_id, from_index],
   )
-  return rows.map(inputOf)
+  return rows.map((row) => ({ ...inputOf(row), enabled: true }))
 }
 
 /** The policies of an assignment in the version in force, disabled ones too. */
@@ -131,6 +127,15 @@ export async function nextIds(scope: Scope, tx: Transaction, kind: 'policy' | 'r
     [scope.org_id, kind, count],
   )
   return (row?.value ?? count) - count + 1
+}
+
+/** Null for an unknown or a deleted policy; one that a later version replaced is found, disabled. */
+export async function findPolicy(scope: Scope, tx: Transaction, id: number): Promise<Policy | null> {
+  const [row] = await tx.query<Policy>(
+    `select ${policyColumns} from policies where org_id = $1 and id = $2 and deleted_at is null`,
+    [scope.org_id, id],
+  )
+  return row === undefined ? null : withoutNull(row)
 }
 
 export async function listPolicies(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Policy>> {

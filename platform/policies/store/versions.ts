@@ -49,8 +49,8 @@ export async function versionsOf(scope: Scope, tx: Transaction, assignment_id: n
   )
 }
 
-/** A version of an assignment that tasks keep while they run. */
-export interface KeptVersion {
+/** A version of an assignment that is pinned to tasks; the one in force has no end. */
+export interface TaskVersion {
   readonly assignment_id: number
   readonly agent_id: string
   readonly manifest_id: string
@@ -60,21 +60,17 @@ export interface KeptVersion {
   readonly until_at: string | null
 }
 
-/**
- * The versions of the assignments of these agents that are pinned to tasks, as far as they were in force after a time; the
- * version in force now is among them.
- */
-export async function keptVersions(
+/** The versions of the assignments of these agents that are pinned to tasks, in order. */
+export async function taskVersions(
   scope: Scope,
   tx: Transaction,
   agent_ids: readonly string[],
-  after: number,
-): Promise<KeptVersion[]> {
-  return tx.query<KeptVersion>(
+): Promise<TaskVersion[]> {
+  return tx.query<TaskVersion>(
     `select v.assignment_id, a.agent_id, a.manifest_id, v.manifest_sha, v.from_index, v.until_index, ${utc('v.until_at')}
      from assignments a join assignment_versions v on v.org_id = a.org_id and v.assignment_id = a.id
      where a.org_id = $1 and a.agent_id = any($2::text[]) and a.removed_at is null and a.pin = 'task'
-       and (v.until_at is null or v.until_at > $3) order by v.assignment_id, v.number`,
-    [scope.org_id, agent_ids, isoTime(after)],
+     order by v.assignment_id, v.number`,
+    [scope.org_id, agent_ids],
   )
 }

@@ -5,6 +5,7 @@ import type { MemberList, Offer, OfferList, Problem } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { releaseAccount } from '../../../platform/access/commands/release-account.js'
 import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
+import { connectLibrary } from '../../../platform/git/commands/connect-library.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
 import { browserOf, csrfIn, join, type SignedIn, signedIn } from '../../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
@@ -118,7 +119,7 @@ describe('a released account', () => {
     await platform.close()
     const { value: config } = readConfig(platform.env)
     const db = await openDatabase(config)
-    await releaseAccount(db, person.email.toUpperCase(), now)
+    await releaseAccount(db, person.email.toUpperCase(), now, connectLibrary)
     // Accounts that earlier versions waitlisted have no workspace.
     const older = `late${count - 2}@example.org`
     await withUnscopedTransaction(db, async (tx) => {
@@ -126,7 +127,7 @@ describe('a released account', () => {
       await tx.query(`update sessions set current_org = null where person_id in (${mine})`)
       await tx.query(`delete from memberships where person_id in (${mine})`)
     })
-    await releaseAccount(db, older, now)
+    await releaseAccount(db, older, now, connectLibrary)
     await db.close()
     platform = await platform.restart({ SVC_REGISTRATION_CAP: '2' })
     const again = await signedIn(platform, mails, person.email)

@@ -1,0 +1,176 @@
+// Puts manifests on agents, and takes them off (docs/design/git.md §2).
+import { type AssignmentRequest, isoTime, type MadeAssignment } from '@svc/schemas'
+import { assertStillAllowed } from '../../access/commands/members.js'
+import { agentNotFound } from '../../agents/errors.js'
+import { type AgentRow, findAgents } from '../../agents/store/agents.js'
+import { type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { invalid, PlatformError } from '../../errors.js'
+import { operators } from '../../http/principal.js'
+import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { baselineVersion, putBaseline } from '../../policies/commands/put-baseline.js'
+import { type ManifestVersion, type Moment, putManifest } from '../../policies/commands/put-manifest.js'
+import {
+  findAssignment,
+  insertAssignment,
+  isAssigned,
+  removeAssignment,
+  setHeadState,
+} from '../../policies/store/assignments.js'
+import { policiesOf, retirePolicies } from '../../policies/store/policies.js'
+import { endVersion } from '../../policies/store/versions.js'
+import { readBranch } from '../branch.js'
+import { assignmentNotFound, reading, repositoryNotFound } from '../errors.js'
+import { noteAssignment } from '../events.js'
+import { type GitParts, sourceNameOf, sourceOf } from '../parts.js'
+import type { AtHead } from '../plan.js'
+import { findRepository, forgetHead, lockRepository } from '../store/repositories.js'
+
+/**
+ * Puts the manifest at the head of the branch on the agent; `repo_id` null puts the baseline back. Rejects with NOT_FOUND,
+ * with CONFLICT when the agent has the manifest already, and with INVALID and every finding for an invalid manifest.
+ */
+export async function assignManifest(
+  parts: GitParts,
+  scope: Scope,
+  request: AssignmentRequest,
+): Promise<MadeAssignment> {
+  const { repo_id = null } = request
+  return repo_id === null ? assignBaseline(parts, scope, request) : assignFrom(parts, scope, repo_id, request)
+}
+
+async function assignBaseline(
+  parts: GitParts,
+  scope: Scope,
+  { agent_id, manifest_path, pin = null }: AssignmentRequest,
+): Promise<MadeAssignment> {
+  const { path } = baselineVersion(parts).file
+  if (manifest_path != null && manifest_path !== path)
+    throw invalid([
+      { path: 'manifest_path', message: `the baseline is \`${path}\`: send \`repo_id\` for another manifest` },
+    ])
+  return assigning(parts, scope, agent_id, async (tx, moment, agent) => {
+    await assertNew(scope, tx, { agent_id, repo_id: null, manifest_path: path })
+    const { id } = await putBaseline(parts, scope, tx, moment, agent, pin)
+    return id
+  })
+}
+
+async function assignFrom(
+  parts: GitParts,
+  scope: Scope,
+  repo_id: number,
+  { agent_id, manifest_path, pin = null }: AssignmentRequest,
+): Promise<MadeAssignment> {
+  if (manifest_path == null)
+    throw invalid([{ path: 'manifest_path', message: 'is missing: send the path of the manifest' }])
+  const path = manifest_path.replace(/^(\.?\/)+/, '')
+  const found = await headAt(parts, scope, repo_id, path)
+  const made = await assigning(parts, scope, agent_id, async (tx, moment, agent) => {
+    const repository = await lockRepository(scope, tx, repo_id)
+    if (repository === null) throw repositoryNotFound()
+    await assertNew(scope, tx, { agent_id, repo_id, manifest_path: path })
+    const id = await insertAssignment(scope, tx, moment.now, { agent_id, repo_id, manifest_path: path, pin })
+    const put = { id, assigned_at: isoTime(moment.now), assigned_by: scope.actor.id }
+    const { blob_sha: head_sha } = found.file
+    const { policies } = await putManifest(scope, tx, moment, put, agent, found)
+    await setHeadState(scope, tx, id, { head_sha, held_sha: null, conditions: [] })
+    const made = { id, agent_id, repo_id, manifest_path: path, manifest_sha: head_sha }
+    await noteAssignment(scope, tx, moment.now, 'assignment.created', made, { policies: policies.length })
+    // The branch was read before the log was locked: another reading may have found a later head meanwhile.
+    if (repository.last_commit_sha !== found.commit_sha) await forgetHead(scope, tx, repo_id)
+    return id
+  })
+  await parts.readSoon(scope, repo_id)
+  return made
+}
+
+async function headAt(parts: GitParts, scope: Scope, repo_id: number, path: string): Promise<ManifestVersion> {
+  const repository = await withSnapshot(parts.db, scope, (tx) => findRepository(scope, tx, repo_id))
+  if (repository === null) throw repositoryNotFound()
+  const source = sourceOf(parts, scope.org_id, repository)
+  const assigned = { manifest_path: path, manifest_sha: '' }
+  const { commit_sha, at, paths } = await reading(
+    'repo_id',
+    (async () => {
+      const head = await source.resolve(null)
+      const branch = await readBranch(parts, source, head.commit_sha, { files: null, assignments: [assigned] })
+      return { commit_sha: head.commit_sha, at: branch.at(assigned), paths: branch.paths }
+    })(),
+  )
+  const { text, manifest, blob_sha } = usable(at, path, paths)
+  return {
+    file: { path, blob_sha, text },
+    manifest,
+    source: sourceNameOf(repository),
+    commit_sha,
+    ref: repository.branch,
+  }
+}
+
+function usable(at: AtHead, path: string, paths: readonly string[]) {
+  if (at.kind === 'valid') return at
+  if (at.kind === 'missing') {
+    const shown =
+      paths.length === 0
+        ? 'it has no YAML file'
+        : `it has ${paths
+            .slice(0, 10)
+            .map((one) => `\`${one}\``)
+            .join(', ')}`
+    throw new PlatformError('NOT_FOUND', `the branch has no file \`${path}\`: ${shown}`)
+  }
+  if (at.kind === 'unreadable') throw invalid([{ path: 'manifest_path', message: at.problem }])
+  throw invalid(
+    at.findings
+      .slice(0, 100)
+      .map(({ id, message, line, column }) => ({ path: 'manifest_path', message, id, line, column })),
+  )
+}
+
+async function assertNew(
+  scope: Scope,
+  tx: Transaction,
+  assigned: { readonly agent_id: string; readonly repo_id: number | null; readonly manifest_path: string },
+): Promise<void> {
+  if (await isAssigned(scope, tx, assigned))
+    throw new PlatformError(
+      'CONFLICT',
+      `the agent has \`${assigned.manifest_path}\` already: see GET /api/v1/assignments?agent_id=${assigned.agent_id}`,
+    )
+}
+
+/** Runs `make`, which returns the id of a new assignment, under the lock of the log. */
+async function assigning(
+  { db, clock }: GitParts,
+  scope: Scope,
+  agent_id: string,
+  make: (tx: Transaction, moment: Moment, agent: AgentRow) => Promise<number>,
+): Promise<MadeAssignment> {
+  return withTransaction(db, scope, async (tx) => {
+    await assertStillAllowed(scope, tx, operators)
+    const { size: log_index } = await lockLog(scope, tx)
+    const [agent] = await findAgents(scope, tx, [agent_id])
+    if (agent === undefined) throw agentNotFound()
+    const id = await make(tx, { now: clock(), log_index }, agent)
+    const assignment = await findAssignment(scope, tx, id)
+    if (assignment === null) throw assignmentNotFound()
+    return { ...assignment, policies: await policiesOf(scope, tx, id) }
+  })
+}
+
+/** Removes an assignment: its policies end at once, also for running tasks. Rejects with NOT_FOUND. */
+export async function unassign({ db, clock }: GitParts, scope: Scope, id: number): Promise<void> {
+  const now = clock()
+  await withTransaction(db, scope, async (tx) => {
+    await assertStillAllowed(scope, tx, operators)
+    const { size: log_index } = await lockLog(scope, tx)
+    const assignment = await findAssignment(scope, tx, id)
+    if (assignment === null) throw assignmentNotFound()
+    await retirePolicies(scope, tx, now, id, log_index)
+    await endVersion(scope, tx, now, id, log_index)
+    await removeAssignment(scope, tx, now, id)
+    await noteAssignment(scope, tx, now, 'assignment.removed', assignment)
+    await bumpConfig(scope, tx)
+  })
+}

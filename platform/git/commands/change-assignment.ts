@@ -1,0 +1,155 @@
+// Changes assignments by hand: resync, approve, pin, roll back (docs/design/git.md §2).
+import type { Assignment } from '@svc/schemas'
+import { assertStillAllowed } from '../../access/commands/members.js'
+import { agentNotFound } from '../../agents/errors.js'
+import { type AgentRow, findAgents } from '../../agents/store/agents.js'
+import { type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { invalid, PlatformError } from '../../errors.js'
+import { operators } from '../../http/principal.js'
+import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { baselineVersion } from '../../policies/commands/put-baseline.js'
+import type { ManifestVersion, Moment } from '../../policies/commands/put-manifest.js'
+import { findAssignment, setHeadState, setPin, setPinnedVersion } from '../../policies/store/assignments.js'
+import { readText } from '../../policies/store/manifest-texts.js'
+import { versionsOf } from '../../policies/store/versions.js'
+import { assignmentNotFound } from '../errors.js'
+import { noteAssignment } from '../events.js'
+import type { GitParts } from '../parts.js'
+import { reconcile } from '../reconcile.js'
+import { applyVersion } from './resync-assignment.js'
+
+/**
+ * Reads the branch and puts the version at its head in force, without guards; a pinned assignment stays. What keeps the version
+ * from being used is among the conditions of the answer. Rejects with NOT_FOUND.
+ */
+export async function resyncByHand(parts: GitParts, scope: Scope, id: number): Promise<Assignment> {
+  const { repo_id } = await assignmentOf(parts, scope, id)
+  if (repo_id === null) return resyncBaseline(parts, scope, id)
+  await withTransaction(parts.db, scope, (tx) => assertStillAllowed(scope, tx, operators))
+  await reconcile(parts, scope, repo_id, { by_hand: id })
+  return assignmentOf(parts, scope, id)
+}
+
+/** The assignment. Rejects with NOT_FOUND. */
+export async function assignmentOf({ db }: Pick<GitParts, 'db'>, scope: Scope, id: number): Promise<Assignment> {
+  const found = await withSnapshot(db, scope, (tx) => findAssignment(scope, tx, id))
+  if (found === null) throw assignmentNotFound()
+  return found
+}
+
+/** Puts the baseline of this build in force. */
+function resyncBaseline(parts: GitParts, scope: Scope, id: number): Promise<Assignment> {
+  return changing(parts, scope, id, async (tx, moment, { assignment, agent }) => {
+    const version = baselineVersion(parts)
+    if (assignment.pinned_sha !== null || version.file.blob_sha === assignment.manifest_sha) return
+    await applyVersion(scope, tx, moment, assignment, agent, version, true)
+  })
+}
+
+/** Puts the version in force that guards have held. Rejects with INVALID_TRANSITION, and with CONFLICT for another version. */
+export async function approve(
+  parts: GitParts,
+  scope: Scope,
+  id: number,
+  manifest_sha: string | null,
+): Promise<Assignment> {
+  const { held_sha, repo_id } = await assignmentOf(parts, scope, id)
+  if (held_sha === null || repo_id === null)
+    throw new PlatformError('INVALID_TRANSITION', 'no version of this assignment waits for an approval')
+  if (manifest_sha !== null && manifest_sha !== held_sha)
+    throw new PlatformError('CONFLICT', `the version that waits is \`${held_sha}\`: read it, then approve that one`)
+  await withTransaction(parts.db, scope, (tx) => assertStillAllowed(scope, tx, operators))
+  await reconcile(parts, scope, repo_id, { by_hand: id, expected_sha: held_sha })
+  return assignmentOf(parts, scope, id)
+}
+
+/**
+ * Keeps a version in force until the assignment is unpinned: the one in force, or an earlier one, to which it rolls back. The
+ * version that a roll-back replaces is not applied automatically again. Rejects with INVALID for a version that was never in force.
+ */
+export function pinVersion(parts: GitParts, scope: Scope, id: number, wanted: string | null): Promise<Assignment> {
+  return changing(parts, scope, id, async (tx, moment, { assignment, agent }) => {
+    const { manifest_sha, rejected_shas: known } = assignment
+    const pinned_sha = wanted ?? manifest_sha
+    if (pinned_sha !== manifest_sha) {
+      const version = await earlierVersion(parts, scope, tx, assignment, pinned_sha)
+      const { head_sha } = assignment
+      await applyVersion(scope, tx, moment, assignment, agent, version, true)
+      await setHeadState(scope, tx, id, { head_sha, held_sha: null, conditions: [] })
+    }
+    const rejected_shas = known.filter((sha) => sha !== pinned_sha)
+    if (pinned_sha !== manifest_sha) rejected_shas.push(manifest_sha)
+    await setPinnedVersion(scope, tx, id, { pinned_sha, rejected_shas: rejected_shas.slice(-maxRejected) })
+    await noteAssignment(scope, tx, moment.now, 'assignment.pinned', assignment, { pinned_sha })
+  })
+}
+
+/** Rolled-back versions that an assignment remembers. */
+const maxRejected = 100
+
+/** Lets the assignment follow its branch again. */
+export async function unpin(parts: GitParts, scope: Scope, id: number): Promise<Assignment> {
+  const { repo_id } = await changing(parts, scope, id, async (tx, moment, { assignment }) => {
+    const { pinned_sha, rejected_shas } = assignment
+    if (pinned_sha === null) throw new PlatformError('INVALID_TRANSITION', 'the assignment is not pinned')
+    await setPinnedVersion(scope, tx, id, { pinned_sha: null, rejected_shas })
+    await noteAssignment(scope, tx, moment.now, 'assignment.unpinned', assignment, { pinned_sha })
+  })
+  if (repo_id !== null) await reconcile(parts, scope, repo_id, { compares: true })
+  return assignmentOf(parts, scope, id)
+}
+
+/** `task`: running tasks keep the version that they began with. */
+export function changePin(parts: GitParts, scope: Scope, id: number, pin: 'task' | null): Promise<Assignment> {
+  return changing(parts, scope, id, async (tx, moment, { assignment }) => {
+    if (assignment.pin === pin) return
+    await setPin(scope, tx, id, pin)
+    await noteAssignment(scope, tx, moment.now, 'assignment.changed', assignment, { pin })
+    await bumpConfig(scope, tx)
+  })
+}
+
+/** A version that the assignment had in force. Throws INVALID. */
+async function earlierVersion(
+  { manifests }: GitParts,
+  scope: Scope,
+  tx: Transaction,
+  { id, manifest_path: path, manifest_repo, repo_id, ref }: Assignment,
+  blob_sha: string,
+): Promise<ManifestVersion> {
+  const versions = await versionsOf(scope, tx, id)
+  const known = versions.find(({ manifest_sha }) => manifest_sha === blob_sha)
+  const text = known === undefined ? null : await readText(scope, tx, blob_sha)
+  const manifest = text === null ? null : manifests.read({ path, blob_sha, text }).value
+  if (known === undefined || text === null || manifest === null) {
+    const shown = [...new Set(versions.map(({ manifest_sha }) => manifest_sha))].slice(0, 10).map((sha) => `\`${sha}\``)
+    throw invalid([{ path: 'manifest_sha', message: `was never in force here: use one of ${shown.join(', ')}` }])
+  }
+  const source = manifest_repo ?? (repo_id === null ? 'baseline' : 'bundled')
+  return { file: { path, blob_sha, text }, manifest, source, commit_sha: known.commit_sha, ref }
+}
+
+interface Changed {
+  readonly assignment: Assignment
+  readonly agent: AgentRow
+}
+
+/** Changes the assignment under the lock of the log, and returns it. Rejects with NOT_FOUND. */
+async function changing(
+  { db, clock }: GitParts,
+  scope: Scope,
+  id: number,
+  change: (tx: Transaction, moment: Moment, changed: Changed) => Promise<void>,
+): Promise<Assignment> {
+  return withTransaction(db, scope, async (tx) => {
+    await assertStillAllowed(scope, tx, operators)
+    const { size: log_index } = await lockLog(scope, tx)
+    const assignment = await findAssignment(scope, tx, id)
+    if (assignment === null) throw assignmentNotFound()
+    const [agent] = await findAgents(scope, tx, [assignment.agent_id])
+    if (agent === undefined) throw agentNotFound()
+    await change(tx, { now: clock(), log_index }, { assignment, agent })
+    return (await findAssignment(scope, tx, id)) ?? assignment
+  })
+}

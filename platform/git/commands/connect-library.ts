@@ -1,0 +1,20 @@
+// Connects the bundled library to a new workspace: an ordinary repository that members can disconnect (docs/design/git.md §2).
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { noteRepository } from '../events.js'
+import { insertRepository } from '../store/repositories.js'
+
+const library = {
+  provider: 'bundled',
+  owner: 'svc',
+  name: 'library',
+  branch: 'main',
+  url: null,
+  visibility: 'public',
+} as const
+
+/** Its manifests are listed once a job has read it. */
+export async function connectLibrary(scope: Scope, tx: Transaction, now: number): Promise<void> {
+  const id = await insertRepository(scope, tx, now, library, now)
+  await noteRepository(scope, tx, now, 'repository.connected', { id, ...library }, { provider: 'bundled' })
+}

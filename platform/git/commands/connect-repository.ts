@@ -1,0 +1,159 @@
+// Connects repositories, changes their tokens, and disconnects them (docs/design/git.md §1).
+
+import { randomBytes } from 'node:crypto'
+import type { Repository, RepositoryRequest, WebhookSecret } from '@svc/schemas'
+import { assertStillAllowed } from '../../access/commands/members.js'
+import { type Transaction, withTransaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { invalid, PlatformError } from '../../errors.js'
+import { admins } from '../../http/principal.js'
+import { lockLog } from '../../ledger/log.js'
+import { assignmentsFrom } from '../../policies/store/assignments.js'
+import { keyInvalid } from '../../secrets/encryption-key.js'
+import type { Sealer } from '../../secrets/seal.js'
+import { reading, repositoryNotFound } from '../errors.js'
+import { noteRepository } from '../events.js'
+import { type GitParts, tokenContext, webhookContext } from '../parts.js'
+import { reconcile } from '../reconcile.js'
+import type { RepositoryAddress } from '../source/source.js'
+import {
+  findRepository,
+  insertRepository,
+  lockRepository,
+  type NewRepository,
+  type RepositoryRow,
+  removeRepository,
+  repositoryView,
+  sameRepository,
+  setToken,
+  setWebhookSecret,
+} from '../store/repositories.js'
+
+/**
+ * Connects a branch and reads its manifests. Rejects with PRIVATE_REPO_NEEDS_TOKEN, NOT_FOUND for what the caller cannot see,
+ * CONFLICT for a branch that is connected already, and UNAVAILABLE when the host does not answer.
+ */
+export async function connectRepository(
+  parts: GitParts,
+  scope: Scope,
+  request: RepositoryRequest,
+): Promise<Repository> {
+  const address = addressOf(request)
+  const { visibility, branch } = await reading(address.url === null ? 'name' : 'url', parts.sources.inspect(address))
+  const { token, provider, owner, name, url } = address
+  const id = await add(parts, scope, { provider, owner, name, url, branch, visibility }, token)
+  await reconcile(parts, scope, id)
+  return repositoryOf(parts, scope, id)
+}
+
+/** Throws INVALID for a request that names no repository. */
+function addressOf({ owner, name, branch, token, url }: RepositoryRequest): RepositoryAddress {
+  const github = /^https:\/\/github\.com\/([^/]+)\/([^/]+?)(?:\.git)?\/?$/i.exec(url ?? '')
+  const rest = { branch: branch ?? null, token: token ?? null }
+  if (url == null || github !== null) {
+    const [found_owner, found_name] = [owner ?? github?.[1], name ?? github?.[2]]
+    const missing = [...(found_owner == null ? ['owner'] : []), ...(found_name == null ? ['name'] : [])]
+    if (found_owner == null || found_name == null)
+      throw invalid(missing.map((path) => ({ path, message: 'is missing: send `owner` and `name`, or `url`' })))
+    return { provider: 'github', owner: found_owner, name: found_name, url: null, ...rest }
+  }
+  const [last = '', folder = ''] = url
+    .replace(/\/+$/, '')
+    .replace(/\.git$/, '')
+    .split('/')
+    .reverse()
+  return { provider: 'git', owner: owner ?? folder, name: name ?? last, url, ...rest }
+}
+
+async function add(
+  { db, clock, sealer }: GitParts,
+  scope: Scope,
+  repository: NewRepository,
+  token: string | null,
+): Promise<number> {
+  const now = clock()
+  return withTransaction(db, scope, async (tx) => {
+    await assertStillAllowed(scope, tx, admins)
+    await lockLog(scope, tx)
+    const known = await sameRepository(scope, tx, repository)
+    if (known !== null) throw new PlatformError('CONFLICT', `this branch is connected already, as repository ${known}`)
+    const id = await insertRepository(scope, tx, now, repository, now)
+    if (token !== null) await setToken(scope, tx, id, sealed(sealer, tokenContext(scope.org_id, id), token))
+    const { provider, url } = repository
+    await noteRepository(scope, tx, now, 'repository.connected', { id, ...repository }, { provider, url })
+    return id
+  })
+}
+
+/** Rejects with ENCRYPTION_KEY_INVALID when there is no key to seal with. */
+function sealed(sealer: Sealer, context: string, secret: string): string {
+  const text = sealer.seal(context, Buffer.from(secret))
+  if (text === null) throw keyInvalid()
+  return text
+}
+
+export async function repositoryOf({ db }: Pick<GitParts, 'db'>, scope: Scope, id: number): Promise<Repository> {
+  const row = await withTransaction(db, scope, (tx) => findRepository(scope, tx, id))
+  if (row === null) throw repositoryNotFound()
+  return repositoryView(row)
+}
+
+/** Replaces the token and reads the branch with it. */
+export async function changeToken(parts: GitParts, scope: Scope, id: number, token: string): Promise<Repository> {
+  await changing(parts, scope, id, async (tx, now, repository) => {
+    await setToken(scope, tx, id, sealed(parts.sealer, tokenContext(scope.org_id, id), token))
+    await noteRepository(scope, tx, now, 'repository.token_changed', repository)
+  })
+  await reconcile(parts, scope, id)
+  return repositoryOf(parts, scope, id)
+}
+
+/** Makes a new secret for the webhook; the one before is no longer accepted. */
+export async function makeWebhookSecret(
+  parts: GitParts,
+  scope: Scope,
+  id: number,
+  base: string,
+): Promise<WebhookSecret> {
+  const secret = randomBytes(32).toString('base64url')
+  await changing(parts, scope, id, async (tx, now, repository) => {
+    await setWebhookSecret(scope, tx, id, sealed(parts.sealer, webhookContext(scope.org_id, id), secret))
+    await noteRepository(scope, tx, now, 'repository.webhook_changed', repository)
+  })
+  return { secret, url: `${base}/api/v1/repos/${id}/webhook?workspace=${scope.org_id}` }
+}
+
+/** Disconnects a repository. Rejects with CONFLICT naming the assignments that are active. */
+export async function disconnectRepository(parts: GitParts, scope: Scope, id: number): Promise<void> {
+  await changing(parts, scope, id, async (tx, now, repository) => {
+    const assignments = await assignmentsFrom(scope, tx, id)
+    if (assignments.length > 0) throw inUse(assignments.map((one) => one.id))
+    await removeRepository(scope, tx, now, id)
+    await noteRepository(scope, tx, now, 'repository.disconnected', repository)
+  })
+  await parts.sources.forget(`${scope.org_id}/${id}`)
+}
+
+function inUse(ids: readonly number[]): PlatformError {
+  const shown = ids.slice(0, 20).join(', ')
+  const more = ids.length > 20 ? ` and ${ids.length - 20} more` : ''
+  const many = ids.length === 1 ? `assignment ${shown} uses` : `assignments ${shown}${more} use`
+  const remedy = `remove ${ids.length === 1 ? 'it' : 'them'} first, with DELETE /api/v1/assignments/{id}`
+  return new PlatformError('CONFLICT', `${many} this repository: ${remedy}`)
+}
+
+/** Changes the repository under the lock of the log. Rejects with NOT_FOUND. */
+async function changing(
+  { db, clock }: GitParts,
+  scope: Scope,
+  id: number,
+  change: (tx: Transaction, now: number, repository: RepositoryRow) => Promise<void>,
+): Promise<void> {
+  await withTransaction(db, scope, async (tx) => {
+    await assertStillAllowed(scope, tx, admins)
+    await lockLog(scope, tx)
+    const repository = await lockRepository(scope, tx, id)
+    if (repository === null) throw repositoryNotFound()
+    await change(tx, clock(), repository)
+  })
+}

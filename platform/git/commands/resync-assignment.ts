@@ -1,0 +1,113 @@
+// Brings one assignment in step with the head of its branch, or records why it stays (docs/design/git.md §2).
+import { type Assignment, isoTime } from '@svc/schemas'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import {
+  type ManifestVersion,
+  type Moment,
+  policiesFor,
+  putManifest,
+  type TargetAgent,
+} from '../../policies/commands/put-manifest.js'
+import { setHeadState } from '../../policies/store/assignments.js'
+import { policiesOf } from '../../policies/store/policies.js'
+import { differ, since } from '../conditions.js'
+import { noteAssignment } from '../events.js'
+import type { OnAgent } from '../guards.js'
+import { type AtHead, type Plan, planOf } from '../plan.js'
+
+/** The head of a branch, as one reading found it. */
+export interface HeadOfBranch {
+  readonly commit_sha: string | null
+  readonly ref: string | null
+  /** `baseline`, `bundled`, or the canonical address of the repository. */
+  readonly source: string
+  readonly at: AtHead
+}
+
+/** Plans and applies the change. The log must be locked. */
+export async function resyncAssignment(
+  scope: Scope,
+  tx: Transaction,
+  moment: Moment,
+  assignment: Assignment,
+  agent: TargetAgent,
+  head: HeadOfBranch,
+  by_hand: boolean,
+): Promise<Plan> {
+  const before = await inForce(scope, tx, assignment, head)
+  const version = versionAt(assignment, head)
+  const after = () => (version === null ? before : policiesFor(agent, version, assignment))
+  const plan = planOf(assignment, head.at, by_hand, { before, after })
+  if (plan.kind === 'keep') await keepVersion(scope, tx, moment, assignment, plan)
+  else if (version !== null) await applyVersion(scope, tx, moment, assignment, agent, version, by_hand)
+  return plan
+}
+
+/** Only a change of the content needs the policies in force. */
+async function inForce(
+  scope: Scope,
+  tx: Transaction,
+  { id, manifest_sha, waivers }: Assignment,
+  { at }: HeadOfBranch,
+): Promise<OnAgent> {
+  const isChanged = at.kind === 'valid' && at.blob_sha !== manifest_sha
+  return { policies: isChanged ? await policiesOf(scope, tx, id) : [], waivers }
+}
+
+function versionAt(
+  { manifest_path: path }: Assignment,
+  { at, source, commit_sha, ref }: HeadOfBranch,
+): ManifestVersion | null {
+  if (at.kind !== 'valid') return null
+  const { blob_sha, text, manifest } = at
+  return { file: { path, blob_sha, text }, manifest, source, commit_sha, ref }
+}
+
+/** Puts a version in force, which is then the one at the head. */
+export async function applyVersion(
+  scope: Scope,
+  tx: Transaction,
+  moment: Moment,
+  assignment: Assignment,
+  agent: TargetAgent,
+  version: ManifestVersion,
+  by_hand: boolean,
+): Promise<void> {
+  const { blob_sha: to_sha } = version.file
+  const { policies, skipped } = await putManifest(scope, tx, moment, assignment, agent, version)
+  await setHeadState(scope, tx, assignment.id, { head_sha: to_sha, held_sha: null, conditions: [] })
+  const data = {
+    from_sha: assignment.manifest_sha,
+    to_sha,
+    commit_sha: version.commit_sha,
+    policies: policies.length,
+    skipped,
+    by_hand,
+  }
+  await noteAssignment(scope, tx, moment.now, 'assignment.resynced', { ...assignment, manifest_sha: to_sha }, data)
+}
+
+async function keepVersion(
+  scope: Scope,
+  tx: Transaction,
+  moment: Moment,
+  assignment: Assignment,
+  { head_sha, held_sha, conditions: found }: Extract<Plan, { kind: 'keep' }>,
+): Promise<void> {
+  const conditions = since(isoTime(moment.now), assignment.conditions, found)
+  const isChanged = differ(assignment.conditions, conditions)
+  if (!isChanged && held_sha === assignment.held_sha && head_sha === assignment.head_sha) return
+  await setHeadState(scope, tx, assignment.id, { head_sha, held_sha, conditions })
+  if (!isChanged) return
+  const data = {
+    head_sha,
+    conditions: conditions.map(({ kind, reason, message }) => ({ kind, reason, message })),
+  }
+  await noteAssignment(scope, tx, moment.now, eventOf(held_sha, conditions.length), assignment, data)
+}
+
+function eventOf(held_sha: string | null, conditions: number): string {
+  if (held_sha !== null) return 'assignment.held'
+  return conditions > 0 ? 'assignment.degraded' : 'assignment.recovered'
+}

@@ -1,0 +1,228 @@
+// Reads the branch of one repository and brings its assignments in step with the head (docs/design/git.md §3).
+// INVARIANT (the last reading writes): each reading takes the next turn of its repository before it asks for the head, and writes
+// only while no later reading has begun; a slow process cannot put an older head in force.
+import { type Assignment, isoTime } from '@svc/schemas'
+import { findAgents } from '../agents/store/agents.js'
+import { type Transaction, withSnapshot, withTransaction } from '../db/db.js'
+import type { Scope } from '../db/scope.js'
+import { lockLog } from '../ledger/log.js'
+import type { TargetAgent } from '../policies/commands/put-manifest.js'
+import { assignmentsFrom, findAssignment, setHeadState } from '../policies/store/assignments.js'
+import { type Branch, readBranch } from './branch.js'
+import { resyncAssignment } from './commands/resync-assignment.js'
+import { conditionOf, differ, type NewCondition, since } from './conditions.js'
+import { noteRepository } from './events.js'
+import { type GitParts, sourceNameOf, sourceOf } from './parts.js'
+import { type Head, SourceError } from './source/source.js'
+import { type FileRow, filesOf, replaceFiles } from './store/files.js'
+import {
+  beginReading,
+  endReading,
+  isLastReading,
+  type Reading,
+  type ReadState,
+  type RepositoryRow,
+} from './store/repositories.js'
+import { nextCheckAfter } from './timing.js'
+
+/** `leased`: another process is reading the branch; `superseded`: a later reading has begun. */
+export type Outcome = 'read' | 'failed' | 'leased' | 'removed' | 'superseded'
+
+export interface ReconcileOptions {
+  /** The assignment that an operator resyncs: the version at the head is put in force without guards. */
+  readonly by_hand?: number
+  /** Only this version is put in force without guards. */
+  readonly expected_sha?: string
+  /** Compares every assignment with the head, also when the head has not changed. */
+  readonly compares?: boolean
+}
+
+/** How long another process waits for the end of a reading: longer than the time-outs of all its requests. */
+const leaseMs = 180_000
+
+/** Never rejects because of the repository: what is wrong with it becomes a condition. Rejects with UNAVAILABLE. */
+export async function reconcile(
+  parts: GitParts,
+  scope: Scope,
+  repo_id: number,
+  options: ReconcileOptions = {},
+): Promise<Outcome> {
+  const { by_hand, compares = by_hand !== undefined } = options
+  const now = parts.clock()
+  // An operator does not wait for a process that may have been killed.
+  const lease = { now, until: now + leaseMs, waits: !compares }
+  const reading = await withTransaction(parts.db, scope, (tx) => beginReading(scope, tx, repo_id, lease))
+  if (typeof reading === 'string') return reading
+  try {
+    return await read(parts, scope, reading, { ...options, compares })
+  } catch (error) {
+    await giveUp(parts, scope, reading, error)
+    if (error instanceof SourceError) return 'failed'
+    throw error
+  }
+}
+
+async function read(parts: GitParts, scope: Scope, reading: Reading, options: ReconcileOptions): Promise<Outcome> {
+  const { repository } = reading
+  const source = sourceOf(parts, scope.org_id, repository)
+  const known = headOf(repository)
+  const head = await source.resolve(known)
+  const isUnchanged =
+    head.commit_sha === known?.commit_sha && repository.status === 'synced' && options.compares !== true
+  if (isUnchanged) {
+    await end(parts, scope, reading, head, null)
+    return 'read'
+  }
+  const [assignments, files] = await withSnapshot(parts.db, scope, async (tx) => [
+    await assignmentsFrom(scope, tx, repository.id),
+    await filesOf(scope, tx, repository.id),
+  ])
+  const branch = await readBranch(parts, source, head.commit_sha, { files, assignments })
+  for (let first = 0; first < assignments.length; first += chunk) {
+    const some = assignments.slice(first, first + chunk)
+    if (!(await applyTo(parts, scope, reading, { some, head, branch, options }))) return 'superseded'
+  }
+  await end(parts, scope, reading, head, branch)
+  return 'read'
+}
+
+/** Assignments per transaction: the log is locked for about 100 ms. */
+const chunk = 10
+
+function headOf({ last_commit_sha: commit_sha, etag }: RepositoryRow): Head | null {
+  return commit_sha === null ? null : { commit_sha, etag }
+}
+
+interface Application {
+  readonly some: readonly Assignment[]
+  readonly head: Head
+  readonly branch: Branch
+  readonly options: ReconcileOptions
+}
+
+/** False when a later reading has begun: nothing was written. */
+function applyTo(
+  { db, clock }: GitParts,
+  scope: Scope,
+  { repository, turn }: Reading,
+  { some, head, branch, options: { by_hand, expected_sha } }: Application,
+): Promise<boolean> {
+  return withTransaction(db, scope, async (tx) => {
+    const { size: log_index } = await lockLog(scope, tx)
+    if (!(await isLastReading(scope, tx, repository.id, turn))) return false
+    const agents = await targets(scope, tx, some)
+    for (const { id, agent_id } of some) {
+      // It may have been removed or pinned since the branch was read.
+      const assignment = await findAssignment(scope, tx, id)
+      const agent = agents.get(agent_id)
+      if (assignment === null || agent === undefined) continue
+      const { commit_sha } = head
+      const at = branch.at(assignment)
+      const isChosen =
+        id === by_hand && (expected_sha === undefined || (at.kind === 'valid' && at.blob_sha === expected_sha))
+      const found = { commit_sha, ref: repository.branch, source: sourceNameOf(repository), at }
+      await resyncAssignment(scope, tx, { now: clock(), log_index }, assignment, agent, found, isChosen)
+    }
+    return true
+  })
+}
+
+async function targets(
+  scope: Scope,
+  tx: Transaction,
+  assignments: readonly Assignment[],
+): Promise<Map<string, TargetAgent>> {
+  const rows = await findAgents(scope, tx, [...new Set(assignments.map(({ agent_id }) => agent_id))])
+  return new Map(rows.map((agent) => [agent.agent_id, agent]))
+}
+
+/** Ends a reading of the branch; `branch` is null when nothing changed. */
+async function end(
+  parts: GitParts,
+  scope: Scope,
+  { repository, turn }: Reading,
+  head: Head,
+  branch: Branch | null,
+): Promise<void> {
+  const now = parts.clock()
+  const { provider, visibility, id } = repository
+  const state: ReadState = {
+    status: 'synced',
+    conditions: [],
+    last_commit_sha: head.commit_sha,
+    etag: head.etag,
+    failures: 0,
+    visibility,
+    next_check_at: provider === 'bundled' ? null : nextCheckAfter(parts, now, 0, null),
+  }
+  await withTransaction(parts.db, scope, async (tx) => {
+    if (repository.status === 'degraded') await lockLog(scope, tx)
+    if (!(await isLastReading(scope, tx, id, turn))) return
+    if (branch !== null) await replaceChanged(scope, tx, id, branch.files)
+    await endReading(scope, tx, id, turn, now, state)
+    if (repository.status === 'degraded') await noteRepository(scope, tx, now, 'repository.recovered', repository)
+  })
+}
+
+async function replaceChanged(
+  scope: Scope,
+  tx: Transaction,
+  repo_id: number,
+  files: readonly FileRow[],
+): Promise<void> {
+  const keyOf = (rows: readonly FileRow[]) =>
+    rows
+      .map(({ path, blob_sha }) => `${blob_sha} ${path}`)
+      .sort()
+      .join('\n')
+  if (keyOf(await filesOf(scope, tx, repo_id)) !== keyOf(files)) await replaceFiles(scope, tx, repo_id, files)
+}
+
+/** Ends a reading that failed: the last valid policies stay in force, and every assignment says why. */
+async function giveUp(parts: GitParts, scope: Scope, { repository, turn }: Reading, error: unknown): Promise<void> {
+  const now = parts.clock()
+  const { code, message, retry_after } =
+    error instanceof SourceError
+      ? error
+      : {
+          code: 'fetch_failed' as const,
+          message: 'the branch could not be read because of an internal error',
+          retry_after: null,
+        }
+  const failures = repository.failures + 1
+  const found = [conditionOf(code, message)]
+  const conditions = since(isoTime(now), repository.conditions, found)
+  const state: ReadState = {
+    status: 'degraded',
+    conditions,
+    last_commit_sha: repository.last_commit_sha,
+    etag: null,
+    failures,
+    visibility: repository.visibility,
+    next_check_at: nextCheckAfter(parts, now, failures, retry_after),
+  }
+  await withTransaction(parts.db, scope, async (tx) => {
+    await lockLog(scope, tx)
+    if (!(await isLastReading(scope, tx, repository.id, turn))) return
+    await endReading(scope, tx, repository.id, turn, now, state)
+    if (!differ(repository.conditions, conditions)) return
+    await degrade(scope, tx, now, repository.id, found)
+    await noteRepository(scope, tx, now, 'repository.degraded', repository, { reason: code, message })
+  })
+}
+
+async function degrade(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  repo_id: number,
+  found: readonly NewCondition[],
+): Promise<void> {
+  for (const { id, head_sha, held_sha, conditions: known } of await assignmentsFrom(scope, tx, repo_id)) {
+    const others = known.filter(({ kind }) => !ofRepository.has(kind))
+    const conditions = [...others, ...since(isoTime(now), known, found)]
+    await setHeadState(scope, tx, id, { head_sha, held_sha, conditions })
+  }
+}
+
+const ofRepository: ReadonlySet<string> = new Set(['branch_missing', 'access_revoked', 'fetch_failed'])

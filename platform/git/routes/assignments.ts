@@ -1,0 +1,139 @@
+import { withSnapshot } from '../../db/db.js'
+import { listReply, pageByIndex } from '../../http/paging.js'
+import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
+import { listAssignments } from '../../policies/store/assignments.js'
+import { assignManifest, unassign } from '../commands/assign-manifest.js'
+import { approve, assignmentOf, changePin, pinVersion, resyncByHand, unpin } from '../commands/change-assignment.js'
+import { assignmentNotFound } from '../errors.js'
+import type { GitParts } from '../parts.js'
+
+const tag = 'Assignments'
+
+export const assignmentRoutes = [
+  route({
+    method: 'get',
+    path: '/api/v1/assignments',
+    summary: 'List the manifests put on agents',
+    tag,
+    access: byReader,
+    query: {
+      agent_id: parameters.text('assignments of one agent'),
+      repo_id: parameters.id('assignments from one repository'),
+      status: parameters.choice('status', valuesOf('assignment', 'status')),
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
+    },
+    responses: { 200: 'assignment-list' },
+    handle: async ({ scope, query }, { db }: GitParts) => {
+      const page = pageByIndex(query)
+      const listed = await withSnapshot(db, scope, (tx) => listAssignments(scope, tx, query, page))
+      return listReply('assignments', listed, page, ({ id }) => id)
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/assignments',
+    summary: 'Put a manifest on an agent; `repo_id` null puts the baseline back',
+    tag,
+    access: byMember,
+    body: 'assignment-request',
+    responses: { 201: 'made-assignment' },
+    handle: async ({ scope, body }, parts: GitParts) => ({
+      status: 201,
+      body: await assignManifest(parts, scope, body),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/assignments/{id}',
+    summary: 'Get an assignment',
+    tag,
+    access: byReader,
+    responses: { 200: 'assignment' },
+    handle: async ({ scope, params }, parts: GitParts) => ({
+      status: 200,
+      body: await assignmentOf(parts, scope, idOf(params.id)),
+    }),
+  }),
+  route({
+    method: 'patch',
+    path: '/api/v1/assignments/{id}',
+    summary: 'Set whether running tasks keep the version that they began with',
+    tag,
+    access: byMember,
+    body: 'assignment-change',
+    responses: { 200: 'assignment' },
+    handle: async ({ scope, params, body }, parts: GitParts) => ({
+      status: 200,
+      body: await changePin(parts, scope, idOf(params.id), body.pin),
+    }),
+  }),
+  route({
+    method: 'delete',
+    path: '/api/v1/assignments/{id}',
+    summary: 'Take a manifest off an agent; its policies end at once',
+    tag,
+    access: byMember,
+    responses: { 204: null },
+    handle: async ({ scope, params }, parts: GitParts) => {
+      await unassign(parts, scope, idOf(params.id))
+      return { status: 204 }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/assignments/{id}/resync',
+    summary: 'Put the version at the head of the branch in force, without guards',
+    tag,
+    access: byMember,
+    responses: { 200: 'assignment' },
+    handle: async ({ scope, params }, parts: GitParts) => ({
+      status: 200,
+      body: await resyncByHand(parts, scope, idOf(params.id)),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/assignments/{id}/approve',
+    summary: 'Put the version in force that a guard has held',
+    tag,
+    access: byMember,
+    body: 'assignment-version',
+    responses: { 200: 'assignment' },
+    handle: async ({ scope, params, body }, parts: GitParts) => ({
+      status: 200,
+      body: await approve(parts, scope, idOf(params.id), body.manifest_sha ?? null),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/assignments/{id}/pin',
+    summary: 'Keep the version in force, or roll back to an earlier one',
+    tag,
+    access: byMember,
+    body: 'assignment-version',
+    responses: { 200: 'assignment' },
+    handle: async ({ scope, params, body }, parts: GitParts) => ({
+      status: 200,
+      body: await pinVersion(parts, scope, idOf(params.id), body.manifest_sha ?? null),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/assignments/{id}/unpin',
+    summary: 'Let the assignment follow its branch again',
+    tag,
+    access: byMember,
+    responses: { 200: 'assignment' },
+    handle: async ({ scope, params }, parts: GitParts) => ({
+      status: 200,
+      body: await unpin(parts, scope, idOf(params.id)),
+    }),
+  }),
+]
+
+/** The id in a path. Throws NOT_FOUND. */
+function idOf(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw assignmentNotFound()
+}
