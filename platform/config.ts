@@ -1,6 +1,6 @@
 // The configuration of a platform. The only module that reads the environment.
 import { isIP } from 'node:net'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { parseAddress } from './mail/address.js'
 
 export interface Config {
@@ -46,6 +46,12 @@ export interface Config {
   readonly witnesses: readonly string[]
   /** Further copies of checkpoints: `file:FOLDER`, `git:FOLDER` or a URL each. */
   readonly anchors: readonly string[]
+  /** The GitHub REST API, without a slash at its end. */
+  readonly github_api_url: string
+  /** Reads public repositories of callers without a token of their own. */
+  readonly github_fallback_token: string | null
+  /** Folders whose repositories may be connected as `file://` URLs. */
+  readonly git_file_roots: readonly string[]
 }
 
 /** 0 sets no limit. */
@@ -68,6 +74,13 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 const publicAddress = { test: (text: string) => /^https?:\/\/[^/\s]+\/?$/i.test(text) && URL.canParse(text) }
 
+/** A token is sent there: without TLS to this machine only. */
+const apiAddress = {
+  test: (text: string) =>
+    /^(https:\/\/[^/\s?#@]+|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)(\/[\w./-]*)?$/i.test(text) &&
+    URL.canParse(text),
+}
+
 const mailAddress = { test: (text: string) => parseAddress(text) !== null }
 
 /** Reads the configuration from environment variables; never throws. */
@@ -78,6 +91,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     errors.push(`SVC_LOG_LEVEL must be one of ${logLevels.join(', ')}, found \`${log_level}\``)
   const data_dir = resolve(textOf('SVC_DATA_DIR') ?? 'data')
   const public_url = checked('SVC_PUBLIC_URL', publicAddress, 'an http:// or https:// URL without a path')
+  const githubApi = checked('SVC_GITHUB_API_URL', apiAddress, 'an https:// URL') ?? 'https://api.github.com'
+  const roots = words('SVC_GIT_FILE_ROOTS')
+  if (roots.some((root) => !isAbsolute(root))) errors.push('SVC_GIT_FILE_ROOTS must list absolute folders')
   const value: Config = {
     data_dir,
     database_url: checked('SVC_DATABASE_URL', /^postgres(ql)?:\/\//, 'a postgres:// URL'),
@@ -112,6 +128,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     archive_entries: Math.max(1, whole('SVC_ARCHIVE_ENTRIES', 250_000, 1_000_000)),
     witnesses: words('SVC_WITNESSES'),
     anchors: words('SVC_ANCHORS'),
+    github_api_url: new URL(githubApi).href.replace(/\/+$/, ''),
+    github_fallback_token: checked('SVC_GITHUB_FALLBACK_TOKEN', /^[!-~]{1,1000}$/, 'a token without spaces'),
+    git_file_roots: roots,
     inherited: inheritedFrom(env),
     checkpoint_seconds: whole('SVC_CHECKPOINT_SECONDS', 10, 3600),
   }

@@ -8,11 +8,23 @@ export interface Reply {
   readonly text: string
 }
 
+/** A reply with its headers, names in lower case. */
+export interface Answer extends Reply {
+  readonly headers: Readonly<Record<string, string>>
+}
+
 export interface Outgoing {
   readonly targets: Targets
   /** Posts the body and returns the response. Rejects with a message for the operator. */
   readonly post: (url: string, body: string, headers?: Readonly<Record<string, string>>) => Promise<Reply>
+  /** Gets the URL, with at most `maxBytes` of body. Rejects with a message for the operator, and TooLarge. */
+  readonly get: (url: string, headers: Readonly<Record<string, string>>, maxBytes?: number) => Promise<Answer>
   readonly close: () => Promise<void>
+}
+
+/** A response with more bytes than the caller takes. */
+export class TooLarge extends Error {
+  readonly code = 'RESPONSE_TOO_LARGE'
 }
 
 const maxResponseBytes = 1024 * 1024
@@ -28,36 +40,52 @@ export function createOutgoing(targets: Targets, timeoutMs = 10_000): Outgoing {
     },
     pipelining: 1,
   })
+  const call = async (url: string, options: Call, maxBytes = maxResponseBytes): Promise<Answer> => {
+    const problem = targets.problemOf(url)
+    if (problem !== null) throw new TargetError(problem)
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const response = await request(url, { ...options, dispatcher: agent, signal })
+      const text = await readBody(response.body, maxBytes)
+      return { status: response.statusCode, text, headers: plainHeaders(response.headers) }
+    } catch (error) {
+      throw describe(error, timeoutMs)
+    }
+  }
   return {
     targets,
     post: async (url, body, headers = {}) => {
-      const problem = targets.problemOf(url)
-      if (problem !== null) throw new TargetError(problem)
-      try {
-        const signal = AbortSignal.timeout(timeoutMs)
-        const response = await request(url, { method: 'POST', body, headers, dispatcher: agent, signal })
-        return { status: response.statusCode, text: await readBody(response.body) }
-      } catch (error) {
-        throw describe(error, timeoutMs)
-      }
+      const { status, text } = await call(url, { method: 'POST', body, headers })
+      return { status, text }
     },
+    get: (url, headers, maxBytes) => call(url, { method: 'GET', headers }, maxBytes),
     close: () => agent.close(),
   }
 }
 
-async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
+interface Call {
+  readonly method: 'GET' | 'POST'
+  readonly body?: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function plainHeaders(headers: Readonly<Record<string, string | readonly string[] | undefined>>) {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value ?? '')]))
+}
+
+async function readBody(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of body) {
     length += chunk.length
-    if (length > maxResponseBytes) throw new Error('the response has more than 1 MiB')
+    if (length > maxBytes) throw new TooLarge(`the response has more than ${maxBytes / 1024 / 1024} MiB`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
 function describe(error: unknown, timeoutMs: number): Error {
-  if (error instanceof TargetError) return error
+  if (error instanceof TargetError || error instanceof TooLarge) return error
   const { code, name, message } = error as { code?: string; name?: string; message?: string }
   if (name === 'TimeoutError') return new Error(`no response within ${timeoutMs / 1000} s`)
   return code === undefined ? new Error(message ?? 'no reason given') : new Error(`no response: ${code}`)

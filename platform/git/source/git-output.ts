@@ -1,0 +1,69 @@
+// What Git prints, read strictly: output that is cut or unexpected is never taken for an empty repository.
+import { blobSha } from './git-objects.js'
+import { SourceError, type TreeEntry } from './source.js'
+
+/** A line of `ls-remote --symref`: a reference and the name of the object, or of the branch, that it leads to. */
+export function remoteRefs(stdout: Buffer) {
+  const lines = stdout.toString('utf8').split('\n')
+  const pairs = lines.map((line) => line.split('\t') as [string, string | undefined])
+  const shas = new Map(
+    pairs.flatMap(([sha, name]) => (name !== undefined && !sha.startsWith('ref: ') ? [[name, sha]] : [])),
+  )
+  const head = pairs.find(([target, name]) => name === 'HEAD' && target.startsWith('ref: refs/heads/'))
+  return { shas, default_branch: head?.[0].slice('ref: refs/heads/'.length) ?? null }
+}
+
+/** Entries of `ls-tree -r -z -l`: `<mode> <type> <sha> <size>\t<path>`; null when the output is not of this form. */
+export function treeEntries(stdout: Buffer): readonly TreeEntry[] | null {
+  const text = stdout.toString('utf8')
+  if (text !== '' && !text.endsWith('\0')) return null
+  const entries = text.split('\0').slice(0, -1).map(treeEntry)
+  return entries.every((entry) => entry !== null) ? entries : null
+}
+
+function treeEntry(line: string): TreeEntry | null {
+  const match = /^([0-7]{6}) (blob|commit) ([0-9a-f]{40}) +(\d+|-)\t(.+)$/s.exec(line)
+  if (match === null) return null
+  const [, mode = '', , blob_sha = '', size = '', path = ''] = match
+  return { path, blob_sha, mode, size: size === '-' ? null : Number(size) }
+}
+
+/** Blobs of `cat-file --batch`: `<sha> blob <size>\n<bytes>\n` each; null when one is missing or damaged. */
+export function batchBlobs(stdout: Buffer, wanted: readonly string[]): ReadonlyMap<string, Uint8Array> | null {
+  const found = new Map<string, Uint8Array>()
+  let at = 0
+  for (const sha of wanted) {
+    const end = stdout.indexOf('\n', at)
+    const [name, kind, length] = stdout
+      .subarray(at, end === -1 ? at : end)
+      .toString('latin1')
+      .split(' ')
+    if (name !== sha || kind !== 'blob') return null
+    const bytes = stdout.subarray(end + 1, end + 1 + Number(length))
+    if (blobSha(bytes) !== sha) return null
+    found.set(sha, bytes)
+    at = end + 2 + Number(length)
+  }
+  return found
+}
+
+/** What Git's complaint about a host means. Git has one exit code for all; its words are in English (LC_ALL=C). */
+export function hostFault(stderr: string, hasToken: boolean): SourceError {
+  if (/\breturned error: 404\b|\brepository '[^\n]*' not found|does not appear to be a git repository/.test(stderr))
+    return new SourceError('repository_missing', 'the repository does not exist, or this token cannot see it')
+  if (/\breturned error: 40[13]\b|Authentication failed|could not read (Username|Password)/.test(stderr))
+    return hasToken
+      ? new SourceError('access_revoked', 'the host rejects the token: create one that may read the repository')
+      : new SourceError('private', 'the repository is private: connect it with a token that may read it')
+  if (/unable to update url base from redirection|\breturned error: 30\d\b/.test(stderr))
+    return new SourceError('rejected', 'the host redirects to another URL: connect the repository with that one')
+  return new SourceError('fetch_failed', `git cannot read the repository: ${lastLine(stderr)}`)
+}
+
+function lastLine(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.startsWith('fatal: ') || line.startsWith('error: '))
+  return (lines[0] ?? 'no reason given')
+    .replace(/^(fatal|error): /, '')
+    .replace(/[^ -~]/g, '?')
+    .slice(0, 200)
+}

@@ -1,0 +1,165 @@
+// GitHub by its REST API for Git objects. The contents API is not used: it follows links and leaves out entries of large folders.
+import { quote } from '@svc/engine'
+import { branchProblem } from './branch-name.js'
+import { blobSha } from './git-objects.js'
+import { type GithubClient, type GithubParts, githubClient } from './github-client.js'
+import { githubTree } from './github-tree.js'
+import type { Limits } from './limits.js'
+import { type GitSource, type Inspection, type RepositoryAddress, SourceError } from './source.js'
+import { assertSha, checkedTree } from './tree.js'
+
+export interface Github {
+  readonly inspect: (address: RepositoryAddress) => Promise<Inspection>
+  readonly open: (address: RepositoryAddress) => GitSource
+}
+
+export function createGithub(parts: GithubParts & { readonly limits: Limits }): Github {
+  const clientOf = (address: RepositoryAddress) => githubClient(parts, pathOf(address), address.token)
+  return {
+    inspect: (address) => inspect(clientOf(address), address.branch),
+    open: (address) => {
+      // An invalid name rejects the call that would use it.
+      let client: GithubClient | null = null
+      const get: GithubClient['get'] = async (path, options) => {
+        client ??= clientOf(address)
+        return client.get(path, options)
+      }
+      const credential = address.token !== null ? 'own' : parts.fallback_token !== null ? 'fallback' : 'none'
+      return githubSource({ credential, get }, address.branch ?? '', parts.limits)
+    },
+  }
+}
+
+async function inspect(client: GithubClient, branch: string | null): Promise<Inspection> {
+  const { status, body } = await client.get('')
+  if (status === 404) throw repositoryMissing(client)
+  const { default_branch } = body as { default_branch?: unknown }
+  const visibility = isPublic(body) ? 'public' : 'private'
+  if (visibility === 'private' && client.credential !== 'own') throw privateRepository()
+  const name = branch ?? (typeof default_branch === 'string' ? default_branch : '')
+  const { status: found } = await client.get(refPath(name))
+  if (found === 404) throw branchMissing(name)
+  return { visibility, branch: name }
+}
+
+function githubSource(client: GithubClient, branch: string, limits: Limits): GitSource {
+  const assertReadable = publicCheck(client)
+  let isChecked = false
+  const assertCheckedOnce = async () => {
+    if (!isChecked) await assertReadable()
+    isChecked = true
+  }
+  return {
+    resolve: async (known) => {
+      isChecked = false
+      await assertCheckedOnce()
+      const { status, body, etag } = await client.get(refPath(branch), { etag: known?.etag ?? null })
+      if (status === 304 && known !== null) return known
+      if (status === 404)
+        throw (await client.get('')).status === 404 ? repositoryMissing(client) : branchMissing(branch)
+      const { object } = body as { object?: { sha?: unknown } }
+      return { commit_sha: shaIn(object?.sha), etag }
+    },
+    list: async (commit_sha) => {
+      assertSha(commit_sha)
+      await assertCheckedOnce()
+      const { status, body } = await client.get(`/git/commits/${commit_sha}`)
+      if (status === 404) throw objectMissing('commit')
+      const tree = shaIn((body as { tree?: { sha?: unknown } }).tree?.sha)
+      return checkedTree(await githubTree(client, tree, limits.maxEntries), limits.maxEntries)
+    },
+    read: async (blob_shas) => {
+      const wanted = [...new Set(blob_shas)]
+      for (const sha of wanted) assertSha(sha)
+      await assertCheckedOnce()
+      return new Map(await concurrently(wanted, async (sha) => [sha, await readBlob(client, sha, limits)] as const))
+    },
+  }
+}
+
+/** The operator's token reads public repositories only, and a repository can become private at any time. */
+function publicCheck(client: GithubClient): () => Promise<void> {
+  let etag: string | null = null
+  return async () => {
+    if (client.credential !== 'fallback') return
+    const answer = await client.get('', { etag })
+    if (answer.status === 304 && etag !== null) return
+    if (answer.status === 404) throw repositoryMissing(client)
+    if (!isPublic(answer.body)) throw privateRepository()
+    etag = answer.etag
+  }
+}
+
+function isPublic(body: unknown): boolean {
+  const { private: isPrivate, visibility = 'public' } = body as { private?: unknown; visibility?: unknown }
+  return isPrivate === false && visibility === 'public'
+}
+
+async function readBlob(client: GithubClient, sha: string, { maxBlobBytes }: Limits): Promise<Uint8Array> {
+  const { status, body } = await client.get(`/git/blobs/${sha}`, { maxBytes: 2 * maxBlobBytes })
+  if (status === 404) throw objectMissing('file')
+  const { content, encoding } = body as { content?: unknown; encoding?: unknown }
+  const bytes = Buffer.from(typeof content === 'string' && encoding === 'base64' ? content : '', 'base64')
+  if (bytes.length > maxBlobBytes) throw new SourceError('too_large', 'the file is too large for a manifest')
+  if (blobSha(bytes) !== sha) throw new SourceError('fetch_failed', 'GitHub sent other bytes than the SHA names')
+  return bytes
+}
+
+const maxConcurrentReads = 8
+
+/** Results in no particular order. After a failure no further item begins. */
+async function concurrently<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
+  const pending = [...items]
+  const results: R[] = []
+  const worker = async () => {
+    for (let item = pending.pop(); item !== undefined; item = pending.pop()) {
+      results.push(
+        await run(item).catch((error) => {
+          pending.length = 0
+          throw error
+        }),
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: maxConcurrentReads }, worker))
+  return results
+}
+
+function pathOf({ owner, name }: RepositoryAddress): string {
+  if (!/^[A-Za-z0-9][\w-]{0,99}$/.test(owner))
+    throw new SourceError('rejected', `${quote(owner)} is not an account of GitHub`)
+  if (!/^[\w.-]{1,100}$/.test(name) || /^\.{1,2}$|\.git$/.test(name))
+    throw new SourceError('rejected', `${quote(name)} is not the name of a repository on GitHub`)
+  return `${owner}/${name}`
+}
+
+function refPath(branch: string): string {
+  const problem = branchProblem(branch)
+  if (problem !== null) throw new SourceError('rejected', problem)
+  return `/git/ref/heads/${branch.split('/').map(encodeURIComponent).join('/')}`
+}
+
+function shaIn(value: unknown): string {
+  if (typeof value === 'string' && /^[0-9a-f]{40}$/.test(value)) return value
+  throw new SourceError('fetch_failed', 'GitHub sent no SHA: check SVC_GITHUB_API_URL')
+}
+
+function repositoryMissing({ credential }: GithubClient): SourceError {
+  const message =
+    credential === 'own'
+      ? 'the repository does not exist, or the token cannot see it'
+      : 'the repository does not exist, or is private: connect it with your own token'
+  return new SourceError('repository_missing', message)
+}
+
+function branchMissing(branch: string): SourceError {
+  return new SourceError('branch_missing', `the repository has no branch ${quote(branch)}`)
+}
+
+function privateRepository(): SourceError {
+  return new SourceError('private', 'the repository is private: connect it with your own token')
+}
+
+function objectMissing(kind: string): SourceError {
+  return new SourceError('fetch_failed', `GitHub no longer has this ${kind}: check for changes again`)
+}
