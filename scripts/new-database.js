@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const dist = fileURLToPath(new URL('../platform/dist/', import.meta.url))
 const made = `${dist}new-database`
 
-/** Makes the database when it is missing, or when the migrations or the database engine have changed. */
+/** Makes the database when it is missing, or when the migrations, the tables of jobs or the database engine have changed. */
 export async function makeNewDatabase() {
   const contents = contentsOf()
   const stamp = `${made}.sha256`
@@ -31,8 +31,9 @@ export async function makeNewDatabase() {
 
 function contentsOf() {
   const hash = createHash('sha256')
-  const pglite = new URL('../package.json', import.meta.resolve('@electric-sql/pglite'))
-  hash.update(readFileSync(fileURLToPath(pglite)))
+  for (const name of ['@electric-sql/pglite', 'pg-boss'])
+    hash.update(readFileSync(fileURLToPath(new URL('../package.json', import.meta.resolve(name)))))
+  hash.update(readFileSync(`${dist}db/boss.js`))
   for (const name of readdirSync(`${dist}db/migrations`)
     .filter((name) => name.endsWith('.js'))
     .sort())

@@ -1,6 +1,7 @@
 // The migrations, in order. They are part of the program: no file is read at run time.
 import type { Knex } from 'knex'
 import { PlatformError } from '../../errors.js'
+import { migrateJobTables } from '../boss.js'
 import { type Database, withUnscopedTransaction } from '../db.js'
 import * as spine from './0001-spine.js'
 import * as tree from './0002-tree.js'
@@ -57,11 +58,13 @@ const migrationLock = 7_283_001
  * Runs the migrations that are missing. Concurrent starts run one after the other, so a lock in the table of
  * migrations was left by a killed process and is freed. Rejects with UNAVAILABLE when the database is unavailable.
  */
-export function migrate({ knex, exclusively }: Database): Promise<void> {
+export function migrate(db: Database): Promise<void> {
+  const { knex, exclusively } = db
   const config = { migrationSource: source, tableName: 'svc_migrations' }
   return exclusively(migrationLock, async () => {
     await knex.migrate.forceFreeMigrationsLock(config)
     await knex.migrate.latest(config).catch(plainly)
+    await migrateJobTables(db)
   })
 }
 

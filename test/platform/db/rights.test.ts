@@ -13,6 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const makeRole = 'create role svc_app nologin; grant svc_app to'
 const useSchema = 'grant usage, create on schema public to'
+const useDatabase = 'grant create on database % to'
 
 describe.skipIf(!hasPostgres())('a database user', () => {
   // A separate server, on which no other test has created the role.
@@ -27,13 +28,13 @@ describe.skipIf(!hasPostgres())('a database user', () => {
       'without any right',
       'create role "An App" login',
       '"An App"',
-      [`${makeRole} "An App";`, `${useSchema} "An App";`],
+      [`${makeRole} "An App";`, `${useSchema} "An App";`, `${useDatabase} "An App";`],
     ],
     [
       'on a server with the role',
       'create role second login',
       'second',
-      ['grant svc_app to second;', `${useSchema} second;`],
+      ['grant svc_app to second;', `${useSchema} second;`, `${useDatabase} second;`],
     ],
     [
       'who owns the database',
@@ -41,7 +42,18 @@ describe.skipIf(!hasPostgres())('a database user', () => {
       'third',
       ['grant svc_app to third;'],
     ],
-    ['who can create roles', 'create role fourth login createrole', 'fourth', [`${useSchema} fourth;`]],
+    [
+      'who can create roles',
+      'create role fourth login createrole',
+      'fourth',
+      [`${useSchema} fourth;`, `${useDatabase} fourth;`],
+    ],
+    [
+      'who can create schemas',
+      'create role fifth login; grant create on database % to fifth',
+      'fifth',
+      ['grant svc_app to fifth;', `${useSchema} fifth;`],
+    ],
   ]
   it.each(users)('%s gets the statements to run, and then starts', async (_, made, user, statements) => {
     const admin = postgres.emptyDatabase()
@@ -53,7 +65,7 @@ describe.skipIf(!hasPostgres())('a database user', () => {
     expect([code, stdout, stderr]).toEqual([
       1,
       expect.stringMatching(/^svc platform \S+: connecting to the database at \S+\n$/),
-      `svc-platform cannot start: the database user \`${user}\` lacks rights: run these statements as an administrator in the database \`${name}\`, then start again\n${statements.map((line) => `  ${line}\n`).join('')}`,
+      `svc-platform cannot start: the database user \`${user}\` lacks rights: run these statements as an administrator in the database \`${name}\`, then start again\n${statements.map((line) => `  ${line.replace('%', name)}\n`).join('')}`,
     ])
     postgres.psql(admin, stderr.split('\n').slice(1).join('\n'))
     const platform = await startPlatform({ database_url: url, env: fast })
