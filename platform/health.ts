@@ -9,6 +9,7 @@ import { PlatformError } from './errors.js'
 import { networkOf } from './http/client.js'
 import type { Meter } from './http/meter.js'
 import type { Authentication } from './http/principal.js'
+import type { Jobs } from './jobs/jobs.js'
 
 interface HealthParts extends Resources {
   readonly meter: Meter
@@ -17,6 +18,7 @@ interface HealthParts extends Resources {
   readonly started_at: number
   /** Why checkpoints are rejected, by organization. */
   readonly rejected: ReadonlyMap<string, string>
+  readonly jobs: Pick<Jobs, 'isRunning'>
   readonly identify: Authentication['identify']
 }
 
@@ -35,8 +37,9 @@ export function healthRouter(parts: HealthParts): Router {
     const { connected } = await probe()
     // Entries are still accepted while checkpoints are rejected: rejecting entries would lose evidence.
     const checkpoints = parts.rejected.size === 0 ? 'ok' : 'refused'
-    const status = connected && checkpoints === 'ok' ? 'ok' : 'degraded'
-    answer(response, connected ? 200 : 503, { status, checkpoints } satisfies PlatformReadiness)
+    const jobs = { running: parts.jobs.isRunning() }
+    const status = connected && checkpoints === 'ok' && jobs.running ? 'ok' : 'degraded'
+    answer(response, connected ? 200 : 503, { status, checkpoints, jobs } satisfies PlatformReadiness)
   })
   router.get('/metrics', (_request: Request, response: Response) => {
     const { meter, clock, started_at } = parts

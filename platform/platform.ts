@@ -27,6 +27,7 @@ import { createMeter, type Meter } from './http/meter.js'
 import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
 import { createIngest, type Ingest } from './ingest/write-queue.js'
+import { type Jobs, openJobs } from './jobs/jobs.js'
 import { addressOf, closeServer, createListener } from './listener.js'
 import { type Log, openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
@@ -84,6 +85,7 @@ export async function createPlatform(
     )
     const command = typedCommand(config.inherited.PATH ?? '')
     const log = await openLog({ db, clock, logger, config, ...outside, command })
+    const jobs = await openJobs({ db, clock, logger, jobs: log.jobs })
     const listener = createListener()
     const access: AccessParts = {
       db,
@@ -98,12 +100,13 @@ export async function createPlatform(
       startWorkspace: connectLibrary,
     }
     const operator = { operator_org, operator_token: credentials.operator_token }
-    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, sealer }))
+    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, sealer }))
     const { url } = access
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url }) : null
     const close = async () => {
       await closeServer(listener)
       await admin?.close()
+      await jobs.close()
       await ingest.close()
       await log.close()
       await outside.outgoing.close()
@@ -164,16 +167,18 @@ interface Handling {
   readonly meter: Meter
   readonly ingest: Ingest
   readonly log: Log
+  readonly jobs: Jobs
   readonly sealer: Sealer
 }
 
 /** Answers requests: probes and the API description, pages, then the routes. */
-function requestHandler({ config, access, operator, meter, ingest, log, sealer }: Handling) {
+function requestHandler({ config, access, operator, meter, ingest, log, jobs, sealer }: Handling) {
   const { clock, logger, limits } = access
   const { public_url, trusted_proxies } = config
   const version = versionOf('API')
   const { authenticate, identify } = createAuthentication(access, operator)
-  const health = healthRouter({ ...access, meter, version, started_at: clock(), rejected: log.rejected, identify })
+  const { rejected } = log
+  const health = healthRouter({ ...access, meter, version, started_at: clock(), rejected, jobs, identify })
   const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }
   const parts = {
     ...access,
@@ -183,6 +188,7 @@ function requestHandler({ config, access, operator, meter, ingest, log, sealer }
     bundles: log.bundles,
     retention: log.retention,
     manifests: createManifestReader(maxManifests),
+    jobs,
     policy_ttl_seconds: config.policy_ttl_seconds,
     task_timeout_seconds: config.task_timeout_seconds,
   }

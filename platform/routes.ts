@@ -13,6 +13,7 @@ import { repositoryRoutes } from './git/routes/repositories.js'
 import { incidentRoutes } from './incidents/routes.js'
 import { engineRoutes } from './ingest/routes/evaluate.js'
 import { stepRoutes } from './ingest/routes/logs.js'
+import { jobRoutes } from './jobs/routes.js'
 import { bundleRoutes } from './log/bundle/routes.js'
 import { eventRoutes } from './log/read/routes/events.js'
 import { logRoutes } from './log/read/routes/logs.js'
@@ -48,5 +49,6 @@ export const routes = [
   ...erasureRoutes,
   ...retentionRoutes,
   ...schemaRoutes,
+  ...jobRoutes,
   ...eventRoutes,
 ]

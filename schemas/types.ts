@@ -1695,6 +1695,35 @@ export interface IndexRange {
 }
 
 /**
+ * The jobs of the platform: work that runs by a schedule, or when it is sent.
+ */
+export interface JobList {
+  /**
+   * Whether this process runs jobs; false while their database is unavailable
+   */
+  running: boolean
+  jobs: {
+    name: string
+    /**
+     * Five fields of cron, in UTC; null for a job that runs only when it is sent
+     */
+    schedule: string | null
+    waiting: number
+    /**
+     * How many run now, in all processes
+     */
+    active: number
+    last_started_at: string | null
+    last_completed_at: string | null
+    last_failed_at: string | null
+    /**
+     * The message of the last failure; null for persons, because it can concern another workspace
+     */
+    last_error: string | null
+  }[]
+}
+
+/**
  * The hashed record of a leaf other than a step, format svc.log/1 (frozen).
  */
 export interface LeafRecord {
@@ -2969,6 +2998,12 @@ export interface PlatformReadiness {
    * `refused` while the platform refuses to sign a log
    */
   checkpoints: 'ok' | 'refused'
+  jobs: {
+    /**
+     * False while the database of the jobs is unavailable
+     */
+    running: boolean
+  }
 }
 
 /**
@@ -3890,6 +3925,7 @@ export interface SchemaTypes {
   'incident': Incident
   'inclusion-proof': InclusionProof
   'index-range': IndexRange
+  'job-list': JobList
   'leaf-record': LeafRecord
   'listed-manifest': ListedManifest
   'liveness': Liveness

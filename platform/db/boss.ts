@@ -34,18 +34,15 @@ export function executorIn(tx: Transaction): Executor {
   return { executeSql: async (text, values) => ({ rows: (await tx.query(withoutTransaction(text), values)) ?? [] }) }
 }
 
-/** Runs statements in any transaction; one of an organization cannot read the tables of jobs otherwise. */
-export function executorWithin(tx: Transaction): Executor {
-  return {
-    executeSql: async (text, values) => {
-      const [before] = await tx.query<{ role: string }>(
-        `select current_setting('role') as role, set_config('role', 'none', true)`,
-      )
-      const result = await executorIn(tx).executeSql(text, values)
-      await tx.query(`select set_config('role', $1, true)`, [before?.role])
-      return result
-    },
-  }
+/** Runs `work` as the owner of the tables in a transaction of an organization, whose role cannot read the tables of jobs. */
+export async function asOwner<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
+  const [before] = await tx.query<{ role: string }>(
+    `select current_setting('role') as role, set_config('role', 'none', true)`,
+  )
+  const result = await work()
+  // After an error the transaction is rolled back, and the role with it.
+  await tx.query(`select set_config('role', $1, true)`, [before?.role])
+  return result
 }
 
 /**

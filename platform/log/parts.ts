@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Database } from '../db/db.js'
+import type { Job } from '../jobs/job.js'
 import type { Outgoing } from '../outgoing/outgoing.js'
 import { type Bundles, createBundles, removeStaleBundles } from './bundle/bundles.js'
 import type { Anchors } from './publish/anchors/anchors.js'
@@ -10,7 +11,7 @@ import { startCheckpoints } from './publish/checkpoints.js'
 import type { LogIdentity } from './publish/identity.js'
 import { openSigner } from './publish/signer.js'
 import { createWitnesses, type WitnessAddress } from './publish/witnesses.js'
-import { type Retention, startRetention } from './retention/retention.js'
+import { createRetention, type Retention } from './retention/retention.js'
 
 interface LogParts {
   readonly db: Database
@@ -30,10 +31,12 @@ export interface Log {
   readonly rejected: ReadonlyMap<string, string>
   readonly bundles: Bundles
   readonly retention: Retention
+  /** Empty in a process without the signing key of the log. */
+  readonly jobs: readonly Job[]
   readonly close: () => Promise<void>
 }
 
-/** Starts to publish checkpoints and to prune. A process without the signing key of the log does neither. */
+/** Starts to publish checkpoints. A process without the signing key of the log neither publishes nor prunes. */
 export async function openLog({ db, clock, logger, config, ...parts }: LogParts): Promise<Log> {
   const signer = openSigner(config.log_key_dir, clock)
   const warn = (message: string) => logger.warn(message)
@@ -55,15 +58,20 @@ export async function openLog({ db, clock, logger, config, ...parts }: LogParts)
   const bundles = createBundles(own ? { db, clock, log_host, signManifest, signedSize, keysOf } : null)
   await removeStaleBundles(Date.now())
   const { archive_dir, archive_entries } = config
-  const retention = startRetention(
-    { db, clock, logger, bundles, log_host, everyVerifierOf, epochOf, archive_dir, archive_entries },
-    own,
-  )
-  const close = async () => {
-    await retention.close()
-    await checkpoints.close()
-  }
-  return { identity: { host: log_host, verifierOf, keysOf }, rejected, bundles, retention, close }
+  const retention = createRetention({
+    db,
+    clock,
+    logger,
+    bundles,
+    log_host,
+    everyVerifierOf,
+    epochOf,
+    archive_dir,
+    archive_entries,
+  })
+  const jobs = own ? [retention.job] : []
+  const identity = { host: log_host, verifierOf, keysOf }
+  return { identity, rejected, bundles, retention, jobs, close: checkpoints.close }
 }
 
 /** The name of this machine, in characters that an origin can hold. */

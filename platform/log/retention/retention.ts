@@ -8,7 +8,7 @@ import { type Transaction, withSnapshot, withTransaction, withUnscopedTransactio
 import { newId } from '../../db/ids.js'
 import { actorText, type Scope, scopeOf } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
-import { type IntervalWorker, startIntervalWorker } from '../../jobs/interval-worker.js'
+import { defineJob, type Job } from '../../jobs/job.js'
 import { recordEvents } from '../../ledger/events.js'
 import { appendLeaves } from '../../ledger/leaves.js'
 import { lockLog } from '../../ledger/log.js'
@@ -36,31 +36,39 @@ export interface RetentionParts extends ArchiveParts {
 export interface Retention {
   /** Archives and deletes all entries older than the retention period. */
   readonly prune: (scope: Scope) => Promise<void>
-  readonly close: () => Promise<void>
+  /** Prunes whole months, of every organization. */
+  readonly job: Job
 }
 
 const dayMs = 86_400_000
-const hourMs = 3_600_000
 /** The minimum number of entries in an archive: smaller ones are not split further, whatever their size. */
 const minArchiveEntries = 1000
 /** The number of the advisory lock; unique to this lock. */
 const pruningLock = 7_283_003
 
-/** Starts the hourly prune of whole months, in processes with the signing key (`own`). */
-export function startRetention(parts: RetentionParts, own: boolean): Retention {
+export function createRetention(parts: RetentionParts): Retention {
   const pruneTo = (scope: Scope, cutoff: (oldest: number) => number) =>
     parts.db.exclusively(pruningLock, () => prune(parts, scope, cutoff))
-  const failed = (error: unknown) => parts.logger.error({ err: error }, 'entries could not be pruned')
-  const run = async (closed: () => boolean) => {
+  const pruneAll = async (signal: AbortSignal) => {
+    let failed = 0
     for (const org_id of await withUnscopedTransaction(parts.db, organizationsUnscoped)) {
-      if (closed()) return
+      if (signal.aborted) return
       // An error of one organization must not stop the others.
-      await pruneTo(scopeOf(org_id, { kind: 'system', id: 'retention' }), startOfMonth).catch(failed)
+      await pruneTo(scopeOf(org_id, { kind: 'system', id: 'retention' }), startOfMonth).catch((error: unknown) => {
+        failed += 1
+        parts.logger.error({ err: error, org_id }, 'entries could not be pruned')
+      })
     }
+    if (failed > 0) throw new Error(`the entries of ${failed} organizations could not be pruned`)
   }
-  const idle: IntervalWorker = { close: async () => undefined, closed: () => true }
-  const worker = own ? startIntervalWorker(hourMs, run, failed) : idle
-  return { prune: (scope) => pruneTo(scope, (oldest) => oldest), close: worker.close }
+  const job = defineJob({
+    name: 'prune-log',
+    schedule: '7 * * * *',
+    // Long enough to archive the largest log; the lock keeps other processes from pruning meanwhile.
+    timeout_seconds: 6 * 3600,
+    run: (_data, signal) => pruneAll(signal),
+  })
+  return { prune: (scope) => pruneTo(scope, (oldest) => oldest), job }
 }
 
 /** The first moment of the month (UTC) of a time; both ms since 1970. */

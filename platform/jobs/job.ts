@@ -1,0 +1,65 @@
+// A job is data: a room lists its jobs, and the composition root gives all of them to `openJobs`.
+import type { Transaction } from '../db/db.js'
+
+/** The ids that a job works on. The rows of queues belong to no organization: they hold nothing else. */
+export type JobData = Readonly<Record<string, string | number>>
+
+export interface Job<Data extends JobData = JobData> {
+  /** Unique, in kebab-case; its queue has the same name. */
+  readonly name: string
+  /** When it runs by itself, without data: five fields of cron, in UTC, such as `7 * * * *`. */
+  readonly schedule?: string
+  /** Of the jobs with the same key one waits; a job that runs is not waiting. Without a key, every sent job runs. */
+  readonly key?: (data: Data) => string
+  /** How many run at once in one process; 1 by default. */
+  readonly concurrency?: number
+  /** The time after which `signal` is aborted and the run has failed, up to 23 hours. */
+  readonly timeout_seconds: number
+  /** How often a failed run is repeated: 3 times by default, a scheduled job never. */
+  readonly retries?: number
+  /** The delay before the first repetition, up to twice that; the next ones are twice as long each. 5 by default. */
+  readonly retry_delay_seconds?: number
+  /**
+   * At least once for each sent job: it can run again after a crash. A rejection is a failed run. `signal` is aborted when the
+   * time is up or the process stops.
+   */
+  readonly run: (data: Data, signal: AbortSignal, send: Send) => Promise<void>
+}
+
+export interface SendOptions {
+  readonly after_seconds?: number
+  /** The job exists when this transaction commits. */
+  readonly tx?: Transaction
+}
+
+/** Sends a job by its name. Rejects with UNAVAILABLE. */
+export type Send = (name: string, data: JobData, options?: SendOptions) => Promise<void>
+
+/** A job whose data has a type: what `key` and `run` receive is what the senders of this name give. */
+export function defineJob<Data extends JobData = JobData>(job: Job<Data>): Job {
+  return job as unknown as Job
+}
+
+/** The times of the job room, ms. */
+export interface JobTimes {
+  /** How soon a process starts a job that another process sent, or that was delayed. A job of its own starts at once. */
+  readonly poll: number
+  /** How long a stopping process waits for its jobs before it aborts them. */
+  readonly drain: number
+  /** How long a run that ignores its aborted signal is waited for. */
+  readonly grace: number
+}
+
+/** The settings of the queue of a job, as pg-boss names them. */
+export function queueSettings(job: Job) {
+  const isCoalesced = job.key !== undefined || job.schedule !== undefined
+  return {
+    // `short`: one waiting job per key, and one of a schedule.
+    policy: isCoalesced ? ('short' as const) : ('standard' as const),
+    retryLimit: job.retries ?? (job.schedule === undefined ? 3 : 0),
+    retryDelay: job.retry_delay_seconds ?? 5,
+    retryBackoff: true,
+    // Later than the run has failed by itself: only a killed process leaves a job until then.
+    expireInSeconds: job.timeout_seconds + 60,
+  }
+}

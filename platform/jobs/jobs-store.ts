@@ -1,0 +1,102 @@
+// What the job room reads and writes beside pg-boss, in the same tables.
+import type { Transaction } from '../db/db.js'
+import { utcText } from '../db/sql.js'
+
+/** The queues among `names` with a job that can start now. */
+export async function dueQueuesUnscoped(tx: Transaction, names: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ name: string }>(
+    `select q.name from unnest($1::text[]) q(name) cross join lateral (
+       select from svc_jobs.job j where j.name = q.name and j.state < 'active' and j.start_after < now() limit 1) due`,
+    [names],
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** Makes a waiting job start earlier, when the same job was sent again with a shorter delay. */
+export async function bringForwardUnscoped(
+  tx: Transaction,
+  name: string,
+  key: string | null,
+  after_seconds: number,
+): Promise<void> {
+  await tx.query(
+    `update svc_jobs.job set start_after = now() + $3 * interval '1 second'
+     where name = $1 and state = 'created' and singleton_key is not distinct from $2
+       and start_after > now() + $3 * interval '1 second'`,
+    [name, key, after_seconds],
+  )
+}
+
+/** Lets runs that were interrupted start again at once, without counting them as failures. */
+export async function requeueUnscoped(tx: Transaction, name: string, ids: readonly string[]): Promise<void> {
+  await tx.query(
+    `update svc_jobs.job set state = 'retry', start_after = now()
+     where name = $1 and id = any($2::uuid[]) and state = 'active'`,
+    [name, ids],
+  )
+}
+
+/**
+ * Lets the runs of a killed process start again; only for a database that no other process uses. A run that has ended its
+ * process more often than it may be repeated, and at least twice, has failed.
+ */
+export async function requeueAllUnscoped(tx: Transaction): Promise<void> {
+  await tx.query(
+    `update svc_jobs.job set start_after = now(),
+       state = case when retry_count <= retry_limit then 'retry' else 'failed' end::svc_jobs.job_state,
+       completed_on = case when retry_count <= retry_limit then null else now() end
+     where state = 'active'`,
+  )
+}
+
+/** A run that has ended; times are ms since 1970. */
+export interface EndedRun {
+  readonly name: string
+  readonly started_at: number
+  readonly ended_at: number
+  /** Null for a completed run. */
+  readonly error: string | null
+}
+
+export async function recordRunUnscoped(tx: Transaction, { name, started_at, ended_at, error }: EndedRun) {
+  const [column, more] = error === null ? ['completed_at', ''] : ['failed_at', ', last_error = $4']
+  await tx.query(
+    `insert into svc_jobs.last_runs (name, started_at, ${column}, last_error)
+     values ($1, to_timestamp($2 / 1000.0), to_timestamp($3 / 1000.0), $4)
+     on conflict (name) do update set started_at = excluded.started_at, ${column} = excluded.${column}${more}`,
+    [name, started_at, ended_at, error],
+  )
+}
+
+/** The start of the last run that has ended, by name; ms since 1970. */
+export async function lastStartsUnscoped(tx: Transaction): Promise<Map<string, number>> {
+  const rows = await tx.query<{ name: string; at: number }>(
+    'select name, extract(epoch from started_at)::float8 * 1000 as at from svc_jobs.last_runs',
+  )
+  return new Map(rows.map(({ name, at }) => [name, at]))
+}
+
+export interface QueueState {
+  readonly waiting: number
+  readonly active: number
+  readonly last_started_at: string | null
+  readonly last_completed_at: string | null
+  readonly last_failed_at: string | null
+  readonly last_error: string | null
+}
+
+/** The state of each queue among `names`. */
+export async function queueStatesUnscoped(tx: Transaction, names: readonly string[]): Promise<Map<string, QueueState>> {
+  const rows = await tx.query<QueueState & { name: string }>(
+    `select q.name, coalesce(j.waiting, 0) as waiting, coalesce(j.active, 0) as active,
+       ${utcText('greatest(r.started_at, j.started_on)')} as last_started_at,
+       ${utcText('r.completed_at')} as last_completed_at, ${utcText('r.failed_at')} as last_failed_at, r.last_error
+     from unnest($1::text[]) q(name) left join svc_jobs.last_runs r on r.name = q.name
+     left join (
+       select name, count(*) filter (where state < 'active')::int as waiting,
+         count(*) filter (where state = 'active')::int as active, max(started_on) filter (where state = 'active') as started_on
+       from svc_jobs.job where state < 'completed' group by name) j on j.name = q.name`,
+    [names],
+  )
+  return new Map(rows.map(({ name, ...state }) => [name, state]))
+}

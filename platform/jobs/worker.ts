@@ -1,0 +1,172 @@
+// Runs the jobs of one queue. pg-boss's own worker waits for a whole batch before it fetches again, and ends the process when
+// the database fails at the end of a run.
+import { setTimeout as delay } from 'node:timers/promises'
+import { onOneLine } from '@svc/engine'
+import type { Logger } from 'pino'
+import { type Boss, executorIn, executorOf } from '../db/boss.js'
+import { type Resources, withUnscopedTransaction } from '../db/db.js'
+import { type Job, type JobData, type JobTimes, queueSettings, type Send } from './job.js'
+import { recordRunUnscoped, requeueUnscoped } from './jobs-store.js'
+
+export interface WorkerParts extends Resources {
+  readonly boss: Boss
+  readonly logger: Logger
+  readonly send: Send
+  /** Receives errors of the database. */
+  readonly lost: (error: unknown) => void
+  /** Aborted when the process stops: no job is fetched any more. */
+  readonly closing: AbortSignal
+  readonly times: JobTimes
+}
+
+export interface Worker {
+  /** Fetches jobs if fewer run than may. */
+  readonly wake: () => void
+  /** After `closing`: waits for the running jobs, and aborts those that take too long. */
+  readonly close: () => Promise<void>
+}
+
+interface Fetched {
+  readonly id: string
+  readonly data: JobData | null
+  readonly retryCount: number
+}
+
+interface Running {
+  readonly stop: AbortController
+  readonly ended: Promise<void>
+}
+
+export function createWorker(parts: WorkerParts, job: Job): Worker {
+  const { closing, lost, times } = parts
+  const running = new Map<string, Running>()
+  const concurrency = job.concurrency ?? 1
+  let fetching: Promise<void> | null = null
+  let isWanted = false
+  const canFetch = () => isWanted && !closing.aborted && running.size < concurrency
+  const start = (fetched: Fetched) => {
+    const stop = new AbortController()
+    const ended = runJob(parts, job, fetched, stop).finally(() => {
+      running.delete(fetched.id)
+      wake()
+    })
+    running.set(fetched.id, { stop, ended })
+  }
+  const fetchAll = async () => {
+    while (canFetch()) {
+      isWanted = false
+      const free = concurrency - running.size
+      const jobs = await fetchJobs(parts, job.name, free)
+      for (const fetched of jobs) start(fetched)
+      isWanted ||= jobs.length === free
+    }
+  }
+  const wake = () => {
+    isWanted = true
+    fetching ??= fetchAll()
+      .catch(lost)
+      .finally(() => {
+        fetching = null
+        if (canFetch()) wake()
+      })
+  }
+  const close = async () => {
+    await fetching
+    const abort = () => {
+      for (const { stop } of running.values()) stop.abort(closing.reason)
+    }
+    const timer = setTimeout(abort, times.drain)
+    await Promise.all([...running.values()].map(({ ended }) => ended))
+    clearTimeout(timer)
+  }
+  return { wake, close }
+}
+
+/** Rejects with UNAVAILABLE; pg-boss itself takes every error for an empty queue. */
+async function fetchJobs({ db, boss }: WorkerParts, name: string, batchSize: number): Promise<Fetched[]> {
+  const failed: unknown[] = []
+  const executor = executorOf(db)
+  const executeSql: typeof executor.executeSql = (text, values) =>
+    executor.executeSql(text, values).catch((error: unknown) => {
+      failed.push(error)
+      throw error
+    })
+  const jobs = await boss.fetch<JobData>(name, { batchSize, includeMetadata: true, db: { executeSql } })
+  if (failed.length > 0) throw failed[0]
+  return jobs
+}
+
+/** Never rejects. */
+async function runJob(parts: WorkerParts, job: Job, fetched: Fetched, stop: AbortController): Promise<void> {
+  const { clock, logger, closing, lost, times } = parts
+  const started_at = clock()
+  const failure = await failureOf(parts, job, fetched, stop)
+  const isInterrupted = failure !== null && stop.signal.reason === closing.reason && closing.aborted
+  if (failure !== null && !isInterrupted) {
+    const will_retry = fetched.retryCount < queueSettings(job).retryLimit
+    logger.error({ job: job.name, err: failure, will_retry }, `the job \`${job.name}\` failed`)
+  }
+  const outcome = { started_at, failure, isInterrupted }
+  for (;;) {
+    try {
+      return await settle(parts, job, fetched, outcome)
+    } catch (error) {
+      lost(error)
+      // Without the result of the run, the job runs again.
+      if (closing.aborted) return
+      await delay(times.poll, undefined, { signal: closing }).catch(() => undefined)
+    }
+  }
+}
+
+/** Why a run failed; null for a completed one. */
+async function failureOf(parts: WorkerParts, job: Job, { data }: Fetched, stop: AbortController): Promise<unknown> {
+  const { send, times } = parts
+  const { signal } = stop
+  const tooLong = () => stop.abort(new Error(`it took longer than ${job.timeout_seconds} s`))
+  const timers = [setTimeout(tooLong, job.timeout_seconds * 1000)]
+  const abandoned = new Promise<never>((_, reject) => {
+    const wait = () => timers.push(setTimeout(() => reject(signal.reason), times.grace))
+    signal.addEventListener('abort', wait, { once: true })
+  })
+  try {
+    await Promise.race([run(job, data ?? {}, signal, send), abandoned])
+    return null
+  } catch (error) {
+    return signal.aborted ? signal.reason : (error ?? new Error('it failed without a reason'))
+  } finally {
+    for (const timer of timers) clearTimeout(timer)
+  }
+}
+
+/** A promise even for a function that throws at once. */
+async function run(job: Job, data: JobData, signal: AbortSignal, send: Send): Promise<void> {
+  await job.run(data, signal, send)
+}
+
+interface Outcome {
+  /** ms since 1970. */
+  readonly started_at: number
+  readonly failure: unknown
+  readonly isInterrupted: boolean
+}
+
+/** Stores the result of a run: completed, failed, or interrupted by the end of the process. Rejects with UNAVAILABLE. */
+function settle({ db, boss, clock }: WorkerParts, { name }: Job, { id }: Fetched, outcome: Outcome): Promise<void> {
+  const { started_at, failure, isInterrupted } = outcome
+  return withUnscopedTransaction(db, async (tx) => {
+    if (isInterrupted) return requeueUnscoped(tx, name, [id])
+    const error = failure === null ? null : textOf(failure)
+    if (error === null) await boss.complete(name, id, {}, { db: executorIn(tx) })
+    else await boss.fail(name, id, { message: error }, { db: executorIn(tx) })
+    await recordRunUnscoped(tx, { name, started_at, ended_at: clock(), error })
+  })
+}
+
+/** The maximum length of a stored message of an error. */
+const maxErrorLength = 500
+
+function textOf(failure: unknown): string {
+  const text = failure instanceof Error ? failure.message : String(failure)
+  return onOneLine(text.slice(0, maxErrorLength))
+}
