@@ -38,6 +38,7 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_RATE_LIMIT_KEY: 'requests per API key in a minute',
   SVC_RATE_LIMIT_MAILBOX: 'sign-in links per mailbox in 15 minutes',
   SVC_REGISTRATION_CAP: 'accounts beyond this number are waitlisted',
+  SVC_RESYNC_SECONDS: 'seconds between two readings of a branch of manifests',
   SVC_SEED_API_KEY: 'an API key to admit at the start',
   SVC_SMTP_URL: 'the mail server',
   SVC_TASK_TIMEOUT_SECONDS: 'seconds after which a task without an end counts as unfinished',

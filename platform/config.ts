@@ -48,6 +48,8 @@ export interface Config {
   readonly anchors: readonly string[]
   /** The GitHub REST API, without a slash at its end. */
   readonly github_api_url: string
+  /** Seconds between two readings of a branch of manifests. */
+  readonly resync_seconds: number
   /** Reads public repositories of callers without a token of their own. */
   readonly github_fallback_token: string | null
   /** Folders whose repositories may be connected as `file://` URLs. */
@@ -128,6 +130,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     archive_entries: Math.max(1, whole('SVC_ARCHIVE_ENTRIES', 250_000, 1_000_000)),
     witnesses: words('SVC_WITNESSES'),
     anchors: words('SVC_ANCHORS'),
+    resync_seconds: Math.max(1, whole('SVC_RESYNC_SECONDS', 300, 86_400)),
     github_api_url: new URL(githubApi).href.replace(/\/+$/, ''),
     github_fallback_token: checked('SVC_GITHUB_FALLBACK_TOKEN', /^[!-~]{1,1000}$/, 'a token without spaces'),
     git_file_roots: roots,

@@ -20,6 +20,7 @@ import { migrate } from './db/migrations/index.js'
 import { createNotices } from './db/notices.js'
 import { assertRights } from './db/rights.js'
 import { connectLibrary } from './git/commands/connect-library.js'
+import { type GitRoom, openGit } from './git/room.js'
 import { healthRouter } from './health.js'
 import { createApp } from './http/app.js'
 import { docsRouter } from './http/docs.js'
@@ -85,28 +86,21 @@ export async function createPlatform(
     )
     const command = typedCommand(config.inherited.PATH ?? '')
     const log = await openLog({ db, clock, logger, config, ...outside, command })
-    const jobs = await openJobs({ db, clock, logger, jobs: log.jobs })
+    const manifests = createManifestReader(maxManifests)
+    const git = openGit({ db, clock, config, sealer, manifests, targets: outside.outgoing.targets })
+    const jobs = await openJobs({ db, clock, logger, jobs: [...log.jobs, ...git.jobs] })
+    await git.start(jobs.send)
     const listener = createListener()
-    const access: AccessParts = {
-      db,
-      clock,
-      logger,
-      notices: createNotices(config.database_url, warn),
-      access_tokens: createAccessTokens(keys, clock),
-      limits: createLimits(db, config.rate_limits, clock),
-      mailer: mailerOf(config, print, warn),
-      url: () => config.public_url ?? addressOf(listener),
-      registration_cap: config.registration_cap,
-      startWorkspace: connectLibrary,
-    }
+    const url = () => config.public_url ?? addressOf(listener)
+    const access = accessParts({ db, clock, logger, config, keys, url, print })
     const operator = { operator_org, operator_token: credentials.operator_token }
-    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, sealer }))
-    const { url } = access
+    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, git }))
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url }) : null
     const close = async () => {
       await closeServer(listener)
       await admin?.close()
       await jobs.close()
+      await git.close()
       await ingest.close()
       await log.close()
       await outside.outgoing.close()
@@ -123,6 +117,26 @@ export async function createPlatform(
   } catch (error) {
     await db.close()
     throw error
+  }
+}
+
+interface Admitting extends Pick<AccessParts, 'db' | 'clock' | 'logger' | 'url'> {
+  readonly config: Config
+  readonly keys: readonly Buffer[]
+  readonly print: (text: string) => void
+}
+
+function accessParts({ config, keys, print, ...others }: Admitting): AccessParts {
+  const { db, clock, logger } = others
+  const warn = (message: string) => logger.warn(message)
+  return {
+    ...others,
+    notices: createNotices(config.database_url, warn),
+    access_tokens: createAccessTokens(keys, clock),
+    limits: createLimits(db, config.rate_limits, clock),
+    mailer: mailerOf(config, print, warn),
+    registration_cap: config.registration_cap,
+    startWorkspace: connectLibrary,
   }
 }
 
@@ -168,11 +182,11 @@ interface Handling {
   readonly ingest: Ingest
   readonly log: Log
   readonly jobs: Jobs
-  readonly sealer: Sealer
+  readonly git: GitRoom
 }
 
 /** Answers requests: probes and the API description, pages, then the routes. */
-function requestHandler({ config, access, operator, meter, ingest, log, jobs, sealer }: Handling) {
+function requestHandler({ config, access, operator, meter, ingest, log, jobs, git }: Handling) {
   const { clock, logger, limits } = access
   const { public_url, trusted_proxies } = config
   const version = versionOf('API')
@@ -183,11 +197,10 @@ function requestHandler({ config, access, operator, meter, ingest, log, jobs, se
   const parts = {
     ...access,
     ingest,
-    sealer,
     log: log.identity,
     bundles: log.bundles,
     retention: log.retention,
-    manifests: createManifestReader(maxManifests),
+    ...git.partsWith(jobs.send),
     jobs,
     policy_ttl_seconds: config.policy_ttl_seconds,
     task_timeout_seconds: config.task_timeout_seconds,

@@ -65,7 +65,7 @@ export async function readBranch(
   }
 }
 
-/** The texts at the paths of the entries, or the reasons why they are none. */
+/** The texts at the paths of the entries, or the reasons why they cannot be read. */
 async function readTexts(source: GitSource, entries: readonly TreeEntry[]): Promise<Map<string, ManifestText>> {
   const readable = entries.filter((entry) => entryProblem(entry) === null)
   const blobs = await source.read([...new Set(readable.map(({ blob_sha }) => blob_sha))])

@@ -7,7 +7,7 @@ import type { Sealer } from '../secrets/seal.js'
 import type { GitSource, GitSources } from './source/source.js'
 import type { RepositoryRow } from './store/repositories.js'
 
-export interface GitParts extends Resources, BaselineParts {
+export interface ReadingParts extends Resources, BaselineParts {
   readonly sources: GitSources
   /** Opens and seals tokens and webhook secrets. */
   readonly sealer: Sealer
@@ -15,6 +15,10 @@ export interface GitParts extends Resources, BaselineParts {
   readonly resync_seconds: number
   /** From 0 to before 1. */
   readonly random: () => number
+}
+
+/** What requests use besides: they let a job do what takes long. */
+export interface GitParts extends ReadingParts {
   /** Lets a branch be read soon, after this many seconds. */
   readonly readSoon: (scope: Scope, repo_id: number, after_seconds?: number) => Promise<void>
 }
@@ -31,7 +35,7 @@ export function webhookContext(org_id: string, repo_id: number): string {
 
 /** The branch of a stored repository. Throws ENCRYPTION_KEY_INVALID when its token cannot be opened. */
 export function sourceOf(
-  { sources, sealer }: Pick<GitParts, 'sources' | 'sealer'>,
+  { sources, sealer }: Pick<ReadingParts, 'sources' | 'sealer'>,
   org_id: string,
   row: RepositoryRow,
 ): GitSource {

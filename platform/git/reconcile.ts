@@ -12,7 +12,7 @@ import { type Branch, readBranch } from './branch.js'
 import { resyncAssignment } from './commands/resync-assignment.js'
 import { conditionOf, differ, type NewCondition, since } from './conditions.js'
 import { noteRepository } from './events.js'
-import { type GitParts, sourceNameOf, sourceOf } from './parts.js'
+import { type ReadingParts, sourceNameOf, sourceOf } from './parts.js'
 import { type Head, SourceError } from './source/source.js'
 import { type FileRow, filesOf, replaceFiles } from './store/files.js'
 import {
@@ -42,7 +42,7 @@ const leaseMs = 180_000
 
 /** Never rejects because of the repository: what is wrong with it becomes a condition. Rejects with UNAVAILABLE. */
 export async function reconcile(
-  parts: GitParts,
+  parts: ReadingParts,
   scope: Scope,
   repo_id: number,
   options: ReconcileOptions = {},
@@ -62,7 +62,7 @@ export async function reconcile(
   }
 }
 
-async function read(parts: GitParts, scope: Scope, reading: Reading, options: ReconcileOptions): Promise<Outcome> {
+async function read(parts: ReadingParts, scope: Scope, reading: Reading, options: ReconcileOptions): Promise<Outcome> {
   const { repository } = reading
   const source = sourceOf(parts, scope.org_id, repository)
   const known = headOf(repository)
@@ -102,7 +102,7 @@ interface Application {
 
 /** False when a later reading has begun: nothing was written. */
 function applyTo(
-  { db, clock }: GitParts,
+  { db, clock }: ReadingParts,
   scope: Scope,
   { repository, turn }: Reading,
   { some, head, branch, options: { by_hand, expected_sha } }: Application,
@@ -138,7 +138,7 @@ async function targets(
 
 /** Ends a reading of the branch; `branch` is null when nothing changed. */
 async function end(
-  parts: GitParts,
+  parts: ReadingParts,
   scope: Scope,
   { repository, turn }: Reading,
   head: Head,
@@ -179,7 +179,7 @@ async function replaceChanged(
 }
 
 /** Ends a reading that failed: the last valid policies stay in force, and every assignment says why. */
-async function giveUp(parts: GitParts, scope: Scope, { repository, turn }: Reading, error: unknown): Promise<void> {
+async function giveUp(parts: ReadingParts, scope: Scope, { repository, turn }: Reading, error: unknown): Promise<void> {
   const now = parts.clock()
   const { code, message, retry_after } =
     error instanceof SourceError

@@ -1,5 +1,5 @@
 // When a branch is read again.
-import type { GitParts } from './parts.js'
+import type { ReadingParts } from './parts.js'
 
 const firstRetrySeconds = 30
 const maxWaitSeconds = 3600
@@ -9,7 +9,7 @@ const maxWaitSeconds = 3600
  * longer wait, up to the same limit.
  */
 export function nextCheckAfter(
-  { resync_seconds, random }: Pick<GitParts, 'resync_seconds' | 'random'>,
+  { resync_seconds, random }: Pick<ReadingParts, 'resync_seconds' | 'random'>,
   now: number,
   failures: number,
   retry_after: number | null,

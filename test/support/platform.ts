@@ -57,6 +57,7 @@ export async function startPlatform(given: Start = {}): Promise<TestPlatform> {
   const env = {
     SVC_DATA_DIR: data_dir,
     SVC_LOG_LEVEL: 'error',
+    PATH: process.env.PATH ?? '',
     ...(start.database_url ? { SVC_ENCRYPTION_KEY: serverKey } : {}),
     ...start.env,
     ...(start.database_url ? { SVC_DATABASE_URL: start.database_url } : {}),

@@ -4,17 +4,19 @@ import type { Scope } from '../../db/scope.js'
 import { noteRepository } from '../events.js'
 import { insertRepository } from '../store/repositories.js'
 
-const library = {
+/** The library as a repository. */
+export const bundledLibrary = {
   provider: 'bundled',
   owner: 'svc',
   name: 'library',
   branch: 'main',
   url: null,
   visibility: 'public',
+  token: null,
 } as const
 
 /** Its manifests are listed once a job has read it. */
 export async function connectLibrary(scope: Scope, tx: Transaction, now: number): Promise<void> {
-  const id = await insertRepository(scope, tx, now, library, now)
-  await noteRepository(scope, tx, now, 'repository.connected', { id, ...library }, { provider: 'bundled' })
+  const id = await insertRepository(scope, tx, now, bundledLibrary, now)
+  await noteRepository(scope, tx, now, 'repository.connected', { id, ...bundledLibrary }, { provider: 'bundled' })
 }

@@ -18,7 +18,7 @@ export interface TreeEntry {
 export interface GitSource {
   /** The head of the branch, read afresh. Returns `known` itself when the host answers that nothing changed. */
   readonly resolve: (known: Head | null) => Promise<Head>
-  /** Every entry of the commit's tree that is no folder, by path: links and submodules too, so that they can be reported. */
+  /** Every entry of the tree of the commit but folders, by path: links and submodules too, so that they can be reported. */
   readonly list: (commit_sha: string) => Promise<ReadonlyMap<string, TreeEntry>>
   /** The bytes of blobs of a commit that `list` has returned, by blob SHA. */
   readonly read: (blob_shas: readonly string[]) => Promise<ReadonlyMap<string, Uint8Array>>
