@@ -91,6 +91,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'rules',
     'port.ts',
     'called-as.ts',
+    'errors.ts',
   ],
   platform: [
     'main.ts',

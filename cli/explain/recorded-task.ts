@@ -10,11 +10,7 @@ import {
 } from '@svc/engine'
 import { fileError } from '@svc/proof/verify'
 import type { JsonMap, Step } from '@svc/schemas'
-
-/** A file or an option cannot be used; the message gives the reason and the correction. */
-export class InputError extends Error {
-  readonly code = 'INPUT'
-}
+import { InputError } from '../errors.js'
 
 export interface RecordedTask {
   readonly task_id: string

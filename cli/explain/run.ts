@@ -15,8 +15,9 @@ import {
 import { isMap, printable } from '@svc/proof'
 import { readText } from '@svc/proof/verify'
 import type { JsonMap, Manifest, Step } from '@svc/schemas'
+import { InputError } from '../errors.js'
 import type { ExplainedStep } from './explained.js'
-import { InputError, recordedEvaluation, recordedTask } from './recorded-task.js'
+import { recordedEvaluation, recordedTask } from './recorded-task.js'
 import { explanationText, nameOf } from './text.js'
 
 export interface ExplainOptions {

@@ -1,11 +1,11 @@
 // The word FORMAT of `svc import`, and the command with the right one.
 import { didYouMean, type FormatName, formatNames, formatOf } from '@svc/engine'
 import { shellWord } from '../called-as.js'
+import { UsageError } from '../errors.js'
 import { defaultStart } from './default-start.js'
 import { firstValueIn } from './document.js'
 import type { ImportOptions } from './options.js'
 import { withSources } from './source.js'
-import { UsageError } from './usage-error.js'
 import { listed } from './words.js'
 
 /** How the import was called. */

@@ -3,9 +3,9 @@ import { readFileSync, statSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { type FormatName, readYaml, type ToolMap, toolMapProblems } from '@svc/engine'
 import { parseTimestamp } from '@svc/schemas'
+import { UsageError } from '../errors.js'
 import { defaultStart } from './default-start.js'
 import { baseName, isFileOfRuns } from './source.js'
-import { UsageError } from './usage-error.js'
 
 export interface ImportOptions {
   readonly agentKey?: string

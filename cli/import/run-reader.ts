@@ -10,11 +10,11 @@ import {
   type Transcript,
   toolsIn,
 } from '@svc/engine'
+import { UsageError } from '../errors.js'
 import { documentIn } from './document.js'
 import type { ImportPlan } from './options.js'
 import { type Fault, type ImportReader, isFault, noRemarks } from './reader.js'
 import type { Source } from './source.js'
-import { UsageError } from './usage-error.js'
 
 interface Run {
   /** Position among the lines and documents, from 0; it sets the time of the run. */

@@ -1,6 +1,7 @@
 // `svc import`: two readings of the files, so that they are never in memory as a whole.
 import type { FormatName } from '@svc/engine'
 import { printable } from '@svc/proof'
+import { UsageError } from '../errors.js'
 import { createFileTarget } from './file.js'
 import { commandWith, formatNamed, type ImportCall } from './format.js'
 import { guessedTools } from './guesses.js'
@@ -16,7 +17,6 @@ import { surveyRuns } from './survey.js'
 import type { ImportTarget } from './target.js'
 import { createTraceReader } from './trace-reader.js'
 import { faultText } from './unreadable.js'
-import { UsageError } from './usage-error.js'
 
 /** Runs the import and prints its report; returns the exit code. */
 export async function runImport(name: string, call: ImportCall): Promise<number> {

@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream, mkdtempSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { UsageError } from './usage-error.js'
+import { UsageError } from '../errors.js'
 
 export interface Source {
   readonly path: string

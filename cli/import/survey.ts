@@ -1,9 +1,9 @@
 // The facts about all runs that the first step needs, and the messages about everything that is not a run.
 import type { FormatName } from '@svc/engine'
+import { UsageError } from '../errors.js'
 import { type Fault, type ImportReader, isFault } from './reader.js'
 import type { Source } from './source.js'
 import { type Expected, faultText, noRunsText, otherFormatOf } from './unreadable.js'
-import { UsageError } from './usage-error.js'
 
 export interface Survey {
   readonly runs: number

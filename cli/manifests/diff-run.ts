@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream'
 import { type DiffReport, diffFiles, diffMarkdown, diffText, type Paint } from '@svc/engine'
 import { jsonText, printable } from '@svc/proof'
-import { InputError, UsageError } from './input-error.js'
+import { InputError, UsageError } from '../errors.js'
 import { agentsOf } from './inventory.js'
 import { pairSides, type UnreadablePart } from './pairs.js'
 import { readSide } from './side.js'

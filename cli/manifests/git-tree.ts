@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { posix } from 'node:path'
 import { isManifestInFolder } from '@svc/engine'
-import { UsageError } from './input-error.js'
+import { UsageError } from '../errors.js'
 import type { Side, SideFile } from './side-file.js'
 
 /** Names as people write them; not an option, and nothing that Git reads as a range. */

@@ -1,7 +1,7 @@
 // The agents of an inventory file.
 import { type InventoryAgent, readInventory } from '@svc/engine'
 import { readText } from '@svc/proof/verify'
-import { InputError } from './input-error.js'
+import { InputError } from '../errors.js'
 
 /** The agents of the file. Throws InputError, naming the line and the member. */
 export function agentsOf(path: string): readonly InventoryAgent[] {

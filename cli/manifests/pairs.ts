@@ -1,7 +1,7 @@
 // The manifests of both sides by path.
 import { type DiffFile, parseManifest } from '@svc/engine'
 import type { Manifest } from '@svc/schemas'
-import { InputError, UsageError } from './input-error.js'
+import { InputError, UsageError } from '../errors.js'
 import type { Side, SideFile } from './side-file.js'
 
 /** An error in a manifest, which is not compared. */

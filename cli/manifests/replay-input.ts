@@ -3,11 +3,7 @@ import { isManifest, parseManifest, type ReplayManifest, readPolicyFiles, readYa
 import { isMap } from '@svc/proof'
 import { fileError, readText } from '@svc/proof/verify'
 import type { JsonMap } from '@svc/schemas'
-
-/** A file or an option cannot be used; each line of the message is a reason with its correction. */
-export class InputError extends Error {
-  readonly code = 'INPUT'
-}
+import { InputError } from '../errors.js'
 
 /** The name of the bundled baseline among the paths. */
 export const baselineWord = 'baseline'

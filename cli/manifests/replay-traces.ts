@@ -3,8 +3,8 @@ import { createReadStream, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type Replay, readBatches, readTraceLine } from '@svc/engine'
 import { fileError } from '@svc/proof/verify'
+import { InputError } from '../errors.js'
 import type { Progress } from '../import/progress.js'
-import { InputError } from './replay-input.js'
 
 export interface TraceFile {
   /** Null for standard input. */

@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { normalize, posix, relative, resolve, sep } from 'node:path'
 import { isManifest, looksLikeManifest, readPolicyFiles } from '@svc/engine'
+import { UsageError } from '../errors.js'
 import { readFromGit } from './git-tree.js'
-import { UsageError } from './input-error.js'
 import type { Side } from './side-file.js'
 
 /** Reads a path, or `REF:PATH` where no such path exists. Rejects with UsageError or a file error. */

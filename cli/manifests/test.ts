@@ -1,7 +1,7 @@
 // `svc test`: runs the tests in manifests.
 import { Command } from 'commander'
 import { namingCommands } from '../called-as.js'
-import type { TestOptions } from './run-test.js'
+import type { TestOptions } from './test-run.js'
 
 const example = (svc: string) => `
 Examples:
@@ -27,7 +27,7 @@ export function testCommand(svc: string): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', example(svc))
     .action(async (paths: string[], options: TestOptions) => {
-      const { runTestCommand } = await import('./run-test.js')
+      const { runTestCommand } = await import('./test-run.js')
       const out = options.json === true ? process.stdout : namingCommands(svc, process.stdout)
       process.exitCode = await runTestCommand(paths, options, out)
     })

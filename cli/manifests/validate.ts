@@ -1,7 +1,7 @@
 // `svc validate`: checks manifests, and says what to write instead.
 import { Command, Option } from 'commander'
 import { namingCommands } from '../called-as.js'
-import type { ValidateOptions } from './run-validate.js'
+import type { ValidateOptions } from './validate-run.js'
 
 const formats: readonly ValidateOptions['format'][] = ['text', 'json', 'github', 'sarif']
 
@@ -27,7 +27,7 @@ export function validateCommand(svc: string): Command {
     .option('--json', 'the same as --format json')
     .addHelpText('after', example(svc))
     .action(async (paths: string[], options: ValidateOptions) => {
-      const { runValidate } = await import('./run-validate.js')
+      const { runValidate } = await import('./validate-run.js')
       const isText = options.json !== true && options.format === 'text'
       const out = isText ? namingCommands(svc, process.stdout) : process.stdout
       process.exitCode = await runValidate(paths, options, out)

@@ -1,4 +1,6 @@
-/** An input cannot be used; the message gives the reason and the correction. */
+// What a command rejects.
+
+/** A file or an option cannot be used; each line of the message is a reason with its correction. */
 export class InputError extends Error {
   readonly code = 'INPUT'
 }

@@ -1,4 +1,0 @@
-/** The command line is invalid. */
-export class UsageError extends Error {
-  readonly code = 'USAGE'
-}
