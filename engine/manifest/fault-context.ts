@@ -1,5 +1,14 @@
-// What a diagnosis of an unreadable line reads, and what it finds.
+// A fault of a text in YAML; what a diagnosis of an unreadable line reads, and what it finds.
 import type { YAMLError } from 'yaml'
+import type { FindingId } from '../findings/kinds.js'
+
+/** Text that is rejected, or accepted with a remark. */
+export interface Fault {
+  readonly id: FindingId
+  readonly message: string
+  /** 0-based offset into the text. */
+  readonly offset: number
+}
 
 /** An error of the YAML package with the text around it. */
 export interface FaultContext {

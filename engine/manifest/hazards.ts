@@ -4,15 +4,9 @@ import { quote } from '../check/quote.js'
 import { type FindingId, severityOf } from '../findings/kinds.js'
 import { prototypeKeys } from '../rules/members.js'
 import { maxAliases } from './bounded-yaml.js'
+import type { Fault } from './fault-context.js'
 import { nodesOf } from './tree.js'
 import { yaml } from './yaml.js'
-
-export interface Hazard {
-  readonly id: FindingId
-  readonly message: string
-  /** 0-based offset into the text. */
-  readonly offset: number
-}
 
 type Note = (node: unknown, id: FindingId, message: string) => void
 
@@ -24,16 +18,16 @@ const maxItems = 10_000
 const maxHazards = 100
 
 export interface Hazards {
-  readonly rejected: readonly Hazard[]
+  readonly rejected: readonly Fault[]
   /** Parts that are accepted and probably not intended. */
-  readonly remarks: readonly Hazard[]
+  readonly remarks: readonly Fault[]
 }
 
 /** The parts of a document that are valid YAML and rejected, in the order of the text, and remarks; at most 100 of each. */
 export function hazards(document: Document.Parsed): Hazards {
   const { isAlias, isScalar } = yaml()
-  const found: Hazard[] = []
-  const remarks: Hazard[] = []
+  const found: Fault[] = []
+  const remarks: Fault[] = []
   const note: Note = (node, id, message) => {
     const list = severityOf(id) === 'error' ? found : remarks
     list.push({ id, message, offset: (node as Node | null)?.range?.[0] ?? 0 })

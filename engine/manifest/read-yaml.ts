@@ -3,11 +3,12 @@ import type { Document } from 'yaml'
 import { tidy } from '../check/quote.js'
 import type { FindingId } from '../findings/kinds.js'
 import { documentsOf, LimitExceeded } from './bounded-yaml.js'
+import type { Fault } from './fault-context.js'
 import { hazards } from './hazards.js'
 import { offsetOf, plainSourceOf } from './locate.js'
 import { plainValue, targetsOf } from './tree.js'
 import { yaml } from './yaml.js'
-import { type Fault, faultOf } from './yaml-faults.js'
+import { faultOf } from './yaml-faults.js'
 
 export interface Position {
   readonly line: number

@@ -2,16 +2,9 @@
 import type { YAMLError } from 'yaml'
 import { quote } from '../check/quote.js'
 import type { FindingId } from '../findings/kinds.js'
-import { columnOf, type Diagnosis, type FaultContext } from './fault-context.js'
+import { columnOf, type Diagnosis, type Fault, type FaultContext } from './fault-context.js'
 import { indentOf, isContent, itemAbove, keyColumn, nearestKey, spaces, wantedIndent } from './indents.js'
 import { afterQuotes, bracket, openQuote, specialStart } from './value-faults.js'
-
-export interface Fault {
-  readonly id: FindingId
-  readonly message: string
-  /** 0-based offset into the text. */
-  readonly offset: number
-}
 
 /** The message for one error. */
 export function faultOf({ code, message, pos }: YAMLError, text: string): Fault {
