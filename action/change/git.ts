@@ -1,13 +1,8 @@
 // Reads a commit of the repository in the workspace, without a checkout and without network.
 import { spawnSync } from 'node:child_process'
 import { posix } from 'node:path'
+import { filesInTree, type GitFile, textsInBatch } from '@svc/engine'
 import type { Environment } from '../inputs.js'
-
-export interface Blob {
-  readonly sha: string
-  /** Relative to the workspace. */
-  readonly path: string
-}
 
 export interface Repository {
   readonly is_shallow: boolean
@@ -15,10 +10,10 @@ export interface Repository {
   readonly commitOf: (ref: string) => string | null
   /** The commit where the two have parted; null when it is not in the clone. */
   readonly forkPoint: (a: string, b: string) => string | null
-  /** The files of a commit below the workspace; links and submodules are left out. Null when they cannot be read. */
-  readonly filesIn: (commit: string) => readonly Blob[] | null
+  /** The files of a commit by their paths in the workspace; links and submodules are left out. Null when they cannot be read. */
+  readonly filesIn: (commit: string) => readonly GitFile[] | null
   /** The texts of blobs in their order; null when one is not in the clone. */
-  readonly textsOf: (blobs: readonly Blob[]) => readonly string[] | null
+  readonly textsOf: (blobs: readonly GitFile[]) => readonly string[] | null
 }
 
 const timeoutMs = 60_000
@@ -45,33 +40,16 @@ function repositoryIn(folder: string, env: Environment): Repository {
     forkPoint: (a, b) => commitIn(git(['merge-base', a, b])),
     filesIn: (commit) => {
       const listed = git(['ls-tree', '-r', '-z', commit])
-      return listed && blobsIn(listed.toString('utf8'), folder)
+      return (
+        listed && filesInTree(listed.toString('utf8')).map(({ sha, path }) => ({ sha, path: posix.join(folder, path) }))
+      )
     },
     textsOf: (blobs) => {
       const batch = git(['cat-file', '--batch'], blobs.map(({ sha }) => `${sha}\n`).join(''))
-      return batch && textsIn(batch, blobs.length)
+      const texts = batch && textsInBatch(batch, blobs.length)
+      return texts?.length === blobs.length ? texts : null
     },
   }
-}
-
-function blobsIn(listed: string, folder: string): Blob[] {
-  return listed.split('\0').flatMap((line) => {
-    const [, sha, path] = /^100\d{3} blob ([0-9a-f]+)\t(.*)$/s.exec(line) ?? []
-    return sha === undefined || path === undefined ? [] : [{ sha, path: posix.join(folder, path) }]
-  })
-}
-
-/** Each blob has a line with its size in front of its bytes. */
-function textsIn(batch: Buffer, count: number): string[] | null {
-  const texts: string[] = []
-  for (let at = 0; texts.length < count; ) {
-    const end = batch.indexOf('\n', at)
-    const [, size] = / blob (\d+)$/.exec(batch.toString('latin1', at, Math.max(at, end))) ?? []
-    if (size === undefined) return null
-    texts.push(batch.toString('utf8', end + 1, end + 1 + Number(size)))
-    at = end + 1 + Number(size) + 1
-  }
-  return texts
 }
 
 /** The output of git; null when it fails. Names are checked before, and no shell reads them. */

@@ -8,8 +8,7 @@ import {
   type Replay,
   type ReplayManifest,
   type ReplayResult,
-  readBatches,
-  readTraceLine,
+  readTrace,
   type SourceFile,
   type ValidatedManifest,
 } from '@svc/engine'
@@ -63,15 +62,7 @@ export async function impactOn(
 }
 
 async function addTrace(file: string, replay: Replay): Promise<void> {
-  let steps = 0
-  for await (const { lines } of readBatches(createReadStream(file, { highWaterMark: 256 * 1024 }))) {
-    for (const line of lines) {
-      if (typeof line === 'string' && line.trim() === '') continue
-      const reading =
-        typeof line === 'string' ? readTraceLine(line) : { kind: 'problem' as const, problem: line.problem }
-      if (reading.kind === 'step') steps += 1
-      replay.add(reading, file)
-    }
-  }
+  const bytes = createReadStream(file, { highWaterMark: 256 * 1024 })
+  const steps = await readTrace(bytes, { onLine: (reading) => replay.add(reading, file) })
   if (steps === 0) throw new UsageError(`\`replay\`: ${quote(file)} has no step: a trace has one step as JSON per line`)
 }

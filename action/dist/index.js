@@ -26640,7 +26640,7 @@ function newReadings() {
 			let union;
 			return once(key, (context) => {
 				union ??= unionOf(ofField);
-				return textsIn$2(get(context), keys, union);
+				return textsIn$1(get(context), keys, union);
 			});
 		}
 	};
@@ -26656,7 +26656,7 @@ function stored(index, read) {
 		return value;
 	};
 }
-function textsIn$2(value, keys, isPossible) {
+function textsIn$1(value, keys, isPossible) {
 	const found = [];
 	someText(value, keys, (text) => {
 		if (isPossible(text)) found.push(text);
@@ -29504,11 +29504,11 @@ function unknownWordsIn(params, scope = "step_execution") {
 	for (let next = pending.pop(); next !== void 0; next = pending.pop()) for (const member of membersOf(next)) {
 		const key = member.path.at(-1) ?? "";
 		if (/(^|_)step_types?$/.test(key)) {
-			found.push(...textsIn$1(member).flatMap(unknownStepType));
+			found.push(...textsIn(member).flatMap(unknownStepType));
 			if (!Array.isArray(member.value)) pending.push(member);
-		} else if (/(^|_)verbs?$/.test(key)) found.push(...textsIn$1(member).flatMap(unknownVerb));
-		else if (/(^|_)fields?$|^property_path$/.test(key)) found.push(...textsIn$1(member).flatMap(({ path, value }) => unknownField(path, value, key === "agent_field")));
-		else if (/(^|_)names$/.test(key)) found.push(...textsIn$1(member).flatMap(wildcard));
+		} else if (/(^|_)verbs?$/.test(key)) found.push(...textsIn(member).flatMap(unknownVerb));
+		else if (/(^|_)fields?$|^property_path$/.test(key)) found.push(...textsIn(member).flatMap(({ path, value }) => unknownField(path, value, key === "agent_field")));
+		else if (/(^|_)names$/.test(key)) found.push(...textsIn(member).flatMap(wildcard));
 		else if (/(^|_)filter$/.test(key)) found.push(...unknownInFilter(member));
 		else pending.push(member);
 	}
@@ -29521,7 +29521,7 @@ function membersOf({ path, value }) {
 		value: member
 	}));
 }
-function textsIn$1(located) {
+function textsIn(located) {
 	return (Array.isArray(located.value) ? membersOf(located) : [located]).flatMap(({ path, value }) => typeof value === "string" ? [{
 		path,
 		value
@@ -29530,8 +29530,8 @@ function textsIn$1(located) {
 function unknownInFilter(filter) {
 	return membersOf(filter).flatMap((member) => {
 		const name = member.path.at(-1) ?? "";
-		if (name === "step_type") return textsIn$1(member).flatMap(unknownStepType);
-		if (name === "verb") return textsIn$1(member).flatMap(unknownVerb);
+		if (name === "step_type") return textsIn(member).flatMap(unknownStepType);
+		if (name === "verb") return textsIn(member).flatMap(unknownVerb);
 		return unknownProperty(member.path, name, true);
 	});
 }
@@ -30169,6 +30169,28 @@ function unreadable({ path, problem }) {
 	return findingAt("unreadable-file", problem ?? "the file cannot be read", startOf$1(path));
 }
 
+// engine/source/git-output.ts
+function filesInTree(listed) {
+	return listed.split("\0").flatMap((line) => {
+		const [, sha, path] = /^100\d{3} blob ([0-9a-f]+)\t(.*)$/s.exec(line) ?? [];
+		return sha === void 0 || path === void 0 ? [] : [{
+			sha,
+			path
+		}];
+	});
+}
+function textsInBatch(batch, count) {
+	const texts = [];
+	for (let at = 0; texts.length < count;) {
+		const end = batch.indexOf("\n", at);
+		const [, size] = / blob (\d+)$/.exec(batch.toString("latin1", at, Math.max(at, end))) ?? [];
+		if (size === void 0) break;
+		texts.push(batch.toString("utf8", end + 1, end + 1 + Number(size)));
+		at = end + 1 + Number(size) + 1;
+	}
+	return texts;
+}
+
 // engine/source/policy-files.ts
 async function yamlFilesIn(top, onError, root) {
 	const found = [];
@@ -30309,6 +30331,25 @@ function decoded(bytes, at_start) {
 	} catch {
 		return { problem: "not UTF-8" };
 	}
+}
+
+// engine/trace/read-trace.ts
+async function readTrace(bytes, { onLine, onProgress }) {
+	let steps = 0;
+	for await (const { first, lines, end } of readBatches(bytes)) {
+		for (let index = 0; index < lines.length; index++) {
+			const line = lines[index];
+			if (typeof line === "string" && line.trim() === "") continue;
+			const reading = typeof line === "string" ? readTraceLine(line) : {
+				kind: "problem",
+				problem: line.problem
+			};
+			if (reading.kind === "step") steps += 1;
+			onLine(reading, first + index + 1);
+		}
+		onProgress?.(end);
+	}
+	return steps;
 }
 
 // action/change/base.ts
@@ -30514,33 +30555,17 @@ function repositoryIn(folder, env) {
 				"-z",
 				commit
 			]);
-			return listed && blobsIn(listed.toString("utf8"), folder);
+			return listed && filesInTree(listed.toString("utf8")).map(({ sha, path }) => ({
+				sha,
+				path: posix.join(folder, path)
+			}));
 		},
 		textsOf: (blobs) => {
 			const batch = git(["cat-file", "--batch"], blobs.map(({ sha }) => `${sha}\n`).join(""));
-			return batch && textsIn(batch, blobs.length);
+			const texts = batch && textsInBatch(batch, blobs.length);
+			return texts?.length === blobs.length ? texts : null;
 		}
 	};
-}
-function blobsIn(listed, folder) {
-	return listed.split("\0").flatMap((line) => {
-		const [, sha, path] = /^100\d{3} blob ([0-9a-f]+)\t(.*)$/s.exec(line) ?? [];
-		return sha === void 0 || path === void 0 ? [] : [{
-			sha,
-			path: posix.join(folder, path)
-		}];
-	});
-}
-function textsIn(batch, count) {
-	const texts = [];
-	for (let at = 0; texts.length < count;) {
-		const end = batch.indexOf("\n", at);
-		const [, size] = / blob (\d+)$/.exec(batch.toString("latin1", at, Math.max(at, end))) ?? [];
-		if (size === void 0) return null;
-		texts.push(batch.toString("utf8", end + 1, end + 1 + Number(size)));
-		at = end + 1 + Number(size) + 1;
-	}
-	return texts;
 }
 function runGit(cwd, env, args, input = "") {
 	const settings = [
@@ -30677,17 +30702,8 @@ async function impactOn(traces, manifests, old) {
 	};
 }
 async function addTrace(file, replay) {
-	let steps = 0;
-	for await (const { lines } of readBatches(createReadStream(file, { highWaterMark: 262144 }))) for (const line of lines) {
-		if (typeof line === "string" && line.trim() === "") continue;
-		const reading = typeof line === "string" ? readTraceLine(line) : {
-			kind: "problem",
-			problem: line.problem
-		};
-		if (reading.kind === "step") steps += 1;
-		replay.add(reading, file);
-	}
-	if (steps === 0) throw new UsageError(`\`replay\`: ${quote$2(file)} has no step: a trace has one step as JSON per line`);
+	const bytes = createReadStream(file, { highWaterMark: 262144 });
+	if (await readTrace(bytes, { onLine: (reading) => replay.add(reading, file) }) === 0) throw new UsageError(`\`replay\`: ${quote$2(file)} has no step: a trace has one step as JSON per line`);
 }
 
 // action/inputs.ts

@@ -1,7 +1,7 @@
 // The manifests below a path in a commit of the current repository, without a checkout.
 import { spawnSync } from 'node:child_process'
 import { posix } from 'node:path'
-import { isManifestInFolder } from '@svc/engine'
+import { filesInTree, type GitFile, isManifestInFolder, textsInBatch } from '@svc/engine'
 import { UsageError } from '../errors.js'
 import type { Side, SideFile } from './side-file.js'
 
@@ -18,7 +18,7 @@ export function readFromGit(given: string): Omit<Side, 'given'> {
     throw new UsageError(`\`${ref}\` is not the name of a commit: give REF:PATH, such as HEAD:policies`)
   const commit = commitOf(ref)
   const path = pathInRepository(written)
-  const blobs = blobsIn(commit)
+  const blobs = filesInTree(gitText(['ls-tree', '-r', '-z', '--full-tree', commit]))
   const own = blobs.filter((blob) => blob.path === path)
   const found = own.length > 0 ? own : blobs.filter((blob) => isBelow(blob.path, path))
   if (found.length === 0)
@@ -29,12 +29,11 @@ export function readFromGit(given: string): Omit<Side, 'given'> {
   return { kind, files: files.map((blob, index) => fileOf(blob, { ref, path, kind }, texts[index] ?? '')) }
 }
 
-interface Blob {
-  readonly id: string
-  readonly path: string
-}
-
-function fileOf(blob: Blob, { ref, path, kind }: { ref: string; path: string; kind: string }, text: string): SideFile {
+function fileOf(
+  blob: GitFile,
+  { ref, path, kind }: { ref: string; path: string; kind: string },
+  text: string,
+): SideFile {
   const own = kind === 'file' ? posix.basename(blob.path) : relativeTo(path, blob.path)
   return { path: own, alias: blob.path, shown: `${ref}:${blob.path}`, text }
 }
@@ -54,16 +53,6 @@ function pathInRepository(written: string): string {
   return posix.join('/', prefix, written).replace(/^\/+|\/+$/g, '')
 }
 
-/** The files of the commit; links and submodules are left out. */
-function blobsIn(commit: string): Blob[] {
-  return gitText(['ls-tree', '-r', '-z', '--full-tree', commit])
-    .split('\0')
-    .flatMap((line) => {
-      const [, mode, id, path] = /^(\d{6}) blob ([0-9a-f]+)\t(.*)$/s.exec(line) ?? []
-      return id === undefined || path === undefined || mode === '120000' ? [] : [{ id, path }]
-    })
-}
-
 function isBelow(path: string, folder: string): boolean {
   return folder === '' || path.startsWith(`${folder}/`)
 }
@@ -73,16 +62,12 @@ function relativeTo(folder: string, path: string): string {
 }
 
 /** The texts of the blobs, in their order. */
-function textsOf(blobs: readonly Blob[]): string[] {
-  const { status, stdout } = git(['cat-file', '--batch'], blobs.map(({ id }) => `${id}\n`).join(''))
-  let at = 0
-  return blobs.map(({ path }) => {
-    const end = stdout.indexOf('\n', at)
-    const size = Number(/ blob (\d+)$/.exec(stdout.toString('latin1', at, end))?.[1] ?? Number.NaN)
-    if (status !== 0 || Number.isNaN(size)) throw new UsageError(`\`${path}\` cannot be read from the repository`)
-    at = end + 1 + size + 1
-    return stdout.toString('utf8', end + 1, end + 1 + size)
-  })
+function textsOf(blobs: readonly GitFile[]): string[] {
+  const { status, stdout } = git(['cat-file', '--batch'], blobs.map(({ sha }) => `${sha}\n`).join(''))
+  const texts = status === 0 ? textsInBatch(stdout, blobs.length) : []
+  const missing = blobs[texts.length]
+  if (missing !== undefined) throw new UsageError(`\`${missing.path}\` cannot be read from the repository`)
+  return texts
 }
 
 function gitText(args: readonly string[]): string {

@@ -1,7 +1,7 @@
 // The traces of a replay, read line by line in constant memory.
 import { createReadStream, readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { type Replay, readBatches, readTraceLine } from '@svc/engine'
+import { type Replay, readTrace, type TraceReader } from '@svc/engine'
 import { fileError } from '@svc/proof/verify'
 import { InputError } from '../errors.js'
 import type { Progress } from '../import/progress.js'
@@ -64,30 +64,20 @@ const mebibyte = 1024 * 1024
 /** Adds the lines of a file to the replay. Rejects when the file cannot be read. */
 export async function addTrace({ path, name }: TraceFile, replay: Replay, faults: TraceFaults, progress: Progress) {
   const bytes = path === null ? process.stdin : createReadStream(path, { highWaterMark: 256 * 1024 })
-  let steps = 0
   let shown = 0
-  const addLine = (text: string, number: number) => {
-    if (text.trim() === '') return
-    const line = readTraceLine(text)
-    if (line.kind === 'step') steps += 1
-    if (line.kind === 'problem') faults.unreadable({ file: name, line: number, problem: line.problem })
-    replay.add(line, name)
+  const reader: TraceReader = {
+    onLine: (reading, line) => {
+      if (reading.kind === 'problem') faults.unreadable({ file: name, line, problem: reading.problem })
+      replay.add(reading, name)
+    },
+    onProgress: (done) => {
+      for (; shown < Math.floor(done / mebibyte); shown++) progress.tick()
+    },
   }
   try {
-    for await (const { first, lines, end } of readBatches(bytes as AsyncIterable<Buffer>)) {
-      for (let index = 0; index < lines.length; index++) {
-        const line = lines[index] as (typeof lines)[number]
-        const number = first + index + 1
-        if (typeof line === 'string') addLine(line, number)
-        else {
-          faults.unreadable({ file: name, line: number, problem: line.problem })
-          replay.add({ kind: 'problem', problem: line.problem }, name)
-        }
-      }
-      for (; shown < Math.floor(end / mebibyte); shown++) progress.tick()
-    }
+    const steps = await readTrace(bytes as AsyncIterable<Buffer>, reader)
+    if (steps === 0) faults.empty(name)
   } catch (error) {
     throw fileError(name, error)
   }
-  if (steps === 0) faults.empty(name)
 }
