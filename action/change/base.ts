@@ -10,7 +10,7 @@ export interface Base {
   readonly name: string
 }
 
-/** A base, or the reason why there is none; both null when nothing is to be compared. */
+/** A base, or the reason why it is missing; both null when nothing is to be compared. */
 export interface BaseReading {
   readonly base: Base | null
   readonly note: Annotation | null
@@ -70,7 +70,7 @@ function isMap(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The event that started the workflow; empty where there is none. */
+/** The event that started the workflow; empty when it cannot be read. */
 function readEvent(path: string | undefined): Members {
   try {
     const event: unknown = JSON.parse(readFileSync(path ?? '', 'utf8'))

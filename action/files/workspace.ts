@@ -50,7 +50,7 @@ function withoutMatch(pattern: string): string {
   return `the pattern ${quote(pattern)} matches no YAML file: correct \`paths\``
 }
 
-/** The trace files that a path, a folder or a pattern names, in order; empty where there are none. */
+/** The trace files that a path, a folder or a pattern names, in order; empty when no file matches. */
 export async function filesOf(path: string, isWanted: (path: string) => boolean): Promise<string[]> {
   if (isPattern(path)) return filesMatching(path)
   const found = await stat(path).catch(() => null)

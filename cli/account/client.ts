@@ -7,7 +7,7 @@ export interface Client {
   /** How this command is called, for hints. */
   readonly svc: string
   readonly account: Account
-  /** The current workspace. Throws when there is none. */
+  /** The current workspace. Throws when none is chosen. */
   readonly workspace: () => Workspace
   readonly get: <T>(path: string) => Promise<T>
   readonly post: <T>(path: string, body?: object) => Promise<T>

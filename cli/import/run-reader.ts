@@ -95,7 +95,7 @@ function createRuns(format: RunFormatName, files: number): (source: Source) => A
   }
 }
 
-/** A value in the place of a run, or the reason why there is none. */
+/** A value in the place of a run, or the reason why it is missing. */
 type Found = {
   /** In its file, from 0. */
   readonly position: number

@@ -19,16 +19,23 @@ const map: Universe = { kinds: ['null', 'object'] }
 const flag: Universe = { kinds: ['boolean'] }
 const few = (...values: readonly unknown[]): Universe => ({ values: [null, ...values], kinds: [] })
 const labels = ['public', 'third_party', 'own']
-const labelLists = [[], ...[1, 2, 3, 4, 5, 6, 7].map((bits) => labels.filter((_, index) => (bits >> index) & 1))]
+/** Every set of labels, as a list. */
+const labelLists = Array.from({ length: 8 }, (_, bits) => labels.filter((_, index) => (bits >> index) & 1))
 
 export const riskLevels = ['minimal', 'limited', 'high', 'unacceptable', 'unclassified'] as const
 
 const known: ReadonlyMap<string, Universe> = new Map([
   ['step_type', { kinds: ['string'] }],
   ['verb', few('GET', 'POST', 'PATCH', 'DELETE')],
-  ...['step_name', 'agent_id', 'task_id', 'timestamp'].map((path) => [path, text] as const),
+  ['step_name', text],
+  ['agent_id', text],
+  ['task_id', text],
+  ['timestamp', text],
   ['step', { kinds: ['null', 'number'] }],
-  ...['input', 'output', 'properties', 'meta'].map((path) => [path, map] as const),
+  ['input', map],
+  ['output', map],
+  ['properties', map],
+  ['meta', map],
   ['is_external_call', flag],
   ['has_write_permission', flag],
   ['target.trust', { kinds: ['null', 'boolean', 'number', 'string'], folded: true }],

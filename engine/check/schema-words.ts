@@ -169,7 +169,7 @@ function adviceOf(type: Kind, schema: JsonMap, data: unknown): string {
   return ''
 }
 
-/** The number that a text such as `08:00`, `5000 €` or `EUR 5000` probably means; null where there is none, or several. */
+/** The number that a text such as `08:00`, `5000 €` or `EUR 5000` probably means; null without a number, or with several. */
 function numberIn(text: string): string | null {
   const [, hour] = /^\s*(\d{1,2}):\d{2}\s*$/.exec(text) ?? []
   if (hour !== undefined) return String(Number(hour))

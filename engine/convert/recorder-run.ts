@@ -164,7 +164,7 @@ function createOpenCalls() {
       push(`name ${call.name}`, call)
       if (call.id !== null) push(`id ${call.id}`, call)
     },
-    /** The first open call of a key, which is closed; null if there is none. */
+    /** The first open call of a key, which is closed; null without an open call. */
     take: (key: string): ToolCall | null => {
       const queue = queues.get(key)
       for (

@@ -23,7 +23,7 @@ export interface PolicyChange {
   readonly members: readonly MemberChange[]
 }
 
-/** A waiver that differs: the last day in UTC, left out where there is none. */
+/** A waiver that differs: the last day in UTC, left out on the side without the waiver. */
 export interface WaiverChange {
   readonly policy: string
   readonly agent_key: string

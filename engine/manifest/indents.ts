@@ -46,7 +46,7 @@ export function nearestKey(
   return best
 }
 
-/** For a list item, the nearest item above whose dash is one column away; null if there is none. */
+/** For a list item, the nearest item above whose dash is one column away; null without one. */
 export function itemAbove(lines: readonly string[], row: number): number | null {
   const isItem = (line = '') => /^\s*- /.test(line)
   if (!isItem(lines[row])) return null

@@ -14,7 +14,7 @@ export type Matcher = (text: string) => boolean
 
 export interface Search {
   readonly test: Matcher
-  /** A pattern for the built-in engine that is found in every text that `test` accepts; null: there is none. */
+  /** A pattern for the built-in engine that is found in every text that `test` accepts, or null. */
   readonly sign: string | null
 }
 

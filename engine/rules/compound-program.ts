@@ -152,7 +152,7 @@ function endsOfAny(program: readonly Instruction[]): (AnyOfEnd | null)[] {
   return ends
 }
 
-/** For each index, the first leaf from there on that can throw; the length of the program when there is none. */
+/** For each index, the first leaf from there on that can throw; the length of the program when no leaf can. */
 function nextThrowing(program: readonly Instruction[]): number[] {
   const next: number[] = []
   next[program.length] = program.length

@@ -52,11 +52,9 @@ const manifestsIn = (page: string) =>
 
 const pages = readdirSync(new URL('docs/', root)).filter((name) => name.endsWith('.md') && name !== 'findings.md')
 const domains = ['banking', 'devops', 'hr', 'mail', 'shop'].map((name) => `test/protection/${name}/manifest.yaml`)
+const paths = ['library/baseline.yaml', 'test/cases/manifests/refund-desk.yaml', ...domains]
 const honest = [
-  ...['library/baseline.yaml', 'test/cases/manifests/refund-desk.yaml', ...domains].map((path) => ({
-    name: path,
-    text: read(path),
-  })),
+  ...paths.map((path) => ({ name: path, text: read(path) })),
   ...pages.flatMap((page) =>
     manifestsIn(read(`docs/${page}`)).map((text, index) => ({ name: `${page} ${index + 1}`, text })),
   ),

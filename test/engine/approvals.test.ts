@@ -124,7 +124,13 @@ describe('a step that is asked about', () => {
     expect(asked.out).toContain('\nasks  Payments are approved  (critical; field_in_list)\n')
     for (const { gate } of approval_required) expect(asked.out).toContain(`\n  ${JSON.stringify(gate)}\n`)
     const json = await runSvc([
-      ...['explain', join(serve.folder, 'desk.yaml'), '--trace', trace, '--evaluation', evaluation_id, '--json'],
+      'explain',
+      join(serve.folder, 'desk.yaml'),
+      '--trace',
+      trace,
+      '--evaluation',
+      evaluation_id,
+      '--json',
     ])
     const explained = JSON.parse(json.out) as Evaluation
     expect(explained.approval_required?.map(({ gate }) => gate)).toEqual(approval_required.map(({ gate }) => gate))

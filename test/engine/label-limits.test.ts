@@ -17,6 +17,7 @@ interface Limit {
   readonly others: Label
 }
 
+const unreadable = ['text', { trust: null, parts: 'text' }, { trust: null, parts: [{}] }, { trust: 'unknown' }]
 const limits: readonly Limit[] = [
   {
     name: 'the whole output',
@@ -64,7 +65,7 @@ const limits: readonly Limit[] = [
     trust: ['public'],
     others: 'public',
   },
-  ...['text', { trust: null, parts: 'text' }, { trust: null, parts: [{}] }, { trust: 'unknown' }].map((stated) => ({
+  ...unreadable.map((stated) => ({
     name: `a statement that cannot be read: ${JSON.stringify(stated)}`,
     stated,
     leaves: ['public', 'public', 'public'] as const,

@@ -32,6 +32,8 @@ const nothing = {
   meta: null,
 }
 const context = { agent_id: 'a', environment: 'test' }
+const times = ['2026-01-05T09:00:00', '2026-01-05 09:00:00.123456', '2026-01-05T09:00:00+02:00']
+const stepTypes = ['task.start', 'step.exec', 'step.gate', 'step.model', 'step.unknown', 'task.end']
 const requests: readonly { name: string; path: string; body: object }[] = [
   {
     name: 'nulls in /evaluate',
@@ -77,12 +79,12 @@ const requests: readonly { name: string; path: string; body: object }[] = [
     path: '/evaluate',
     body: { intended: { step_type: 'step.exec', task_id: 't' }, context },
   },
-  ...['2026-01-05T09:00:00', '2026-01-05 09:00:00.123456', '2026-01-05T09:00:00+02:00'].map((timestamp) => ({
+  ...times.map((timestamp) => ({
     name: `the time ${timestamp}`,
     path: '/record',
     body: { step: { step_type: 'step.self', task_id: 'times', timestamp } },
   })),
-  ...['task.start', 'step.exec', 'step.gate', 'step.model', 'step.unknown', 'task.end'].flatMap((step_type) =>
+  ...stepTypes.flatMap((step_type) =>
     ['GET', 'POST', 'PATCH', 'DELETE'].map((verb) => ({
       name: `${verb} on ${step_type}`,
       path: '/record',

@@ -56,7 +56,7 @@ export function createCalls() {
   }
 }
 
-/** The step of a call; `answer` is undefined when there is none. */
+/** The step of a call; `answer` is undefined for a call without one. */
 export function toolBody(call: ToolCall, answer: unknown, meanings: Meanings): Body {
   const { step_type, verb, properties = {} } = meanings(call.name)
   return {

@@ -67,7 +67,9 @@ describe('a connection to the one session', () => {
         ])
       await client.end()
     }
-    await Promise.all([...[1, 2, 3, 4].map(writer), ...[5, 6, 7, 8].map(reader)])
+    const writers = [1, 2, 3, 4].map(writer)
+    const readers = [5, 6, 7, 8].map(reader)
+    await Promise.all([...writers, ...readers])
     const client = await connect()
     const { rows } = await client.query('select count(*)::int as count from rows')
     expect(rows).toEqual([{ count: 4 * rounds }])
