@@ -21,7 +21,7 @@ import { type Comparison, compare, filesOfBase } from './change/compare.js'
 import { openRepository } from './change/git.js'
 import { type Impact, impactOn, replayed, traceFilesOf } from './change/impact.js'
 import { folderOf } from './files/patterns.js'
-import { readWorkspace } from './files/workspace.js'
+import { readWorkspace, withoutManifest } from './files/workspace.js'
 import { type Environment, type Inputs, readInputs } from './inputs.js'
 import { outputsOf, outputText } from './report/outputs.js'
 import { type Report, reportJson, reportOf, sentenceOf } from './report/report.js'
@@ -45,19 +45,19 @@ export async function run(outside: Outside): Promise<0 | 1> {
   const inputs = readInputs(env, workspace)
   const agents = inputs.inventory === null ? [] : await agentsOf(inputs.inventory)
   const traces = await traceFilesOf(inputs.replay)
-  const { files, findings } = await readWorkspace(inputs.paths)
+  const workspaceFiles = await readWorkspace(inputs.paths)
+  const { files } = workspaceFiles
   const validation = validateFiles(files, { tests: inputs.tests, now })
   const { comparison, notes } = comparisonOf(inputs, env, validation, agents, now)
   const impact = await impactOf(traces, validation, files, comparison)
-  const unmatched = findings.length > 0
   const report = reportOf(
     {
       validation: {
         ...validation,
         findings: [
-          ...findings,
-          // A pattern without a match says more.
-          ...validation.findings.filter(({ id }) => id !== 'no-manifest' || !unmatched),
+          ...withoutManifest(workspaceFiles, validation),
+          // The findings above name the path.
+          ...validation.findings.filter(({ id }) => id !== 'no-manifest'),
           ...(impact === null ? [] : neverApplied(impact.result)),
         ].sort(byPlace),
       },

@@ -33,12 +33,16 @@ function isTraceFile(path: string): boolean {
 export async function traceFilesOf(paths: readonly string[]): Promise<string[]> {
   const found = new Set<string>()
   for (const path of paths) {
-    const files = await filesOf(path, isTraceFile)
+    const files = await filesOf(path, isTraceFile, rejectFolder)
     if (files.length === 0)
       throw new UsageError(`\`replay\`: ${quote(path)} matches no file: name traces such as \`traces/*.jsonl\``)
     for (const file of files) found.add(file)
   }
   return [...found]
+}
+
+function rejectFolder(folder: string, problem: string): never {
+  throw new UsageError(`\`replay\`: ${quote(folder)}: ${problem}`)
 }
 
 /** The policies of manifests with the text of their files, for the lines of policies. */

@@ -30208,7 +30208,7 @@ async function yamlFilesIn(top, onError, root) {
 			else if (isYamlFile(name)) found.push(name);
 		}
 	} catch (error) {
-		onError(error);
+		onError(error, join(top, folder));
 	}
 	return found.sort().map((name) => join(top, name));
 }
@@ -30230,8 +30230,16 @@ async function readManifestFiles(paths, root) {
 			...await textOf(path)
 		});
 	};
+	const addUnreadable = (error, path) => {
+		found.set(path, {
+			path,
+			named: false,
+			text: null,
+			problem: problemOf(error, "folder")
+		});
+	};
 	for (const path of paths) if (await isFolder(path)) {
-		const inside = await yamlFilesIn(path, () => void 0, root);
+		const inside = await yamlFilesIn(path, addUnreadable, root);
 		for (let from = 0; from < inside.length; from += filesAtOnce) await Promise.all(inside.slice(from, from + filesAtOnce).map((file) => add(file, false)));
 	} else {
 		await add(path, true);
@@ -30254,15 +30262,15 @@ async function textOf(path) {
 	} catch (error) {
 		return {
 			text: null,
-			problem: problemOf(error)
+			problem: problemOf(error, "file")
 		};
 	}
 }
-function problemOf(error) {
+function problemOf(error, kind) {
 	const { code } = error;
 	if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return "the file is not text in UTF-8: save it in this encoding";
-	if (code === "ENOENT") return "the file does not exist: correct the path";
-	return `the file cannot be read (${code ?? "unknown error"}): check its permissions`;
+	if (code === "ENOENT") return `the ${kind} does not exist: correct the path`;
+	return `the ${kind} cannot be read (${code ?? "unknown error"}): check its permissions`;
 }
 const maxBytes$4 = 16777216;
 async function isFolder(path) {
@@ -30600,21 +30608,41 @@ function environmentOf(env) {
 
 // action/files/workspace.ts
 async function readWorkspace(paths) {
-	const plain = await filesAt(paths.filter((path) => !isPattern(path)));
-	const files = new Map(plain.map((file) => [file.path, file]));
-	const findings = [];
-	for (const pattern of paths.filter(isPattern)) {
-		const found = (await filesMatching(pattern)).filter(isYamlFile);
-		if (found.length === 0) findings.push(findingAt("no-manifest", withoutMatch(pattern), startOf$1(pattern)));
-		for (const file of await filesAt(found)) if (!files.has(file.path)) files.set(file.path, {
-			...file,
-			named: false
-		});
+	const files = /* @__PURE__ */ new Map();
+	const selected = /* @__PURE__ */ new Map();
+	for (const path of paths) {
+		const found = isPattern(path) ? await filesOfPattern(path) : await filesAt([path]);
+		for (const file of found) if (file.named || !files.has(file.path)) files.set(file.path, file);
+		selected.set(path, found.map((file) => file.path));
 	}
 	return {
 		files: [...files.values()].sort((a, b) => a.path < b.path ? -1 : 1),
-		findings
+		selected
 	};
+}
+async function filesOfPattern(pattern) {
+	const unreadable = [];
+	return [...(await filesAt((await filesMatching(pattern, (path, problem) => {
+		unreadable.push({
+			path,
+			named: false,
+			text: null,
+			problem
+		});
+	})).filter(isYamlFile))).map((file) => ({
+		...file,
+		named: false
+	})), ...unreadable];
+}
+function withoutManifest({ files, selected }, { manifests }) {
+	const present = /* @__PURE__ */ new Set([...manifests.map(({ file }) => file), ...files.flatMap(({ path, text }) => text === null ? [path] : [])]);
+	return [...selected].flatMap(([path, found]) => {
+		if (found.some((file) => present.has(file))) return [];
+		return [findingAt("no-manifest", selectsNothing(path), startOf$1(path))];
+	});
+}
+function selectsNothing(path) {
+	return `${quote$2(path)} in \`paths\` selects no manifest: name YAML files with \`policies\` at the top level`;
 }
 async function filesAt(paths) {
 	const root = await realpath(".");
@@ -30633,28 +30661,35 @@ async function withoutLinks(file, root) {
 		problem
 	} : file;
 }
-function withoutMatch(pattern) {
-	return `the pattern ${quote$2(pattern)} matches no YAML file: correct \`paths\``;
-}
-async function filesOf(path, isWanted) {
-	if (isPattern(path)) return filesMatching(path);
+async function filesOf(path, isWanted, onProblem) {
+	if (isPattern(path)) return filesMatching(path, onProblem);
 	const found = await stat(path).catch(() => null);
 	if (found === null) return [];
-	return found.isDirectory() ? (await filesBelow(path)).filter(selectorOf([path], isWanted)) : [path];
+	return found.isDirectory() ? (await filesBelow(path, onProblem)).filter(selectorOf([path], isWanted)) : [path];
 }
-async function filesMatching(pattern) {
-	return (await filesBelow(folderOf(pattern))).filter(matcherOf(pattern));
+async function filesMatching(pattern, onProblem) {
+	const depth = pattern.includes("**") ? Number.POSITIVE_INFINITY : pattern.split("/").length;
+	return (await filesBelow(folderOf(pattern), onProblem, depth)).filter(matcherOf(pattern));
 }
-async function filesBelow(top) {
+async function filesBelow(top, onProblem, depth = Number.POSITIVE_INFINITY) {
 	const found = [];
 	const folders = [top];
-	for (let folder = folders.pop(); folder !== void 0; folder = folders.pop()) for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+	for (let folder = folders.pop(); folder !== void 0; folder = folders.pop()) for (const entry of await entriesOf(folder, onProblem)) {
 		const path = folder === "." ? entry.name : `${folder}/${entry.name}`;
 		if (entry.isDirectory()) {
-			if (entry.name !== ".git") folders.push(path);
+			if (entry.name !== ".git" && path.split("/").length < depth) folders.push(path);
 		} else if (entry.isFile() || await isLinkToFile(path)) found.push(path);
 	}
 	return found.sort();
+}
+async function entriesOf(folder, onProblem) {
+	try {
+		return await readdir(folder, { withFileTypes: true });
+	} catch (error) {
+		const { code = "unknown error" } = error;
+		if (code !== "ENOENT" && code !== "ENOTDIR") onProblem(folder, `the folder cannot be read (${code}): check its permissions`);
+		return [];
+	}
 }
 function isLinkToFile(path) {
 	return stat(path).then((target) => target.isFile(), () => false);
@@ -30673,11 +30708,14 @@ function isTraceFile(path) {
 async function traceFilesOf(paths) {
 	const found = /* @__PURE__ */ new Set();
 	for (const path of paths) {
-		const files = await filesOf(path, isTraceFile);
+		const files = await filesOf(path, isTraceFile, rejectFolder);
 		if (files.length === 0) throw new UsageError(`\`replay\`: ${quote$2(path)} matches no file: name traces such as \`traces/*.jsonl\``);
 		for (const file of files) found.add(file);
 	}
 	return [...found];
+}
+function rejectFolder(folder, problem) {
+	throw new UsageError(`\`replay\`: ${quote$2(folder)}: ${problem}`);
 }
 function replayed(manifests, files) {
 	const texts = new Map(files.map(({ path, text }) => [path, text]));
@@ -31145,20 +31183,20 @@ async function run(outside) {
 	const inputs = readInputs(env, workspace);
 	const agents = inputs.inventory === null ? [] : await agentsOf(inputs.inventory);
 	const traces = await traceFilesOf(inputs.replay);
-	const { files, findings } = await readWorkspace(inputs.paths);
+	const workspaceFiles = await readWorkspace(inputs.paths);
+	const { files } = workspaceFiles;
 	const validation = validateFiles(files, {
 		tests: inputs.tests,
 		now
 	});
 	const { comparison, notes } = comparisonOf(inputs, env, validation, agents, now);
 	const impact = await impactOf(traces, validation, files, comparison);
-	const unmatched = findings.length > 0;
 	const report = reportOf({
 		validation: {
 			...validation,
 			findings: [
-				...findings,
-				...validation.findings.filter(({ id }) => id !== "no-manifest" || !unmatched),
+				...withoutManifest(workspaceFiles, validation),
+				...validation.findings.filter(({ id }) => id !== "no-manifest"),
 				...impact === null ? [] : neverApplied(impact.result)
 			].sort(byPlace)
 		},

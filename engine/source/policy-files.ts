@@ -15,7 +15,7 @@ export interface PolicyFile {
 }
 
 /** Receives the error of an unreadable file or folder; when it returns, that one is skipped. */
-type OnError = (error: unknown) => void
+type OnError = (error: unknown, path: string) => void
 
 /** The files, and the manifests of the folders, in order. */
 export async function readPolicyFiles(paths: readonly string[], onError: OnError): Promise<PolicyFile[]> {
@@ -26,7 +26,7 @@ export async function readPolicyFiles(paths: readonly string[], onError: OnError
       const sha = createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
       files.push({ source: 'file', path, text: bytes.toString('utf8'), sha, named: paths.includes(path) })
     } catch (error) {
-      onError(error)
+      onError(error, path)
     }
   }
   return files
@@ -53,7 +53,7 @@ async function findManifests(paths: readonly string[], onError: OnError): Promis
       const isFolder = (await stat(path)).isDirectory()
       found.push(...(isFolder ? (await yamlFilesIn(path, onError)).filter((file) => !isTestFile(file)) : [path]))
     } catch (error) {
-      onError(error)
+      onError(error, path)
     }
   }
   return [...new Set(found)]
@@ -79,7 +79,7 @@ export async function yamlFilesIn(top: string, onError: OnError, root?: string):
         else if (isYamlFile(name)) found.push(name)
       }
     } catch (error) {
-      onError(error)
+      onError(error, join(top, folder))
     }
   }
   return found.sort().map((name) => join(top, name))

@@ -188,7 +188,27 @@ const runs: readonly Run[] = [
     files: { 'a.yaml': valid },
     inputs: { paths: 'a.yaml\np/**/*.yaml' },
     code: 1,
-    says: '`p/**/*.yaml` matches no YAML file',
+    says: '`p/**/*.yaml` in `paths` selects no manifest',
+  },
+  {
+    name: 'a folder without a manifest beside one that has some',
+    files: { 'p/a.yaml': valid, 'q/b.yaml': 'a: 1\n' },
+    inputs: { paths: 'p, q' },
+    code: 1,
+    says: '`q` in `paths` selects no manifest',
+  },
+  {
+    name: 'a pattern that matches other YAML files only',
+    files: { 'p/a.yaml': valid, 'q/b.yaml': 'a: 1\n' },
+    inputs: { paths: 'p, q/*' },
+    code: 1,
+    says: '`q/*` in `paths` selects no manifest',
+  },
+  {
+    name: 'a file of tests, which selects its manifest',
+    files: { 'p/a.yaml': valid, 'p/a.test.yaml': test('block'), 'q/a.yaml': valid },
+    inputs: { paths: 'q, p/*.test.yaml' },
+    code: 0,
   },
   {
     name: 'patterns',

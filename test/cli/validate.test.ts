@@ -1,5 +1,6 @@
 // `svc validate`, `svc test` and `svc findings` in processes of their own.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +10,8 @@ import { expectedFindings, invalidFolder, placesOf } from '../support/invalid-ma
 import { runSvc } from '../support/serve.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-validate-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+// Node removes no folder whose path is too long.
+afterAll(() => execFileSync('rm', ['-rf', folder]))
 const cases = fileURLToPath(new URL('../cases/manifests/', import.meta.url))
 const file = (name: string, text: string) => {
   mkdirSync(join(folder, name, '..'), { recursive: true })
@@ -72,6 +74,7 @@ describe('svc validate', () => {
 
   it.each([
     ['a file that does not exist', () => join(folder, 'missing.yaml'), 'unreadable-file'],
+    ['a folder that cannot be read', () => tooDeep(), 'unreadable-file'],
     ['a folder without manifests', () => join(file('empty/readme.txt', ''), '..'), 'no-manifest'],
     ['a file that is not UTF-8', () => binaryFile(), 'unreadable-file'],
     ['tests without their manifest', () => file('lone/a.test.yaml', tests), 'lone-test-file'],
@@ -95,6 +98,14 @@ describe('svc validate', () => {
     expect([code, err]).toEqual([2, expect.stringContaining("missing required argument 'path'")])
   })
 })
+
+/** A folder with a manifest, and with folders so deep that the system opens none by such a path. */
+function tooDeep(): string {
+  file('deep/a.yaml', manifest())
+  const script = 'for i in $(seq 18); do mkdir "$1" && cd -P "$1" || exit 1; done'
+  execFileSync('sh', ['-c', script, 'sh', 'a'.repeat(250)], { cwd: join(folder, 'deep') })
+  return join(folder, 'deep')
+}
 
 function binaryFile(): string {
   const path = join(folder, 'latin1.yaml')
