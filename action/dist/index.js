@@ -30432,6 +30432,16 @@ function matcherOf(pattern) {
 	if (parts.at(-1) === null) parts.push((name) => !isLeftOut(name));
 	return (file) => matches(parts, file.split("/"));
 }
+function entersOf(pattern) {
+	const parts = pattern.split("/");
+	const written = parts.filter((part) => part !== "**").map(nameMatcherOf);
+	const isDeep = parts.includes("**");
+	return (folder) => {
+		const names = folder.split("/");
+		const name = names.at(-1) ?? "";
+		return (isDeep || names.length < parts.length) && (!isLeftOut(name) || written.some((matchesName) => matchesName(name)));
+	};
+}
 function nameMatcherOf(part) {
 	const body = part.replace(/\*+/g, "*").replace(/[\\^$.|+()[\]{}/]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
 	const expression = new RegExp(`^${body}$`, "su");
@@ -30665,19 +30675,18 @@ async function filesOf(path, isWanted, onProblem) {
 	if (isPattern(path)) return filesMatching(path, onProblem);
 	const found = await stat(path).catch(() => null);
 	if (found === null) return [];
-	return found.isDirectory() ? (await filesBelow(path, onProblem)).filter(selectorOf([path], isWanted)) : [path];
+	return found.isDirectory() ? (await filesBelow(path, (folder) => !isLeftOut(posix.basename(folder)), onProblem)).filter(selectorOf([path], isWanted)) : [path];
 }
 async function filesMatching(pattern, onProblem) {
-	const depth = pattern.includes("**") ? Number.POSITIVE_INFINITY : pattern.split("/").length;
-	return (await filesBelow(folderOf(pattern), onProblem, depth)).filter(matcherOf(pattern));
+	return (await filesBelow(folderOf(pattern), entersOf(pattern), onProblem)).filter(matcherOf(pattern));
 }
-async function filesBelow(top, onProblem, depth = Number.POSITIVE_INFINITY) {
+async function filesBelow(top, enters, onProblem) {
 	const found = [];
 	const folders = [top];
 	for (let folder = folders.pop(); folder !== void 0; folder = folders.pop()) for (const entry of await entriesOf(folder, onProblem)) {
 		const path = folder === "." ? entry.name : `${folder}/${entry.name}`;
 		if (entry.isDirectory()) {
-			if (entry.name !== ".git" && path.split("/").length < depth) folders.push(path);
+			if (entry.name !== ".git" && enters(path)) folders.push(path);
 		} else if (entry.isFile() || await isLinkToFile(path)) found.push(path);
 	}
 	return found.sort();

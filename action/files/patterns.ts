@@ -18,6 +18,20 @@ export function matcherOf(pattern: string): (file: string) => boolean {
   return (file) => matches(parts, file.split('/'))
 }
 
+/** Whether files below the folder can match. */
+export function entersOf(pattern: string): (folder: string) => boolean {
+  const parts = pattern.split('/')
+  const written = parts.filter((part) => part !== '**').map(nameMatcherOf)
+  const isDeep = parts.includes('**')
+  return (folder) => {
+    const names = folder.split('/')
+    const name = names.at(-1) ?? ''
+    return (
+      (isDeep || names.length < parts.length) && (!isLeftOut(name) || written.some((matchesName) => matchesName(name)))
+    )
+  }
+}
+
 type NameMatcher = (name: string) => boolean
 
 function nameMatcherOf(part: string): NameMatcher {

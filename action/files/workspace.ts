@@ -1,10 +1,11 @@
 // The files of the workspace, which is the current folder.
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
-import { resolve, sep } from 'node:path'
+import { posix, resolve, sep } from 'node:path'
 import {
   type Finding,
   findingAt,
+  isLeftOut,
   isManifest,
   isYamlFile,
   quote,
@@ -13,7 +14,7 @@ import {
   startOf,
   type Validation,
 } from '@svc/engine'
-import { folderOf, isPattern, matcherOf, selectorOf } from './patterns.js'
+import { entersOf, folderOf, isPattern, matcherOf, selectorOf } from './patterns.js'
 
 export interface WorkspaceFiles {
   /** Sorted by path. */
@@ -89,23 +90,26 @@ export async function filesOf(
   if (isPattern(path)) return filesMatching(path, onProblem)
   const found = await stat(path).catch(() => null)
   if (found === null) return []
-  return found.isDirectory() ? (await filesBelow(path, onProblem)).filter(selectorOf([path], isWanted)) : [path]
+  return found.isDirectory()
+    ? (await filesBelow(path, (folder) => !isLeftOut(posix.basename(folder)), onProblem)).filter(
+        selectorOf([path], isWanted),
+      )
+    : [path]
 }
 
 async function filesMatching(pattern: string, onProblem: OnProblem): Promise<string[]> {
-  const depth = pattern.includes('**') ? Number.POSITIVE_INFINITY : pattern.split('/').length
-  return (await filesBelow(folderOf(pattern), onProblem, depth)).filter(matcherOf(pattern))
+  return (await filesBelow(folderOf(pattern), entersOf(pattern), onProblem)).filter(matcherOf(pattern))
 }
 
-/** All files below a folder, sorted, with at most `depth` names in their paths; links to folders are not followed. */
-async function filesBelow(top: string, onProblem: OnProblem, depth = Number.POSITIVE_INFINITY): Promise<string[]> {
+/** The files of a folder and of the folders below that are entered, sorted; links to folders are not followed. */
+async function filesBelow(top: string, enters: (folder: string) => boolean, onProblem: OnProblem): Promise<string[]> {
   const found: string[] = []
   const folders = [top]
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of await entriesOf(folder, onProblem)) {
       const path = folder === '.' ? entry.name : `${folder}/${entry.name}`
       if (entry.isDirectory()) {
-        if (entry.name !== '.git' && path.split('/').length < depth) folders.push(path)
+        if (entry.name !== '.git' && enters(path)) folders.push(path)
       } else if (entry.isFile() || (await isLinkToFile(path))) found.push(path)
     }
   }

@@ -218,8 +218,8 @@ const runs: readonly Run[] = [
   },
   {
     name: 'a dot folder that is named',
-    files: { '.github/policies/a.yaml': valid },
-    inputs: { paths: '.github/policies/*' },
+    files: { '.github/policies/a.yaml': valid, 'p/.b/c/d.yaml': valid },
+    inputs: { paths: '.github/policies/*, **/.b/**' },
     code: 0,
   },
   {
