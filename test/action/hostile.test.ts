@@ -105,16 +105,3 @@ describe.each(runs)('hostile names in $what', ({ files, inputs }) => {
     expect(read('out.sarif').runs[0].results).toHaveLength(read('out.json').findings.length)
   })
 })
-
-describe('a very large report', () => {
-  it('fits into the summary of a job', () => {
-    const policy = (index: number) =>
-      `  - { name: ${'<'.repeat(50)}${index}, rule_type: x${'<'.repeat(60)}, scope: step_execution, severity: low }\n`
-    const text = `name: a\nversion: "1"\npolicies:\n${Array.from({ length: 800 }, (_, index) => policy(index)).join('')}`
-    const files = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`${index}.yaml`, text]))
-    const { summary, outputs } = runAction(newWorkspace(files))
-    expect(Number(outputs.errors)).toBeGreaterThan(5000)
-    expect(summary).toMatch(/\d+ more: set `json-file` for all of them\./)
-    expect(Buffer.byteLength(summary)).toBeLessThan(1024 * 1024)
-  })
-})

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { leafRules } from '../../engine/rules/registry.js'
 import { analysisOf } from '../support/analysis.js'
 
-const manifests = Number(process.env.SVC_FUZZ_MANIFESTS ?? 400)
+const manifests = Number(process.env.SVC_FUZZ_MANIFESTS ?? 200)
 const seed = 20_261 + manifests - 400
 const worlds = 120
 
