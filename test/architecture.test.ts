@@ -271,6 +271,24 @@ describe('the platform', () => {
     expect(offenders(({ from, to }) => Object.hasOwn(doors, to) && !within(from, ...(doors[to] ?? [])))).toEqual([])
   })
 
+  it('starts processes, which are always Git, in two places', () => {
+    const starters = imports.filter(({ from, to }) => within(from, 'platform') && to === 'node:child_process')
+    expect(starters.map(({ from }) => from).sort()).toEqual([
+      'platform/git/source/git-process.ts',
+      'platform/log/publish/anchors/git.ts',
+    ])
+  })
+
+  it('knows GitHub and the hosts of Git in one folder, behind the interface of a source', () => {
+    const inside = ['platform/git/source']
+    const open = ['source.ts', 'sources.ts', 'manifest-text.ts'].map((name) => `platform/git/source/${name}`)
+    expect(
+      offenders(({ from, to }) => within(to, ...inside) && !within(from, ...inside) && !within(to, ...open)),
+    ).toEqual([])
+    const request = /x-github-api-version/
+    expect(platform.filter((path) => request.test(read(path)))).toEqual(['platform/git/source/github-client.ts'])
+  })
+
   const isStore = (path: string) =>
     path.includes('/store/') || path.endsWith('store.ts') || within(path, 'platform/ledger', 'platform/db')
 

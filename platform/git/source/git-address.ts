@@ -1,6 +1,6 @@
 // Which addresses of Git hosts may be read: https everywhere that outgoing calls may go, http on this machine, and folders of
 // the operator.
-import { lstat, readdir, realpath } from 'node:fs/promises'
+import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -69,32 +69,34 @@ async function fileAddress(url: URL, roots: readonly string[]): Promise<GitAddre
     if (root === undefined) throw rejected(notInRoots)
     const folder = (await kindOf(join(real, '.git'))) === 'folder' ? join(real, '.git') : real
     await assertSelfContained(folder)
-    // Git asks who owns a repository; the operator has listed this one.
-    const settings = [
-      ['safe.directory', folder],
-      ['safe.directory', real],
-    ] as const
-    return { url: pathToFileURL(folder).href, protocol: 'file', settings }
+    return { url: pathToFileURL(folder).href, protocol: 'file', settings: [] }
   } catch (error) {
     // One answer for all, so that it does not tell which folders exist.
     throw error instanceof SourceError ? error : rejected(notInRoots)
   }
 }
 
-/** A repository can name the objects of another one: by alternates, by a common folder, or by links. */
+/**
+ * A repository can name the objects of another one: by alternates, by a common folder, by links, or as a partial clone,
+ * which makes some versions of Git run the program that its configuration names.
+ */
 async function assertSelfContained(folder: string): Promise<void> {
-  if ((await kindOf(join(folder, 'HEAD'))) !== 'file' || (await kindOf(join(folder, 'objects'))) !== 'folder')
-    throw rejected(notInRoots)
-  const outside = ['commondir', 'objects/info/alternates', 'objects/info/http-alternates']
-  const kinds = await Promise.all(outside.map((name) => kindOf(join(folder, name))))
-  if (kinds.some((kind) => kind !== null))
-    throw rejected('the repository uses objects of another one: `git repack -a -d`')
-  const top = await readdir(folder, { withFileTypes: true })
+  const [head, objects] = await Promise.all([kindOf(join(folder, 'HEAD')), kindOf(join(folder, 'objects'))])
+  if (head !== 'file' || objects !== 'folder') throw rejected(notInRoots)
+  const lenders = ['commondir', 'objects/info/alternates', 'objects/info/http-alternates']
+  const kinds = await Promise.all(lenders.map((name) => kindOf(join(folder, name))))
+  const config = await readFile(join(folder, 'config'), 'utf8').catch(() => '')
+  if (kinds.some((kind) => kind !== null) || /partialclone|promisor|\[\s*include/i.test(config))
+    throw rejected(`the repository uses objects or settings from elsewhere: ${makeCopy}`)
+  const top = (await readdir(folder, { withFileTypes: true })).filter(({ name }) => readByGit.includes(name))
   const parts = ['objects', 'refs'].map((name) => readdir(join(folder, name), { withFileTypes: true, recursive: true }))
   const entries = [...top, ...(await Promise.all(parts)).flat()]
   if (entries.some((entry) => entry.isSymbolicLink()))
-    throw rejected('the repository contains symbolic links: make a copy with `git clone --bare --no-local`')
+    throw rejected(`the repository contains symbolic links: ${makeCopy}`)
 }
+
+const makeCopy = 'make a copy with `git clone --bare --no-local`'
+const readByGit = ['HEAD', 'config', 'config.worktree', 'info', 'objects', 'packed-refs', 'refs', 'shallow']
 
 async function kindOf(path: string): Promise<'file' | 'folder' | 'other' | null> {
   const stats = await lstat(path).catch(() => null)

@@ -13,6 +13,8 @@ export interface GitCommand {
   readonly settings?: readonly Setting[]
   /** The one protocol that Git may use; none without it. */
   readonly protocol?: 'https' | 'http' | 'file'
+  /** A file of settings for the programs that Git starts; settings of the environment do not reach all of them. */
+  readonly config_file?: string
   readonly input?: string
   /** Called while the command runs; a returned error ends it. */
   readonly watch?: () => Promise<SourceError | null>
@@ -152,7 +154,10 @@ function killGroup({ pid }: ChildProcess): void {
 }
 
 /** Built from nothing: no variable of the platform reaches Git, and no file of the user or the system configures it. */
-function environmentOf({ cwd, settings = [], protocol }: GitCommand, path: string): Record<string, string> {
+function environmentOf(
+  { cwd, settings = [], protocol, config_file }: GitCommand,
+  path: string,
+): Record<string, string> {
   const all = [...baseSettings, ...settings]
   const numbered = all.flatMap(([name, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, name],
@@ -166,7 +171,7 @@ function environmentOf({ cwd, settings = [], protocol }: GitCommand, path: strin
     GIT_CEILING_DIRECTORIES: dirname(realpathSync(cwd)),
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_SYSTEM: '/dev/null',
-    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_GLOBAL: config_file ?? '/dev/null',
     GIT_ATTR_NOSYSTEM: '1',
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: '',

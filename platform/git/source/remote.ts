@@ -1,5 +1,5 @@
 // Any Git host, read with Git itself into bare copies (docs/design/git.md §1).
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { quote } from '@svc/engine'
 import { branchProblem } from './branch-name.js'
@@ -7,7 +7,7 @@ import { type AddressRules, checkedAddress, type GitAddress } from './git-addres
 import { type Copies, createCopies, diskBytes } from './git-copies.js'
 import { treeSha } from './git-objects.js'
 import { batchBlobs, hostFault, remoteRefs, treeEntries } from './git-output.js'
-import { createGitProcess, type GitOutput, type GitProcess, type Setting } from './git-process.js'
+import { createGitProcess, type GitCommand, type GitOutput, type GitProcess, type Setting } from './git-process.js'
 import type { Limits } from './limits.js'
 import { type GitSource, type Inspection, type RepositoryAddress, SourceError } from './source.js'
 import { assertSha, checkedTree } from './tree.js'
@@ -64,11 +64,15 @@ interface Repository extends Around {
 /** Older versions ignore the setting that keeps Git to the checked address. */
 async function prepare(git: GitProcess, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  // The operator has listed the roots of these folders, whichever user owns what is in them.
+  await writeFile(folderSettings(folder), '[safe]\n\tdirectory = *\n')
   const { stdout } = await git.run({ args: ['version'], cwd: folder })
   const [, major = 0, minor = 0] = (/^git version (\d+)\.(\d+)/.exec(stdout.toString()) ?? []).map(Number)
   if (major < 2 || (major === 2 && minor < 37))
     throw new SourceError('fetch_failed', 'the command `git` on the server is too old: install Git 2.37 or later')
 }
+
+const folderSettings = (folder: string) => join(folder, 'file.config')
 
 /** Whether anonymous callers can read the repository, and its branch. */
 async function inspect(around: Around, address: RepositoryAddress): Promise<Inspection> {
@@ -155,15 +159,15 @@ async function readCopy({ git, limits, folder: cwd }: Repository, copy: string, 
 async function fetchCopy(repository: Repository, commit_sha: string): Promise<void> {
   const { git, copies, address, limits, folder: cwd } = repository
   const branch = checkedBranch(address.branch)
-  const host = await hostOf(repository, address)
+  const { url, ...access } = await hostOf(repository, address)
   const copy = await copies.begin()
   try {
     await git.run({ args: ['init', '--quiet', '--bare', '--template=', '--object-format=sha1', copy], cwd })
     const options = ['--quiet', '--depth=1', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules']
     const fetch = async (wanted: string) => {
       const refspec = `+${wanted}:refs/svc/head`
-      const args = [`--git-dir=${copy}`, 'fetch', ...options, '--end-of-options', host.url, refspec]
-      const output = await git.run({ args, cwd, ...host, watch: () => diskProblem(copy, limits) })
+      const args = [`--git-dir=${copy}`, 'fetch', ...options, '--end-of-options', url, refspec]
+      const output = await git.run({ args, cwd, ...access, watch: () => diskProblem(copy, limits) })
       const full = await diskProblem(copy, limits)
       if (full !== null) throw full
       const kind = ['cat-file', '-t', commit_sha]
@@ -195,17 +199,20 @@ async function diskProblem(folder: string, { maxDiskBytes }: Limits): Promise<So
 async function refsOf(around: Around, address: RepositoryAddress) {
   const patterns = address.branch === null ? ['HEAD'] : ['HEAD', `refs/heads/${checkedBranch(address.branch)}`]
   await around.ready()
-  const { url, protocol, settings } = await hostOf(around, address)
+  const { url, ...access } = await hostOf(around, address)
   const args = ['ls-remote', '--symref', '--end-of-options', url, ...patterns]
-  const output = await around.git.run({ args, cwd: around.folder, protocol, settings })
+  const output = await around.git.run({ args, cwd: around.folder, ...access })
   if (output.exit_code !== 0) throw hostFault(output.stderr, address.token !== null)
   return remoteRefs(output.stdout)
 }
 
+type Host = GitAddress & Pick<GitCommand, 'config_file'>
+
 /** The checked address, with the token among its settings. */
-async function hostOf(rules: AddressRules, { url, token }: RepositoryAddress): Promise<GitAddress> {
-  const address = await checkedAddress(url ?? '', rules)
-  if (token === null || address.protocol === 'file') return address
+async function hostOf(around: Around, { url, token }: RepositoryAddress): Promise<Host> {
+  const address = await checkedAddress(url ?? '', around)
+  if (address.protocol === 'file') return { ...address, config_file: folderSettings(around.folder) }
+  if (token === null) return address
   return { ...address, settings: [...address.settings, authorization(address.url, token)] }
 }
 

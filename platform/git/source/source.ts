@@ -18,9 +18,9 @@ export interface TreeEntry {
 export interface GitSource {
   /** The head of the branch, read afresh. Returns `known` itself when the host answers that nothing changed. */
   readonly resolve: (known: Head | null) => Promise<Head>
-  /** Every entry of the tree of the commit but folders, by path: links and submodules too, so that they can be reported. */
+  /** Every entry of the commit's tree but folders, by path: links and submodules too, so that they can be reported. */
   readonly list: (commit_sha: string) => Promise<ReadonlyMap<string, TreeEntry>>
-  /** The bytes of blobs of a commit that `list` has returned, by blob SHA. */
+  /** The bytes of blobs that this source has listed before, by blob SHA. A blob of more than 1 MiB is `too_large`. */
   readonly read: (blob_shas: readonly string[]) => Promise<ReadonlyMap<string, Uint8Array>>
 }
 

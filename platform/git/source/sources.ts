@@ -39,6 +39,7 @@ export function openSources({ config, targets, clock, limits = defaultLimits }: 
     folder: join(config.data_dir, 'git'),
     path: config.inherited.PATH ?? '',
   })
+  let closed: Promise<void> | null = null
   return {
     inspect: async (address) => {
       if (address.provider === 'github') return github.inspect(address)
@@ -53,9 +54,10 @@ export function openSources({ config, targets, clock, limits = defaultLimits }: 
       return bundledSource(library, address.branch)
     },
     forget: remote.forget,
-    close: async () => {
+    close: () => {
       remote.close()
-      await outgoing.close()
+      closed ??= outgoing.close()
+      return closed
     },
   }
 }
