@@ -9,8 +9,8 @@ const keptCopies = 2
 const abandonedMs = 60 * 60_000
 
 export interface Copies {
-  /** The folder of the copy of a commit; it may not exist. */
   readonly folderOf: (commit_sha: string) => string
+  readonly has: (commit_sha: string) => Promise<boolean>
   /** Makes an empty folder to fill. */
   readonly begin: () => Promise<string>
   /** Makes the filled folder the copy of the commit. */
@@ -24,6 +24,7 @@ export function createCopies(root: string, clock: () => number): Copies {
   return {
     folderOf,
     remove,
+    has: async (commit_sha) => (await stat(folderOf(commit_sha)).catch(() => null)) !== null,
     begin: async () => {
       await mkdir(root, { recursive: true, mode: 0o700 })
       return mkdtemp(join(root, 'new-'))

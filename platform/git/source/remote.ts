@@ -121,18 +121,23 @@ function openRepository(repository: Repository): GitSource {
   }
 }
 
-/** Uses the copy of a commit; one that is missing or damaged (null) is fetched again, once. */
+/** A damaged copy is fetched again; the second time for one that another call found damaged too, and removed meanwhile. */
+const maxFetches = 2
+
+/** Uses the copy of a commit, and fetches it when it is missing or damaged: `use` returns null then. */
 async function withCopy<T>(repository: Repository, commit_sha: string, use: (folder: string) => Promise<T | null>) {
   const { copies } = repository
-  await repository.ready()
   const folder = copies.folderOf(commit_sha)
-  const found = await use(folder)
-  if (found !== null) return found
-  await copies.remove(folder)
-  await fetchCopy(repository, commit_sha)
-  const again = await use(folder)
-  if (again === null) throw new SourceError('fetch_failed', 'the copy of the repository is damaged: check the disk')
-  return again
+  await repository.ready()
+  for (let fetches = 0; ; fetches += 1) {
+    const isThere = await copies.has(commit_sha)
+    const found = isThere ? await use(folder) : null
+    if (found !== null) return found
+    if (fetches === maxFetches)
+      throw new SourceError('fetch_failed', 'the copy of the repository is damaged: check the disk')
+    if (isThere) await copies.remove(folder)
+    await fetchCopy(repository, commit_sha)
+  }
 }
 
 async function listCopy({ git, folder: cwd }: Repository, copy: string, commit_sha: string) {
