@@ -37,8 +37,8 @@ export async function requeueUnscoped(tx: Transaction, name: string, ids: readon
 }
 
 /**
- * Lets the runs of a killed process start again; only for a database that no other process uses. A run that has ended its
- * process more often than it may be repeated, and at least twice, has failed.
+ * Lets the runs of a killed process start again; only for a database that no other process uses. A job whose runs may have
+ * ended the process has failed after one run more than it may be repeated.
  */
 export async function requeueAllUnscoped(tx: Transaction): Promise<void> {
   await tx.query(

@@ -1,14 +1,19 @@
-// The default installation under load: writers, health checks, a monitor, and a stop.
+// The default installation under load: writers, health checks, jobs, a monitor, and a stop.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { readConfig } from '@svc/platform'
+import type { JobList } from '@svc/schemas'
 import { afterAll, expect, it } from 'vitest'
+import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
 
 const seconds = Number(process.env.SVC_LOAD_SECONDS ?? 10)
 const writers = 8
 const checksPerSecond = 50
+/** More than run in the time. */
+const waitingJobs = 20_000
 /** An answer that takes longer counts as missing. */
 const hungMs = 15_000
 
@@ -18,9 +23,20 @@ afterAll(() => rmSync(data_dir, { recursive: true, force: true }))
 let platform: PlatformProcess
 afterAll(() => platform?.kill9())
 
+/** Fills the queue of a job of the platform, which runs one after another. */
+async function fillQueue() {
+  await (await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0' })).terminate()
+  const db = await openDatabase(readConfig({ SVC_DATA_DIR: data_dir }).value)
+  await withUnscopedTransaction(db, (tx) =>
+    tx.query(`insert into svc_jobs.job (name, data) select 'prune-log', '{}' from generate_series(1, ${waitingJobs})`),
+  )
+  await db.close()
+}
+
 it(
-  'answers every write and every health check, and ends when it is asked to',
+  'answers every write and every health check beside jobs, and ends when it is asked to',
   async () => {
+    await fillQueue()
     platform = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0' })
     const answers = new Map<string, number>()
     const call = async (what: string, path: string, init: RequestInit = {}) => {
@@ -54,9 +70,18 @@ it(
       await Promise.all(pending)
     }
     await Promise.all([check(), ...Array.from({ length: writers }, (_, writer) => write(writer))])
+    const operator = { headers: { authorization: `Bearer ${platform.operator_token}` } }
+    const { running, jobs } = (await (await fetch(`${platform.url}/api/v1/jobs`, operator)).json()) as JobList
+    const left = jobs[0]?.waiting ?? waitingJobs
+    expect([running, jobs.length, jobs[0]?.last_failed_at]).toEqual([true, 1, null])
+    expect(left).toBeLessThan(waitingJobs)
     const stopped = performance.now()
     expect(await platform.terminate()).toBe(0)
-    console.log(Object.fromEntries(answers), `stopped in ${Math.round(performance.now() - stopped)} ms`)
+    console.log(
+      Object.fromEntries(answers),
+      `${waitingJobs - left} jobs, `,
+      `stopped in ${Math.round(performance.now() - stopped)} ms`,
+    )
     expect([...answers.keys()].sort()).toEqual(['/api/v1/agents 201', '/api/v1/logs 201', 'check 200'])
   },
   (seconds + 90) * 1000,
