@@ -74,8 +74,6 @@ export async function createPlatform(
   const outside = openOutside(config, warn)
   const keys = encryptionKeys(config)
   const sealer = createSealer(keys)
-  if (config.smtp_url === null && !isLoopback(config))
-    warn('no mail is sent: set SVC_SMTP_URL, or create sign-in links with `svc-platform admin sign-in-link EMAIL`')
   const db = await openDatabase(config, warn)
   try {
     await prepareDatabase(db, sealer)
@@ -142,6 +140,8 @@ function accessParts({ config, keys, print, ...others }: Admitting): AccessParts
 
 function mailerOf(config: Config, print: (text: string) => void, remark: (message: string) => void): Mailer {
   const { smtp_url, mail_from: from } = config
+  if (smtp_url === null && !isLoopback(config))
+    remark('no mail is sent: set SVC_SMTP_URL, or create sign-in links with `svc-platform admin sign-in-link EMAIL`')
   return createMailer({ smtp_url, from, print: isLoopback(config) ? print : null, remark })
 }
 

@@ -6,6 +6,7 @@ import type { EventList, LeafRecord, LogCheckpoint, Verification } from '@svc/sc
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { commitTo } from '../../../platform/ledger/commitments.js'
 import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
+import { withoutJobs } from '../../support/database.js'
 import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
@@ -28,6 +29,7 @@ describe.skipIf(postgres === null)('a person with write access to the database a
   const verdictOf = async () =>
     verifyWithBoth(auditor.put('bundle.zip', await downloadBundle(platform)), `log ${kept.key}\n`, auditor, kept.note)
   beforeAll(async () => {
+    withoutJobs(sql)
     platform = await startPlatform({ database_url: url, env: fast, clock: () => now++ })
     await register(platform)
     await logSteps(platform, 'one', 5)

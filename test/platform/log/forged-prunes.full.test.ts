@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Retention } from '@svc/schemas'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
+import { withoutJobs } from '../../support/database.js'
 import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
@@ -42,6 +43,7 @@ describe.skipIf(postgres === null)('a forged row of a prune', () => {
   beforeEach(async () => {
     url = postgres.freshDatabase()
     now = start
+    withoutJobs(sql)
     platform = await startPlatform({ database_url: url, env: fast, clock: () => now++ })
     await register(platform)
     await logSteps(platform, 'gone', 4)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Hold, InclusionProof, Retention, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
+import { withoutJobs } from '../../support/database.js'
 import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
@@ -30,6 +31,7 @@ describe.skipIf(postgres === null)('retention', () => {
   const signed = async () => checkpointOf(platform, Number(sql('select size from org_log')) - begun)
   const archives = () => readdirSync(join(platform.data_dir, 'archive'))
   beforeAll(async () => {
+    withoutJobs(sql)
     platform = await startPlatform({ database_url: url, env: fast, clock: () => now++ })
     await register(platform)
     await logSteps(platform, 'old', 20)
