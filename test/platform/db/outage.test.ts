@@ -42,6 +42,12 @@ describe.skipIf(!hasPostgres())('an outage of the database', () => {
       const unavailable = { status: 'degraded', database: { connected: false, latency_ms: null } }
       await vi.waitFor(async () => expect(await health()).toMatchObject(unavailable), soon)
       expect((await fetch(`${platform.url}/livez`)).status).toBe(200)
+      const ready = async () => {
+        const { status, body } = await platform.call('GET', '/readyz', { as: null })
+        return [status, body]
+      }
+      const stopped = [503, { status: 'degraded', checkpoints: 'ok', jobs: { running: false } }]
+      await vi.waitFor(async () => expect(await ready()).toEqual(stopped), soon)
       postgres.start()
       const again = await log(step + 1)
       expect([200, 201]).toContain(again.status)
@@ -49,6 +55,8 @@ describe.skipIf(!hasPostgres())('an outage of the database', () => {
       const { body } = await platform.call<Verification>('GET', '/api/v1/tasks/t/verify')
       expect(body).toMatchObject({ valid: true, entries: step })
       await vi.waitFor(async () => expect(await health()).toMatchObject({ status: 'ok' }), soon)
+      const running = [200, { status: 'ok', checkpoints: 'ok', jobs: { running: true } }]
+      await vi.waitFor(async () => expect(await ready()).toEqual(running), soon)
     },
   )
 })

@@ -1,0 +1,62 @@
+// What operators see of the jobs of a running platform.
+import type { JobList, PlatformReadiness } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { soon } from '../../support/log.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+
+const postgres = await sharedPostgres()
+
+describe.skipIf(postgres === null)('GET /api/v1/jobs', () => {
+  const url = postgres?.freshDatabase() ?? ''
+  let now = Date.parse('2026-03-01T12:00:00Z')
+  let platform: TestPlatform
+  let mails: MailServer
+  beforeAll(async () => {
+    mails = await startMailServer()
+    platform = await startPlatform({ database_url: url, env: { SVC_SMTP_URL: mails.url }, clock: () => now })
+  })
+  afterAll(async () => {
+    await discard(platform)
+    await mails.close()
+  })
+  const listed = async (as: string) => (await platform.call<JobList>('GET', '/api/v1/jobs', { as })).body
+  const first = { name: 'prune-log', schedule: '7 * * * *', waiting: 0, active: 0 }
+  const none = { last_started_at: null, last_completed_at: null, last_failed_at: null, last_error: null }
+
+  it('lists the jobs with their schedules, before the first run', async () => {
+    expect(await listed('operator')).toEqual({ running: true, jobs: [{ ...first, ...none }] })
+  })
+
+  it('shows a run, and its time', async () => {
+    now = Date.parse('2026-03-01T12:07:00Z')
+    const at = '2026-03-01T12:07:00.000Z'
+    await vi.waitFor(
+      async () =>
+        expect((await listed('operator')).jobs).toEqual([
+          { ...first, ...none, last_started_at: at, last_completed_at: at },
+        ]),
+      soon,
+    )
+  })
+
+  it('shows the message of a failure to the operator of the installation, not to the admin of a workspace', async () => {
+    postgres?.psql(url, 'alter table organizations rename to elsewhere')
+    now = Date.parse('2026-03-01T13:07:00Z')
+    const failed = `select count(*) from svc_jobs.last_runs where last_error like '%organizations%'`
+    await vi.waitFor(() => expect(postgres?.psql(url, failed)).toBe('1'), soon)
+    postgres?.psql(url, 'alter table elsewhere rename to organizations')
+    const last_failed_at = '2026-03-01T13:07:00.000Z'
+    const last_error = expect.stringContaining('"organizations"')
+    expect((await listed('operator')).jobs).toMatchObject([{ last_failed_at, last_error }])
+    const { token } = await signedIn(platform, mails, 'mia@example.org')
+    expect((await listed(token)).jobs).toMatchObject([{ last_failed_at, last_error: null }])
+  })
+
+  it('is in the readiness, in short', async () => {
+    const { body } = await platform.call<PlatformReadiness>('GET', '/readyz', { as: null })
+    expect(body).toEqual({ status: 'ok', checkpoints: 'ok', jobs: { running: true } })
+  })
+})
