@@ -1412,6 +1412,16 @@ export interface Evaluation {
   risk_score: number
   policies: PolicyResult[]
   /**
+   * The versions of the manifests that the policies in effect come from, in the order of their first policies
+   */
+  manifests: {
+    manifest_id: string
+    /**
+     * Blob SHA
+     */
+    sha: string
+  }[]
+  /**
    * SHA-256 hex of the canonical step; null at registration
    */
   action_digest: string | null
@@ -1811,6 +1821,16 @@ export interface LocalRegistration {
   violations: PolicyResult[]
   risk_score: number
   policies: PolicyResult[]
+  /**
+   * The versions of the manifests that the policies in effect come from, in the order of their first policies
+   */
+  manifests: {
+    manifest_id: string
+    /**
+     * Blob SHA
+     */
+    sha: string
+  }[]
   /**
    * SHA-256 hex of the canonical step; null at registration
    */

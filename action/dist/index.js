@@ -26921,20 +26921,31 @@ function compileWith(offered, environment) {
 	const { trackers } = environment;
 	return {
 		trackers,
-		policies,
-		plans: plansOf(policies),
 		dropped,
 		offered: enabled.length,
-		count: policies.length
+		...effectOf$3(policies)
 	};
 }
 function withPolicies(set, policies) {
 	return {
 		...set,
+		...effectOf$3(policies)
+	};
+}
+function effectOf$3(policies) {
+	return {
 		policies,
 		plans: plansOf(policies),
-		count: policies.length
+		count: policies.length,
+		manifests: manifestsOf(policies)
 	};
+}
+function manifestsOf(policies) {
+	const versions = policies.flatMap(({ policy: { manifest_id, manifest_sha: sha } }) => manifest_id === null || sha === null ? [] : [[`${manifest_id} ${sha}`, {
+		manifest_id,
+		sha
+	}]]);
+	return [...new Map(versions).values()];
 }
 function newEnvironment(valid) {
 	const trackers = [];
@@ -26996,7 +27007,7 @@ function decisionIn(set, occasion, given, passed) {
 		policies ??= [...plan.passed];
 		policies[next.planned.index] = resultFor(findings, next, context);
 	}
-	return decisionOf(findings, policies ?? plan.passed, plan.passed);
+	return decisionOf(findings, policies ?? plan.passed, plan.passed, set.manifests);
 }
 function newFindings() {
 	return {
@@ -27024,7 +27035,7 @@ function resultFor(findings, { planned, answer }, context) {
 	else insertBySeverity(violations, findings.blocking + approvals.length, result);
 	return result;
 }
-function decisionOf({ violations, approvals, blocking, risk_score }, policies, passed) {
+function decisionOf({ violations, approvals, blocking, risk_score }, policies, passed, manifests) {
 	const outcome = blocking > 0 ? "block" : approvals.length > 0 ? "ask" : violations.length > 0 ? "warn" : "allow";
 	const blocked = outcome === "block" || outcome === "ask";
 	return {
@@ -27036,7 +27047,8 @@ function decisionOf({ violations, approvals, blocking, risk_score }, policies, p
 		approvals: outcome === "ask" ? approvals : [],
 		risk_score,
 		policies,
-		passed
+		passed,
+		manifests
 	};
 }
 function insertBySeverity(violations, from, result) {

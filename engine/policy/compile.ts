@@ -1,5 +1,5 @@
 // Compiles policies to a PolicySet: once, immutable, with a reason for each rejected policy.
-import type { DroppedPolicy } from '@svc/schemas'
+import type { DroppedPolicy, Evaluation } from '@svc/schemas'
 import { levelApplies, type RiskLevel } from '../agent/risk.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { compileRule } from '../rules/compile-rule.js'
@@ -17,6 +17,8 @@ export interface PolicySet extends HistoryPlan {
   /** The number of enabled policies, rejected ones included. */
   readonly offered: number
   readonly count: number
+  /** The versions of manifests that the policies come from, in the order of their first policies. */
+  readonly manifests: Evaluation['manifests']
 }
 
 /**
@@ -47,7 +49,7 @@ function compileWith(offered: readonly PolicyInput[], environment: ReturnType<ty
     }
   }
   const { trackers } = environment
-  return { trackers, policies, plans: plansOf(policies), dropped, offered: enabled.length, count: policies.length }
+  return { trackers, dropped, offered: enabled.length, ...effectOf(policies) }
 }
 
 /**
@@ -61,7 +63,19 @@ export function atLevel(set: PolicySet, level: RiskLevel): PolicySet {
 
 /** The set with some of its policies, or with their waivers for one agent. It indexes histories as the whole set does. */
 export function withPolicies(set: PolicySet, policies: readonly CompiledPolicy[]): PolicySet {
-  return { ...set, policies, plans: plansOf(policies), count: policies.length }
+  return { ...set, ...effectOf(policies) }
+}
+
+/** What a set has of its policies in effect. */
+function effectOf(policies: readonly CompiledPolicy[]) {
+  return { policies, plans: plansOf(policies), count: policies.length, manifests: manifestsOf(policies) }
+}
+
+function manifestsOf(policies: readonly CompiledPolicy[]): PolicySet['manifests'] {
+  const versions = policies.flatMap(({ policy: { manifest_id, manifest_sha: sha } }) =>
+    manifest_id === null || sha === null ? [] : [[`${manifest_id} ${sha}`, { manifest_id, sha }] as const],
+  )
+  return [...new Map(versions).values()]
 }
 
 /** Trackers with the same key share one slot of the history. */

@@ -9,7 +9,8 @@ import { type Occasion, type PlannedPolicy, resultOf } from './plan.js'
 import type { PolicyInput } from './policy-input.js'
 
 /** The outcome of one evaluation, without its id and the digest of the action, which cost more than all policies. */
-export interface Decision extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'reason' | 'risk_score'> {
+export interface Decision
+  extends Pick<Evaluation, 'action' | 'blocked' | 'outcome' | 'reason' | 'risk_score' | 'manifests'> {
   /** The violated policies, worst first: those that block, then by severity. */
   readonly violations: readonly PolicyResult[]
   /** With the outcome `ask`: the approvals that the step lacks. */
@@ -57,7 +58,7 @@ function decisionIn(set: PolicySet, occasion: Occasion, given: RuleContext, pass
     policies ??= [...plan.passed]
     policies[next.planned.index] = resultFor(findings, next, context)
   }
-  return decisionOf(findings, policies ?? plan.passed, plan.passed)
+  return decisionOf(findings, policies ?? plan.passed, plan.passed, set.manifests)
 }
 
 /** What the policies that are violated add up to. */
@@ -95,6 +96,7 @@ function decisionOf(
   { violations, approvals, blocking, risk_score }: Findings,
   policies: readonly PolicyResult[],
   passed: readonly PolicyResult[],
+  manifests: PolicySet['manifests'],
 ): Decision {
   const outcome = blocking > 0 ? 'block' : approvals.length > 0 ? 'ask' : violations.length > 0 ? 'warn' : 'allow'
   const blocked = outcome === 'block' || outcome === 'ask'
@@ -108,6 +110,7 @@ function decisionOf(
     risk_score,
     policies,
     passed,
+    manifests,
   }
 }
 

@@ -1,6 +1,6 @@
 // An evaluation as JSON text. Passed results are the same in every answer, so they are serialised once and cut from one
 // text: JSON.stringify of a hundred results costs more than their evaluation.
-import type { PolicyResult } from '@svc/schemas'
+import type { Evaluation, PolicyResult } from '@svc/schemas'
 import type { LocalEvaluation } from './local-evaluation.js'
 
 /** The results that all decisions share, as the items of a JSON list, each with a comma before it. */
@@ -20,6 +20,7 @@ export interface EvaluationWriter {
 /** The cached texts are released with the policies they belong to. */
 export function evaluationWriter(): EvaluationWriter {
   const shared = new WeakMap<readonly PolicyResult[], SharedText>()
+  const versions = new WeakMap<Evaluation['manifests'], string>()
   const violated = violationWriter()
 
   const sharedOf = (passed: readonly PolicyResult[]) => {
@@ -31,6 +32,11 @@ export function evaluationWriter(): EvaluationWriter {
     const made = { text: items.join(''), starts }
     shared.set(passed, made)
     return made
+  }
+  const manifestsOf = ({ manifests }: LocalEvaluation) => {
+    const text = versions.get(manifests) ?? JSON.stringify(manifests)
+    versions.set(manifests, text)
+    return text
   }
   /** The results, each with a comma before it; the violated ones are also kept in `texts`. */
   const itemsOf = ({ policies, passed }: LocalEvaluation, texts: Map<PolicyResult, string>) => {
@@ -52,7 +58,7 @@ export function evaluationWriter(): EvaluationWriter {
       const texts = new Map<PolicyResult, string>()
       const items = itemsOf(evaluation, texts).slice(1)
       const violations = evaluation.violations.map((result) => texts.get(result))
-      return `${headOf(evaluation, violations)},"policies":[${items}]}`
+      return `${headOf(evaluation, violations)},"manifests":${manifestsOf(evaluation)},"policies":[${items}]}`
     },
     minimal: (evaluation) => {
       const { policies, passed } = evaluation
@@ -62,9 +68,10 @@ export function evaluationWriter(): EvaluationWriter {
   }
 }
 
-/** The evaluation without its policies and its closing brace. */
+/** The evaluation without its policies, its manifests and its closing brace. */
 function headOf(evaluation: LocalEvaluation, violations: readonly (string | undefined)[]): string {
-  const { action, blocked, outcome, reason, violations: _, policies: _all, passed: _passed, ...others } = evaluation
+  const { action, blocked, outcome, reason, violations: _, ...rest } = evaluation
+  const { policies: _policies, passed: _passed, manifests: _manifests, ...others } = rest
   const verdict = JSON.stringify({ action, blocked, outcome, reason }).slice(0, -1)
   return `${verdict},"violations":[${violations.join(',')}],${JSON.stringify(others).slice(1, -1)}`
 }

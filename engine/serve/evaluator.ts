@@ -116,5 +116,6 @@ function ungoverned({ load_state }: LoadedPolicies): Decision {
     risk_score: 1,
     policies,
     passed: [],
+    manifests: [],
   }
 }

@@ -15,7 +15,7 @@ export interface StepFacts {
 
 /** The step as recorded: `svc.eval` is its decision, `svc.manifests` on task.start the manifests in effect (docs/design/engine.md §7). */
 export function stepLine(step: Behavior, evaluation: LocalEvaluation, { manifests, tools, now }: StepFacts): TraceLine {
-  const { evaluation_id, action, risk_score, policies } = evaluation
+  const { evaluation_id, action, risk_score, policies, manifests: versions } = evaluation
   const outcomes = policies.map(
     ({ policy_id, name, severity, violated, manifest_id, violation_details, ...result }) => ({
       policy_id,
@@ -31,7 +31,7 @@ export function stepLine(step: Behavior, evaluation: LocalEvaluation, { manifest
   const { 'svc.eval': _eval, 'svc.manifests': _manifests, [toolsMember]: _tools, ...sent } = step.meta ?? {}
   const meta = {
     ...sent,
-    'svc.eval': { evaluation_id, action, risk_score, policies: outcomes },
+    'svc.eval': { evaluation_id, action, risk_score, manifests: versions, policies: outcomes },
     ...(step.step_type === 'task.start' && { 'svc.manifests': manifests }),
     ...(tools !== null && { [toolsMember]: tools }),
   }

@@ -1,5 +1,6 @@
 // The answer of /evaluate: its order, and its short form.
 
+import { createHash } from 'node:crypto'
 import type { Evaluation, MinimalEvaluation } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compile } from '../../engine/policy/compile.js'
@@ -47,6 +48,17 @@ describe('the answer of /evaluate', () => {
     for (const violation of body.violations)
       expect(body.policies.find(({ policy_id }) => policy_id === violation.policy_id)).toEqual(violation)
     expect(body.policies.map(({ policy_id }) => policy_id)).toEqual([1, 2, 3, 4, 5, 6])
+  })
+
+  it('names the versions of the manifests that were evaluated, also at a registration', async () => {
+    const bytes = Buffer.from(desk)
+    const sha = createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
+    const { body } = await ask({ step_type: 'step.self' })
+    expect(body.manifests).toEqual([{ manifest_id: body.policies[0]?.manifest_id, sha }])
+    const registered = await serve.post<Evaluation>('/register_agent', { agent_key: 'a' })
+    expect(registered.body.manifests).toEqual(body.manifests)
+    const minimal = await ask<MinimalEvaluation>({ step_type: 'step.self' }, { prefer: 'return=minimal' })
+    expect(minimal.body).not.toHaveProperty('manifests')
   })
 
   it('has no reason when the step is allowed', async () => {
@@ -125,10 +137,10 @@ describe('the steps that a rule names as remedy', () => {
     for (const task_id of ['t-1', 't-2']) {
       const { passed: _, ...decision } = decisionOn(task_id)
       const evaluation = { ...decisionOn(task_id), evaluation_id: 'e', action_digest: 'd' }
-      const { policies, ...others } = { ...decision, evaluation_id: 'e', action_digest: 'd' }
+      const { policies, manifests, ...others } = { ...decision, evaluation_id: 'e', action_digest: 'd' }
       const parsed = [write.whole(evaluation), write.minimal(evaluation)].map((text) => JSON.parse(text) as unknown)
       expect(parsed).toEqual([
-        { ...others, policies },
+        { ...others, manifests, policies },
         { ...others, policies_evaluated: 1 },
       ])
     }
