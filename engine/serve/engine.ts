@@ -29,6 +29,7 @@ import type { LocalEvaluation } from './local-evaluation.js'
 import type { Memory } from './memory.js'
 import type { Meter } from './metrics.js'
 import { awaitRecord, type Reservation, reservationMs, type Task, takeDecision } from './task.js'
+import { createTaskPolicies, manifestsOfTask } from './task-policies.js'
 import { createTasks, type Tasks } from './tasks.js'
 
 export interface EngineParts {
@@ -40,7 +41,7 @@ export interface EngineParts {
   readonly newId: () => string
   readonly meter: Meter
   readonly memory: Memory
-  /** Receives one line for each blocked step. */
+  /** Receives a line for each blocked step, and for each version of a manifest that a task has lost. */
   readonly notify: (line: string) => void
 }
 
@@ -68,7 +69,8 @@ interface EngineState extends EngineParts {
 }
 
 export function createEngine(parts: EngineParts): LocalEngine {
-  const tasks = createTasks({ set: () => parts.source.current().set, recall: parts.sink.recall, ...limits })
+  const policies = createTaskPolicies(parts.source, parts.notify)
+  const tasks = createTasks({ policies, recall: parts.sink.recall, ...limits })
   const state: EngineState = {
     ...parts,
     evaluator: createEvaluator(parts),
@@ -169,16 +171,23 @@ function decisionOn(state: EngineState, task: Task, step: Behavior): LocalEvalua
 function keep(state: EngineState, task: Task, step: Behavior & { step: number }, evaluation: LocalEvaluation): void {
   const now = state.clock()
   const tools = task.history.tools !== task.written_tools ? task.history.tools : null
-  record(task.set, task.history, step, now)
+  record(task.policies.set, task.history, step, now)
   // A task that may have received content which this process does not know of counts as one that has.
   state.memory.keep(step, task.history.others ?? (task.history_lost ? 'public' : null))
   task.written_tools = task.history.tools
   task.last_step = Math.max(task.last_step, step.step)
   task.ended ||= occasionOf(step) === 'last_step'
-  state.sink.write(stepLine(step, evaluation, { manifests: state.source.current().manifests, tools, now }))
+  state.sink.write(stepLine(step, evaluation, { ...manifestFacts(state, task, evaluation), tools, now }))
   const incidents = incidentLines(step, evaluation.policies, now, evaluation.blocked)
   for (const line of incidents) state.sink.write(line)
   state.meter.recorded(incidents.length)
+}
+
+function manifestFacts({ source }: EngineState, { policies: { set, versions } }: Task, evaluation: LocalEvaluation) {
+  // A decision of a time without policies names no manifests; one under a set without manifests names those of the set.
+  const versions_known =
+    versions !== null && (evaluation.manifests.length > 0 || evaluation.manifests === set.manifests)
+  return { manifests: manifestsOfTask(source.current().manifests, versions), versions_known }
 }
 
 /** Ends the task of a blocked step with a task.error and a task.end, so that the log is complete (docs/design/engine.md §7). */

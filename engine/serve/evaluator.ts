@@ -36,7 +36,7 @@ export function createEvaluator({ source, fail_closed, clock, newId }: Evaluator
     if (fail_closed && !isGoverned(policies.load_state)) return ungoverned(policies)
     const now = clock()
     const context = { step, agent: task.facts, context: task.facts, history: historyWithReserved(task, now), now }
-    return evaluate(setFor(policies, task.facts.risk_classification), occasion, context)
+    return evaluate(setFor(task.policies.set, policies, task.facts.risk_classification), occasion, context)
   }
   return {
     step: (task, step, occasion) => ({
@@ -46,7 +46,8 @@ export function createEvaluator({ source, fail_closed, clock, newId }: Evaluator
       ...(task.history_lost && { history_lost: true }),
     }),
     registration: (agent) => {
-      const set = setFor(source.current(), agent.risk_classification)
+      const policies = source.current()
+      const set = setFor(policies.set, policies, agent.risk_classification)
       const context = { step: null, agent, context: agent, history: newHistory(set), now: clock() }
       const { approvals: _, ...decision } = evaluate(set, 'registration', context)
       return { evaluation_id: newId(), ...decision, action_digest: null }
@@ -72,7 +73,7 @@ function answerOf({ approvals, ...decision }: Decision, { task_id }: Task) {
  */
 function setsByLevel() {
   const known = new WeakMap<PolicySet, Map<RiskLevel, PolicySet>>()
-  return ({ set, agent }: LoadedPolicies, risk_classification: unknown): PolicySet => {
+  return (set: PolicySet, { agent }: LoadedPolicies, risk_classification: unknown): PolicySet => {
     if (agent !== null) return set
     const level = riskLevelOf(risk_classification)
     const sets = known.get(set) ?? new Map<RiskLevel, PolicySet>()

@@ -7,15 +7,18 @@ import type { LocalEvaluation } from './local-evaluation.js'
 
 /** What the engine adds to the line of a step. */
 export interface StepFacts {
-  readonly manifests: readonly ManifestInEffect[]
+  /** The manifests that apply to the task. */
+  readonly manifests: readonly Omit<ManifestInEffect, 'pin'>[]
+  /** False for a decision of a time when the source had given no policies: a task that is read back takes the current ones. */
+  readonly versions_known: boolean
   /** The tools of the task when a context changed them since the last line; null otherwise. */
   readonly tools: readonly unknown[] | null
   readonly now: number
 }
 
-/** The step as recorded: `svc.eval` is its decision, `svc.manifests` on task.start the manifests in effect (docs/design/engine.md §7). */
-export function stepLine(step: Behavior, evaluation: LocalEvaluation, { manifests, tools, now }: StepFacts): TraceLine {
-  const { evaluation_id, action, risk_score, policies, manifests: versions } = evaluation
+/** The step as recorded: `svc.eval` is its decision, `svc.manifests` on task.start the manifests of the task (docs/design/engine.md §7). */
+export function stepLine(step: Behavior, evaluation: LocalEvaluation, facts: StepFacts): TraceLine {
+  const { evaluation_id, action, risk_score, policies, manifests } = evaluation
   const outcomes = policies.map(
     ({ policy_id, name, severity, violated, manifest_id, violation_details, ...result }) => ({
       policy_id,
@@ -31,20 +34,26 @@ export function stepLine(step: Behavior, evaluation: LocalEvaluation, { manifest
   const { 'svc.eval': _eval, 'svc.manifests': _manifests, [toolsMember]: _tools, ...sent } = step.meta ?? {}
   const meta = {
     ...sent,
-    'svc.eval': { evaluation_id, action, risk_score, manifests: versions, policies: outcomes },
-    ...(step.step_type === 'task.start' && { 'svc.manifests': manifests }),
-    ...(tools !== null && { [toolsMember]: tools }),
+    'svc.eval': {
+      evaluation_id,
+      action,
+      risk_score,
+      ...(facts.versions_known && { manifests }),
+      policies: outcomes,
+    },
+    ...(step.step_type === 'task.start' && { 'svc.manifests': facts.manifests }),
+    ...(facts.tools !== null && { [toolsMember]: facts.tools }),
   }
   // `task_id` comes first: the recall finds it there without parsing the line.
   const { task_id = '' } = step
-  return { kind: 'step', recorded_at: isoTime(now), task_id, ...step, meta }
+  return { kind: 'step', recorded_at: isoTime(facts.now), task_id, ...step, meta }
 }
 
 /** A blocked step with its decision; `agent` is the agent as the policies saw it. */
 export function evaluationLine(
   intended: Behavior & { readonly task_id: string },
   agent: JsonMap,
-  { evaluation_id, action, outcome, reason, violations }: LocalEvaluation,
+  { evaluation_id, action, outcome, reason, manifests, violations }: LocalEvaluation,
   now: number,
 ): TraceLine {
   const rows = violations.map(({ policy_id, name, violation_details }) => ({
@@ -53,7 +62,7 @@ export function evaluationLine(
     code: violation_details?.code ?? null,
   }))
   const { task_id } = intended
-  const decision = { action, outcome, reason, violations: rows }
+  const decision = { action, outcome, reason, manifests, violations: rows }
   return {
     kind: 'evaluation',
     recorded_at: isoTime(now),

@@ -1,9 +1,9 @@
 // One task: its history, and the decisions whose steps are not recorded yet.
 import type { JsonMap, Step } from '@svc/schemas'
-import type { PolicySet } from '../policy/compile.js'
 import { copyHistory, newHistory, record } from '../policy/history.js'
 import type { History } from '../rules/rule.js'
 import type { LocalEvaluation } from './local-evaluation.js'
+import type { AppliedPolicies } from './task-policies.js'
 
 /** An allowed step that counts as history until it is recorded or the reservation expires. */
 export interface Reservation {
@@ -14,8 +14,8 @@ export interface Reservation {
 
 export interface Task {
   readonly task_id: string
-  /** The policies that the history is indexed for. */
-  set: PolicySet
+  /** The policies that apply to it, and that its history is indexed for. */
+  policies: AppliedPolicies
   history: History
   /** Highest step number so far. */
   last_step: number
@@ -39,11 +39,11 @@ const maxPending = 32
 /** docs/design/engine.md §5. */
 export const reservationMs = 60_000
 
-export function newTask(task_id: string, set: PolicySet, history_lost: boolean): Task {
+export function newTask(task_id: string, policies: AppliedPolicies, history_lost: boolean): Task {
   return {
     task_id,
-    set,
-    history: newHistory(set),
+    policies,
+    history: newHistory(policies.set),
     last_step: 0,
     facts: {},
     written_tools: null,
@@ -75,7 +75,7 @@ export function takeDecision(task: Task, evaluation_id: unknown, action_digest: 
 }
 
 /** The history with the reserved steps of concurrent requests. */
-export function historyWithReserved({ set, history, reserved }: Task, now: number): History {
+export function historyWithReserved({ policies: { set }, history, reserved }: Task, now: number): History {
   for (const [evaluation_id, { at }] of reserved) if (now - at >= reservationMs) reserved.delete(evaluation_id)
   if (reserved.size === 0) return history
   const expected = copyHistory(set, history)

@@ -1,9 +1,12 @@
 // The running tasks of this machine, limited in number and age, each indexed for the policies in effect.
-import type { PolicySet } from '../policy/compile.js'
 import { carryOver, newHistory, record } from '../policy/history.js'
+import { occasionOf } from '../policy/plan.js'
 import { startsRun } from '../policy/runs.js'
+import type { History } from '../rules/rule.js'
 import type { PastStep, Recall } from '../trace/recall.js'
+import { recalledVersions } from './recalled-versions.js'
 import { newTask, type Task } from './task.js'
+import type { AppliedPolicies, TaskPolicies } from './task-policies.js'
 
 export interface Tasks {
   /**
@@ -20,8 +23,7 @@ export interface Tasks {
 }
 
 export interface TasksParts {
-  /** The policies in effect now. */
-  readonly set: () => PolicySet
+  readonly policies: TaskPolicies
   readonly recall: Recall | null
   readonly maxTasks: number
   readonly maxIdleMs: number
@@ -71,7 +73,8 @@ function takes(task: Task, step_type: string): boolean {
 function find(table: TaskTable, task_id: string, now: number): Task | Promise<Task> {
   const task = table.known.get(task_id)
   if (task === undefined) return table.opening.get(task_id) ?? findUnknown(table, task_id, now)
-  return task.set === table.set() ? keep(table, task, now) : reindex(table, task, now)
+  const applied = table.policies.after(task.policies)
+  return applied === task.policies ? keep(table, task, now) : reindex(table, task, applied, now)
 }
 
 function findUnknown(table: TaskTable, task_id: string, now: number): Task | Promise<Task> {
@@ -80,37 +83,48 @@ function findUnknown(table: TaskTable, task_id: string, now: number): Task | Pro
   if (held === false) return begin(table, task_id, now, lost)
   return (async () => {
     if (!(await held)) return table.known.get(task_id) ?? begin(table, task_id, now, lost)
-    return readBack(table, task_id, now, () => begin(table, task_id, now, true))
+    return readBack(table, task_id, (steps) =>
+      steps === null ? begin(table, task_id, now, true) : resume(table, task_id, steps, now),
+    )
   })()
 }
 
-/** Indexes the history for the new policies; the part that the old index does not hold is read back, or is lost. */
-function reindex(table: TaskTable, task: Task, now: number): Task | Promise<Task> {
-  const { history, complete } = carryOver(task.set, task.history, table.set())
-  const carry = () => {
-    task.set = table.set()
-    task.history = history
-    task.history_lost ||= !complete
+/**
+ * Indexes the history for the new policies: the part that the old index does not hold is read back, or is lost. Decisions
+ * and reservations of the task stay.
+ */
+function reindex(table: TaskTable, task: Task, applied: AppliedPolicies, now: number): Task | Promise<Task> {
+  const { history, complete } = carryOver(task.policies.set, task.history, applied.set)
+  const carry = (carried: History, is_whole: boolean) => {
+    task.policies = applied
+    task.history = carried
+    task.history_lost ||= !is_whole
     return keep(table, task, now)
   }
-  return complete || table.recall === null ? carry() : readBack(table, task.task_id, now, carry)
+  if (complete || table.recall === null) return carry(history, complete)
+  return readBack(table, task.task_id, (steps) => {
+    if (steps === null) return carry(history, false)
+    // An evaluation may have limited the tools since the last recorded step.
+    return carry({ ...historyOf(applied, steps), tools: history.tools }, true)
+  })
 }
 
-function readBack(table: TaskTable, task_id: string, now: number, otherwise: () => Task): Promise<Task> {
-  const { opening, recall } = table
+/** Calls `use` with the steps of the task, or with null when they cannot be read. */
+function readBack(
+  { opening, recall }: TaskTable,
+  task_id: string,
+  use: (steps: readonly PastStep[] | null) => Task,
+): Promise<Task> {
   const pending = opening.get(task_id)
   if (pending !== undefined) return pending
-  const reading = (async () => {
-    const steps = await recall?.steps(task_id).catch(() => null)
-    return steps ? replay(begin(table, task_id, now), steps) : otherwise()
-  })()
+  const reading = (async () => use((await recall?.steps(task_id).catch(() => null)) ?? null))()
   opening.set(task_id, reading)
   return reading.finally(() => opening.delete(task_id))
 }
 
 function begin(table: TaskTable, task_id: string, now: number, history_lost = false): Task {
   table.evicted.delete(task_id)
-  return keep(table, newTask(task_id, table.set(), history_lost), now)
+  return keep(table, newTask(task_id, table.policies.atBegin(), history_lost), now)
 }
 
 function keep(table: TaskTable, task: Task, now: number): Task {
@@ -135,13 +149,22 @@ function evict({ known, evicted }: TaskTable, { task_id, ended }: Task): void {
   if (evicted.size > maxEvicted && first !== undefined) evicted.delete(first)
 }
 
-function replay(task: Task, steps: readonly PastStep[]): Task {
-  task.history = newHistory(task.set)
-  for (const { step, at } of steps) {
-    record(task.set, task.history, step, at)
+/** A task that this process does not know, from its trace: it keeps the versions of manifests that it had. */
+function resume(table: TaskTable, task_id: string, steps: readonly PastStep[], now: number): Task {
+  const task = begin(table, task_id, now)
+  const versions = recalledVersions(steps)
+  if (versions !== null) task.policies = table.policies.withVersions(versions)
+  task.history = historyOf(task.policies, steps)
+  for (const { step } of steps) {
     task.last_step = Math.max(task.last_step, step.step ?? 0)
-    task.ended ||= step.step_type === 'task.end'
+    task.ended ||= occasionOf(step) === 'last_step'
   }
   task.written_tools = task.history.tools
   return task
+}
+
+function historyOf({ set }: AppliedPolicies, steps: readonly PastStep[]): History {
+  const history = newHistory(set)
+  for (const { step, at } of steps) record(set, history, step, at)
+  return history
 }

@@ -29,6 +29,7 @@ export function loadVersions(
     warnings: versions.flatMap(({ warnings }) => warnings),
     load_state: firstState(offered, set.count),
     manifests,
+    earlier: [],
     source,
     agent: null,
     stale: false,
@@ -54,7 +55,7 @@ function numbered(versions: readonly Version[], agent_key: string | null) {
       const id = policies.length + 1
       policies.push({ ...policy, id, version: 1, ...(until !== undefined && { waived_until: until }) })
     }
-    manifests.push({ manifest_id: made.manifest_id, name: value.name, path, sha })
+    manifests.push({ manifest_id: made.manifest_id, name: value.name, path, sha, pin: null })
   }
   return { policies, manifests }
 }

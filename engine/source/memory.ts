@@ -4,6 +4,7 @@ import { compile, type PolicySet } from '../policy/compile.js'
 import { readPolicy } from '../policy/policy-input.js'
 import type { PolicyCache } from './cache.js'
 import { allOf } from './changes.js'
+import { earlierVersions } from './earlier.js'
 import type { FetchedPolicies, FetchResult } from './fetch.js'
 import type { LoadedPolicies } from './source.js'
 import { firstState, isGoverned, nextState } from './state.js'
@@ -51,6 +52,7 @@ export function emptyMemory(now: number, ttl: number | null): Memory {
     ignored: [],
     warnings: [],
     manifests: [],
+    earlier: [],
     source: 'api',
     agent: null,
     load_state: 'unavailable',
@@ -78,7 +80,7 @@ function afterFailure(
 ): Learned {
   const now = clock()
   const { current, started } = memory
-  const cached = started ? null : usable(cache, now, report)
+  const cached = started ? null : usable(memory, cache, now, report)
   const from = started ? current.load_state : 'start'
   const expired = current.expires_at === null || now >= current.expires_at
   const load_state = nextState(from, 'failed', { cached: cached !== null, expired })
@@ -101,10 +103,10 @@ function afterFailure(
 }
 
 /** The cached policies, when this engine can enforce at least one. */
-function usable(cache: PolicyCache, now: number, report: (line: string) => void) {
+function usable({ current }: Memory, cache: PolicyCache, now: number, report: (line: string) => void) {
   const cached = cache.read()
   if (cached === null) return null
-  const loaded = loadedFrom(cached, now, now)
+  const loaded = loadedFrom(cached, now, now, current)
   const fetched = `the policies fetched at ${isoTime(cached.fetched_at)}`
   report(loaded.set.count > 0 ? `${fetched} are in effect, from the cache` : `none of ${fetched} can be enforced`)
   return loaded.set.count > 0 ? { loaded, etag: cached.etag } : null
@@ -122,7 +124,7 @@ function afterAnswer(memory: Memory, fetched: FetchedPolicies, parts: LearnParts
   const now = parts.clock()
   const offered = Math.min(maxTtlMs, Math.max(minTtlMs, fetched.body.ttl_seconds * 1000))
   const ttl = parts.ttl ?? offered
-  const loaded = loadedFrom(fetched, now, now + ttl)
+  const loaded = loadedFrom(fetched, now, now + ttl, memory.current)
   if (loaded.load_state === 'all_dropped' && isGoverned(memory.current.load_state)) {
     const problem = `${allOf(loaded.offered)} rejected, the previous policies stay in effect; see /health`
     const current = { ...memory.current, ...freshAt(now, ttl), ...rejectedBeside(memory.current.set, loaded.dropped) }
@@ -149,8 +151,13 @@ function rejectedBeside({ policies, count }: PolicySet, rejected: readonly Dropp
   return { offered: count + dropped.length, dropped, outdated }
 }
 
-/** Policies as fetched, compiled. */
-function loadedFrom({ body }: FetchedPolicies, now: number, expires_at: number): LoadedPolicies {
+/** Policies as fetched, compiled; versions in effect `before` stay known to running tasks. */
+function loadedFrom(
+  { body }: FetchedPolicies,
+  now: number,
+  expires_at: number,
+  before: LoadedPolicies,
+): LoadedPolicies {
   const set = compile(body.policies.map(readPolicy))
   return {
     set,
@@ -159,7 +166,8 @@ function loadedFrom({ body }: FetchedPolicies, now: number, expires_at: number):
     warnings: [],
     source: 'api',
     agent: body.agent,
-    manifests: body.manifests.map(({ manifest_id, name, path, sha }) => ({ manifest_id, name, path, sha })),
+    manifests: body.manifests.map(({ repo: _, pin = null, ...manifest }) => ({ ...manifest, pin })),
+    earlier: earlierVersions(before, body, now),
     load_state: firstState(set.offered, set.count),
     stale: false,
     loaded_at: now,

@@ -2,6 +2,7 @@
 import type { Agent, DroppedPolicy } from '@svc/schemas'
 import type { Finding } from '../findings/finding.js'
 import type { PolicySet } from '../policy/compile.js'
+import type { PolicyInput } from '../policy/policy-input.js'
 import type { LoadState } from './state.js'
 
 export interface ManifestInEffect {
@@ -9,6 +10,17 @@ export interface ManifestInEffect {
   readonly name: string
   readonly path: string
   readonly sha: string
+  /** `task`: a running task keeps the version that it began with. */
+  readonly pin: 'task' | null
+}
+
+/** A replaced version of a manifest. */
+export interface EarlierVersion {
+  readonly manifest_id: string
+  readonly sha: string
+  /** When it was replaced, ms since 1970. */
+  readonly until: number
+  readonly policies: readonly PolicyInput[]
 }
 
 /** Policies in effect, with all that /health reports of them. */
@@ -25,6 +37,8 @@ export interface LoadedPolicies {
   readonly warnings: readonly Finding[]
   readonly load_state: LoadState
   readonly manifests: readonly ManifestInEffect[]
+  /** Replaced versions of manifests with a pin, which running tasks may keep. */
+  readonly earlier: readonly EarlierVersion[]
   /** Name of the source: `baseline`, `file` or `api`. */
   readonly source: string
   /** The agent as the platform knows it; null for the other sources. */

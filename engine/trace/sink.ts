@@ -1,5 +1,5 @@
 // The trace of the local engine: a line for each step, blocked evaluation, incident and end of a task.
-import type { Behavior, JsonMap, StepViolation } from '@svc/schemas'
+import type { Behavior, Evaluation, JsonMap, StepViolation } from '@svc/schemas'
 import { withOneMemoryLabel } from '../memory/labels.js'
 import type { Recall } from './recall.js'
 
@@ -20,6 +20,7 @@ export type TraceLine =
         readonly action: 'allow' | 'block'
         readonly outcome: string
         readonly reason: string | null
+        readonly manifests: Evaluation['manifests']
         readonly violations: readonly {
           readonly policy_id: number
           readonly name: string

@@ -65,7 +65,9 @@ describe('an evicted task', () => {
     try {
       const sink = fileSink(join(folder, 'traces.jsonl'), () => undefined)
       const set = compile([])
-      const tasks = createTasks({ set: () => set, recall: sink.recall, maxTasks: 1, maxIdleMs: 1e9 })
+      const policies = { set, source_set: set, versions: null }
+      const always = { atBegin: () => policies, after: () => policies, withVersions: () => policies }
+      const tasks = createTasks({ policies: always, recall: sink.recall, maxTasks: 1, maxIdleMs: 1e9 })
       const recordIn = async (task_id: string, step_type: 'step.gate' | 'task.end') => {
         const task = await tasks.open(task_id, step_type, 0)
         task.ended = step_type === 'task.end'
