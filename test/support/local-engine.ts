@@ -4,7 +4,7 @@ import { createMemory } from '../../engine/serve/memory.js'
 import { createMeter } from '../../engine/serve/metrics.js'
 import { loadVersions } from '../../engine/source/load.js'
 import { type MemoryStore, memoryInProcess } from '../../engine/trace/memory-file.js'
-import type { TraceLine } from '../../engine/trace/sink.js'
+import type { Sink, TraceLine } from '../../engine/trace/sink.js'
 
 export interface EngineHere {
   readonly engine: LocalEngine
@@ -20,6 +20,8 @@ interface EngineHereParts {
   readonly store?: MemoryStore
   /** Default: a source without policies. */
   readonly source?: EngineParts['source']
+  /** Default: lines in memory, which cannot be read back. */
+  readonly sink?: Sink
   /** Default: a clock that stands still. */
   readonly clock?: () => number
 }
@@ -28,6 +30,7 @@ interface EngineHereParts {
 export function engineHere({
   store = memoryInProcess(),
   source,
+  sink,
   clock = () => begin,
 }: EngineHereParts = {}): EngineHere {
   const trace: TraceLine[] = []
@@ -37,7 +40,7 @@ export function engineHere({
   let ids = 0
   const engine = createEngine({
     source: source ?? { current: () => policies, reload: async () => policies, close: none },
-    sink: {
+    sink: sink ?? {
       on_stdout: false,
       write: (line) => {
         trace.push(line)
@@ -55,7 +58,7 @@ export function engineHere({
     },
     meter: createMeter(),
     memory: createMemory(store, (line) => notes.push(line)),
-    notify: () => undefined,
+    notify: (line) => notes.push(line),
   })
   return { engine, trace, notes }
 }
