@@ -1,0 +1,105 @@
+// Policies that change while a task is logged, at step 50 of 100: for every rule with a history.
+import type { BatchAnswer, StepViolation } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { SentPolicy } from '../../support/changing-source.js'
+import { changesAfter, type LongTask, longTasks } from '../../support/long-tasks.js'
+import { givePolicies } from '../../support/own-policies.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+
+const begin = Date.UTC(2026, 0, 5, 9)
+const betweenMs = 7_000
+/** Policies of each rule, so that the log of all of them stays small. */
+const maxPolicies = 6
+
+const postgres = await sharedPostgres()
+const tasks = longTasks().map((task) => ({ ...task, policies: task.policies.slice(-maxPolicies) }))
+const half = (own: 0 | 1) => (task: LongTask) => task.policies.filter((_, index) => index % 2 === own || index === 0)
+const all = (task: LongTask) => task.policies
+const none = () => []
+
+/** The agents of each rule, with their policies before and after the change. */
+const agents: Readonly<Record<string, readonly [(task: LongTask) => readonly SentPolicy[], typeof all]>> = {
+  whole: [all, all],
+  added: [none, all],
+  removed: [all, none],
+  odd: [half(1), half(1)],
+  changed: [half(0), half(1)],
+}
+
+type Verdict = Omit<StepViolation, 'policy_id'>
+
+describe.each([
+  ['the embedded database', null],
+  ['a database server', postgres?.freshDatabase() ?? null],
+])('a task in the log of %s', (name, database_url) => {
+  const isThere = database_url !== null || name === 'the embedded database'
+  let platform: TestPlatform
+  const ids = new Map<string, string>()
+  const idOf = (agent: string, { rule }: LongTask) => ids.get(`${agent} ${rule}`) ?? ''
+
+  const give = async (moment: 0 | 1, chosen: readonly string[]) => {
+    const given = chosen.flatMap((agent) =>
+      tasks.map((task) => [idOf(agent, task), agents[agent]?.[moment](task) ?? []] as const),
+    )
+    platform = await givePolicies(platform, new Map(given))
+  }
+  /** Logs a part of the task; returns the violations of each step, or the problem of a step that the schema rejects. */
+  const log = async (agent: string, task: LongTask, from: number, to: number, task_id = `${agent} ${task.rule}`) => {
+    const entries = task.steps.slice(from, to).map(({ step }, index) => ({
+      ...step,
+      task_id,
+      agent_id: idOf(agent, task),
+      step: from + index + 1,
+      timestamp: new Date(begin + (from + index) * betweenMs).toISOString(),
+    }))
+    const last = { task_id, agent_id: idOf(agent, task), step: to + 1, step_type: 'task.end' }
+    const end = { ...last, timestamp: new Date(begin + to * betweenMs).toISOString() }
+    const body = { entries: to === task.steps.length ? [...entries, end] : entries }
+    const answer = await platform.call<BatchAnswer>('POST', '/api/v1/logs/batch', { as: 'key', body })
+    expect(answer.status).toBe(200)
+    return answer.body.results.map((result) =>
+      'entry' in result && result.entry !== undefined ? result.entry.violations.map(withoutId) : result.status,
+    )
+  }
+  const later = new Map<string, readonly (readonly Verdict[] | number)[]>()
+
+  beforeAll(async () => {
+    if (!isThere) return
+    platform = await startPlatform({ database_url })
+    for (const agent of Object.keys(agents)) {
+      for (const task of tasks) {
+        const body = { agent_key: `${agent} ${task.rule}`, risk_classification: 'minimal', environment: 'test' }
+        const answer = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', { as: 'key', body })
+        ids.set(body.agent_key, answer.body.agent_id)
+      }
+    }
+    await give(0, Object.keys(agents))
+    for (const agent of Object.keys(agents)) for (const task of tasks) await log(agent, task, 0, changesAfter)
+    await give(1, ['added', 'removed', 'changed'])
+    for (const agent of Object.keys(agents))
+      for (const task of tasks) later.set(idOf(agent, task), await log(agent, task, changesAfter, task.steps.length))
+    for (const task of tasks)
+      later.set(`late ${task.rule}`, await log('whole', task, changesAfter, task.steps.length, `late ${task.rule}`))
+  }, 300_000)
+  afterAll(() => (isThere ? discard(platform) : undefined))
+
+  const laterOf = (agent: string, task: LongTask) => later.get(idOf(agent, task))
+
+  it.skipIf(!isThere).each(tasks)('has the verdicts of its whole history under $rule', (task) => {
+    const whole = laterOf('whole', task)
+    expect(whole?.flat().filter((verdict) => typeof verdict === 'object')).not.toEqual([])
+    expect(whole).not.toEqual(later.get(`late ${task.rule}`))
+    expect(laterOf('added', task)).toEqual(whole)
+    expect(laterOf('changed', task)).toEqual(laterOf('odd', task))
+    expect(
+      laterOf('removed', task)
+        ?.flat()
+        .filter((verdict) => typeof verdict === 'object'),
+    ).toEqual([])
+  })
+})
+
+function withoutId({ policy_id: _, ...violation }: StepViolation): Verdict {
+  return violation
+}
