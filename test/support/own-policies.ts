@@ -5,8 +5,8 @@ import type { Policy } from '@svc/schemas'
 import { type Database, openDatabase, withTransaction, withUnscopedTransaction } from '../../platform/db/db.js'
 import { scopeOf } from '../../platform/db/scope.js'
 import { bumpConfig, lockLog } from '../../platform/ledger/log.js'
-import { insertAssignment } from '../../platform/policies/assignments-store.js'
-import { insertPolicies } from '../../platform/policies/policies-store.js'
+import { insertAssignment } from '../../platform/policies/store/assignments.js'
+import { insertPolicies } from '../../platform/policies/store/policies.js'
 import type { SentPolicy } from './changing-source.js'
 import type { TestPlatform } from './platform.js'
 import { policyDefaults } from './policy.js'
@@ -31,18 +31,13 @@ async function replaceAll(db: Database, policies: ByAgent): Promise<void> {
     tx.query<{ org_id: string }>('select org_id from agents where agent_id = any($1::text[])', [[...policies.keys()]]),
   )
   const scope = scopeOf(agent?.org_id ?? '', { kind: 'system', id: 'test' })
-  const source = {
-    repo_id: null,
-    manifest_path: `${randomUUID()}.yaml`,
-    manifest_sha: 'a'.repeat(40),
-    manifest_name: 'Own',
-  }
+  const manifest_path = `${randomUUID()}.yaml`
   await withTransaction(db, scope, async (tx) => {
     await lockLog(scope, tx)
     for (const [agent_id, own] of policies) {
       await tx.query('update policies set enabled = false where agent_id = $1', [agent_id])
       if (own.length === 0) continue
-      const id = await insertAssignment(scope, tx, Date.now(), { ...source, agent_id, manifest_id: 'man_own' })
+      const id = await insertAssignment(scope, tx, Date.now(), { agent_id, repo_id: null, manifest_path, pin: null })
       await insertPolicies(
         scope,
         tx,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Retention } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
+import { withoutJobs } from '../../support/database.js'
 import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
@@ -20,6 +21,7 @@ describe.skipIf(postgres === null)('a long period that was not pruned', () => {
   let now = start
   let platform: TestPlatform
   beforeAll(async () => {
+    withoutJobs((text) => postgres.psql(url, text))
     const env = { ...fast, SVC_ARCHIVE_ENTRIES: '12' }
     platform = await startPlatform({ database_url: url, env, clock: () => now++ })
     await register(platform)
