@@ -93,7 +93,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     errors.push(`SVC_LOG_LEVEL must be one of ${logLevels.join(', ')}, found \`${log_level}\``)
   const data_dir = resolve(textOf('SVC_DATA_DIR') ?? 'data')
   const public_url = checked('SVC_PUBLIC_URL', publicAddress, 'an http:// or https:// URL without a path')
-  const githubApi = checked('SVC_GITHUB_API_URL', apiAddress, 'an https:// URL') ?? 'https://api.github.com'
+  const githubApi =
+    checked('SVC_GITHUB_API_URL', apiAddress, 'an https:// URL, such as https://HOST/api/v3') ??
+    'https://api.github.com'
   const roots = words('SVC_GIT_FILE_ROOTS')
   if (roots.some((root) => !isAbsolute(root))) errors.push('SVC_GIT_FILE_ROOTS must list absolute folders')
   const value: Config = {

@@ -84,6 +84,12 @@ export function bareRepository(folder: string): RealRepository {
   }
 }
 
+/** A packet of Git's protocol: its length in hex, then the content. */
+export function packet(content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content as string)
+  return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
+}
+
 /** Git's program for servers, by the rules of CGI. */
 function backend(folder: string, request: IncomingMessage, response: ServerResponse): void {
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost')

@@ -55,6 +55,11 @@ export function hostFault(stderr: string, hasToken: boolean): SourceError {
     return hasToken
       ? new SourceError('access_revoked', 'the host rejects the token: create one that may read the repository')
       : new SourceError('private', 'the repository is private: connect it with a token that may read it')
+  if (/attempting to allocate \d+ over limit/.test(stderr))
+    return new SourceError(
+      'too_large',
+      'an object or the list of branches is too large: use a repository for manifests only',
+    )
   if (/unable to update url base from redirection|\breturned error: 30\d\b/.test(stderr))
     return new SourceError('rejected', 'the host redirects to another URL: connect the repository with that one')
   return new SourceError('fetch_failed', `git cannot read the repository: ${lastLine(stderr)}`)

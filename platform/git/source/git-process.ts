@@ -179,6 +179,8 @@ function environmentOf(
     GIT_ALLOW_PROTOCOL: protocol ?? 'none',
     GIT_PROTOCOL_FROM_USER: '0',
     GIT_NO_LAZY_FETCH: '1',
+    // The maximum of one allocation: Git keeps trees, and the references of a host, in memory as a whole.
+    GIT_ALLOC_LIMIT: '128m',
     GIT_CONFIG_COUNT: String(all.length),
     ...Object.fromEntries(numbered),
   }

@@ -82,7 +82,7 @@ async function inspect(around: Around, address: RepositoryAddress): Promise<Insp
     return null
   })
   const { shas, default_branch } = anonymous ?? (await refsOf(around, address))
-  const branch = address.branch ?? default_branch
+  const branch = address.branch ?? (default_branch === null ? null : checkedBranch(default_branch))
   // Asked for the default branch, the host reports its commit under `HEAD`.
   if (branch === null || !shas.has(address.branch === null ? 'HEAD' : `refs/heads/${branch}`))
     throw branchMissing(branch)
@@ -179,19 +179,20 @@ async function fetchCopy(repository: Repository, commit_sha: string): Promise<vo
       const { stdout } = await git.run({ args: [`--git-dir=${copy}`, ...kind], cwd })
       return { output, isThere: stdout.toString().trim() === 'commit' }
     }
-    const byBranch = await fetch(`refs/heads/${branch}`)
-    const isThere = byBranch.isThere || (await fetch(commit_sha)).isThere
-    if (!isThere) throw missingCommit(byBranch.output, branch, address.token !== null)
+    const { output, isThere } = await fetch(`refs/heads/${branch}`)
+    if (output.exit_code !== 0 && !isBranchMissing(output)) throw hostFault(output.stderr, address.token !== null)
+    if (!isThere && !(await fetch(commit_sha)).isThere)
+      throw isBranchMissing(output) ? branchMissing(branch) : new SourceError('fetch_failed', hasMoved)
     await copies.finish(copy, commit_sha)
   } finally {
     await copies.remove(copy)
   }
 }
 
-function missingCommit({ exit_code, stderr }: GitOutput, branch: string, hasToken: boolean): SourceError {
-  if (exit_code === 0) return new SourceError('fetch_failed', 'the branch moved while it was read: try again')
-  if (/couldn't find remote ref/.test(stderr)) return branchMissing(branch)
-  return hostFault(stderr, hasToken)
+const hasMoved = 'the branch moved while it was read: check for changes again'
+
+function isBranchMissing({ exit_code, stderr }: GitOutput): boolean {
+  return exit_code !== 0 && stderr.includes("couldn't find remote ref")
 }
 
 async function diskProblem(folder: string, { maxDiskBytes }: Limits): Promise<SourceError | null> {

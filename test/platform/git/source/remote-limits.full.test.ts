@@ -2,11 +2,11 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type GitHost, type RealRepository, startGitHost } from '../../../support/git-host.js'
+import { type GitHost, packet, type RealRepository, startGitHost } from '../../../support/git-host.js'
 import { faultOf, gitAddress, type SourceOptions, type TestSources, testSources } from '../../../support/sources.js'
 
 let host: GitHost
@@ -58,31 +58,83 @@ function commitTree({ folder, git }: RealRepository, tree: Buffer): void {
 const line = (mode: string, name: string, sha: string) =>
   Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(sha, 'hex')])
 
+/** The side band of the pack; a pack with one blob of 1 TiB, up to its content. */
+const one = Buffer.from([1])
+const packHead = Buffer.from([
+  ...Buffer.from('PACK'),
+  ...[0, 0, 0, 2, 0, 0, 0, 1],
+  ...[0xb0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x04],
+  ...[0x78, 0x01],
+])
+
+function endless(response: ServerResponse, chunk: Buffer): void {
+  const send = () => {
+    while (!response.destroyed && response.write(chunk));
+    if (!response.destroyed) response.once('drain', send)
+  }
+  send()
+}
+
 describe('a host', () => {
-  const isSlow = [
+  const slow: readonly [string, GitHost['intercept']][] = [
     ['never answers', () => true],
     [
       'sends a byte now and then',
-      (_: unknown, response: { write: (text: string) => unknown; on: (name: string, run: () => void) => unknown }) => {
+      (_: unknown, response: ServerResponse) => {
         const timer = setInterval(() => response.write('0'), 50)
         response.on('close', () => clearInterval(timer))
         return true
       },
     ],
-  ] as const
-  it.each(isSlow)('that %s is left, with all processes of Git', async (_, intercept) => {
-    const sources = at({ limits: { timeoutMs: 1500 } })
+  ]
+  it.each(slow)('that %s is left, with all processes of Git', async (_, intercept) => {
+    const { commit_sha } = await opens(at(), 'open.git').resolve(null)
+    const sources = at({ limits: { timeoutMs: 3000 } })
     const source = opens(sources, 'open.git')
-    const { commit_sha } = await source.resolve(null)
-    host.intercept = intercept as GitHost['intercept']
+    host.intercept = intercept
     for (const call of [() => source.resolve(null), () => source.list(commit_sha)]) {
       const calling = call()
       const failing = faultOf(calling, 'fetch_failed')
       await vi.waitFor(() => expect(running().some((one) => one.includes('remote-http'))).toBe(true), 10_000)
-      expect((await failing).message).toBe('no answer within 1.5 s')
+      expect((await failing).message).toBe('no answer within 3 s')
       await vi.waitFor(() => expect(running()).toEqual([]), 10_000)
     }
     expect(readdirSync(join(sources.folder, 'x'))).toEqual([])
+  })
+
+  it('that lists branches without end is left', async () => {
+    host.intercept = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' })
+      response.write('001e# service=git-upload-pack\n0000')
+      const name = `refs/heads/${'x'.repeat(60_000)}`
+      const pkt = packet(`${'a'.repeat(40)} ${name}\n`)
+      endless(response, Buffer.concat(Array.from({ length: 16 }, () => pkt)))
+      return true
+    }
+    await expect(opens(at(), 'open.git').resolve(null)).rejects.toMatchObject({ code: 'too_large' })
+    await vi.waitFor(() => expect(running()).toEqual([]), 10_000)
+  })
+
+  it('that sends a pack without end is left while it fetches', async () => {
+    const sources = at({ limits: { maxDiskBytes: 4 * 1024 * 1024 } })
+    const source = opens(sources, 'open.git')
+    const { commit_sha } = await source.resolve(null)
+    let posts = 0
+    host.intercept = (request, response) => {
+      if (request.method === 'POST') posts += 1
+      // The first POST lists the references, the second one fetches.
+      if (request.method !== 'POST' || posts !== 2) return false
+      response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-result' })
+      response.write(Buffer.concat([packet('shallow-info\n'), packet(`shallow ${commit_sha}`), Buffer.from('0001')]))
+      response.write(Buffer.concat([packet('packfile\n'), packet(Buffer.concat([one, packHead]))]))
+      // Blocks of deflate that store what they hold, which is random.
+      endless(response, packet(Buffer.concat([one, Buffer.from([0, 0xff, 0x7f, 0, 0x80]), randomBytes(0x7fff)])))
+      return true
+    }
+    await faultOf(source.list(commit_sha), 'too_large')
+    expect(posts).toBe(2)
+    expect(readdirSync(join(sources.folder, 'x'))).toEqual([])
+    await vi.waitFor(() => expect(running()).toEqual([]), 10_000)
   })
 
   it('is left when the platform stops', async () => {
@@ -176,6 +228,15 @@ describe('a repository', () => {
     expect(tree.get('a.bin')?.size).toBe(2 * 1024 * 1024)
     await faultOf(source.read([sha]), 'too_large')
     await faultOf(source.read(['b'.repeat(40)]), 'fetch_failed')
+  })
+
+  it('with a folder of 200 MiB in one tree is too large', async () => {
+    const crafted = host.add('tree.git')
+    const sha = crafted.git('rev-parse', crafted.commit({ 'a.yaml': '' }) && 'main:a.yaml')
+    const lines = Array.from({ length: 1000 }, (_, index) => line('100644', `f${index}${'x'.repeat(2000)}`, sha))
+    const some = Buffer.concat(lines)
+    commitTree(crafted, Buffer.concat(Array.from({ length: 100 }, () => some)))
+    await expect(listed(at(), 'tree.git')).rejects.toMatchObject({ code: 'too_large' })
   })
 
   it.each(['..', '.', '.git', '.GIT', ''])('with the folder %j in a tree is rejected', async (name) => {

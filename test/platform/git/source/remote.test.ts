@@ -1,11 +1,13 @@
 // A Git host as a source: who may read, what its answers mean, and where a token goes.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTargets } from '../../../../platform/outgoing/targets.js'
-import { bareRepository, type GitHost, startGitHost } from '../../../support/git-host.js'
+import { bareRepository, type GitHost, packet, startGitHost } from '../../../support/git-host.js'
 import { faultOf, gitAddress, type SourceOptions, type TestSources, testSources } from '../../../support/sources.js'
 
 const token = 'glpat-very-secret'
@@ -78,6 +80,15 @@ describe('a repository', () => {
     expect((await listed(at(), 'trunk.git', { branch: 'release/2' })).size).toBe(1)
   })
 
+  it('with a default branch that Git does not allow is rejected', async () => {
+    const refs = `001e# service=git-upload-pack\n0000${packet(`${'a'.repeat(40)} HEAD\0symref=HEAD:refs/heads/--x\n`)}0000`
+    host.intercept = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' }).end(refs)
+      return true
+    }
+    await faultOf(at().inspect(address('open.git', { branch: null })), 'rejected')
+  })
+
   it('is not mixed up with a reference whose name ends like the branch', async () => {
     const odd = host.add('odd.git')
     const sha = odd.commit({ 'a.yaml': '' }, 'x')
@@ -120,7 +131,10 @@ describe('a repository', () => {
     const targets = createTargets('all', false)
     const lookup: typeof targets.lookup = (name, _, done) => {
       asked.push(name)
-      done(null, [{ address: '127.0.0.1', family: 4 }])
+      done(null, [
+        { address: '::1', family: 6 },
+        { address: '127.0.0.1', family: 4 },
+      ])
     }
     const sources = at({ targets: { ...targets, lookup } })
     const url = `http://git.example.invalid:${new URL(host.url).port}/open.git`
@@ -130,6 +144,22 @@ describe('a repository', () => {
 })
 
 describe('a token', () => {
+  it('is not sent to a host whose certificate is not trusted', async () => {
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost']
+    execFileSync('openssl', [...request, '-keyout', key, '-out', cert], { stdio: 'pipe' })
+    const received: unknown[] = []
+    const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, ({ headers }, response) => {
+      received.push(headers)
+      response.end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `https://localhost:${(server.address() as AddressInfo).port}/x.git`
+    await faultOf(at().open(gitAddress(url, { token }), 'x').resolve(null), 'fetch_failed')
+    expect(received).toEqual([])
+    server.close()
+  })
+
   it('is in no argument of a process, no error and no file, only in the environment of Git', async () => {
     const real = execFileSync('which', ['git'], { encoding: 'utf8' }).trim()
     const log = join(folder, 'calls')
