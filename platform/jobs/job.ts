@@ -21,7 +21,7 @@ export interface Job<Data extends JobData = JobData> {
   readonly retry_delay_seconds?: number
   /**
    * At least once for each sent job: it can run again after a crash. A rejection is a failed run. `signal` is aborted when the
-   * time is up or the process stops.
+   * time is up or the process stops; a run that does not end then is given up and can overlap with its repetition.
    */
   readonly run: (data: Data, signal: AbortSignal, send: Send) => Promise<void>
 }

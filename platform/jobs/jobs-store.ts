@@ -27,10 +27,10 @@ export async function bringForwardUnscoped(
   )
 }
 
-/** Lets runs that were interrupted start again at once, without counting them as failures. */
+/** Lets runs that were interrupted start again at once. pg-boss counts a job with a start as repeated. */
 export async function requeueUnscoped(tx: Transaction, name: string, ids: readonly string[]): Promise<void> {
   await tx.query(
-    `update svc_jobs.job set state = 'retry', start_after = now()
+    `update svc_jobs.job set state = 'retry', start_after = now(), started_on = null
      where name = $1 and id = any($2::uuid[]) and state = 'active'`,
     [name, ids],
   )

@@ -46,6 +46,7 @@ const minArchiveEntries = 1000
 /** The number of the advisory lock; unique to this lock. */
 const pruningLock = 7_283_003
 
+/** The prune of one organization on demand, and the hourly job, for processes with the signing key of the log. */
 export function createRetention(parts: RetentionParts): Retention {
   const pruneTo = (scope: Scope, cutoff: (oldest: number) => number) =>
     parts.db.exclusively(pruningLock, () => prune(parts, scope, cutoff))

@@ -233,6 +233,10 @@ await forEachDatabase('the job room', ({ fresh }) => {
       expect([ends, await jobs.state()]).toMatchObject([['aborted'], [{ waiting: 1, active: 0, last_failed_at: null }]])
       const again = await room.open([job])
       await until(async () => expect(await again.state()).toMatchObject([{ waiting: 0, active: 0, last_error: null }]))
+      const counted = await withUnscopedTransaction(room.db, (tx) =>
+        tx.query(`select state, retry_count from svc_jobs.job where name = 'long'`),
+      )
+      expect(counted).toEqual([{ state: 'completed', retry_count: 0 }])
       await again.close()
     })
   })
