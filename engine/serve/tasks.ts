@@ -60,10 +60,11 @@ export function createTasks(parts: TasksParts): Tasks {
 function open(table: TaskTable, task_id: string, step_type: string, now: number): Task | Promise<Task> {
   const task = find(table, task_id, now)
   if (!(task instanceof Promise)) return takes(task, step_type) ? task : begin(table, task_id, now)
-  // Another request may have ended the task while this one waited.
-  return task.then((found) =>
-    table.known.get(task_id) === found && takes(found, step_type) ? found : open(table, task_id, step_type, now),
-  )
+  // While this request waited, another one may have ended the task, and the policies may have changed again.
+  return task.then((found) => {
+    const is_current = table.known.get(task_id) === found && table.policies.after(found.policies) === found.policies
+    return is_current && takes(found, step_type) ? found : open(table, task_id, step_type, now)
+  })
 }
 
 function takes(task: Task, step_type: string): boolean {

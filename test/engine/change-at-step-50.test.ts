@@ -71,10 +71,13 @@ const version = ({ policies }: Pick<LongTask, 'policies'>, sha: string, pin?: 't
 })
 const tasks = longTasks()
 
-/** Two versions with other parameters, and some in common. */
-const changes = ({ policies }: LongTask, pin?: 'task') => ({
-  old: version({ policies: policies.filter((_, index) => index % 2 === 0 || index % 5 === 0) }, '1', pin),
-  next: version({ policies: policies.filter((_, index) => index % 2 === 1 || index % 5 === 0) }, '2', pin),
+/** Two versions with other parameters, and some in common; a rule and its negation are in the same version. */
+const half = ({ policies }: LongTask, own: 0 | 1) => ({
+  policies: policies.filter((_, index) => Math.floor(index / 2) % 2 === own || index % 10 === 0),
+})
+const changes = (task: LongTask, pin?: 'task') => ({
+  old: version(half(task, 0), '1', pin),
+  next: version(half(task, 1), '2', pin),
 })
 
 describe('the tasks of a hundred steps', () => {

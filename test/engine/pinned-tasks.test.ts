@@ -1,7 +1,8 @@
 // Which version of a manifest applies to a running task when its manifests change.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { EffectivePolicies, Evaluation } from '@svc/schemas'
+import { readPolicy, writePolicy } from '@svc/engine'
+import type { EffectivePolicies, Evaluation, Policy } from '@svc/schemas'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fileSink } from '../../engine/trace/file.js'
 import { readLines } from '../../engine/trace/read-lines.js'
@@ -225,6 +226,16 @@ describe('what a running task has when its policies change', () => {
 })
 
 describe('the waiver of a policy from a platform', () => {
+  it('is a member only where there is one, so that policy sets keep their digests', () => {
+    const [plain] = answerWith([manifest('a', '1')]).policies as [Policy]
+    expect(readPolicy(plain)).toEqual(plain)
+    expect(readPolicy({ ...plain, waived_until: null })).toEqual(plain)
+    expect(writePolicy(readPolicy(plain))).toEqual(plain)
+    const waived = { ...plain, waived_until: '2026-01-05T09:02:00.000Z' }
+    expect(readPolicy(waived)).toEqual({ ...plain, waived_until: Date.UTC(2026, 0, 5, 9, 2) })
+    expect(writePolicy(readPolicy(waived))).toEqual(waived)
+  })
+
   it('ends at its time', async () => {
     const waived = { ...named, waived_until: '2026-01-05T09:02:00.000Z' }
     const task = desk(answerWith([manifest('a', '1', undefined, [waived])]))

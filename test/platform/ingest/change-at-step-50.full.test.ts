@@ -10,11 +10,16 @@ import { sharedPostgres } from '../../support/postgres.js'
 const begin = Date.UTC(2026, 0, 5, 9)
 const betweenMs = 7_000
 /** Policies of each rule, so that the log of all of them stays small. */
-const maxPolicies = 6
+const maxPolicies = 4
 
 const postgres = await sharedPostgres()
-const tasks = longTasks().map((task) => ({ ...task, policies: task.policies.slice(-maxPolicies) }))
-const half = (own: 0 | 1) => (task: LongTask) => task.policies.filter((_, index) => index % 2 === own || index === 0)
+/** A log does not have the project root that this rule compares with. */
+const withoutRoot = 'path_within_root'
+const tasks = longTasks().flatMap((task) =>
+  task.rule === withoutRoot ? [] : [{ ...task, policies: task.policies.slice(-maxPolicies) }],
+)
+const half = (own: 0 | 1) => (task: LongTask) =>
+  task.policies.filter((_, index) => Math.floor(index / 2) % 2 === own || index === 0)
 const all = (task: LongTask) => task.policies
 const none = () => []
 
@@ -71,6 +76,7 @@ describe.each([
       for (const task of tasks) {
         const body = { agent_key: `${agent} ${task.rule}`, risk_classification: 'minimal', environment: 'test' }
         const answer = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', { as: 'key', body })
+        expect(answer.status).toBe(201)
         ids.set(body.agent_key, answer.body.agent_id)
       }
     }

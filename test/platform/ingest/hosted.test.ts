@@ -77,6 +77,13 @@ describe('the steps of a remedy', () => {
   })
 })
 
+describe('a hosted evaluation', () => {
+  it('names the versions of the manifests that it evaluated', async () => {
+    const { manifests, policies } = await evaluate({ step_type: 'step.exec' }, { agent_id, task_id: 'named' })
+    expect(manifests).toEqual([{ manifest_id: policies[0]?.manifest_id, sha: 'a'.repeat(40) }])
+  })
+})
+
 async function next(task_id: string): Promise<number> {
   const { body } = await platform.call<{ logs: { step: number }[] }>('GET', `/api/v1/logs?task_id=${task_id}`)
   return Math.max(...body.logs.map(({ step }) => step))
