@@ -10,7 +10,7 @@ import { sharedPostgres } from '../../support/postgres.js'
 const begin = Date.UTC(2026, 0, 5, 9)
 const betweenMs = 7_000
 /** Policies of each rule, so that the log of all of them stays small. */
-const maxPolicies = 4
+const maxPolicies = 6
 
 const postgres = await sharedPostgres()
 /** A log does not have the project root that this rule compares with. */
