@@ -24,8 +24,8 @@ export async function logSteps(platform: TestPlatform, task_id: string, count: n
 export const register = (platform: TestPlatform) =>
   platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
 
-/** Leaves of a log before its first step: workspace, key, assignment, agent, and an incident with its event. */
-export const begun = 6
+/** Leaves of a log before its first step: workspace, library, key, assignment, agent, and an incident with its event. */
+export const begun = 7
 
 /** The checkpoint of a log with this number of steps. */
 export async function checkpointOf(platform: TestPlatform, steps: number): Promise<LogCheckpoint> {

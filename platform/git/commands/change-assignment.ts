@@ -61,7 +61,13 @@ export async function approve(
     throw new PlatformError('CONFLICT', `the version that waits is \`${held_sha}\`: read it, then approve that one`)
   await withTransaction(parts.db, scope, (tx) => assertStillAllowed(scope, tx, operators))
   await reconcile(parts, scope, repo_id, { by_hand: id, expected_sha: held_sha })
-  return assignmentOf(parts, scope, id)
+  const approved = await assignmentOf(parts, scope, id)
+  if (approved.manifest_sha !== held_sha)
+    throw new PlatformError(
+      'CONFLICT',
+      `the branch has no longer the version \`${held_sha}\`, which was not put in force: see GET /api/v1/assignments/${id}`,
+    )
+  return approved
 }
 
 /**

@@ -202,6 +202,21 @@ describe('a push', () => {
     expect((await git.change(made.id, 'approve')).status).toBe(409)
   })
 
+  it('that follows a held one is not approved with it', async () => {
+    const { id, repository } = await git.connect({ [path]: manifest([one, two, three]) })
+    const { agent_id } = await git.register()
+    const { body: made } = await git.assign(agent_id, id)
+    repository.commit({ [path]: manifest([one]) })
+    await git.tick(id)
+    const { held_sha } = await git.read(made.id)
+    repository.commit({ [path]: manifest([two]) })
+    const answer = await git.change(made.id, 'approve', { manifest_sha: held_sha })
+    expect(answer.status).toBe(409)
+    const after = await git.read(made.id)
+    expect(after.held_sha).toBe(repository.git('rev-parse', `main:${path}`).trim())
+    expect(await git.inForce(agent_id)).toEqual(['one', 'two', 'three'])
+  })
+
   it('that waives a policy for the agent waits for an approval, and a renamed policy does not', async () => {
     const { id, repository } = await git.connect({ [path]: manifest([one, two]) })
     const { agent_id, agent_key } = await git.register()

@@ -95,6 +95,7 @@ const open = [
   '/auth/refresh',
   '/api/v1/schemas/manifest.json',
   '/api/v1/schemas/manifest-tests.json',
+  '/api/v1/repos/{id}/webhook',
 ]
 
 describe.each(operations)('$at', ({ path, operation }) => {

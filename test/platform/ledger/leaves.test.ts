@@ -28,7 +28,7 @@ describe.skipIf(postgres === null)('leaves that are not steps', () => {
 
   it('hold commitments that the stored values open', async () => {
     const found = rows()
-    expect(found.map(({ type }) => type)).toEqual(['event', 'event', 'event', 'event', 'incident', 'event'])
+    expect(found.map(({ type }) => type)).toEqual(['event', 'event', 'event', 'event', 'event', 'incident', 'event'])
     for (const { record, salts, body, leaf, type } of found) {
       expect(leafHash(record)).toBe(leaf)
       const { data, ...envelope } = JSON.parse(record) as LeafRecord

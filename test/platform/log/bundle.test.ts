@@ -36,9 +36,9 @@ describe(`a bundle on ${kind}`, () => {
   afterAll(() => discard(platform))
 
   it.each([
-    ['', { event: 5, incident: 1, step: 200 }, 'log_begins', 'as_signed'],
+    ['', { event: 6, incident: 1, step: 200 }, 'log_begins', 'as_signed'],
     [`?from=${hours[1]}`, { step: 160 }, 'neighbour', 'as_signed'],
-    [`?to=${hours[1]}`, { event: 5, incident: 1, step: 40 }, 'log_begins', 'neighbour'],
+    [`?to=${hours[1]}`, { event: 6, incident: 1, step: 40 }, 'log_begins', 'neighbour'],
     [`?from=${hours[1]}&to=${hours[3]}`, { step: 80 }, 'neighbour', 'neighbour'],
     ['?from=2026-03-01T11:00:00Z&to=2026-03-01T14:00:00%2B02:00', { step: 40 }, 'neighbour', 'neighbour'],
     ['?from=2026-03-01T09:30:00Z&to=2026-03-01T09:45:00Z', {}, 'neighbour', 'neighbour'],
@@ -70,7 +70,7 @@ describe(`a bundle on ${kind}`, () => {
     const text = await runSvc(['verify', path, '--trust', policy])
     expect([text.code, text.stderr]).toEqual([0, ''])
     expect(text.stdout).toContain('bundle.zip: valid\n')
-    expect(text.stdout).toContain('206: 200 step, 5 event, 1 incident')
+    expect(text.stdout).toContain('207: 200 step, 6 event, 1 incident')
     expect(text.stdout).toContain('the last entry is the last signed one\n')
     // The name and the id of the key, without its random part.
     expect(text.stdout).toContain(`by ${last.key.slice(0, last.origin.length + 9)}\n`)

@@ -19,7 +19,14 @@ describe('the audit trail', () => {
     const { events, total } = await read()
     expect(total).toBe(events.length)
     expect(new Set(events.map(({ kind }) => kind))).toEqual(
-      new Set(['incident.opened', 'agent.registered', 'assignment.created', 'api_key.created', 'workspace.created']),
+      new Set([
+        'incident.opened',
+        'agent.registered',
+        'assignment.created',
+        'api_key.created',
+        'repository.connected',
+        'workspace.created',
+      ]),
     )
     const made = events.find(({ kind }) => kind === 'workspace.created')
     expect(made).toMatchObject({ actor_kind: 'system', at: '2026-06-01T00:00:00.000Z' })

@@ -4,7 +4,7 @@ import { logIdOf } from '@svc/proof'
 import type { Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { whileChanged } from '../../support/database.js'
-import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 
@@ -50,7 +50,7 @@ describe.skipIf(postgres === null)('a signed task', () => {
     expect(log_id).toBeDefined()
     const change = `
       update log_entries set record = '${forged}', hash = '${hash}', step_type = 'step.exec', log_id = '${logIdOf(Number(received), hash)}' where task_id = 'two' and seq = 40;
-      update log_leaves set leaf_hash = '${hash}' where log_index = 645;
+      update log_leaves set leaf_hash = '${hash}' where log_index = ${begun + 639};
       update task_heads set hash = '${hash}' where task_id = 'two'`
     await whileChanged(sql, ['log_entries', 'log_leaves', 'task_heads'], change, async () => {
       expect((await verify()).integrity.first_bad).toMatchObject({ code: 'root_mismatch' })
@@ -61,12 +61,12 @@ describe.skipIf(postgres === null)('a signed task', () => {
 
   it.each([
     ['a tile', `update log_tiles set hash = repeat('0', 64) where index = 1`, 'one', 'root_mismatch'],
-    ['the root', `update checkpoints set root = repeat('0', 64) where size = 646`, 'two', 'root_mismatch'],
-    ['a checkpoint that records name', 'delete from checkpoints where size = 606', 'two', 'after_mismatch'],
+    ['the root', `update checkpoints set root = repeat('0', 64) where size = ${begun + 640}`, 'two', 'root_mismatch'],
+    ['a checkpoint that records name', `delete from checkpoints where size = ${begun + 600}`, 'two', 'after_mismatch'],
     ['a leaf of another task', `update log_leaves set leaf_hash = repeat('0', 64) where log_index = 5`, 'two', null],
     [
       'a leaf beside it',
-      `update log_leaves set leaf_hash = repeat('0', 64) where log_index = 605`,
+      `update log_leaves set leaf_hash = repeat('0', 64) where log_index = ${begun + 599}`,
       'two',
       'root_mismatch',
     ],
@@ -78,8 +78,8 @@ describe.skipIf(postgres === null)('a signed task', () => {
   })
 
   it('has no proof that does not lead to the signed root', async () => {
-    const change = `update log_leaves set leaf_hash = repeat('0', 64) where log_index = 630`
-    const paths = ['inclusion?log_index=630', 'inclusion?log_index=631', 'consistency?first=600']
+    const change = `update log_leaves set leaf_hash = repeat('0', 64) where log_index = ${begun + 624}`
+    const paths = [`inclusion?log_index=${begun + 624}`, `inclusion?log_index=${begun + 625}`, 'consistency?first=600']
     const statuses = await whileChanged(sql, ['log_leaves'], change, () =>
       Promise.all(paths.map(async (path) => (await platform.call('GET', `/api/v1/log/proof/${path}`)).status)),
     )
