@@ -1,5 +1,6 @@
 import { withSnapshot } from '../../db/db.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
+import { idIn } from '../../http/path-id.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { listAssignments } from '../../policies/store/assignments.js'
 import { assignManifest, unassign } from '../commands/assign-manifest.js'
@@ -134,6 +135,7 @@ export const assignmentRoutes = [
 
 /** The id in a path. Throws NOT_FOUND. */
 function idOf(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw assignmentNotFound()
+  const id = idIn(text)
+  if (id === null) throw assignmentNotFound()
+  return id
 }

@@ -1,5 +1,6 @@
 import { withSnapshot } from '../../db/db.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
+import { idIn } from '../../http/path-id.js'
 import { byAdmin, byAnonymous, byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
 import {
   changeToken,
@@ -131,6 +132,7 @@ export const repositoryRoutes = [
 
 /** The id in a path. Throws NOT_FOUND. */
 export function repoIdOf(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw repositoryNotFound()
+  const id = idIn(text)
+  if (id === null) throw repositoryNotFound()
+  return id
 }

@@ -2,6 +2,7 @@ import { rules } from '@svc/engine'
 import { type Resources, withSnapshot } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
+import { idIn } from '../../http/path-id.js'
 import { byReader, parameters, route, valuesOf } from '../../http/route.js'
 import { findPolicy, listPolicies } from '../store/policies.js'
 
@@ -45,7 +46,7 @@ export const policyRoutes = [
     access: byReader,
     responses: { 200: 'policy' },
     handle: async ({ scope, params }, { db }: Resources) => {
-      const id = /^[1-9]\d{0,14}$/.test(params.id) ? Number(params.id) : null
+      const id = idIn(params.id)
       const policy = id === null ? null : await withSnapshot(db, scope, (tx) => findPolicy(scope, tx, id))
       if (policy === null) throw new PlatformError('NOT_FOUND', 'no such policy: list them with GET /api/v1/policies')
       return { status: 200, body: policy }
