@@ -85,7 +85,7 @@ function faultOf({ status, headers }: Answer, credential: Credential, now: numbe
   const wait = secondsToWait(headers, now)
   if (status === 429 || (status === 403 && wait !== null))
     return new SourceError('fetch_failed', 'the rate limit of GitHub is reached', wait ?? 60)
-  if (status === 409) return new SourceError('branch_missing', 'the repository has no commit yet')
+  if (status === 409) return new SourceError('branch_missing', 'the repository has no commit: push one first')
   if (status !== 401 && status !== 403) return new SourceError('fetch_failed', `GitHub answers with status ${status}`)
   if (credential === 'own')
     return new SourceError('access_revoked', 'GitHub rejects the token: create one that may read the repository')
