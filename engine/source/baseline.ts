@@ -1,5 +1,5 @@
 // The bundled baseline as a source. It is parsed and checked at build time, so that the start does not wait for that.
-import { baseline } from '@svc/library'
+import { baseline } from '@svc/library/baseline'
 import { baselineManifest } from './baseline-manifest.js'
 import { loadVersions } from './load.js'
 import type { PolicySource } from './source.js'

@@ -52,7 +52,7 @@ const manifestsIn = (page: string) =>
 
 const pages = readdirSync(new URL('docs/', root)).filter((name) => name.endsWith('.md') && name !== 'findings.md')
 const domains = ['banking', 'devops', 'hr', 'mail', 'shop'].map((name) => `test/protection/${name}/manifest.yaml`)
-const paths = ['library/baseline.yaml', 'test/cases/manifests/refund-desk.yaml', ...domains]
+const paths = ['library/security/agentic-baseline.yaml', 'test/cases/manifests/refund-desk.yaml', ...domains]
 const honest = [
   ...paths.map((path) => ({ name: path, text: read(path) })),
   ...pages.flatMap((page) =>

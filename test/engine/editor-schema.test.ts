@@ -22,7 +22,7 @@ const checkTests = createChecker([testFileSchema()])('manifest-tests.json')
 const protections = readdirSync(new URL('test/protection/', root), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => `test/protection/${name}/manifest.yaml`)
-const manifests = ['test/cases/manifests/refund-desk.yaml', 'library/baseline.yaml', ...protections]
+const manifests = ['test/cases/manifests/refund-desk.yaml', 'library/security/agentic-baseline.yaml', ...protections]
 
 /** The manifests inside a page: blocks of YAML, and here documents of shell examples. */
 function manifestsIn(page: string): string[] {

@@ -101,7 +101,7 @@ describe('a pattern', () => {
 })
 
 it('accepts the baseline', () => {
-  expect(parseManifest(baseline().text, 'baseline.yaml').errors).toEqual([])
+  expect(parseManifest(baseline().text, baseline().path).errors).toEqual([])
 })
 
 describe('both engines', () => {

@@ -96,7 +96,7 @@ describe('the Markdown of a table', () => {
   })
 
   it('describes every rule of the baseline', () => {
-    const text = readFileSync(new URL('../../library/baseline.yaml', import.meta.url), 'utf8')
+    const text = readFileSync(new URL('../../library/security/agentic-baseline.yaml', import.meta.url), 'utf8')
     const { manifests } = validateText(text, 'baseline.yaml', { tests: 'if-present', now: 0 })
     const [manifest] = manifests
     if (manifest?.value == null) throw new Error('no baseline')
