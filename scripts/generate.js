@@ -34,6 +34,7 @@ const outputs = [
   ['library/pin.json', libraryPin],
   ['library/baseline-file.ts', baselineFile],
   ['library/files.ts', libraryFiles],
+  ['library/README.md', libraryReadme],
   ['engine/source/baseline-manifest.ts', baselineManifest],
   ['proof/svc-verify.sha256', verifierDigest],
   ['action/dist/index.js', actionText],
@@ -172,6 +173,38 @@ function baselineFile() {
 function libraryFiles() {
   const rows = libraryPaths().map((path) => `  ${path === baselinePath ? 'baselineFile' : libraryFile(path)},`)
   return `${header}import { baselineFile } from './baseline-file.js'\n\nexport const libraryFiles = [\n${rows.join('\n')}\n] as const\n`
+}
+
+/** The table of manifests, in the page written by hand. */
+async function libraryReadme() {
+  const { markdownText, parseManifest, parseTestFile } = await import('../engine/dist/index.js')
+  const paths = libraryPaths()
+  const rows = paths
+    .filter((path) => !path.endsWith('.test.yaml'))
+    .map((path) => {
+      const { value, errors } = parseManifest(read(`library/${path}`), path)
+      if (value === null) throw new Error(errors.map(({ line, message }) => `${path}:${line}: ${message}`).join('\n'))
+      const beside = path.replace(/\.yaml$/, '.test.yaml')
+      const names = value.policies.map(({ name }) => name)
+      const others = paths.includes(beside) ? (parseTestFile(read(`library/${beside}`), beside, names).value ?? []) : []
+      const tests = (value.tests ?? []).length + others.length
+      const [first] = value.description.split(/(?<=[.:]) /)
+      const count = (wanted) => value.policies.filter((policy) => effectOf(policy) === wanted).length
+      const effects = ['blocks', 'asks', 'reports'].map(count)
+      return [`[${path}](${path})`, markdownText(first.replace(/:$/, '.')), ...effects, tests]
+    })
+  const head = ['manifest', 'begins', 'block', 'ask', 'report', 'tests']
+  const table = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
+  return read('library/README.md').replace(
+    /(<!-- Generated: manifests -->\n)[\s\S]*?(\n<!-- End -->)/,
+    (_, begin, end) => `${begin}\n${table}\n${end}`,
+  )
+}
+
+/** What a violation of a policy does. */
+function effectOf({ severity, mode = 'enforce', scope, approval }) {
+  if (severity !== 'critical' || mode === 'observe' || scope === 'task_execution') return 'reports'
+  return approval === undefined ? 'blocks' : 'asks'
 }
 
 /** The baseline of a local engine: parsed and checked here, without the tests, which only authors run. */
