@@ -22,7 +22,15 @@ const checkTests = createChecker([testFileSchema()])('manifest-tests.json')
 const protections = readdirSync(new URL('test/protection/', root), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => `test/protection/${name}/manifest.yaml`)
-const manifests = ['test/cases/manifests/refund-desk.yaml', 'library/security/agentic-baseline.yaml', ...protections]
+const libraryFiles = readdirSync(new URL('library/', root), { recursive: true, encoding: 'utf8' })
+  .map((path) => `library/${path.replaceAll('\\', '/')}`)
+  .filter((path) => path.endsWith('.yaml') && !path.startsWith('library/dist/'))
+const testFiles = libraryFiles.filter((path) => path.endsWith('.test.yaml'))
+const manifests = [
+  'test/cases/manifests/refund-desk.yaml',
+  ...libraryFiles.filter((path) => !testFiles.includes(path)),
+  ...protections,
+]
 
 /** The manifests inside a page: blocks of YAML, and here documents of shell examples. */
 function manifestsIn(page: string): string[] {
@@ -77,6 +85,10 @@ describe('the schema of a manifest', () => {
 
   it.each(broken)('rejects $name', ({ text }) => {
     expect(checkManifest(readYaml(text).value)).not.toEqual([])
+  })
+
+  it.each(testFiles)('accepts %s', (path) => {
+    expect(checkTests(readYaml(read(path)).value)).toEqual([])
   })
 
   it('accepts a test file, and rejects a misspelt key in it', () => {
