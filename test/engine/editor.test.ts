@@ -122,10 +122,13 @@ describe('diagnostics', () => {
     )
   })
 
-  it.each(['library/security/agentic-baseline.yaml', 'test/protection/hr/manifest.yaml'])('of %s: none', async (path) => {
-    const file = join(root, path)
-    expect(await server.diagnose(readFileSync(file, 'utf8'), pathToFileURL(file).href)).toEqual([])
-  })
+  it.each(['library/security/agentic-baseline.yaml', 'test/protection/hr/manifest.yaml'])(
+    'of %s: none',
+    async (path) => {
+      const file = join(root, path)
+      expect(await server.diagnose(readFileSync(file, 'utf8'), pathToFileURL(file).href)).toEqual([])
+    },
+  )
 })
 
 describe('a modeline', () => {

@@ -235,7 +235,10 @@ function checkedBranch(branch: string | null): string {
 }
 
 function branchMissing(branch: string | null): SourceError {
-  const message = branch === null ? 'the default branch has no commit: name another one in `branch`' : `the repository has no branch ${quote(branch)}`
+  const message =
+    branch === null
+      ? 'the default branch has no commit: name another one in `branch`'
+      : `the repository has no branch ${quote(branch)}`
   return new SourceError('branch_missing', message)
 }
 

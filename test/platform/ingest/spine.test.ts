@@ -51,7 +51,10 @@ describe.each([
     const { body } = await platform.call<{ total: number }>('GET', `/api/v1/policies?agent_id=${agent_id}`)
     expect(body.total).toBe(15)
     const effective = await platform.call('GET', '/api/v1/policies/effective?agent_key=booker', { as: 'key' })
-    expect(effective.body).toMatchObject({ policies_offered: 15, manifests: [{ path: 'security/agentic-baseline.yaml' }] })
+    expect(effective.body).toMatchObject({
+      policies_offered: 15,
+      manifests: [{ path: 'security/agentic-baseline.yaml' }],
+    })
     const etag = effective.headers.get('etag') ?? ''
     const same = await platform.call('GET', '/api/v1/policies/effective?agent_key=booker', {
       as: 'key',
