@@ -142,7 +142,7 @@ describe('the bundled library', () => {
     const source = sources.open({ ...address, branch: 'main' }, 'library')
     const { commit_sha } = await source.resolve(null)
     const tree = await source.list(commit_sha)
-    expect(tree.has('baseline.yaml')).toBe(true)
+    expect(tree.has('security/agentic-baseline.yaml')).toBe(true)
     const repository = bareRepository(join(host.folder, 'library.git'))
     const blobs = await source.read([...tree.values()].map(({ blob_sha }) => blob_sha))
     repository.commit(
