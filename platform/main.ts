@@ -86,20 +86,23 @@ Exit codes: 0 done, 1 not possible, 2 usage`,
 
 const admin = program
   .command('admin')
-  .description('manage accounts as the operator of the installation; works while the platform runs')
+  .description('manage accounts and the key file as the operator of the installation; works while the platform runs')
 
-for (const operation of adminOperations)
+for (const operation of adminOperations) {
+  const { name, argument } = operation
   admin
-    .command(`${operation.name} <email>`)
+    .command(argument === null ? name : `${name} <${argument}>`)
     .description(operation.summary)
     .addHelpText(
       'after',
-      `\nExample:\n  svc-platform admin ${operation.name} mia@example.org\n\nExit codes: 0 done, 1 not possible, 2 usage`,
+      `\nExample:\n  svc-platform admin ${argument === null ? name : `${name} mia@example.org`}\n\nExit codes: 0 done, 1 not possible, 2 usage`,
     )
-    .action(async (email: string) => {
+    .action(async (email: unknown) => {
       const { runAdmin } = await import('./admin/command.js')
-      process.exitCode = await runAdmin(operation, email, process.env, process.stdout, process.stderr)
+      const given = typeof email === 'string' ? email : ''
+      process.exitCode = await runAdmin(operation, given, process.env, process.stdout, process.stderr)
     })
+}
 
 // A closed pipe, such as after `| head`, is not an error: a command exits with the status that a shell reports for SIGPIPE,
 // and a started platform continues.

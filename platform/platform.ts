@@ -39,6 +39,7 @@ import { routes } from './routes.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
 import { checkEncryptionKey } from './secrets/key-check.js'
+import { isKeyFromFile, keyFileOf, keyFilePath, otherFile, otherTokens } from './secrets/key-file.js'
 import { createSealer, type Sealer } from './secrets/seal.js'
 import { secretHash } from './secrets/secret-hash.js'
 import { sealingKeysUnscoped } from './secrets/store.js'
@@ -76,16 +77,18 @@ export async function createPlatform(
   const sealer = createSealer(keys)
   const db = await openDatabase(config, warn)
   try {
-    await prepareDatabase(db, sealer)
+    await prepareDatabase({ db, config, sealer, warn })
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
     const meter = createMeter()
     const ingest = createIngest(commitParts({ db, clock, sealer, meter, remark: warn }), (error) =>
       logger.error({ err: error }, 'could not store an entry'),
     )
     const command = typedCommand(config.inherited.PATH ?? '')
+    const keyFile = keyFileOf(config, keys, command)
+    const assertKeyKept = () => keyFile?.assertKept()
     const log = await openLog({ db, clock, logger, config, ...outside, command })
     const manifests = createManifestReader(maxManifests)
-    const git = openGit({ db, clock, config, sealer, manifests, targets: outside.outgoing.targets })
+    const git = openGit({ db, clock, config, sealer, assertKeyKept, manifests, targets: outside.outgoing.targets })
     const jobs = await openJobs({ db, clock, logger, jobs: [...log.jobs, ...git.jobs] })
     await git.start(jobs.send)
     const listener = createListener()
@@ -93,7 +96,7 @@ export async function createPlatform(
     const access = accessParts({ db, clock, logger, config, keys, url, print })
     const operator = { operator_org, operator_token: credentials.operator_token }
     listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, git }))
-    const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url }) : null
+    const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
     const close = async () => {
       await closeServer(listener)
       await admin?.close()
@@ -145,15 +148,25 @@ function mailerOf(config: Config, print: (text: string) => void, remark: (messag
   return createMailer({ smtp_url, from, print: isLoopback(config) ? print : null, remark })
 }
 
+interface Preparing {
+  readonly db: Database
+  readonly config: Config
+  readonly sealer: Sealer
+  readonly warn: (message: string) => void
+}
+
 /** Rejects with CONFLICT or ENCRYPTION_KEY_INVALID when rights or keys are missing. */
-async function prepareDatabase(db: Database, sealer: Sealer): Promise<void> {
+async function prepareDatabase({ db, config, sealer, warn }: Preparing): Promise<void> {
   await assertRights(db)
   await migrate(db)
   // The key file of an embedded database can be replaced until a secret is encrypted with it.
   if (db.kind === 'postgresql') await withUnscopedTransaction(db, (tx) => checkEncryptionKey(tx, sealer))
   const used = await withUnscopedTransaction(db, sealingKeysUnscoped)
-  const missing = used.filter((id) => !sealer.key_ids.includes(id))
-  if (missing.length > 0) throw keyMissing(missing)
+  const missing = used.filter(({ id }) => !sealer.key_ids.includes(id))
+  const ids = [...new Set(missing.map(({ id }) => id))]
+  if (missing.length > 0 && !isKeyFromFile(config)) throw keyMissing(ids)
+  if (missing.some(({ is_replaceable }) => !is_replaceable)) throw otherFile(keyFilePath(config), ids)
+  if (missing.length > 0) warn(otherTokens(keyFilePath(config)))
 }
 
 interface Ingesting {

@@ -26,7 +26,7 @@ export async function runAdmin(
     env,
     err,
     async ({ db }) => {
-      print(await operation.run({ db, clock: Date.now, url: () => addressOf(config) }, email), out)
+      print(await operation.run({ db, clock: Date.now, url: () => addressOf(config), keyFile: null }, email), out)
     },
     (error) => (isEmbedded ? unreachable(error) : error),
   )

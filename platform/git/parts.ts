@@ -4,7 +4,8 @@ import type { Resources } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import type { BaselineParts } from '../policies/commands/put-baseline.js'
 import type { Sealer } from '../secrets/seal.js'
-import type { GitSource, GitSources } from './source/source.js'
+import { tokenContext } from '../secrets/store.js'
+import { type GitSource, type GitSources, SourceError } from './source/source.js'
 import type { RepositoryRow } from './store/repositories.js'
 
 export interface ReadingParts extends Resources, BaselineParts {
@@ -19,29 +20,36 @@ export interface ReadingParts extends Resources, BaselineParts {
 
 /** What requests use besides: they let a job do what takes long. */
 export interface GitParts extends ReadingParts {
+  /** Throws ENCRYPTION_KEY_INVALID when a secret sealed now could not be opened after the next start. */
+  readonly assertKeyKept: () => void
   /** Lets a branch be read soon, after this many seconds. */
   readonly readSoon: (scope: Scope, repo_id: number, after_seconds?: number) => Promise<void>
 }
 
-/** The context that the token of a repository is sealed for. */
-export function tokenContext(org_id: string, repo_id: number): string {
-  return `repository_token ${org_id} ${repo_id}`
-}
-
-/** The context that the webhook secret of a repository is sealed for. */
-export function webhookContext(org_id: string, repo_id: number): string {
-  return `webhook_secret ${org_id} ${repo_id}`
-}
-
-/** The branch of a stored repository. Throws ENCRYPTION_KEY_INVALID when its token cannot be opened. */
+/** The branch of a stored repository. Throws SourceError when its token cannot be opened. */
 export function sourceOf(
   { sources, sealer }: Pick<ReadingParts, 'sources' | 'sealer'>,
   org_id: string,
   row: RepositoryRow,
 ): GitSource {
   const { id, provider, owner, name, branch, url, sealed_token: sealed } = row
-  const token = sealed === null ? null : sealer.open(tokenContext(org_id, id), sealed).toString()
+  const token = sealed === null ? null : openSealed(sealer, tokenContext(org_id, id), sealed)
+  if (token === null && sealed !== null) throw unopened(id)
   return sources.open({ provider, owner, name, branch, url, token }, `${org_id}/${id}`)
+}
+
+/** A stored secret; null when it was sealed with a key that this platform lacks. */
+export function openSealed(sealer: Sealer, context: string, sealed: string): string | null {
+  try {
+    return sealer.open(context, sealed).toString()
+  } catch {
+    return null
+  }
+}
+
+function unopened(id: number): SourceError {
+  const message = `the stored token was sealed with another encryption key: restore that key, or send the token again with PATCH /api/v1/repos/${id}`
+  return new SourceError('access_revoked', message)
 }
 
 /** The source of a repository as provenance names it: its canonical address, or `bundled`. */

@@ -12,6 +12,7 @@ import { openSources } from './source/sources.js'
 interface RoomParts extends Resources {
   readonly config: Config
   readonly sealer: Sealer
+  readonly assertKeyKept: () => void
   readonly targets: Targets
   readonly manifests: ManifestReader
 }

@@ -1,34 +1,36 @@
 // The encryption keys: configured, or created once by an install with an embedded database.
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { readIfThere, replaceFile } from '@svc/engine'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
+import { howToCreate, keyFilePath, keyOf, malformedFile } from './key-file.js'
 
 /**
  * Keys of 32 bytes: the first one seals secrets, all of them open secrets. Throws ENCRYPTION_KEY_INVALID for a malformed key, and
  * for a missing key with a database server, whose other processes would not have a key that this one creates.
  */
-export function encryptionKeys({ encryption_key, database_url, data_dir }: Config): Buffer[] {
+export function encryptionKeys(config: Config): Buffer[] {
+  const { encryption_key, database_url } = config
   if (encryption_key !== null)
     return encryption_key
       .trim()
       .split(/[\s,]+/)
       .map(readKey)
   if (database_url !== null) throw keyNeeded()
-  const path = join(data_dir, 'encryption-key')
+  const path = keyFilePath(config)
   const text = readIfThere(path)
-  if (text !== null) return [readKey(text.trim())]
+  if (text !== null) return [keyOf(text) ?? fail(malformedFile(path))]
   const made = randomBytes(32)
   replaceFile(path, `${made.toString('base64')}\n`)
   return [made]
 }
 
-/** Parses base64 or hex of 32 bytes. */
 function readKey(text: string): Buffer {
-  const bytes = /^[0-9a-fA-F]{64}$/.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')
-  if (bytes.length === 32) return bytes
-  throw keyInvalid()
+  return keyOf(text) ?? fail(keyInvalid())
+}
+
+function fail(error: PlatformError): never {
+  throw error
 }
 
 /** ENCRYPTION_KEY_INVALID for missing keys with these ids. */
@@ -46,9 +48,6 @@ export function keyDiffers(used: string, own: readonly string[]): PlatformError 
     `SVC_ENCRYPTION_KEY has the key \`${own.join(' ')}\`, but this database uses the key \`${used}\`: set the same SVC_ENCRYPTION_KEY for every process; to change the key, set SVC_ENCRYPTION_KEY="NEW OLD" and run \`svc-platform rotate-secrets\``,
   )
 }
-
-const howToCreate =
-  "create one with `openssl rand -base64 32` or `node -p \"require('node:crypto').randomBytes(32).toString('base64')\"`"
 
 function keyNeeded(): PlatformError {
   return new PlatformError(

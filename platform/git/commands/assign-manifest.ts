@@ -88,11 +88,11 @@ async function assignFrom(
 async function headAt(parts: GitParts, scope: Scope, repo_id: number, path: string): Promise<ManifestVersion> {
   const repository = await withSnapshot(parts.db, scope, (tx) => findRepository(scope, tx, repo_id))
   if (repository === null) throw repositoryNotFound()
-  const source = sourceOf(parts, scope.org_id, repository)
   const assigned = { manifest_path: path, manifest_sha: '' }
   const { commit_sha, at, paths } = await reading(
     'repo_id',
     (async () => {
+      const source = sourceOf(parts, scope.org_id, repository)
       const head = await source.resolve(null)
       const branch = await readBranch(parts, source, head.commit_sha, { files: null, assignments: [assigned] })
       return { commit_sha: head.commit_sha, at: branch.at(assigned), paths: branch.paths }

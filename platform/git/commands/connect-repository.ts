@@ -10,10 +10,10 @@ import { admins } from '../../http/principal.js'
 import { lockLog } from '../../ledger/log.js'
 import { assignmentsFrom } from '../../policies/store/assignments.js'
 import { keyInvalid } from '../../secrets/encryption-key.js'
-import type { Sealer } from '../../secrets/seal.js'
+import { tokenContext, webhookContext } from '../../secrets/store.js'
 import { reading, repositoryNotFound } from '../errors.js'
 import { noteRepository } from '../events.js'
-import { type GitParts, tokenContext, webhookContext } from '../parts.js'
+import type { GitParts } from '../parts.js'
 import { reconcile } from '../reconcile.js'
 import type { RepositoryAddress } from '../source/source.js'
 import {
@@ -31,7 +31,7 @@ import {
 
 /**
  * Connects a branch and reads its manifests. Rejects with PRIVATE_REPO_NEEDS_TOKEN, NOT_FOUND for what the caller cannot see,
- * CONFLICT for a branch that is connected already, and UNAVAILABLE when the host does not answer.
+ * CONFLICT for a branch that is connected already, UNAVAILABLE when the host does not answer, and ENCRYPTION_KEY_INVALID.
  */
 export async function connectRepository(
   parts: GitParts,
@@ -39,6 +39,7 @@ export async function connectRepository(
   request: RepositoryRequest,
 ): Promise<Repository> {
   const address = addressOf(request)
+  if (address.token !== null) parts.assertKeyKept()
   const { visibility, branch } = await reading(address.url === null ? 'name' : 'url', parts.sources.inspect(address))
   const { token, provider, owner, name, url } = address
   const id = await add(parts, scope, { provider, owner, name, url, branch, visibility }, token)
@@ -65,28 +66,24 @@ function addressOf({ owner, name, branch, token, url }: RepositoryRequest): Repo
   return { provider: 'git', owner: owner ?? folder, name: name ?? last, url, ...rest }
 }
 
-async function add(
-  { db, clock, sealer }: GitParts,
-  scope: Scope,
-  repository: NewRepository,
-  token: string | null,
-): Promise<number> {
-  const now = clock()
-  return withTransaction(db, scope, async (tx) => {
+async function add(parts: GitParts, scope: Scope, repository: NewRepository, token: string | null): Promise<number> {
+  const now = parts.clock()
+  return withTransaction(parts.db, scope, async (tx) => {
     await assertStillAllowed(scope, tx, admins)
     await lockLog(scope, tx)
     const known = await sameRepository(scope, tx, repository)
     if (known !== null) throw new PlatformError('CONFLICT', `this branch is connected already, as repository ${known}`)
     const id = await insertRepository(scope, tx, now, repository, now)
-    if (token !== null) await setToken(scope, tx, id, sealed(sealer, tokenContext(scope.org_id, id), token))
+    if (token !== null) await setToken(scope, tx, id, sealed(parts, tokenContext(scope.org_id, id), token))
     const { provider, url } = repository
     await noteRepository(scope, tx, now, 'repository.connected', { id, ...repository }, { provider, url })
     return id
   })
 }
 
-/** Rejects with ENCRYPTION_KEY_INVALID when there is no key to seal with. */
-function sealed(sealer: Sealer, context: string, secret: string): string {
+/** Throws ENCRYPTION_KEY_INVALID when there is no key to seal with, or its file does not hold it. */
+function sealed({ sealer, assertKeyKept }: GitParts, context: string, secret: string): string {
+  assertKeyKept()
   const text = sealer.seal(context, Buffer.from(secret))
   if (text === null) throw keyInvalid()
   return text
@@ -101,7 +98,7 @@ export async function repositoryOf({ db }: Pick<GitParts, 'db'>, scope: Scope, i
 /** Replaces the token and reads the branch with it. */
 export async function changeToken(parts: GitParts, scope: Scope, id: number, token: string): Promise<Repository> {
   await changing(parts, scope, id, async (tx, now, repository) => {
-    await setToken(scope, tx, id, sealed(parts.sealer, tokenContext(scope.org_id, id), token))
+    await setToken(scope, tx, id, sealed(parts, tokenContext(scope.org_id, id), token))
     await noteRepository(scope, tx, now, 'repository.token_changed', repository)
   })
   await reconcile(parts, scope, id)
@@ -117,7 +114,7 @@ export async function makeWebhookSecret(
 ): Promise<WebhookSecret> {
   const secret = randomBytes(32).toString('base64url')
   await changing(parts, scope, id, async (tx, now, repository) => {
-    await setWebhookSecret(scope, tx, id, sealed(parts.sealer, webhookContext(scope.org_id, id), secret))
+    await setWebhookSecret(scope, tx, id, sealed(parts, webhookContext(scope.org_id, id), secret))
     await noteRepository(scope, tx, now, 'repository.webhook_changed', repository)
   })
   return { secret, url: `${base}/api/v1/repos/${id}/webhook?workspace=${scope.org_id}` }

@@ -3,7 +3,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { withTransaction } from '../../db/db.js'
 import { type Scope, scopeOf } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
-import { type GitParts, webhookContext } from '../parts.js'
+import { webhookContext } from '../../secrets/store.js'
+import { type GitParts, openSealed } from '../parts.js'
 import { findRepository } from '../store/repositories.js'
 
 interface Delivery {
@@ -24,19 +25,19 @@ export async function takeWebhook(parts: GitParts, { org_id, repo_id, raw, heade
   await parts.readSoon(scopeOf(org_id, { kind: 'system', id: 'webhook' }), repo_id)
 }
 
-async function secretOf({ db, sealer }: GitParts, org_id: string, repo_id: number): Promise<Buffer | null> {
+async function secretOf({ db, sealer }: GitParts, org_id: string, repo_id: number): Promise<string | null> {
   if (!/^org_[0-9a-f]+$/.test(org_id)) return null
   const scope: Scope = scopeOf(org_id, { kind: 'system', id: 'webhook' })
   const found = await withTransaction(db, scope, (tx) => findRepository(scope, tx, repo_id))
   const sealed = found?.sealed_webhook_secret ?? null
-  return sealed === null ? null : sealer.open(webhookContext(org_id, repo_id), sealed)
+  return sealed === null ? null : openSealed(sealer, webhookContext(org_id, repo_id), sealed)
 }
 
-function isProven(secret: Buffer, raw: Uint8Array, header: Delivery['header']): boolean {
+function isProven(secret: string, raw: Uint8Array, header: Delivery['header']): boolean {
   const signature = header('x-hub-signature-256')?.replace(/^sha256=/, '') ?? header('x-gitea-signature')
   if (signature !== undefined) return isEqual(signature, createHmac('sha256', secret).update(raw).digest('hex'))
   const token = header('x-gitlab-token')
-  return token !== undefined && isEqual(token, secret.toString())
+  return token !== undefined && isEqual(token, secret)
 }
 
 function isEqual(some: string, other: string): boolean {
