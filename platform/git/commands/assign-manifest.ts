@@ -1,4 +1,5 @@
 // Puts manifests on agents, and takes them off (docs/design/git.md §2).
+import { quotePath } from '@svc/engine'
 import { type AssignmentRequest, isoTime, type MadeAssignment } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { agentNotFound } from '../../agents/errors.js'
@@ -65,6 +66,10 @@ async function assignFrom(
   if (manifest_path == null)
     throw invalid([{ path: 'manifest_path', message: 'is missing: send the path of the manifest' }])
   const path = manifest_path.replace(/^(\.?\/)+/, '')
+  if (path === '')
+    throw invalid([
+      { path: 'manifest_path', message: 'names no file: send the path of the manifest in the repository' },
+    ])
   const found = await headAt(parts, scope, repo_id, path)
   const made = await assigning(parts, scope, agent_id, async (tx, moment, agent) => {
     const repository = await lockRepository(scope, tx, repo_id)
@@ -111,14 +116,8 @@ async function headAt(parts: GitParts, scope: Scope, repo_id: number, path: stri
 function usable(at: AtHead, path: string, paths: readonly string[]) {
   if (at.kind === 'valid') return at
   if (at.kind === 'missing') {
-    const shown =
-      paths.length === 0
-        ? 'it has no YAML file'
-        : `it has ${paths
-            .slice(0, 10)
-            .map((one) => `\`${one}\``)
-            .join(', ')}`
-    throw new PlatformError('NOT_FOUND', `the branch has no file \`${path}\`: ${shown}`)
+    const shown = paths.length === 0 ? 'it has no YAML file' : `it has ${paths.slice(0, 10).map(quotePath).join(', ')}`
+    throw new PlatformError('NOT_FOUND', `the branch has no file ${quotePath(path)}: ${shown}`)
   }
   if (at.kind === 'unreadable') throw invalid([{ path: 'manifest_path', message: at.problem }])
   throw invalid(
@@ -136,7 +135,7 @@ async function assertNew(
   if (await isAssigned(scope, tx, assigned))
     throw new PlatformError(
       'CONFLICT',
-      `the agent has \`${assigned.manifest_path}\` already: see GET /api/v1/assignments?agent_id=${assigned.agent_id}`,
+      `the agent has ${quotePath(assigned.manifest_path)} already: see GET /api/v1/assignments?agent_id=${assigned.agent_id}`,
     )
 }
 

@@ -58,12 +58,12 @@ function addressOf({ owner, name, branch, token, url }: RepositoryRequest): Repo
       throw invalid(missing.map((path) => ({ path, message: 'is missing: send `owner` and `name`, or `url`' })))
     return { provider: 'github', owner: found_owner, name: found_name, url: null, ...rest }
   }
-  const [last = '', folder = ''] = url
-    .replace(/\/+$/, '')
+  const at = url.replace(/\/+$/, '')
+  const [last = '', folder = ''] = at
     .replace(/\.git$/, '')
     .split('/')
     .reverse()
-  return { provider: 'git', owner: owner ?? folder, name: name ?? last, url, ...rest }
+  return { provider: 'git', owner: owner ?? folder, name: name ?? last, url: at, ...rest }
 }
 
 async function add(parts: GitParts, scope: Scope, repository: NewRepository, token: string | null): Promise<number> {

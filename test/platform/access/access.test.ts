@@ -1,10 +1,21 @@
 // Every endpoint with every kind of caller, from one table; and no caller reaches another workspace.
 import { readFileSync } from 'node:fs'
-import type { AgentRegistration, Hold, LoggedStep, MadeApiKey, Offer, Problem } from '@svc/schemas'
+import type {
+  AgentRegistration,
+  Hold,
+  LoggedStep,
+  MadeApiKey,
+  MadeAssignment,
+  Offer,
+  Problem,
+  Repository,
+} from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { type GitHost, startGitHost } from '../../support/git-host.js'
 import { fast } from '../../support/log.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
+import { manifestPath, refunds } from '../../support/manifests-in-git.js'
 import { join, type SignedIn, signedIn } from '../../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
@@ -103,7 +114,11 @@ describe('another workspace', () => {
   let theirs: SignedIn
   let ids: Record<string, string>
   let their_key: string
+  let host: GitHost
+  afterAll(() => host.close())
   beforeAll(async () => {
+    host = await startGitHost()
+    host.add('their-policies.git').commit({ [manifestPath]: refunds([{ name: 'their-policy' }]) })
     mine = await signedIn(platform, mails, 'mine@example.org')
     theirs = await signedIn(platform, mails, 'theirs@example.org')
     await theirs.call('POST', `/auth/workspaces/${theirs.org_id}/promote`, { name: 'Theirs' })
@@ -119,6 +134,10 @@ describe('another workspace', () => {
       kind: 'invitation',
       email: 'guest-of-theirs@example.org',
     })
+    const url = `${host.url}/their-policies.git`
+    const repository = (await theirs.call<Repository>('POST', '/api/v1/repos', { url })).body
+    const body = { agent_id: agent.body.agent_id, repo_id: repository.id, manifest_path: manifestPath }
+    const assignment = (await theirs.call<MadeAssignment>('POST', '/api/v1/assignments', body)).body
     const incidents = await theirs.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
     ids = {
       org_id: theirs.org_id,
@@ -129,7 +148,10 @@ describe('another workspace', () => {
       task_id: 'their-task',
       hold_id: held.body.id,
       offer_id: offer.body.id,
-      id: incidents.body.incidents[0]?.id ?? '',
+      incidents: incidents.body.incidents[0]?.id ?? '',
+      repos: String(repository.id),
+      assignments: String(assignment.id),
+      policies: String(assignment.policies[0]?.id ?? ''),
     }
     expect(Object.values(ids)).not.toContain('')
   })
@@ -139,11 +161,19 @@ describe('another workspace', () => {
     async (_, row) => {
       const [method = '', path = ''] = row.at.split(' ')
       const at = (values: Record<string, string>) =>
-        path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? '')
+        path.replaceAll(/(\w+)\/\{(\w+)\}/g, (_all, noun: string, name: string) => {
+          const id = values[name] ?? values[noun]
+          if (id === undefined) throw new Error(`no id for ${path}`)
+          return `${noun}/${id}`
+        })
       const unknown = Object.fromEntries(
         Object.entries(ids).map(([name, id]) => [
           name,
-          name === 'org_id' ? `org_${'0'.repeat(32)}` : id.replaceAll(/[0-9a-f](?=.{0,7}$)/g, '0'),
+          name === 'org_id'
+            ? `org_${'0'.repeat(32)}`
+            : /^\d+$/.test(id)
+              ? '999999'
+              : id.replaceAll(/[0-9a-f](?=.{0,7}$)/g, '0'),
         ]),
       )
       const sent = method === 'GET' ? {} : { body: row.body ?? { note: 'x', reason: 'x' } }
