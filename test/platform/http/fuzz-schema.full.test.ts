@@ -1,12 +1,14 @@
 // Fuzzing with values from, close to and against the schema of every endpoint: no 5xx, no stack trace, an answer in time, and
 // every answer matches the published document.
-import type { ApiKey, IncidentList } from '@svc/schemas'
+import type { ApiKey, IncidentList, MadeAssignment, Repository } from '@svc/schemas'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hostile, nearly, type Schema, validFor } from '../../support/from-schema.js'
+import { type MockGithub, startGithub } from '../../support/github.js'
 import { hangMs } from '../../support/hang.js'
 import { checkpointOf, fast, logSteps } from '../../support/log.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
+import { refunds } from '../../support/manifests-in-git.js'
 import { type SignedIn, signedIn } from '../../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
@@ -18,6 +20,7 @@ interface Operation {
 }
 
 let mails: MailServer
+let github: MockGithub
 let platform: TestPlatform
 let person: SignedIn
 let paths: Record<string, Record<string, Operation>>
@@ -29,7 +32,10 @@ let slowest = 0
 beforeAll(async () => {
   mails = await startMailServer()
   const unlimited = { SVC_RATE_LIMIT_ADDRESS: '0', SVC_RATE_LIMIT_MAILBOX: '0' }
-  platform = await startPlatform({ env: { ...fast, ...unlimited, SVC_SMTP_URL: mails.url } })
+  github = await startGithub()
+  github.add('acme', 'policies').commit({ 'refunds.yaml': refunds([{ name: 'one' }]) })
+  const env = { ...fast, ...unlimited, SVC_SMTP_URL: mails.url, SVC_GITHUB_API_URL: github.url }
+  platform = await startPlatform({ env })
   person = await signedIn(platform, mails, 'person@example.org')
   const other = await signedIn(platform, mails, 'other@example.org')
   await person.call('POST', `/auth/workspaces/${person.org_id}/promote`, { name: 'Acme' })
@@ -39,6 +45,10 @@ beforeAll(async () => {
   })
   const { results } = await logSteps(platform, 'task', 20)
   await checkpointOf(platform, 20)
+  const source = { owner: 'acme', name: 'policies' }
+  const repo = await platform.call<Repository>('POST', '/api/v1/repos', { body: source })
+  const chosen = { agent_id: agent.body.agent_id, repo_id: repo.body.id, manifest_path: 'refunds.yaml' }
+  const made = await platform.call<MadeAssignment>('POST', '/api/v1/assignments', { body: chosen })
   const spare = await platform.call<{ api_key: ApiKey }>('POST', '/auth/api-keys', { body: { name: 'spare' } })
   const hold = await platform.call<{ id: string }>('POST', '/api/v1/holds', { body: { task_id: 'none', reason: 'x' } })
   const { incidents } = (await platform.call<IncidentList>('GET', '/api/v1/incidents')).body
@@ -50,7 +60,10 @@ beforeAll(async () => {
     log_id: results.map(({ entry }) => entry?.log_id),
     key_id: [spare.body.api_key?.id],
     hold_id: [hold.body.id],
-    incident_id: incidents.map(({ id }) => id),
+    incidents: incidents.map(({ id }) => id),
+    repos: [String(repo.body.id), '1'],
+    assignments: [String(made.body.id), '1'],
+    policies: ['1', String(made.body.policies[0]?.id)],
   })
   const document = (await (await fetch(`${platform.url}/openapi.json`)).json()) as {
     paths: typeof paths
@@ -64,6 +77,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await discard(platform)
   await mails.close()
+  await github.close()
 })
 
 const resolve = (ref: string): Schema => schemas[ref.split('/').at(-1) ?? ''] ?? {}
@@ -74,11 +88,11 @@ function requestOf(
   { parameters = [], requestBody }: Operation,
   wrong: (of: fc.Arbitrary<unknown>) => fc.Arbitrary<unknown>,
 ) {
-  const places = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const places = [...path.matchAll(/(\w+)\/\{(\w+)\}/g)].map(([, noun = '', name = '']) => [name, noun] as const)
   const inPath = fc.record(
     Object.fromEntries(
-      places.map((name) => {
-        const ids = known[name]?.filter((id) => typeof id === 'string') ?? []
+      places.map(([name, noun]) => {
+        const ids = (known[name] ?? known[noun])?.filter((id) => typeof id === 'string') ?? []
         return [name, ids.length > 0 ? wrong(fc.constantFrom<unknown>(...ids)) : wrong(fc.string({ minLength: 1 }))]
       }),
     ),

@@ -1,27 +1,36 @@
 // Fuzzing of every endpoint with samples and mutations of them: no 5xx, no stack trace.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type MockGithub, startGithub } from '../../support/github.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
+import { refunds } from '../../support/manifests-in-git.js'
 import { type SignedIn, signedIn } from '../../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
 let mails: MailServer
+let github: MockGithub
 let person: SignedIn
 let platform: TestPlatform
 let paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>
 beforeAll(async () => {
   mails = await startMailServer()
-  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url } })
+  github = await startGithub()
+  github.add('acme', 'policies').commit({ 'refunds.yaml': refunds([{ name: 'one' }]) })
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url, SVC_GITHUB_API_URL: github.url } })
   person = await signedIn(platform, mails, 'person@example.org')
   await platform.call('POST', '/api/v1/agents', { as: 'key', body: { agent_key: 'a' } })
+  await platform.call('POST', '/api/v1/repos', { body: { owner: 'acme', name: 'policies' } })
   paths = ((await (await fetch(`${platform.url}/openapi.json`)).json()) as { paths: typeof paths }).paths
 })
 afterAll(async () => {
   await discard(platform)
   await mails.close()
+  await github.close()
 })
 
+const ids = ['1', '2', '3', '0', '999999999999999', '9223372036854775808']
 const hostile = fc.oneof(
+  fc.constantFrom(...ids),
   fc.constantFrom(
     '',
     ' ',
@@ -61,6 +70,14 @@ const sample = {
   intended: { step_type: 'step.exec' },
   context: { agent_id: 'a', task_id: 't' },
   declared_tools: ['x'],
+  agent_id: 'ag_x',
+  repo_id: 2,
+  manifest_path: 'refunds.yaml',
+  manifest_sha: 'a'.repeat(40),
+  pin: 'task',
+  owner: 'acme',
+  branch: 'main',
+  url: 'http://127.0.0.1:9/a/b',
 }
 const value = fc.oneof(hostile, fc.jsonValue({ maxDepth: 3 }), fc.integer(), fc.constant(null))
 /** The sample without some members and with others replaced by arbitrary values. */
@@ -106,7 +123,7 @@ describe('an arbitrary request', () => {
                 method.toUpperCase(),
                 `${filled}?${search}`,
                 as,
-                method === 'post' ? JSON.stringify(sent) : undefined,
+                ['post', 'patch'].includes(method) ? JSON.stringify(sent) : undefined,
               )
             },
           ),
