@@ -8,7 +8,8 @@ import { nextIds } from './policies.js'
 
 /** The state of an assignment that follows from its columns. */
 const status = `case when a.pinned_sha is not null then 'pinned'
-  when jsonb_path_exists(a.conditions, '$[*] ? (@.kind <> "guard_tripped" && @.kind <> "rejected_version")') then 'degraded'
+  when exists (select from jsonb_array_elements(a.conditions) c where c ->> 'kind' not in ('guard_tripped', 'rejected_version'))
+    then 'degraded'
   when a.conditions <> '[]' or a.head_sha <> a.manifest_sha then 'out_of_sync' else 'synced' end`
 
 const columns = `a.id, a.agent_id, a.repo_id, a.manifest_path, a.manifest_sha, a.head_sha, a.commit_sha, a.ref, a.manifest_id,

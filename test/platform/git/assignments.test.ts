@@ -101,6 +101,26 @@ describe('an assignment', () => {
   })
 })
 
+describe('the list of assignments', () => {
+  it('has those with a status', async () => {
+    const { id, repository } = await git.connect({ [path]: manifest([one]) })
+    const made = [1, 2, 3].map(async () => (await git.assign((await git.register()).agent_id, id)).body.id)
+    const [pinned = 0, ...others] = await Promise.all(made)
+    await git.change(pinned, 'pin')
+    repository.commit({ [path]: 'policies: [' })
+    await git.tick(id)
+    const list = async (status: string) => {
+      const query = `repo_id=${id}&status=${status}`
+      const { assignments } = (await platform.call<AssignmentList>('GET', `/api/v1/assignments?${query}`)).body
+      expect(assignments.every((one) => one.status === status)).toBe(true)
+      return assignments.map((one) => one.id)
+    }
+    expect(await list('pinned')).toEqual([pinned])
+    expect(await list('degraded')).toEqual(others.sort((a, b) => a - b))
+    expect([await list('synced'), await list('out_of_sync')]).toEqual([[], []])
+  })
+})
+
 describe('a push', () => {
   it('replaces the policies, and the same content changes nothing', async () => {
     const { id, repository } = await git.connect({ [path]: manifest([one]) })
