@@ -51,6 +51,11 @@ export function namingCommands(svc: string, stream: Writable): Writable {
   })
 }
 
+/** The text with every command `svc …` in backticks, which messages of a platform name, as it is called here. */
+export function spelled(svc: string, text: string): string {
+  return text.replaceAll(/`svc (?=[a-z])/g, () => `\`${svc} `)
+}
+
 /** This process as it was called. */
 export function currentCall({ argv, env, cwd }: Pick<NodeJS.Process, 'argv' | 'env' | 'cwd'>): Call {
   return { program: argv[1] === undefined ? '' : resolve(argv[1]), cwd: folderOf(cwd), path: env.PATH ?? '' }

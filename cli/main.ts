@@ -12,6 +12,7 @@ import { witnessCommand } from './audit/witness.js'
 import { calledAs, currentCall } from './called-as.js'
 import { completionCommand } from './completion/completion.js'
 import { explainCommand } from './explain/explain.js'
+import { gitCommands } from './git/commands.js'
 import { importCommand } from './import/import.js'
 import { checkCommand } from './manifests/check.js'
 import { diffCommand } from './manifests/diff.js'
@@ -46,6 +47,7 @@ const groups = {
   ],
   'Use recorded tasks:': [replayCommand, importCommand],
   'Verify logs:': [verifyCommand, witnessCommand, attackDemoCommand, checkpointCommand, bundleCommand],
+  'Use manifests in Git:': gitCommands,
   'Use a platform:': [loginCommand, logoutCommand, whoamiCommand, accountCommand, workspaceCommand, keyCommand],
   'Other:': [completionCommand],
 }

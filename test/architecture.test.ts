@@ -89,6 +89,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'main.ts',
     'completion',
     'audit',
+    'git',
     'account',
     'serve',
     'explain',

@@ -10,8 +10,10 @@ export interface Client {
   /** The current workspace. Throws when none is chosen. */
   readonly workspace: () => Workspace
   readonly get: <T>(path: string) => Promise<T>
-  readonly post: <T>(path: string, body?: object) => Promise<T>
-  readonly remove: (path: string, body: object) => Promise<void>
+  /** `timeoutMs` for work that takes the platform long, such as reading a branch. */
+  readonly post: <T>(path: string, body?: object, timeoutMs?: number) => Promise<T>
+  readonly patch: <T>(path: string, body: object, timeoutMs?: number) => Promise<T>
+  readonly remove: (path: string, body?: object) => Promise<void>
   /** Removes the session file, after the session has ended. */
   readonly forget: () => void
   /** Downloads into a file. */
@@ -27,8 +29,9 @@ export async function openClient(svc: string): Promise<Client> {
   const account = await fetchAccount(session, svc)
   if ((account as Partial<Account>).workspaces === undefined)
     throw new Error(`${session.url} does not publish the workspaces of an account: it is an older platform`)
-  const call = async <T>(path: string, body: unknown, method?: string) => {
-    const { status, body: answer, code } = await request(session.url, path, body, session.access_token, method)
+  const call = async <T>(path: string, body: unknown, method?: string, timeoutMs?: number) => {
+    const { access_token, url } = session
+    const { status, body: answer, code } = await request(url, path, body, access_token, method, timeoutMs)
     if (code !== null) throw platformError(status, answer)
     return answer as T
   }
@@ -39,8 +42,9 @@ export async function openClient(svc: string): Promise<Client> {
     account,
     workspace,
     get,
-    post: (path, body = {}) => call(path, body),
-    remove: (path, body) => call(path, body, 'DELETE'),
+    post: (path, body = {}, timeoutMs) => call(path, body, 'POST', timeoutMs),
+    patch: (path, body, timeoutMs) => call(path, body, 'PATCH', timeoutMs),
+    remove: (path, body) => call(path, body ?? null, 'DELETE'),
     forget: () => forgetSession(place.path),
     save: (path, file) => download(session, path, file),
     memberId: async (email) => {

@@ -24,6 +24,7 @@ export async function request(
   body: unknown,
   token: string | null,
   method = body === null ? 'GET' : 'POST',
+  timeoutMs = answerTimeoutMs,
 ): Promise<Answer> {
   const response = await fetch(`${url}${path}`, {
     method,
@@ -33,7 +34,7 @@ export async function request(
       ...(body !== null && { 'content-type': 'application/json' }),
     },
     ...(body !== null && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(answerTimeoutMs),
+    signal: AbortSignal.timeout(timeoutMs),
   }).catch(rejectUnreachable(url))
   const answer = parseAnswer(url, await response.text())
   const code = response.ok ? null : ((answer as Problem | null)?.code ?? 'UNKNOWN')
@@ -118,7 +119,10 @@ async function renewed(session: SavedSession, { path, now, svc }: SessionPlace):
 
 function notLoggedIn(svc: string): Error {
   const url = defaultUrl(process.env)
-  return new Error(`you are not logged in: run \`${svc} login\` for ${url}, or add \`--url\` for another platform`)
+  const isKeySet = (process.env.SVC_API_KEY ?? '') !== ''
+  const note = isKeySet ? ' (SVC_API_KEY is for agents, and this command is for people)' : ''
+  const remedy = `run \`${svc} login\` for ${url}, or add \`--url\` for another platform`
+  return new Error(`you are not logged in${note}: ${remedy}`)
 }
 
 function sessionEnded({ url }: SavedSession, svc: string): Error {

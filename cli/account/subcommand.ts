@@ -1,6 +1,8 @@
 // Commands that need a login: each calls the platform and prints the result, for people or for programs.
 import { errorText, jsonText, printable } from '@svc/proof'
 import { Argument, Command, Option } from 'commander'
+import { spelled } from '../called-as.js'
+import { UsageError } from '../errors.js'
 import type { Client } from './client.js'
 
 export interface Output {
@@ -8,6 +10,8 @@ export interface Output {
   readonly lines: readonly string[]
   /** For programs. */
   readonly json: unknown
+  /** The command has an answer, and what it was called for is not reached: exit code 1. */
+  readonly isUnreached?: boolean
 }
 
 export interface Subcommand {
@@ -15,6 +19,8 @@ export interface Subcommand {
   readonly call: string
   readonly description: string
   readonly options?: readonly (readonly [flags: string, description: string, fallback?: string])[]
+  /** The names of the options that must be given. */
+  readonly required?: readonly string[]
   /** The values that an argument or option accepts, by its name. */
   readonly choices?: Readonly<Record<string, readonly string[]>>
   readonly run: (client: Client, args: readonly string[], options: Readonly<Record<string, string>>) => Promise<Output>
@@ -37,7 +43,7 @@ export function groupCommand(svc: string, { name, description, subcommands, exam
 
 /** The subcommand as a command of commander. */
 export function memberCommand(svc: string, subcommand: Subcommand, examples: readonly string[] = []): Command {
-  const { call, description, options = [], choices = {}, run } = subcommand
+  const { call, description, options = [], required = [], choices = {}, run } = subcommand
   const [name = '', ...words] = call.split(' ')
   const command = new Command(name).description(description).option('--json', 'print JSON')
   command.addHelpText('after', helpEnd(svc, examples))
@@ -48,6 +54,7 @@ export function memberCommand(svc: string, subcommand: Subcommand, examples: rea
   }
   for (const [flags, text, fallback] of options) {
     const option = new Option(flags, text).default(fallback)
+    option.makeOptionMandatory(required.includes(option.name()))
     const allowed = choices[option.name()]
     command.addOption(allowed === undefined ? option : option.choices(allowed))
   }
@@ -55,7 +62,7 @@ export function memberCommand(svc: string, subcommand: Subcommand, examples: rea
     const args = given.slice(0, words.length).filter((one) => typeof one === 'string')
     const { json, ...chosen } = given[words.length] as Record<string, string>
     const { openClient } = await import('./client.js')
-    await print(async () => run(await openClient(svc), args, chosen), json !== undefined)
+    await print(svc, async () => run(await openClient(svc), args, chosen), json !== undefined)
   })
 }
 
@@ -66,13 +73,15 @@ function helpEnd(svc: string, examples: readonly string[]): string {
   return `${shown}\nNeeds a login: ${svc} login\n\nExit codes: 0 done, 1 not possible, 2 usage`
 }
 
-async function print(work: () => Promise<Output>, isJson: boolean): Promise<void> {
+async function print(svc: string, work: () => Promise<Output>, isJson: boolean): Promise<void> {
   try {
-    const { lines, json } = await work()
-    process.stdout.write(isJson ? `${jsonText(json)}\n` : lines.map((line) => `${printable(line)}\n`).join(''))
+    const { lines, json, isUnreached = false } = await work()
+    const text = lines.map((line) => `${printable(spelled(svc, line))}\n`).join('')
+    process.stdout.write(isJson ? `${jsonText(json)}\n` : text)
+    if (isUnreached) process.exitCode = 1
   } catch (error) {
-    process.stderr.write(`${errorText(error)}\n`)
-    process.exitCode = 1
+    process.stderr.write(`${spelled(svc, errorText(error))}\n`)
+    process.exitCode = error instanceof UsageError ? 2 : 1
   }
 }
 

@@ -1,0 +1,59 @@
+// An assignment in words.
+import type { Assignment, MadeAssignment } from '@svc/schemas'
+import type { Output } from '../account/subcommand.js'
+import { indented, rowsWithNotes, short } from './columns.js'
+import { conditionNotes } from './conditions.js'
+
+const columns = [
+  { heading: 'ID', width: 6 },
+  { heading: 'AGENT', width: 18 },
+  { heading: 'REPO', width: 8 },
+  { heading: 'MANIFEST', width: 27 },
+  { heading: 'VERSION', width: 10 },
+  { heading: 'POLICIES', width: 8 },
+  { heading: 'STATUS', width: 11 },
+]
+
+/** `keys`: the keys of agents by id. */
+export function assignmentTable(assignments: readonly Assignment[], keys: ReadonlyMap<string, string>): string[] {
+  if (assignments.length === 0) return ['no manifest is assigned: `svc assign-manifest` assigns one']
+  const rows = assignments.map((one) => ({
+    cells: [
+      String(one.id),
+      keys.get(one.agent_id) ?? one.agent_id,
+      one.repo_id === null ? 'baseline' : String(one.repo_id),
+      one.manifest_path,
+      short(one.manifest_sha),
+      String(one.policies),
+      wordOf(one.status),
+    ],
+    notes: assignmentNotes(one),
+  }))
+  return rowsWithNotes(columns, rows)
+}
+
+/** What holds a version back, and what else differs from the manifest. */
+export function assignmentNotes(assignment: Assignment | MadeAssignment): string[] {
+  const { id, conditions, pinned_sha, head_sha, pin, skipped, waivers } = assignment
+  const pinned = `stays at ${pinned_sha} until \`svc unpin-assignment ${id}\``
+  const behind = head_sha !== pinned_sha && head_sha !== null ? `; the branch has ${head_sha}` : ''
+  return [
+    ...conditionNotes(conditions),
+    ...(pinned_sha === null ? [] : [`${pinned}${behind}`]),
+    ...(pin === 'task' ? ['running tasks keep the version that they began with'] : []),
+    ...(skipped.length > 0 ? [`skipped, for a risk level above that of the agent: ${skipped.join(', ')}`] : []),
+    ...waivers.map(({ policy, waived_until }) => `\`${policy}\` is waived until ${waived_until.slice(0, 10)}`),
+  ]
+}
+
+/** The assignment after a change; `isUnreached` when what the change was for is not reached. */
+export function assignmentOutput(assignment: Assignment, isUnreached = false): Output {
+  const { id, status, manifest_path, manifest_sha, policies } = assignment
+  const heading = `assignment ${id}: ${wordOf(status)}, ${policies} policies of \`${manifest_path}\` are in force`
+  const lines = [heading, `version ${manifest_sha}`, ...assignmentNotes(assignment).flatMap(indented)]
+  return { lines, json: assignment, isUnreached }
+}
+
+function wordOf(status: Assignment['status']): string {
+  return status.replaceAll('_', ' ')
+}
