@@ -15,7 +15,11 @@ const columns = [
 ]
 
 /** `keys`: the keys of agents by id. */
-export function assignmentTable(assignments: readonly Assignment[], keys: ReadonlyMap<string, string>): string[] {
+export function assignmentTable(
+  svc: string,
+  assignments: readonly Assignment[],
+  keys: ReadonlyMap<string, string>,
+): string[] {
   if (assignments.length === 0) return ['no manifest is assigned: `svc assign-manifest` assigns one']
   const rows = assignments.map((one) => ({
     cells: [
@@ -29,7 +33,7 @@ export function assignmentTable(assignments: readonly Assignment[], keys: Readon
     ],
     notes: assignmentNotes(one),
   }))
-  return rowsWithNotes(columns, rows)
+  return rowsWithNotes(svc, columns, rows)
 }
 
 /** What holds a version back, and what else differs from the manifest. */
@@ -39,6 +43,9 @@ export function assignmentNotes(assignment: Assignment | MadeAssignment): string
   const behind = head_sha !== pinned_sha && head_sha !== null ? `; the branch has ${head_sha}` : ''
   return [
     ...conditionNotes(conditions),
+    ...(conditions.some(({ kind }) => ofBranch.has(kind))
+      ? ['until the branch can be read, the policies in force stay']
+      : []),
     ...(pinned_sha === null ? [] : [`${pinned}${behind}`]),
     ...(pin === 'task' ? ['running tasks keep the version that they began with'] : []),
     ...(skipped.length > 0 ? [`skipped, for a risk level above that of the agent: ${skipped.join(', ')}`] : []),
@@ -47,11 +54,22 @@ export function assignmentNotes(assignment: Assignment | MadeAssignment): string
 }
 
 /** The assignment after a change; `isUnreached` when what the change was for is not reached. */
-export function assignmentOutput(assignment: Assignment, isUnreached = false): Output {
+export function assignmentOutput(svc: string, assignment: Assignment, isUnreached = false): Output {
   const { id, status, manifest_path, manifest_sha, policies } = assignment
-  const heading = `assignment ${id}: ${wordOf(status)}, ${policies} policies of \`${manifest_path}\` are in force`
-  const lines = [heading, `version ${manifest_sha}`, ...assignmentNotes(assignment).flatMap(indented)]
+  const heading = `assignment ${id}: ${wordOf(status)}, ${policiesText(policies)} in force, of \`${manifest_path}\``
+  const lines = [
+    heading,
+    `version ${manifest_sha}`,
+    ...assignmentNotes(assignment).flatMap((note) => indented(svc, note)),
+  ]
   return { lines, json: assignment, isUnreached }
+}
+
+/** Conditions of the repository, whose messages do not name the assignment. */
+const ofBranch: ReadonlySet<string> = new Set(['branch_missing', 'access_revoked', 'fetch_failed'])
+
+export function policiesText(count: number): string {
+  return count === 1 ? '1 policy is' : `${count} policies are`
 }
 
 function wordOf(status: Assignment['status']): string {

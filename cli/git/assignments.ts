@@ -2,8 +2,9 @@
 import type { Assignment, AssignmentList, MadeAssignment } from '@svc/schemas'
 import type { Client } from '../account/client.js'
 import { done, type Output } from '../account/subcommand.js'
+import { UsageError } from '../errors.js'
 import { agentKeys, agentOf } from './agents.js'
-import { assignmentNotes, assignmentTable } from './assignment-text.js'
+import { assignmentNotes, assignmentTable, policiesText } from './assignment-text.js'
 import { indented } from './columns.js'
 import { allRows, type GitSubcommand, idOf, readingTimeoutMs } from './git-subcommand.js'
 
@@ -52,18 +53,25 @@ async function listAssignments(client: Client, _args: readonly string[], { agent
   const query = agentId === undefined ? {} : { agent_id: (await agentOf(client, agentId)).agent_id }
   const assignments = await allRows<Assignment>(client, '/api/v1/assignments', 'assignments', query)
   const json: AssignmentList = { assignments, total: assignments.length, next_cursor: null }
-  return { lines: assignmentTable(assignments, await agentKeys(client)), json }
+  return { lines: assignmentTable(client.svc, assignments, await agentKeys(client)), json }
 }
 
 async function assignManifest(client: Client, _args: readonly string[], options: Options): Promise<Output> {
   const { agentId = '', repoId = 'baseline', manifest, pin } = options
   const repo_id = repoId === 'baseline' ? null : idOf('`--repo-id`', repoId)
+  if (repo_id !== null && manifest === undefined)
+    throw new UsageError(
+      `name the manifest with \`--manifest PATH\`: \`svc list-manifests --repo-id ${repo_id}\` lists them`,
+    )
   const { agent_id, agent_key } = await agentOf(client, agentId)
   const request = { agent_id, repo_id, ...(manifest !== undefined && { manifest_path: manifest }), pin: pin ?? null }
   const made = await client.post<MadeAssignment>('/api/v1/assignments', request, readingTimeoutMs)
   const source = made.repo_id === null ? 'the baseline' : `repository ${made.repo_id}`
   const heading = `assignment ${made.id}: \`${agent_key}\` has \`${made.manifest_path}\` of ${source}`
   const names = made.policies.map(({ name }) => `  ${name}`)
-  const count = `${names.length} ${names.length === 1 ? 'policy is' : 'policies are'} in force, of version ${made.manifest_sha}`
-  return { lines: [heading, `${count}:`, ...names, ...assignmentNotes(made).flatMap(indented)], json: made }
+  const count = `${policiesText(names.length)} in force, of version ${made.manifest_sha}:`
+  return {
+    lines: [heading, count, ...names, ...assignmentNotes(made).flatMap((note) => indented(client.svc, note))],
+    json: made,
+  }
 }

@@ -1,6 +1,7 @@
 // Tables and texts of a line length that terminals show without a break.
 import { printable } from '@svc/proof'
 import { table } from '../account/table.js'
+import { spelled } from '../called-as.js'
 
 const maxWidth = 100
 
@@ -16,17 +17,20 @@ export interface Row {
   readonly notes: readonly string[]
 }
 
-/** A table with headings, the notes of a row below it. */
-export function rowsWithNotes(columns: readonly Column[], rows: readonly Row[]): string[] {
+/** A table with headings, the notes of a row below it. `svc`: how this command is called. */
+export function rowsWithNotes(svc: string, columns: readonly Column[], rows: readonly Row[]): string[] {
   const cells = rows.map((row) => row.cells.map((cell, at) => cut(printable(cell), columns[at]?.width ?? maxWidth)))
   const [heading = '', ...lines] = table([columns.map((column) => column.heading), ...cells])
-  return [heading, ...lines.flatMap((line, at) => [line, ...(rows[at]?.notes ?? []).flatMap((note) => indented(note))])]
+  return [
+    heading,
+    ...lines.flatMap((line, at) => [line, ...(rows[at]?.notes ?? []).flatMap((note) => indented(svc, note))]),
+  ]
 }
 
-/** The text in lines, indented below what it explains. A word that is longer than a line stays whole. */
-export function indented(text: string): string[] {
+/** The text in lines, indented below what it explains. A command stays on one line, so that it can be copied. */
+export function indented(svc: string, text: string): string[] {
   const lines: string[] = []
-  for (const word of printable(text).split(' ')) {
+  for (const word of printable(spelled(svc, text)).match(/(?:[^\s`]|`[^`]*`?)+/g) ?? []) {
     const last = lines.at(-1)
     if (last !== undefined && last.length + 1 + word.length <= maxWidth) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(`    ${word}`)

@@ -3,5 +3,7 @@ import type { Condition } from '@svc/schemas'
 
 /** A note for each condition. The message is text of a manifest or a Git host in part. */
 export function conditionNotes(conditions: readonly Condition[]): string[] {
-  return conditions.map(({ kind, message, since }) => `${kind} since ${since.replace(/\.\d+/, '')}: ${message}`)
+  return conditions.map(
+    ({ kind, message, since }) => `${kind.replaceAll('_', ' ')} since ${since.replace(/\.\d+/, '')}: ${message}`,
+  )
 }

@@ -13,7 +13,7 @@ export const manifestSubcommands: readonly GitSubcommand[] = [
       const path = repoId === undefined ? '/api/v1/manifests' : `/api/v1/repos/${idOf('`--repo-id`', repoId)}/manifests`
       const manifests = await allRows<ListedManifest>(client, path, 'manifests')
       const json: ManifestList = { manifests, total: manifests.length, next_cursor: null }
-      return { lines: manifestTable(manifests), json }
+      return { lines: manifestTable(client.svc, manifests), json }
     },
   },
 ]
@@ -27,13 +27,13 @@ const columns = [
   { heading: 'NAME', width: 15 },
 ]
 
-function manifestTable(manifests: readonly ListedManifest[]): string[] {
+function manifestTable(svc: string, manifests: readonly ListedManifest[]): string[] {
   if (manifests.length === 0) return ['no manifest is there: `svc list-repos` shows whether the branches were read']
   const rows = manifests.map(({ repo_id, path, blob_sha, policies, valid, findings, name }) => ({
     cells: [String(repo_id), path, short(blob_sha), String(policies), valid ? 'valid' : 'invalid', name ?? '–'],
     notes: valid ? [] : findingNotes(findings),
   }))
-  return rowsWithNotes(columns, rows)
+  return rowsWithNotes(svc, columns, rows)
 }
 
 const maxNotes = 3

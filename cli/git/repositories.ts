@@ -22,13 +22,13 @@ export const repositorySubcommands: readonly GitSubcommand[] = [
       'connect-repo --owner acme --name policies --token-file token.txt',
       'connect-repo --url https://git.example.org/acme/policies.git --branch main',
     ],
-    run: async ({ post }, _args, options) => {
+    run: async ({ post, svc }, _args, options) => {
       const { tokenFile } = options
       const request = { ...addressIn(options), ...(tokenFile !== undefined && { token: readToken(tokenFile) }) }
       const repository = await post<Repository>('/api/v1/repos', request, readingTimeoutMs)
       const list = `\`svc list-manifests --repo-id ${repository.id}\` lists its manifests`
       const heading = `repository ${repository.id}: ${nameOf(repository)}, branch ${repository.branch}`
-      return { lines: [heading, ...stateLines(repository), list], json: repository }
+      return { lines: [heading, ...stateLines(svc, repository), list], json: repository }
     },
   },
   {
@@ -38,7 +38,7 @@ export const repositorySubcommands: readonly GitSubcommand[] = [
     run: async (client) => {
       const repos = await allRows<Repository>(client, '/api/v1/repos', 'repos')
       const json: RepositoryList = { repos, total: repos.length, next_cursor: null }
-      return { lines: repositoryTable(repos), json }
+      return { lines: repositoryTable(client.svc, repos), json }
     },
   },
   {
@@ -57,9 +57,12 @@ export const repositorySubcommands: readonly GitSubcommand[] = [
     options: [tokenOption],
     required: ['token-file'],
     examples: ['repo-token 2 --token-file token.txt'],
-    run: async ({ patch }, [text = ''], { tokenFile = '' }) => {
+    run: async ({ patch, svc }, [text = ''], { tokenFile = '' }) => {
       const id = idOf('the id of the repository', text)
-      return stateOf(await patch<Repository>(`/api/v1/repos/${id}`, { token: readToken(tokenFile) }, readingTimeoutMs))
+      return stateOf(
+        svc,
+        await patch<Repository>(`/api/v1/repos/${id}`, { token: readToken(tokenFile) }, readingTimeoutMs),
+      )
     },
   },
   {
@@ -89,15 +92,15 @@ function addressIn({ url, owner, name, branch }: Readonly<Record<string, string>
 }
 
 /** The state of a repository after its branch was read. */
-export function stateOf(repository: Repository): Output {
+export function stateOf(svc: string, repository: Repository): Output {
   const heading = `repository ${repository.id}: ${nameOf(repository)}, branch ${repository.branch}`
   const isUnreached = repository.status !== 'synced'
-  return { lines: [heading, ...stateLines(repository)], json: repository, isUnreached }
+  return { lines: [heading, ...stateLines(svc, repository)], json: repository, isUnreached }
 }
 
-function stateLines({ status, last_commit_sha, conditions }: Repository): string[] {
-  const head = last_commit_sha === null ? 'not read yet' : `read at commit ${last_commit_sha}`
-  return [`${status}, ${head}`, ...conditionNotes(conditions).flatMap(indented)]
+function stateLines(svc: string, { status, last_commit_sha, conditions }: Repository): string[] {
+  const head = last_commit_sha === null ? 'not read yet' : `last read at commit ${last_commit_sha}`
+  return [`${status}, ${head}`, ...conditionNotes(conditions).flatMap((note) => indented(svc, note))]
 }
 
 function nameOf({ provider, owner, name, url }: Repository): string {
@@ -105,7 +108,7 @@ function nameOf({ provider, owner, name, url }: Repository): string {
   return provider === 'bundled' ? `${owner}/${name} (bundled)` : `${owner}/${name} on GitHub`
 }
 
-function repositoryTable(repos: readonly Repository[]): string[] {
+function repositoryTable(svc: string, repos: readonly Repository[]): string[] {
   if (repos.length === 0) return ['no repository is connected: `svc connect-repo` connects one']
   const columns = [
     { heading: 'ID', width: 6 },
@@ -126,7 +129,7 @@ function repositoryTable(repos: readonly Repository[]): string[] {
     ],
     notes: [...conditionNotes(one.conditions), ...tokenNotes(one)],
   }))
-  return rowsWithNotes(columns, rows)
+  return rowsWithNotes(svc, columns, rows)
 }
 
 /** A host that hides a repository from a token does not tell that from one that does not exist. */

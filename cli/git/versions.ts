@@ -14,17 +14,17 @@ export const versionSubcommands: readonly GitSubcommand[] = [
     description: 'put the version at the head of the branch in force, also one that was rolled back or is held',
     options: [['--repo-id <id>', 'instead of an assignment: read the branch of a repository now, as the timer does']],
     examples: ['resync 4', 'resync --repo-id 2'],
-    run: async ({ post }, [text], { repoId }) => {
+    run: async ({ post, svc }, [text], { repoId }) => {
       if ((text === undefined) === (repoId === undefined))
         throw new UsageError(
           'name an assignment, as in `svc resync 4`, or a repository, as in `svc resync --repo-id 2`',
         )
       if (repoId !== undefined) {
         const path = `/api/v1/repos/${idOf('`--repo-id`', repoId)}/resync`
-        return stateOf(await post<Repository>(path, {}, readingTimeoutMs))
+        return stateOf(svc, await post<Repository>(path, {}, readingTimeoutMs))
       }
       const after = await post<Assignment>(`${pathOf(text)}/resync`, {}, readingTimeoutMs)
-      return assignmentOutput(after, after.status !== 'synced')
+      return assignmentOutput(svc, after, after.status !== 'synced')
     },
   },
   {
@@ -32,9 +32,9 @@ export const versionSubcommands: readonly GitSubcommand[] = [
     description: 'put the version in force that a guard holds back',
     options: [shaOption('the version that is held')],
     examples: ['approve-resync 4'],
-    run: async ({ post }, [text], { sha }) => {
+    run: async ({ post, svc }, [text], { sha }) => {
       const after = await post<Assignment>(`${pathOf(text)}/approve`, versionIn(sha), readingTimeoutMs)
-      return assignmentOutput(after, after.status !== 'synced')
+      return assignmentOutput(svc, after, after.status !== 'synced')
     },
   },
   {
@@ -42,13 +42,15 @@ export const versionSubcommands: readonly GitSubcommand[] = [
     description: 'keep the version in force, or roll back to an earlier one; pushes do not change it',
     options: [shaOption('the version in force')],
     examples: ['pin-assignment 4', 'pin-assignment 4 --sha "$(git rev-parse HEAD~1:refunds.yaml)"'],
-    run: async ({ post }, [text], { sha }) => assignmentOutput(await post(`${pathOf(text)}/pin`, versionIn(sha))),
+    run: async ({ post, svc }, [text], { sha }) =>
+      assignmentOutput(svc, await post(`${pathOf(text)}/pin`, versionIn(sha))),
   },
   {
     call: 'unpin-assignment <id>',
     description: 'let an assignment follow its branch again',
     examples: ['unpin-assignment 4'],
-    run: async ({ post }, [text]) => assignmentOutput(await post(`${pathOf(text)}/unpin`, {}, readingTimeoutMs)),
+    run: async ({ post, svc }, [text]) =>
+      assignmentOutput(svc, await post(`${pathOf(text)}/unpin`, {}, readingTimeoutMs)),
   },
 ]
 

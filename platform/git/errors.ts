@@ -3,11 +3,14 @@ import { PlatformError } from '../errors.js'
 import { SourceError } from './source/source.js'
 
 export function repositoryNotFound(): PlatformError {
-  return new PlatformError('NOT_FOUND', 'no such repository: list them with GET /api/v1/repos')
+  return new PlatformError('NOT_FOUND', 'no such repository: `svc list-repos` and GET /api/v1/repos list them')
 }
 
 export function assignmentNotFound(): PlatformError {
-  return new PlatformError('NOT_FOUND', 'no such assignment: list them with GET /api/v1/assignments')
+  return new PlatformError(
+    'NOT_FOUND',
+    'no such assignment: `svc list-assignments` and GET /api/v1/assignments list them',
+  )
 }
 
 /** Rejects with the error of the API instead of SourceError. `path` is the field of the request that names the repository. */

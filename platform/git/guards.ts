@@ -20,11 +20,19 @@ export function trippedGuards(before: OnAgent, after: OnAgent): string[] {
   const removed = pairs.filter(([, now]) => now === undefined).map(([was]) => was)
   const critical = removed.filter(({ severity }) => severity === 'critical')
   return [
-    ...(removed.length * 2 > old.length ? [`it removes ${removed.length} of ${old.length} policies`] : []),
+    ...(removed.length * 2 > old.length
+      ? [`it removes ${removed.length} of ${old.length} policies (${namesOf(removed)})`]
+      : []),
     ...critical.map(({ name }) => `it removes the critical policy \`${name}\``),
     ...pairs.flatMap(([was, now]) => (now === undefined ? [] : loweredBy(was, now))),
     ...addedWaivers(before, after),
   ]
+}
+
+function namesOf(policies: readonly Guarded[]): string {
+  const shown = policies.slice(0, 3).map(({ name }) => `\`${name}\``)
+  const more = policies.length > shown.length ? `, and ${policies.length - shown.length} more` : ''
+  return `${shown.join(', ')}${more}`
 }
 
 /** Each policy with its successor: the policy of the same name, else a new one that differs in its name only. */

@@ -7,12 +7,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseManifest, runTests } from '@svc/engine'
 import type { OfferList } from '@svc/schemas'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { logIn, signIn } from '../support/local-login.js'
 import { startMailServer } from '../support/mail.js'
 import { blocksOf, makeClone, matches, openTerminal, type Terminal } from '../support/page.js'
 import { freePort } from '../support/postgres.js'
 import { type PlatformProcess, runPlatform, startProcess } from '../support/process.js'
-import { runSvc, startLogin } from '../support/svc.js'
+import { runSvc } from '../support/svc.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Commands of the command line alone, in many processes. */
@@ -181,39 +182,6 @@ function manifestsIn(text: string): string[] {
   const blocks = [/```yaml\n([\s\S]*?)```/g, /^cat > \S+\.yaml <<'END'\n([\s\S]*?)^END$/gm]
   const found = blocks.flatMap((block) => [...text.matchAll(block)].map(([, manifest = '']) => manifest))
   return found.filter((manifest) => /^policies:/m.test(manifest))
-}
-
-/** Asks for a sign-in link, opens it and presses its button; the cookies of the browser. */
-async function signIn(platform: PlatformProcess): Promise<string> {
-  const address = /sign in +(\S+)/.exec(platform.printed)?.[1] ?? ''
-  await fetch(address, { method: 'POST', body: new URLSearchParams({ email: 'owner@localhost' }) })
-  const link = await vi.waitFor(() => {
-    const [found = ''] = /http\S+token=\S+/.exec(platform.printed) ?? []
-    expect(found).not.toBe('')
-    return found
-  }, 15_000)
-  const token = new URL(link).searchParams.get('token') ?? ''
-  const button = await fetch(link.split('?')[0] ?? '', { method: 'POST', body: new URLSearchParams({ token }) })
-  expect([button.status, await button.text()]).toEqual([200, expect.stringContaining('You are signed in')])
-  const cookies = button.headers.getSetCookie().map((text) => text.split(';')[0])
-  return cookies.join('; ')
-}
-
-/** Runs `svc login`, and confirms its code in the browser that has the cookies. */
-async function logIn(
-  platform: PlatformProcess,
-  cookie: string,
-  env: Readonly<Record<string, string>>,
-): Promise<string> {
-  const { address, finished } = await startLogin([], env)
-  const page = await (await fetch(address, { headers: { cookie } })).text()
-  const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
-  const user_code = address.searchParams.get('user_code') ?? ''
-  const body = new URLSearchParams({ csrf, user_code, decision: 'approve' })
-  expect((await fetch(`${platform.url}/device`, { method: 'POST', headers: { cookie }, body })).status).toBe(200)
-  const { stdout } = await finished
-  expect(stdout).toContain('logged in as owner@localhost at')
-  return stdout
 }
 
 function clientOf({ url }: PlatformProcess) {

@@ -135,7 +135,7 @@ async function assertNew(
   if (await isAssigned(scope, tx, assigned))
     throw new PlatformError(
       'CONFLICT',
-      `the agent has ${quotePath(assigned.manifest_path)} already: see GET /api/v1/assignments?agent_id=${assigned.agent_id}`,
+      `the agent has ${quotePath(assigned.manifest_path)} already: \`svc list-assignments --agent-id ${assigned.agent_id}\` shows it`,
     )
 }
 

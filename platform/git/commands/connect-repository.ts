@@ -135,7 +135,7 @@ function inUse(ids: readonly number[]): PlatformError {
   const shown = ids.slice(0, 20).join(', ')
   const more = ids.length > 20 ? ` and ${ids.length - 20} more` : ''
   const many = ids.length === 1 ? `assignment ${shown} uses` : `assignments ${shown}${more} use`
-  const remedy = `remove ${ids.length === 1 ? 'it' : 'them'} first, with DELETE /api/v1/assignments/{id}`
+  const remedy = `remove ${ids.length === 1 ? 'it' : 'them'} first, with \`svc unassign-manifest ID\` or DELETE /api/v1/assignments/{id}`
   return new PlatformError('CONFLICT', `${many} this repository: ${remedy}`)
 }
 

@@ -54,7 +54,10 @@ export function hostFault(stderr: string, hasToken: boolean): SourceError {
   if (/\breturned error: 40[13]\b|Authentication failed|could not read (Username|Password)/.test(stderr))
     return hasToken
       ? new SourceError('access_revoked', 'the host rejects the token: create one that may read the repository')
-      : new SourceError('private', 'the repository is private: connect it with a token that may read it')
+      : new SourceError(
+          'private',
+          'the repository is private: connect it with a token that may read it (`token`, or `svc connect-repo --token-file FILE`)',
+        )
   if (/attempting to allocate \d+ over limit/.test(stderr))
     return new SourceError(
       'too_large',

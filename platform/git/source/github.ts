@@ -148,7 +148,7 @@ function repositoryMissing({ credential }: GithubClient): SourceError {
   const message =
     credential === 'own'
       ? 'the repository does not exist, or the token cannot see it'
-      : 'the repository does not exist, or is private: connect it with your own token'
+      : 'the repository does not exist, or is private: check the name, or connect it with your own token (`token`, or `svc connect-repo --token-file FILE`)'
   return new SourceError('repository_missing', message)
 }
 
@@ -157,7 +157,10 @@ function branchMissing(branch: string): SourceError {
 }
 
 function privateRepository(): SourceError {
-  return new SourceError('private', 'the repository is private: connect it with your own token')
+  return new SourceError(
+    'private',
+    'the repository is private: connect it with your own token (`token`, or `svc connect-repo --token-file FILE`)',
+  )
 }
 
 function objectMissing(kind: string): SourceError {
