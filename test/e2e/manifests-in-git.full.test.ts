@@ -46,7 +46,7 @@ const manifest = (...fields: readonly string[]) =>
   `name: Refunds\nversion: "1.0.0"\npolicies:\n${fields
     .map(
       (field) =>
-        `  - name: Refunds have ${field}\n    rule_type: field_not_empty\n    params: {field: input.${field}, target_step_names: [refund]}\n    severity: high\n    scope: step_execution\n`,
+        `  - name: Refunds have ${field}\n    rule_type: field_not_empty\n    params: {field: input.${field}, target_step_names: [refund]}\n    severity: critical\n    scope: step_execution\n`,
     )
     .join('')}`
 
@@ -66,7 +66,9 @@ async function violated(input: object): Promise<string[]> {
   const intended = { step_type: 'step.resource', verb: 'POST', step_name: 'refund', input }
   const context = { agent_id: 'desk', task_id: 't', environment: 'development' }
   const { body } = await (serve as Serve).post<Evaluation>('/evaluate', { intended, context })
-  return body.violations.map(({ name }) => name).filter((name) => name.startsWith('Refunds have'))
+  const names = body.violations.map(({ name }) => name).filter((name) => name.startsWith('Refunds have'))
+  if (names.length > 0) expect([body.action, body.blocked]).toEqual(['block', true])
+  return names
 }
 /** Waits until a refund without input violates exactly these. */
 const evaluatesBy = (...names: readonly string[]) =>
