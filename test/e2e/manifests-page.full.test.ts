@@ -55,7 +55,9 @@ describe.skipIf(!has('bash', 'curl'))(page, () => {
   const asPrinted = (text: string) => text.replaceAll(`:${ports.engine}`, ':8765')
   const perform = async (commands: string) => {
     if (commands.includes('npm start')) return platform.printed
-    if (commands.startsWith('npx --no-install svc login')) return logIn(platform, await signIn(platform), env)
+    const [first = '', ...rest] = commands.split('\n')
+    if (first === 'npx --no-install svc login')
+      return (await logIn(platform, await signIn(platform), env)) + (await terminal.run(here(rest.join('\n'))))
     const server = commands.split('\n').find((line) => line.startsWith('npx --no-install svc serve'))
     if (server !== undefined) return terminal.serve(`${server} --port ${ports.engine}`)
     return terminal.run(here(commands))
