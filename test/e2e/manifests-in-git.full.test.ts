@@ -234,7 +234,7 @@ describe('a new user', () => {
     expect(await svc('disconnect-repo', String(repo_id))).toBe(`repository ${repo_id} is disconnected\n`)
     const { assignments } = await svcJson<AssignmentList>('list-assignments')
     expect(assignments.map(({ repo_id, manifest_path }: Assignment) => [repo_id, manifest_path])).toEqual([
-      [null, 'baseline.yaml'],
+      [null, 'security/agentic-baseline.yaml'],
     ])
   })
 })
