@@ -113,9 +113,8 @@ function contentAt(
   if (entry === undefined) return { kind: 'missing', renamed_to: pathsOf(tree, manifest_sha) }
   const { blob_sha } = entry
   const content = texts.get(path)
-  // The version in force is not read again.
-  if (content === undefined || 'problem' in content)
-    return { kind: 'unreadable', blob_sha, problem: content?.problem ?? 'the file was not read' }
+  if (content === undefined) return { kind: 'known', blob_sha }
+  if ('problem' in content) return { kind: 'unreadable', blob_sha, problem: content.problem }
   const { value, errors } = manifests.read({ path, blob_sha, text: content.text })
   if (value === null || errors.length > 0) return { kind: 'invalid', blob_sha, findings: errors }
   return { kind: 'valid', blob_sha, manifest: value, text: content.text }

@@ -19,6 +19,18 @@ export function differ(some: readonly NewCondition[], others: readonly NewCondit
   return text(some) !== text(others)
 }
 
+/** The kinds that a repository gives to all its assignments. */
+export const ofRepository: ReadonlySet<Condition['kind']> = new Set([
+  'branch_missing',
+  'access_revoked',
+  'fetch_failed',
+])
+
+/** The conditions of an assignment that stays at a pinned version: which version is at the head no longer matters. */
+export function whilePinned(conditions: readonly Condition[]): Condition[] {
+  return conditions.filter(({ kind }) => ofRepository.has(kind) || kind === 'manifest_missing')
+}
+
 /** The condition of a repository that cannot be read. */
 export function conditionOf(code: SourceFault, message: string): NewCondition {
   return { kind: kinds[code], reason: code, message }

@@ -1,13 +1,13 @@
 // The jobs of this room: each branch is read after a push, by a timer, and at the start (docs/design/git.md §3).
 import { baseline } from '@svc/library'
-import { withUnscopedTransaction } from '../db/db.js'
+import { withTransaction, withUnscopedTransaction } from '../db/db.js'
 import { scopeOf } from '../db/scope.js'
 import { defineJob, type Job, type Send } from '../jobs/job.js'
 import { markBaselinesUnscoped } from '../policies/store/assignments.js'
 import { bundledLibrary } from './commands/connect-library.js'
 import type { GitParts, ReadingParts } from './parts.js'
 import { reconcile } from './reconcile.js'
-import { dueRepositoriesUnscoped, outdatedLibrariesUnscoped } from './store/repositories.js'
+import { dueRepositoriesUnscoped, endLeasesUnscoped, markDue, outdatedLibrariesUnscoped } from './store/repositories.js'
 
 const reconcileName = 'reconcile-repository'
 const dueName = 'find-due-repositories'
@@ -60,14 +60,20 @@ async function sendDue({ db, clock }: ReadingParts, send: Send): Promise<void> {
   }
 }
 
-/** Lets one branch be read soon. */
-export function readSoonBy(send: Send): GitParts['readSoon'] {
-  return ({ org_id }, repo_id, after_seconds = 0) => send(reconcileName, { org_id, repo_id }, { after_seconds })
+/** Lets one branch be read soon, also when the process that takes the job is killed. */
+export function readSoonBy({ db, clock }: ReadingParts, send: Send): GitParts['readSoon'] {
+  return async (scope, repo_id, after_seconds = 0) => {
+    const at = clock() + after_seconds * 1000
+    await withTransaction(db, scope, (tx) => markDue(scope, tx, repo_id, at))
+    await send(reconcileName, { org_id: scope.org_id, repo_id }, { after_seconds })
+  }
 }
 
 /** Work of the start: finds what is due, and reads the library of this build into every workspace that has it. */
 export async function startGit({ db, sources }: ReadingParts, send: Send): Promise<void> {
   const library = await sources.open(bundledLibrary, 'library').resolve(null)
+  // No other process uses an embedded database: what is leased was left by a killed one. On a server, leases end.
+  if (db.kind === 'pglite') await withUnscopedTransaction(db, endLeasesUnscoped)
   await withUnscopedTransaction(db, (tx) => markBaselinesUnscoped(tx, baseline().blob_sha))
   const outdated = await withUnscopedTransaction(db, (tx) => outdatedLibrariesUnscoped(tx, library.commit_sha))
   for (const { org_id, id: repo_id } of outdated) await send(reconcileName, { org_id, repo_id })

@@ -7,6 +7,8 @@ import { type OnAgent, trippedGuards } from './guards.js'
 /** The manifest at the head of the branch. */
 export type AtHead =
   | { readonly kind: 'missing'; readonly renamed_to: readonly string[] }
+  /** The version that was in force when the branch was read; its content is not read again. */
+  | { readonly kind: 'known'; readonly blob_sha: string }
   /** There, but not readable as a manifest file: a link, too large, not UTF-8. */
   | { readonly kind: 'unreadable'; readonly blob_sha: string; readonly problem: string }
   | { readonly kind: 'invalid'; readonly blob_sha: string; readonly findings: readonly Finding[] }
@@ -36,6 +38,8 @@ export function planOf(assignment: Assignment, head: AtHead, by_hand: boolean, c
   if (head.kind === 'missing') return keep(null, [missing(assignment, head.renamed_to)])
   const { blob_sha } = head
   if (assignment.pinned_sha !== null || blob_sha === assignment.manifest_sha) return keep(blob_sha, [])
+  // It was rolled back and unpinned since: the reading that follows compares it.
+  if (head.kind === 'known') return keep(blob_sha, assignment.conditions)
   if (head.kind === 'unreadable') return keep(blob_sha, [unusable('unreadable_file', assignment, head.problem)])
   if (head.kind === 'invalid') return keep(blob_sha, [unusable('invalid_manifest', assignment, wordsOf(head.findings))])
   if (by_hand) return { kind: 'apply' }

@@ -1,27 +1,32 @@
 // Reads the branch of one repository and brings its assignments in step with the head (docs/design/git.md §3).
 // INVARIANT (the last reading writes): each reading takes the next turn of its repository before it asks for the head, and writes
 // only while no later reading has begun; a slow process cannot put an older head in force.
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Assignment, isoTime } from '@svc/schemas'
 import { findAgents } from '../agents/store/agents.js'
 import { type Transaction, withSnapshot, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import { PlatformError } from '../errors.js'
+import { startIntervalWorker } from '../jobs/interval-worker.js'
 import { lockLog } from '../ledger/log.js'
 import type { TargetAgent } from '../policies/commands/put-manifest.js'
 import { assignmentsFrom, findAssignment, setHeadState } from '../policies/store/assignments.js'
 import { type Branch, readBranch } from './branch.js'
 import { resyncAssignment } from './commands/resync-assignment.js'
-import { conditionOf, differ, type NewCondition, since } from './conditions.js'
+import { conditionOf, differ, type NewCondition, ofRepository, since } from './conditions.js'
 import { noteRepository } from './events.js'
 import { type ReadingParts, sourceNameOf, sourceOf } from './parts.js'
 import { type Head, SourceError } from './source/source.js'
 import { type FileRow, filesOf, replaceFiles } from './store/files.js'
 import {
   beginReading,
+  beginWriting,
   endReading,
   isLastReading,
   type Reading,
   type ReadState,
   type RepositoryRow,
+  renewLease,
 } from './store/repositories.js'
 import { nextCheckAfter } from './timing.js'
 
@@ -37,8 +42,13 @@ export interface ReconcileOptions {
   readonly compares?: boolean
 }
 
-/** How long another process waits for the end of a reading: longer than the time-outs of all its requests. */
-const leaseMs = 180_000
+/** How long other processes wait for a reading whose process was killed; a running one renews its lease. */
+const leaseMs = 15_000
+const renewMs = 5000
+
+/** An operator whose reading was superseded reads again when the later one has ended, at the latest when its lease has. */
+const againMs = 100
+const maxAgain = (2 * leaseMs) / againMs
 
 /** Never rejects because of the repository: what is wrong with it becomes a condition. Rejects with UNAVAILABLE. */
 export async function reconcile(
@@ -48,17 +58,45 @@ export async function reconcile(
   options: ReconcileOptions = {},
 ): Promise<Outcome> {
   const { by_hand, compares = by_hand !== undefined } = options
-  const now = parts.clock()
   // An operator does not wait for a process that may have been killed.
-  const lease = { now, until: now + leaseMs, waits: !compares }
-  const reading = await withTransaction(parts.db, scope, (tx) => beginReading(scope, tx, repo_id, lease))
+  let outcome = await readOnce(parts, scope, repo_id, { ...options, compares }, !compares)
+  // A later reading knows nothing of what this operator asked for.
+  for (let again = 0; by_hand !== undefined && mustWait(outcome); again += 1) {
+    if (again === maxAgain) throw new PlatformError('UNAVAILABLE', 'the branch is being read by others: retry')
+    await delay(againMs)
+    outcome = await readOnce(parts, scope, repo_id, { ...options, compares }, true)
+  }
+  return outcome
+}
+
+function mustWait(outcome: Outcome): boolean {
+  return outcome === 'superseded' || outcome === 'leased'
+}
+
+async function readOnce(
+  parts: ReadingParts,
+  scope: Scope,
+  repo_id: number,
+  options: ReconcileOptions,
+  waits: boolean,
+): Promise<Outcome> {
+  const { db, clock } = parts
+  const now = clock()
+  const lease = { now, until: now + leaseMs, waits }
+  const reading = await withTransaction(db, scope, (tx) => beginReading(scope, tx, repo_id, lease))
   if (typeof reading === 'string') return reading
+  const renew = () =>
+    withTransaction(db, scope, (tx) => renewLease(scope, tx, repo_id, reading.turn, clock() + leaseMs))
+  // A lease that cannot be renewed costs a second reading at most.
+  const renewal = startIntervalWorker(renewMs, renew, () => undefined)
   try {
-    return await read(parts, scope, reading, { ...options, compares })
+    return await read(parts, scope, reading, options)
   } catch (error) {
     await giveUp(parts, scope, reading, error)
     if (error instanceof SourceError) return 'failed'
     throw error
+  } finally {
+    await renewal.close()
   }
 }
 
@@ -109,7 +147,7 @@ function applyTo(
 ): Promise<boolean> {
   return withTransaction(db, scope, async (tx) => {
     const { size: log_index } = await lockLog(scope, tx)
-    if (!(await isLastReading(scope, tx, repository.id, turn))) return false
+    if (!(await beginWriting(scope, tx, repository.id, turn))) return false
     const agents = await targets(scope, tx, some)
     for (const { id, agent_id } of some) {
       // It may have been removed or pinned since the branch was read.
@@ -205,8 +243,8 @@ async function giveUp(parts: ReadingParts, scope: Scope, { repository, turn }: R
     await lockLog(scope, tx)
     if (!(await isLastReading(scope, tx, repository.id, turn))) return
     await endReading(scope, tx, repository.id, turn, now, state)
-    if (!differ(repository.conditions, conditions)) return
     await degrade(scope, tx, now, repository.id, found)
+    if (!differ(repository.conditions, conditions)) return
     await noteRepository(scope, tx, now, 'repository.degraded', repository, { reason: code, message })
   })
 }
@@ -221,8 +259,6 @@ async function degrade(
   for (const { id, head_sha, held_sha, conditions: known } of await assignmentsFrom(scope, tx, repo_id)) {
     const others = known.filter(({ kind }) => !ofRepository.has(kind))
     const conditions = [...others, ...since(isoTime(now), known, found)]
-    await setHeadState(scope, tx, id, { head_sha, held_sha, conditions })
+    if (differ(known, conditions)) await setHeadState(scope, tx, id, { head_sha, held_sha, conditions })
   }
 }
-
-const ofRepository: ReadonlySet<string> = new Set(['branch_missing', 'access_revoked', 'fetch_failed'])

@@ -31,7 +31,7 @@ export function openGit({ config, targets, ...others }: RoomParts): GitRoom {
   const parts = { ...others, sources, resync_seconds: config.resync_seconds, random: Math.random }
   return {
     jobs: gitJobs(parts),
-    partsWith: (send) => ({ ...parts, readSoon: readSoonBy(send) }),
+    partsWith: (send) => ({ ...parts, readSoon: readSoonBy(parts, send) }),
     start: (send) => startGit(parts, send),
     close: sources.close,
   }

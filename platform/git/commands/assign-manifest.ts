@@ -82,8 +82,8 @@ async function assignFrom(
     await setHeadState(scope, tx, id, { head_sha, held_sha: null, conditions: [] })
     const made = { id, agent_id, repo_id, manifest_path: path, manifest_sha: head_sha }
     await noteAssignment(scope, tx, moment.now, 'assignment.created', made, { policies: policies.length })
-    // The branch was read before the log was locked: another reading may have found a later head meanwhile.
-    if (repository.last_commit_sha !== found.commit_sha) await forgetHead(scope, tx, repo_id)
+    // The branch was read before the log was locked: another reading may find a later head, and not this assignment.
+    if (repository.is_reading || repository.last_commit_sha !== found.commit_sha) await forgetHead(scope, tx, repo_id)
     return id
   })
   await parts.readSoon(scope, repo_id)
@@ -119,6 +119,7 @@ function usable(at: AtHead, path: string, paths: readonly string[]) {
     const shown = paths.length === 0 ? 'it has no YAML file' : `it has ${paths.slice(0, 10).map(quotePath).join(', ')}`
     throw new PlatformError('NOT_FOUND', `the branch has no file ${quotePath(path)}: ${shown}`)
   }
+  if (at.kind === 'known') throw new Error('the file was not read')
   if (at.kind === 'unreadable') throw invalid([{ path: 'manifest_path', message: at.problem }])
   throw invalid(
     at.findings

@@ -13,10 +13,12 @@ import type { ManifestVersion, Moment } from '../../policies/commands/put-manife
 import { findAssignment, setHeadState, setPin, setPinnedVersion } from '../../policies/store/assignments.js'
 import { readText } from '../../policies/store/manifest-texts.js'
 import { versionsOf } from '../../policies/store/versions.js'
+import { whilePinned } from '../conditions.js'
 import { assignmentNotFound } from '../errors.js'
 import { noteAssignment } from '../events.js'
 import type { GitParts } from '../parts.js'
 import { reconcile } from '../reconcile.js'
+import { forgetHead } from '../store/repositories.js'
 import { applyVersion } from './resync-assignment.js'
 
 /**
@@ -80,10 +82,10 @@ export function pinVersion(parts: GitParts, scope: Scope, id: number, wanted: st
     const pinned_sha = wanted ?? manifest_sha
     if (pinned_sha !== manifest_sha) {
       const version = await earlierVersion(parts, scope, tx, assignment, pinned_sha)
-      const { head_sha } = assignment
       await applyVersion(scope, tx, moment, assignment, agent, version, true)
-      await setHeadState(scope, tx, id, { head_sha, held_sha: null, conditions: [] })
     }
+    const { head_sha, conditions } = assignment
+    await setHeadState(scope, tx, id, { head_sha, held_sha: null, conditions: whilePinned(conditions) })
     const rejected_shas = known.filter((sha) => sha !== pinned_sha)
     if (pinned_sha !== manifest_sha) rejected_shas.push(manifest_sha)
     await setPinnedVersion(scope, tx, id, { pinned_sha, rejected_shas: rejected_shas.slice(-maxRejected) })
@@ -100,6 +102,8 @@ export async function unpin(parts: GitParts, scope: Scope, id: number): Promise<
     const { pinned_sha, rejected_shas } = assignment
     if (pinned_sha === null) throw new PlatformError('INVALID_TRANSITION', 'the assignment is not pinned')
     await setPinnedVersion(scope, tx, id, { pinned_sha: null, rejected_shas })
+    // Also when this process is killed before it reads the branch.
+    if (assignment.repo_id !== null) await forgetHead(scope, tx, assignment.repo_id)
     await noteAssignment(scope, tx, moment.now, 'assignment.unpinned', assignment, { pinned_sha })
   })
   if (repo_id !== null) await reconcile(parts, scope, repo_id, { compares: true })

@@ -101,7 +101,8 @@ export async function changeToken(parts: GitParts, scope: Scope, id: number, tok
     await setToken(scope, tx, id, sealed(parts, tokenContext(scope.org_id, id), token))
     await noteRepository(scope, tx, now, 'repository.token_changed', repository)
   })
-  await reconcile(parts, scope, id)
+  // A reading in progress uses the token before.
+  await reconcile(parts, scope, id, { compares: true })
   return repositoryOf(parts, scope, id)
 }
 

@@ -12,12 +12,14 @@ export interface RepositoryRow extends Repository {
   readonly sealed_webhook_secret: string | null
   readonly etag: string | null
   readonly failures: number
+  /** Whether a reading of the branch has begun and not ended. */
+  readonly is_reading: boolean
 }
 
 const columns = `id, owner, name, branch, url, provider, visibility, installation_id, sealed_token is not null as has_token,
   sealed_webhook_secret is not null as has_webhook, status, conditions, last_commit_sha, ${utc('last_checked_at')},
   ${utc('created_at')}, created_by`
-const rowColumns = `${columns}, sealed_token, sealed_webhook_secret, etag, failures`
+const rowColumns = `${columns}, sealed_token, sealed_webhook_secret, etag, failures, leased_until is not null as is_reading`
 
 /** The repository as callers see it. */
 export function repositoryView({
@@ -25,6 +27,7 @@ export function repositoryView({
   sealed_webhook_secret: _secret,
   etag: _etag,
   failures: _failures,
+  is_reading: _reading,
   ...repository
 }: RepositoryRow): Repository {
   return repository
@@ -146,7 +149,10 @@ interface Lease {
   readonly waits: boolean
 }
 
-/** Begins a reading of the branch, unless another process is reading it. */
+/**
+ * Begins a reading of the branch, unless another process is reading it. The branch is due until the reading ends, so that
+ * another one follows when the process is killed.
+ */
 export async function beginReading(
   scope: Scope,
   tx: Transaction,
@@ -154,7 +160,7 @@ export async function beginReading(
   { now, until, waits }: Lease,
 ): Promise<Reading | 'leased' | 'removed'> {
   const [row] = await tx.query<RepositoryRow & { turn: number }>(
-    `update repositories set turn = turn + 1, leased_until = $4
+    `update repositories set turn = turn + 1, leased_until = $4, next_check_at = least(next_check_at, $3)
      where org_id = $1 and id = $2 and removed_at is null and (not $5 or leased_until is null or leased_until <= $3)
      returning ${rowColumns}, turn`,
     [scope.org_id, id, isoTime(now), isoTime(until), waits],
@@ -168,6 +174,38 @@ export async function beginReading(
 export async function isLastReading(scope: Scope, tx: Transaction, id: number, turn: number): Promise<boolean> {
   const rows = await tx.query(
     'select 1 from repositories where org_id = $1 and id = $2 and turn = $3 and removed_at is null for update',
+    [scope.org_id, id, turn],
+  )
+  return rows.length > 0
+}
+
+/** Keeps other processes from reading the branch until this time, ms since 1970, unless the reading has ended. */
+export async function renewLease(
+  scope: Scope,
+  tx: Transaction,
+  id: number,
+  turn: number,
+  until: number,
+): Promise<void> {
+  await tx.query(
+    'update repositories set leased_until = $4 where org_id = $1 and id = $2 and turn = $3 and leased_until is not null',
+    [scope.org_id, id, turn, isoTime(until)],
+  )
+}
+
+/** Lets every branch be read at once; only for a database that no other process uses. */
+export async function endLeasesUnscoped(tx: Transaction): Promise<void> {
+  await tx.query('update repositories set leased_until = null where leased_until is not null')
+}
+
+/**
+ * Whether the reading is still the last one, like `isLastReading`. The next reading compares every assignment with the head
+ * unless this one ends: some assignments may have been written when the process is killed.
+ */
+export async function beginWriting(scope: Scope, tx: Transaction, id: number, turn: number): Promise<boolean> {
+  const rows = await tx.query(
+    `update repositories set last_commit_sha = null
+     where org_id = $1 and id = $2 and turn = $3 and removed_at is null returning 1`,
     [scope.org_id, id, turn],
   )
   return rows.length > 0
@@ -214,12 +252,24 @@ export async function endReading(
   )
 }
 
-/** Lets the next reading compare every assignment with the head, although the head may not change. */
+/**
+ * Lets the next reading compare every assignment with the head, although the head may not change. A reading in progress, which
+ * may have listed the assignments before, is superseded.
+ */
 export async function forgetHead(scope: Scope, tx: Transaction, id: number): Promise<void> {
-  await tx.query('update repositories set last_commit_sha = null, etag = null where org_id = $1 and id = $2', [
-    scope.org_id,
-    id,
-  ])
+  await tx.query(
+    `update repositories set last_commit_sha = null, etag = null, turn = turn + 1, leased_until = null
+     where org_id = $1 and id = $2`,
+    [scope.org_id, id],
+  )
+}
+
+/** Lets the timer read the branch at a time, ms since 1970, or earlier. */
+export async function markDue(scope: Scope, tx: Transaction, id: number, at: number): Promise<void> {
+  await tx.query(
+    'update repositories set next_check_at = least(next_check_at, $3) where org_id = $1 and id = $2 and removed_at is null',
+    [scope.org_id, id, isoTime(at)],
+  )
 }
 
 /** Repositories whose branch is due to be read by a time, ms since 1970, the longest due first. */
