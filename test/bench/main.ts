@@ -10,6 +10,7 @@ import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
 import { benchPeers } from './peers.js'
 import { benchReplay } from './replay.js'
+import { benchResync } from './resync.js'
 import { benchSecrets } from './secrets.js'
 import { benchServe } from './serve.js'
 import { benchVerify } from './verify.js'
@@ -35,6 +36,7 @@ const benches: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   lists: benchLists,
   bundle: benchBundle,
   secrets: benchSecrets,
+  resync: benchResync,
 }
 
 const wanted = process.argv.slice(2)
