@@ -43,12 +43,12 @@ export interface ReconcileOptions {
 }
 
 /** How long other processes wait for a reading whose process was killed; a running one renews its lease. */
-const leaseMs = 15_000
-const renewMs = 5000
+const leaseMs = 8000
+const renewMs = 2000
 
 /** An operator whose reading was superseded reads again when the later one has ended, at the latest when its lease has. */
 const againMs = 100
-const maxAgain = (2 * leaseMs) / againMs
+const maxAgain = (3 * leaseMs) / againMs
 
 /** Never rejects because of the repository: what is wrong with it becomes a condition. Rejects with UNAVAILABLE. */
 export async function reconcile(
