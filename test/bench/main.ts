@@ -9,6 +9,7 @@ import { benchLists } from './lists.js'
 import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
 import { benchPeers } from './peers.js'
+import { benchRegister } from './register.js'
 import { benchReplay } from './replay.js'
 import { benchResync } from './resync.js'
 import { benchSecrets } from './secrets.js'
@@ -36,6 +37,7 @@ const benches: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   lists: benchLists,
   bundle: benchBundle,
   secrets: benchSecrets,
+  register: benchRegister,
   resync: benchResync,
 }
 
