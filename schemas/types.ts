@@ -300,9 +300,9 @@ export interface Assignment {
    */
   manifest_repo: string | null
   /**
-   * version of the engine that made the policies
+   * version of the engine that made the policies; null for those of an earlier release
    */
-  core_version: string
+  core_version: string | null
   status: 'synced' | 'out_of_sync' | 'degraded' | 'pinned'
   /**
    * why it is not in step; empty when it is
@@ -2236,9 +2236,9 @@ export interface MadeAssignment {
    */
   manifest_repo: string | null
   /**
-   * version of the engine that made the policies
+   * version of the engine that made the policies; null for those of an earlier release
    */
-  core_version: string
+  core_version: string | null
   status: 'synced' | 'out_of_sync' | 'degraded' | 'pinned'
   /**
    * why it is not in step; empty when it is

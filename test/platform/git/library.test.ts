@@ -1,0 +1,190 @@
+// The library in every workspace, new and old: an ordinary repository whose files are those of the build.
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { baseline, library } from '@svc/library'
+import { readConfig } from '@svc/platform'
+import type { Account, AssignmentList, MadeAssignment, ManifestList, Problem, RepositoryList } from '@svc/schemas'
+import type { Knex } from 'knex'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { releaseAccount } from '../../../platform/access/commands/release-account.js'
+import { openDatabase } from '../../../platform/db/db.js'
+import { connectLibrary } from '../../../platform/git/commands/connect-library.js'
+import { soon } from '../../support/log.js'
+import { type MailServer, startMailServer } from '../../support/mail.js'
+import { join, type SignedIn, signedIn } from '../../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { serverKey } from '../../support/process.js'
+
+type Call = SignedIn['call']
+const libraries = async (call: Call) =>
+  (await call<RepositoryList>('GET', '/api/v1/repos')).body.repos.filter(({ provider }) => provider === 'bundled')
+const manifestsIn = async (call: Call, id: number) =>
+  (await call<ManifestList>('GET', `/api/v1/repos/${id}/manifests?limit=200`)).body.manifests
+const isManifest = (path: string) => path.endsWith('.yaml') && !path.endsWith('.test.yaml')
+const expected = library.filter(({ path }) => isManifest(path)).map(({ path, blob_sha }) => [path, blob_sha])
+
+/** Waits until the job has listed the manifests of the library. */
+const listed = (call: Call, id: number) =>
+  vi.waitFor(async () => {
+    const manifests = await manifestsIn(call, id)
+    expect(manifests.map(({ path, blob_sha }) => [path, blob_sha]).sort()).toEqual([...expected].sort())
+    return manifests
+  }, soon)
+
+describe('the files of the library', () => {
+  it('have the SHAs that Git gives them', () => {
+    for (const { path, blob_sha, text } of library)
+      expect([path, execFileSync('git', ['hash-object', '--stdin'], { input: text, encoding: 'utf8' }).trim()]).toEqual(
+        [path, blob_sha],
+      )
+  })
+})
+
+describe('the library', () => {
+  let mails: MailServer
+  let platform: TestPlatform
+  const operator: Call = (method, path, body) => platform.call(method, path, body === undefined ? {} : { body })
+  beforeAll(async () => {
+    mails = await startMailServer()
+    const env = { SVC_SMTP_URL: mails.url, SVC_REGISTRATION_CAP: '3', SVC_RATE_LIMIT_ADDRESS: '0' }
+    platform = await startPlatform({ env })
+  })
+  afterAll(async () => {
+    await discard(platform)
+    await mails.close()
+  })
+
+  it('is in every new workspace once, with the manifests of the build', async () => {
+    const owner = await signedIn(platform, mails, 'owner@example.org')
+    const guest = await signedIn(platform, mails, 'guest@example.org')
+    const late = await signedIn(platform, mails, 'late@example.org')
+    expect((await late.me()).is_capped).toBe(true)
+    const db = await openDatabase(readConfig(platform.env).value)
+    await releaseAccount(db, late.email, Date.now(), connectLibrary)
+    await db.close()
+    await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name: 'Acme' })
+    const workspaces: [string, Call][] = [
+      ['the first workspace', operator],
+      ['a promoted workspace', owner.call],
+      ['a personal workspace', guest.call],
+      ['a released account', late.call],
+    ]
+    for (const [name, call] of workspaces) expect([name, (await libraries(call)).length]).toEqual([name, 1])
+    // The fresh personal workspace of the promotion, and the workspace of an invitation.
+    const fresh = (await owner.call<Account>('GET', '/auth/me')).body.workspaces.find(({ kind }) => kind === 'personal')
+    await join(owner, guest, owner.org_id, 'member')
+    expect(await libraries(guest.call)).toEqual(await libraries(owner.call))
+    expect((await owner.call('POST', `/auth/workspaces/${fresh?.org_id}/switch`)).status).toBe(204)
+    const [own] = await libraries(owner.call)
+    // The timer reads it within a minute; a member need not wait.
+    await owner.call('POST', `/api/v1/repos/${own?.id}/resync`, {})
+    await listed(owner.call, own?.id ?? 0)
+  })
+
+  it('is assigned and disconnected as any repository, and does not return', async () => {
+    const [{ id } = { id: 0 }] = await libraries(operator)
+    const manifests = await listed(operator, id)
+    expect(manifests.filter(({ valid }) => !valid)).toEqual([])
+    const agent = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
+      as: 'key',
+      body: { agent_key: 'a' },
+    })
+    const { agent_id } = agent.body
+    for (const { path, blob_sha, policies } of manifests) {
+      const body = { agent_id, repo_id: id, manifest_path: path }
+      const made = await operator<MadeAssignment>('POST', '/api/v1/assignments', body)
+      expect([path, made.status, made.body.manifest_sha]).toEqual([path, 201, blob_sha])
+      expect(made.body.policies.length + made.body.skipped.length).toBe(policies)
+      expect(made.body.policies.every((one) => one.manifest_sha === blob_sha && one.manifest_path === path)).toBe(true)
+    }
+    const rejected = await operator<Problem>('DELETE', `/api/v1/repos/${id}`)
+    expect([rejected.status, rejected.body.code]).toEqual([409, 'CONFLICT'])
+    const query = `repo_id=${id}&limit=200`
+    const { assignments } = (await operator<AssignmentList>('GET', `/api/v1/assignments?${query}`)).body
+    expect(assignments.length).toBe(manifests.length)
+    for (const one of assignments) expect((await operator('DELETE', `/api/v1/assignments/${one.id}`)).status).toBe(204)
+    expect((await operator('DELETE', `/api/v1/repos/${id}`)).status).toBe(204)
+    platform = await platform.restart()
+    expect(await libraries(operator)).toEqual([])
+    const again = await operator<AssignmentList>('GET', `/api/v1/assignments?agent_id=${agent_id}`)
+    expect(again.body.assignments).toMatchObject([{ repo_id: null, manifest_path: baseline().path }])
+  })
+})
+
+/** A database as the release before repositories left it: a workspace with an agent under the baseline of that release. */
+async function openEarlier(url: string): Promise<void> {
+  const names = readdirSync(new URL('../../../platform/db/migrations/', import.meta.url))
+    .filter((file) => /^\d{4}-[a-z-]+\.ts$/.test(file) && file < '0021')
+    .sort()
+    .map((file) => file.replace('.ts', ''))
+  const migrationSource: Knex.MigrationSource<string> = {
+    getMigrations: async () => names,
+    getMigrationName: (name) => name,
+    getMigration: (name) => import(`../../../platform/db/migrations/${name}.ts`) as Promise<Knex.Migration>,
+  }
+  const { knex, close } = await openDatabase(
+    readConfig({ SVC_DATABASE_URL: url, SVC_ENCRYPTION_KEY: serverKey, SVC_DATA_DIR: tmpdir() }).value,
+  )
+  await knex.migrate.latest({ migrationSource, tableName: 'svc_migrations' })
+  await knex.raw(`
+    insert into organizations values ('org_1', 'Acme', 'personal', now()), ('org_2', 'Other', 'shared', now());
+    insert into org_log (org_id) values ('org_1'), ('org_2');
+    insert into counters values ('org_1', 'assignment', 1), ('org_1', 'policy', 2);
+    insert into agents (org_id, agent_id, api_key_id, agent_key, sent, name, risk_classification, environment, attributes,
+      active, version, created_at, updated_at)
+      values ('org_1', 'ag_1', 'key_1', 'desk', '{}', 'desk', 'limited', 'production', '{}', true, 1, now(), now());
+    insert into assignments (org_id, id, agent_id, repo_id, manifest_path, manifest_sha, manifest_name, manifest_id, waivers,
+      status, created_at)
+      values ('org_1', 1, 'ag_1', null, 'baseline.yaml', '${'b'.repeat(40)}', 'Baseline', 'man_1', '[]', 'synced', now());
+    insert into policies (org_id, id, assignment_id, name, rule_type, params, scope, severity, agent_id, enabled, mode,
+      controls, version, manifest_id, manifest_name, manifest_path, manifest_sha, created_at, updated_at)
+      select 'org_1', n, 1, 'policy ' || n, 'field_not_empty', '{"field": "step_name"}', 'step_execution', 'low', 'ag_1', true,
+        'enforce', '{}', 1, 'man_1', 'Baseline', 'baseline.yaml', '${'b'.repeat(40)}', now(), now() from generate_series(1, 2) n`)
+  await close()
+}
+
+const postgres = await sharedPostgres()
+
+describe.skipIf(postgres === null)('a database from before repositories', () => {
+  let platform: TestPlatform
+  let call: Call
+  beforeAll(async () => {
+    const database_url = postgres?.emptyDatabase() ?? ''
+    await openEarlier(database_url)
+    platform = await startPlatform({ database_url })
+    call = (method, path, body) => platform.call(method, path, body === undefined ? {} : { body })
+  })
+  afterAll(() => discard(platform))
+
+  it('has the library in every workspace', async () => {
+    const [own, ...others] = await libraries(call)
+    expect([own?.id, others]).toEqual([1, []])
+    await listed(call, 1)
+    const rows = postgres?.psql(platform.env.SVC_DATABASE_URL ?? '', 'select org_id from repositories order by 1')
+    expect(rows?.split(/\s+/)).toEqual(['org_1', 'org_2'])
+  })
+
+  it('shows the stored baseline, which is brought up to date, taken off and put back', async () => {
+    const list = async () => (await call<AssignmentList>('GET', '/api/v1/assignments?agent_id=ag_1')).body.assignments
+    const { path, blob_sha } = baseline()
+    const stored = { id: 1, repo_id: null, manifest_path: path, manifest_sha: 'b'.repeat(40), policies: 2 }
+    expect(await list()).toMatchObject([{ ...stored, status: 'out_of_sync', head_sha: blob_sha, pin: null }])
+    const again = await call<Problem>('POST', '/api/v1/assignments', { agent_id: 'ag_1' })
+    expect([again.status, again.body.code]).toEqual([409, 'CONFLICT'])
+    // Neither a start nor a pin changes what is in force.
+    await call('PATCH', '/api/v1/assignments/1', { pin: 'task' })
+    platform = await platform.restart()
+    expect(await list()).toMatchObject([{ ...stored, pin: 'task' }])
+    expect((await call('POST', '/api/v1/assignments/1/resync', {})).body).toMatchObject({
+      status: 'synced',
+      manifest_sha: blob_sha,
+      policies: 15,
+    })
+    expect((await call('DELETE', '/api/v1/assignments/1')).status).toBe(204)
+    expect(await list()).toEqual([])
+    const back = await call<MadeAssignment>('POST', '/api/v1/assignments', { agent_id: 'ag_1', repo_id: null })
+    expect([back.status, back.body.policies.length, back.body.manifest_path]).toEqual([201, 15, path])
+  })
+})
