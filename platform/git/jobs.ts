@@ -38,7 +38,8 @@ export function gitJobs(parts: ReadingParts): Job[] {
       run: async ({ org_id, repo_id }, _signal, send) => {
         const scope = scopeOf(org_id, { kind: 'system', id: 'resync' })
         const outcome = await reconcile(parts, scope, repo_id)
-        if (outcome === 'leased') await send(reconcileName, { org_id, repo_id }, { after_seconds: leasedSeconds })
+        if (outcome === 'leased')
+          await send(reconcileName, { org_id, repo_id }, { after_seconds: leasedSeconds, isUrgent: true })
       },
     }),
     defineJob({
@@ -65,7 +66,8 @@ export function readSoonBy({ db, clock }: ReadingParts, send: Send): GitParts['r
   return async (scope, repo_id, after_seconds = 0) => {
     const at = clock() + after_seconds * 1000
     await withTransaction(db, scope, (tx) => markDue(scope, tx, repo_id, at))
-    await send(reconcileName, { org_id: scope.org_id, repo_id }, { after_seconds })
+    // A push does not wait for the branches that the timer reads.
+    await send(reconcileName, { org_id: scope.org_id, repo_id }, { after_seconds, isUrgent: true })
   }
 }
 

@@ -28,6 +28,8 @@ export interface Job<Data extends JobData = JobData> {
 
 export interface SendOptions {
   readonly after_seconds?: number
+  /** Starts before the waiting jobs of the queue that are not urgent. */
+  readonly isUrgent?: boolean
   /** The job exists when this transaction commits. */
   readonly tx?: Transaction
 }

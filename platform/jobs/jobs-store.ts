@@ -12,18 +12,18 @@ export async function dueQueuesUnscoped(tx: Transaction, names: readonly string[
   return rows.map(({ name }) => name)
 }
 
-/** Makes a waiting job start earlier, when the same job was sent again with a shorter delay. */
+/** Makes a waiting job start earlier, when the same job was sent again with a shorter delay or a higher priority. */
 export async function bringForwardUnscoped(
   tx: Transaction,
   name: string,
   key: string | null,
-  after_seconds: number,
+  { after_seconds, priority }: { readonly after_seconds: number; readonly priority: number },
 ): Promise<void> {
   await tx.query(
-    `update svc_jobs.job set start_after = now() + $3 * interval '1 second'
+    `update svc_jobs.job set start_after = least(start_after, now() + $3 * interval '1 second'), priority = greatest(priority, $4)
      where name = $1 and state = 'created' and singleton_key is not distinct from $2
-       and start_after > now() + $3 * interval '1 second'`,
-    [name, key, after_seconds],
+       and (start_after > now() + $3 * interval '1 second' or priority < $4)`,
+    [name, key, after_seconds, priority],
   )
 }
 

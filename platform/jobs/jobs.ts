@@ -105,16 +105,18 @@ async function prepareQueues(boss: Boss, jobs: readonly Job[]): Promise<void> {
 }
 
 async function sendJob(db: Database, boss: Boss, job: Job, data: JobData, options: SendOptions): Promise<void> {
-  const { tx: given, after_seconds = 0 } = options
+  const { tx: given, after_seconds = 0, isUrgent = false } = options
+  const priority = isUrgent ? 1 : 0
   const key = job.key?.(data) ?? null
   const store = async (tx: Transaction) => {
     const sent = await boss.send(job.name, data, {
       db: executorIn(tx),
+      priority,
       ...(key !== null && { singletonKey: key }),
       ...(after_seconds > 0 && { startAfter: after_seconds }),
     })
     // The same job waits already, perhaps for longer.
-    if (sent === null) await bringForwardUnscoped(tx, job.name, key, after_seconds)
+    if (sent === null) await bringForwardUnscoped(tx, job.name, key, { after_seconds, priority })
   }
   if (given === undefined) await withUnscopedTransaction(db, store)
   else await asOwner(given, () => store(given))

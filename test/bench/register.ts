@@ -20,10 +20,10 @@ export async function benchRegister(): Promise<Row[]> {
   for (let index = 0; index < 20; index += 1) await register(`warm-${index}`)
   const [cpu, start] = [cpuSeconds(platform.pid), performance.now()]
   let next = 0
-  const lane = async () => {
+  const registerNext = async () => {
     while (next < agents) await register(`agent-${next++}`)
   }
-  await Promise.all(Array.from({ length: concurrent }, lane))
+  await Promise.all(Array.from({ length: concurrent }, registerNext))
   const used = ((cpuSeconds(platform.pid) - cpu) * 1000) / agents
   const wall = (performance.now() - start) / agents
   await stop()

@@ -1,4 +1,4 @@
-// Branches that random histories change: in memory, where each answer takes a random number of turns, and in real repositories.
+// Branches that random histories change: in memory, where each answer takes a random number of ticks, and in real repositories.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -80,10 +80,10 @@ function commitTo(one: Held, files: Files): string {
 
 function sourceIn(one: Held, random: () => number): GitSource {
   const answer = async <T>(value: () => T): Promise<T> => {
-    for (let turns = Math.floor(random() * 6); turns > 0; turns -= 1) await setImmediate()
+    for (let ticks = Math.floor(random() * 6); ticks > 0; ticks -= 1) await setImmediate()
     if (one.isAway) throw new SourceError('fetch_failed', 'the host does not answer: try again')
     const found = value()
-    for (let turns = Math.floor(random() * 6); turns > 0; turns -= 1) await setImmediate()
+    for (let ticks = Math.floor(random() * 6); ticks > 0; ticks -= 1) await setImmediate()
     return found
   }
   return {

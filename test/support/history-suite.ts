@@ -15,7 +15,7 @@ interface Counts {
 }
 
 /** Histories in progress at a time. */
-const lanes = 8
+const concurrent = 8
 
 /** SVC_HISTORY_SEED repeats the histories of a run; the first of them has this seed. */
 export async function describeHistories({ memory, git, steps }: Counts): Promise<void> {
@@ -27,14 +27,14 @@ export async function describeHistories({ memory, git, steps }: Counts): Promise
     const room = await openRoom(postgres?.freshDatabase() ?? '', folder, hosts)
     const wrong: unknown[] = []
     let next = first
-    const lane = async () => {
+    const playNext = async () => {
       while (next < first + count && wrong.length === 0) {
         const seed = next++
         const problems = await playHistory(room, seed, steps)
         if (problems.length > 0) wrong.push({ seed, problems })
       }
     }
-    await Promise.all(Array.from({ length: lanes }, lane)).finally(room.close)
+    await Promise.all(Array.from({ length: concurrent }, playNext)).finally(room.close)
     expect(wrong).toEqual([])
   }
   describe.skipIf(postgres === null)(`random histories (SVC_HISTORY_SEED=${first})`, () => {

@@ -75,6 +75,23 @@ await forEachDatabase('the job room', ({ fresh }) => {
     await jobs.close()
   })
 
+  it('starts urgent jobs before the others that wait', async () => {
+    const ran: string[] = []
+    const first = gate()
+    const run = async ({ key }: { key: string }) => {
+      ran.push(key)
+      if (ran.length === 1) await first.passed
+    }
+    const jobs = await room.open([defineJob({ ...base, name: 'urgent', key: ({ key }) => key, run })])
+    await jobs.send('urgent', { key: 'a' })
+    await until(() => expect(ran).toEqual(['a']))
+    for (const key of ['b', 'c', 'd']) await jobs.send('urgent', { key })
+    for (const key of ['e', 'd']) await jobs.send('urgent', { key }, { isUrgent: true })
+    first.open()
+    await until(() => expect(ran).toEqual(['a', 'd', 'e', 'b', 'c']))
+    await jobs.close()
+  })
+
   it('runs as many at once as the job allows', async () => {
     const all = gate()
     let most = 0
