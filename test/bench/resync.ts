@@ -104,7 +104,7 @@ async function prepare(env: Readonly<Record<string, string>>, { psql }: Postgres
   await platform.terminate()
   const org_id = psql(url, 'select org_id from org_log')
   const { createSealer } = (await built('secrets/seal.js')) as typeof import('../../platform/secrets/seal.js')
-  const { tokenContext } = (await built('git/parts.js')) as typeof import('../../platform/git/parts.js')
+  const { tokenContext } = (await built('secrets/store.js')) as typeof import('../../platform/secrets/store.js')
   const sealer = createSealer([Buffer.from(serverKey, 'base64')])
   const tokens = Array.from({ length: last }, (_, index) => {
     const sealed = sealer.seal(tokenContext(org_id, 1000 + index), Buffer.from(token))

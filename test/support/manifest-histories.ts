@@ -47,6 +47,7 @@ export async function openRoom(database_url: string, folder: string, hosts: Bran
       resync_seconds: 300,
       random: Math.random,
       readSoon: async () => undefined,
+      assertKeyKept: () => undefined,
     }),
   )
   const [first] = processes as [GitParts]
