@@ -42,6 +42,8 @@ export interface ManifestsInGit {
   readonly tick: (repo_id: number) => Promise<Answer<Repository>>
   /** The names of the enabled policies of the agent from the manifest `Refunds`. */
   readonly inForce: (agent_id: string) => Promise<string[]>
+  /** Closes the platform and starts it again on the same data. */
+  readonly restart: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -49,7 +51,7 @@ export interface ManifestsInGit {
 export const manifestPath = 'refunds.yaml'
 
 export async function openManifestsInGit(start: Start = {}): Promise<ManifestsInGit> {
-  const platform = await startPlatform(start)
+  let platform = await startPlatform(start)
   const host = await startGitHost()
   let count = 0
   const register = async (more: object = {}) => {
@@ -69,7 +71,9 @@ export async function openManifestsInGit(start: Start = {}): Promise<ManifestsIn
     return { id: answer.body.id, repository, url }
   }
   return {
-    platform,
+    get platform() {
+      return platform
+    },
     host,
     register,
     connect,
@@ -82,6 +86,9 @@ export async function openManifestsInGit(start: Start = {}): Promise<ManifestsIn
       const path = `/api/v1/policies?agent_id=${agent_id}&enabled=true&limit=200`
       const { policies } = (await platform.call<PolicyList>('GET', path)).body
       return policies.filter(({ manifest_name }) => manifest_name === 'Refunds').map(({ name }) => name)
+    },
+    restart: async () => {
+      platform = await platform.restart()
     },
     close: async () => {
       await discard(platform)
