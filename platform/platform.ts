@@ -1,6 +1,7 @@
 // The composition root: puts the rooms of the platform together.
 import type { Server } from 'node:http'
 import { versionOf } from '@svc/schemas'
+import type { Logger } from 'pino'
 import { createAuthentication } from './access/authentication.js'
 import { seedWorkspace } from './access/commands/seed-workspace.js'
 import { makeLink } from './access/commands/send-link.js'
@@ -34,7 +35,6 @@ import { type Log, openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
 import { createMailer, type Mailer } from './mail/mail.js'
 import { openOutside } from './outside.js'
-import { createManifestReader } from './policies/manifest-reader.js'
 import { routes } from './routes.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
@@ -61,8 +61,6 @@ export interface RunningPlatform {
 const maxHistories = 20_000
 /** Agents with cached compiled policies, per organization. */
 const maxCompiledAgents = 5000
-/** Parsed manifests: about 100 KB each. */
-const maxManifests = 500
 
 /** Opens and migrates the database, creates the first workspace, and returns the complete platform. */
 export async function createPlatform(
@@ -80,20 +78,18 @@ export async function createPlatform(
     await prepareDatabase({ db, config, sealer, warn })
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
     const meter = createMeter()
-    const ingest = createIngest(commitParts({ db, clock, sealer, meter, remark: warn }), (error) =>
-      logger.error({ err: error }, 'could not store an entry'),
-    )
+    const ingest = openIngest({ db, clock, sealer, meter, logger })
     const command = typedCommand(config.inherited.PATH ?? '')
     const keyFile = keyFileOf(config, keys, command)
     const assertKeyKept = () => keyFile?.assertKept()
     const log = await openLog({ db, clock, logger, config, ...outside, command })
-    const manifests = createManifestReader(maxManifests)
-    const git = openGit({ db, clock, config, sealer, assertKeyKept, manifests, targets: outside.outgoing.targets })
+    const git = openGit({ db, clock, config, sealer, assertKeyKept, targets: outside.outgoing.targets })
     const jobs = await openJobs({ db, clock, logger, jobs: [...log.jobs, ...git.jobs] })
     await git.start(jobs.send)
     const listener = createListener()
     const url = () => config.public_url ?? addressOf(listener)
-    const access = accessParts({ db, clock, logger, config, keys, url, print })
+    const startWorkspace = git.startWorkspaceWith(jobs.send)
+    const access = accessParts({ db, clock, logger, config, keys, url, print, startWorkspace })
     const operator = { operator_org, operator_token: credentials.operator_token }
     listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, git }))
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
@@ -121,7 +117,7 @@ export async function createPlatform(
   }
 }
 
-interface Admitting extends Pick<AccessParts, 'db' | 'clock' | 'logger' | 'url'> {
+interface Admitting extends Pick<AccessParts, 'db' | 'clock' | 'logger' | 'url' | 'startWorkspace'> {
   readonly config: Config
   readonly keys: readonly Buffer[]
   readonly print: (text: string) => void
@@ -137,7 +133,6 @@ function accessParts({ config, keys, print, ...others }: Admitting): AccessParts
     limits: createLimits(db, config.rate_limits, clock),
     mailer: mailerOf(config, print, warn),
     registration_cap: config.registration_cap,
-    startWorkspace: connectLibrary,
   }
 }
 
@@ -174,17 +169,19 @@ interface Ingesting {
   readonly clock: () => number
   readonly sealer: Sealer
   readonly meter: Meter
-  readonly remark: (message: string) => void
+  readonly logger: Logger
 }
 
-function commitParts({ meter, ...others }: Ingesting) {
-  return {
+function openIngest({ meter, logger, ...others }: Ingesting): Ingest {
+  const parts = {
     ...others,
     committed: meter.committed,
+    remark: (message: string) => logger.warn(message),
     rulebook: createRulebook(maxCompiledAgents),
     histories: createHistories(maxHistories),
     partitions: createPartitions(),
   }
+  return createIngest(parts, (error) => logger.error({ err: error }, 'could not store an entry'))
 }
 
 interface Handling {

@@ -22116,7 +22116,7 @@ function predicateOf(error, dialect) {
 		case "enum": return enumWords(params.allowedValues, data, dialect);
 		case "const": return `must be ${quote$2(JSON.stringify(params.allowedValue))}`;
 		case "type": return typeWords([params.type].flat(), schema, data, dialect);
-		case "pattern": return `must ${patternWords(schema, String(params.pattern))}${textFound(data)}`;
+		case "pattern": return `must ${patternWords(schema, String(params.pattern))}${schema.writeOnly === true ? "" : textFound(data)}`;
 		case "format": return `must be an RFC 3339 time, such as 2026-01-31T08:00:00Z${textFound(data)}`;
 		case "minLength":
 		case "minItems":

@@ -50,7 +50,8 @@ export function predicateOf(error: ErrorObject, dialect: Dialect): string {
     case 'type':
       return typeWords([params.type].flat() as Kind[], schema, data, dialect)
     case 'pattern':
-      return `must ${patternWords(schema, String(params.pattern))}${textFound(data)}`
+      // A secret is not repeated.
+      return `must ${patternWords(schema, String(params.pattern))}${schema.writeOnly === true ? '' : textFound(data)}`
     case 'format':
       return `must be an RFC 3339 time, such as 2026-01-31T08:00:00Z${textFound(data)}`
     case 'minLength':

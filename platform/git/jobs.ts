@@ -1,8 +1,8 @@
 // The jobs of this room: each branch is read after a push, by a timer, and at the start (docs/design/git.md §3).
 import { baseline } from '@svc/library'
 import { withTransaction, withUnscopedTransaction } from '../db/db.js'
-import { scopeOf } from '../db/scope.js'
-import { defineJob, type Job, type Send } from '../jobs/job.js'
+import { type Scope, scopeOf } from '../db/scope.js'
+import { defineJob, type Job, type Send, type SendOptions } from '../jobs/job.js'
 import { markBaselinesUnscoped } from '../policies/store/assignments.js'
 import { bundledLibrary } from './commands/connect-library.js'
 import type { GitParts, ReadingParts } from './parts.js'
@@ -61,13 +61,18 @@ async function sendDue({ db, clock }: ReadingParts, send: Send): Promise<void> {
   }
 }
 
+/** Sends the reading of one branch. */
+export function sendReading(send: Send, { org_id }: Scope, repo_id: number, options: SendOptions = {}): Promise<void> {
+  return send(reconcileName, { org_id, repo_id }, options)
+}
+
 /** Lets one branch be read soon, also when the process that takes the job is killed. */
 export function readSoonBy({ db, clock }: ReadingParts, send: Send): GitParts['readSoon'] {
   return async (scope, repo_id, after_seconds = 0) => {
     const at = clock() + after_seconds * 1000
     await withTransaction(db, scope, (tx) => markDue(scope, tx, repo_id, at))
     // A push does not wait for the branches that the timer reads.
-    await send(reconcileName, { org_id: scope.org_id, repo_id }, { after_seconds, isUrgent: true })
+    await sendReading(send, scope, repo_id, { after_seconds, isUrgent: true })
   }
 }
 

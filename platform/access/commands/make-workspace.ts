@@ -7,7 +7,7 @@ import { insertOrganizationUnscoped } from '../store/organizations.js'
 import { insertMembershipUnscoped } from '../store/people.js'
 
 /** Completes a new workspace in the transaction that creates it: the part of a room above this one. */
-export type StartWorkspace = (scope: Scope, tx: Transaction, now: number) => Promise<void>
+export type StartWorkspace = (scope: Scope, tx: Transaction, now: number) => Promise<unknown>
 
 /** Creates a personal workspace, owned by the person `owner` unless that is null; returns its id. */
 export async function makeWorkspace(

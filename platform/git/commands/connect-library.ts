@@ -15,8 +15,9 @@ export const bundledLibrary = {
   token: null,
 } as const
 
-/** Its manifests are listed once a job has read it. */
-export async function connectLibrary(scope: Scope, tx: Transaction, now: number): Promise<void> {
+/** Returns its id. Its manifests are listed once a job has read it. */
+export async function connectLibrary(scope: Scope, tx: Transaction, now: number): Promise<number> {
   const id = await insertRepository(scope, tx, now, bundledLibrary, now)
   await noteRepository(scope, tx, now, 'repository.connected', { id, ...bundledLibrary }, { provider: 'bundled' })
+  return id
 }

@@ -205,7 +205,7 @@ describe.skipIf(postgres === null)('the tasks of a dry run', () => {
   let agent_id: string
   let caller: Caller
   beforeAll(async () => {
-    platform = await startPlatform({ database_url: url })
+    platform = await startPlatform({ database_url: url, env: { SVC_CHECKPOINT_SECONDS: '0' } })
     caller = { as: 'key', platform }
     agent_id = await register(caller, 'desk')
   })

@@ -79,6 +79,13 @@ describe('a repository', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code])
   })
 
+  it('with a malformed token is rejected without repeating it', async () => {
+    const body = { url: `${git.host.url}/any.git`, token: 'secret-1 secret-2' }
+    const answer = await platform.call<Problem>('POST', '/api/v1/repos', { body })
+    expect([answer.status, answer.body.errors[0]?.path]).toEqual([422, 'token'])
+    expect(JSON.stringify(answer.body)).not.toContain('secret')
+  })
+
   it('that is private is rejected without a token, and read with one', async () => {
     const repository = git.host.add('private.git')
     repository.commit({ [path]: manifest([one]) })
