@@ -1,6 +1,6 @@
 // Guards of automatic resyncs (docs/design/git.md §2): a change that takes protection away waits until a person approves it.
-import { canonical } from '@svc/proof'
-import type { Assignment, JsonMap, Policy } from '@svc/schemas'
+import { diffManifests } from '@svc/engine'
+import type { Assignment, Manifest, Policy } from '@svc/schemas'
 
 type Guarded = Omit<Policy, 'id' | 'version' | 'waived_until'>
 
@@ -10,23 +10,78 @@ export interface OnAgent {
   readonly waivers: Assignment['waivers']
 }
 
+/** What an automatic change is compared with. */
+export interface Known {
+  readonly in_force: OnAgent
+  /** The version that a person put in force last, so that many small changes together are one; null when it is the one in force. */
+  readonly approved: OnAgent | null
+}
+
 /** What the change takes away, in words for people; empty for a change that applies automatically. */
-export function trippedGuards(before: OnAgent, after: OnAgent): string[] {
-  const old = before.policies.filter(({ enabled }) => enabled)
-  const next = after.policies.filter(({ enabled }) => enabled)
-  if (old.length === 0) return addedWaivers(before, after)
-  if (next.length === 0) return ['it removes every policy']
-  const pairs = pairsOf(old, next)
-  const removed = pairs.filter(([, now]) => now === undefined).map(([was]) => was)
-  const critical = removed.filter(({ severity }) => severity === 'critical')
+export function trippedGuards({ in_force, approved }: Known, after: OnAgent): string[] {
+  const old = enabled(in_force)
+  const next = enabled(after)
+  if (old.length > 0 && next.length === 0) return ['it removes every policy']
+  const weaker = weakerOf(old, next)
+  const own = moreThanHalf(weaker, old)
+  const since = approved === null ? null : moreThanHalf(weakerOf(enabled(approved), next), enabled(approved))
   return [
-    ...(removed.length * 2 > old.length
-      ? [`it removes ${removed.length} of ${old.length} policies (${namesOf(removed)})`]
+    ...(own === null ? [] : [`it ${own}`]),
+    ...(own === null && since !== null
+      ? [`since the version that a person last put in force, the branch ${since}`]
       : []),
-    ...critical.map(({ name }) => `it removes the critical policy \`${name}\``),
-    ...pairs.flatMap(([was, now]) => (now === undefined ? [] : loweredBy(was, now))),
-    ...addedWaivers(before, after),
+    ...weaker.flatMap(reasonOf),
+    ...addedWaivers(in_force, after),
   ]
+}
+
+function enabled({ policies }: OnAgent): Guarded[] {
+  return policies.filter((policy) => policy.enabled)
+}
+
+/** A policy that is gone, or that may allow what it did not. */
+interface Weaker {
+  readonly was: Guarded
+  /** Null for a policy that is gone. */
+  readonly now: Guarded | null
+  /** The members that may allow more, such as `params.max_steps`. */
+  readonly members: readonly string[]
+}
+
+function weakerOf(old: readonly Guarded[], next: readonly Guarded[]): Weaker[] {
+  const [before, after] = [byName(old), byName(next)]
+  return diffManifests(manifestOf(old), manifestOf(next)).policies.flatMap(
+    ({ name, old_name = name, members }): Weaker[] => {
+      const [was, now = null] = [before.get(old_name), after.get(name)]
+      if (was === undefined) return []
+      const weaker = members.filter(({ path, effect }) => !isHarmless(path, effect)).map(({ path }) => path)
+      return now === null || weaker.length > 0 ? [{ was, now, members: weaker }] : []
+    },
+  )
+}
+
+/**
+ * Both versions apply to the agent, so that their level makes no difference. Parameters without a direction, such as a pattern, change
+ * with every honest correction; a target or a rule does not.
+ */
+function isHarmless(path: string, effect: string): boolean {
+  if (effect === 'none' || effect === 'stricter' || path === 'risk_classification') return true
+  return effect === 'changed' && /^params\./.test(path)
+}
+
+function byName(policies: readonly Guarded[]): Map<string, Guarded> {
+  return new Map(policies.map((policy) => [policy.name, policy]))
+}
+
+/** The policies as a manifest; what they have besides a written policy makes no difference. */
+function manifestOf(policies: readonly unknown[]): Manifest {
+  return { name: '', version: '', policies: policies as Manifest['policies'] }
+}
+
+function moreThanHalf(weaker: readonly Weaker[], old: readonly Guarded[]): string | null {
+  const removed = weaker.filter(({ now }) => now === null).map(({ was }) => was)
+  if (removed.length * 2 <= old.length) return null
+  return `removes ${removed.length} of ${old.length} policies (${namesOf(removed)})`
 }
 
 function namesOf(policies: readonly Guarded[]): string {
@@ -35,33 +90,17 @@ function namesOf(policies: readonly Guarded[]): string {
   return `${shown.join(', ')}${more}`
 }
 
-/** Each policy with its successor: the policy of the same name, else a new one that differs in its name only. */
-function pairsOf(old: readonly Guarded[], next: readonly Guarded[]): (readonly [Guarded, Guarded | undefined])[] {
-  const named = new Map(next.map((policy) => [policy.name, policy]))
-  const known = new Set(old.map(({ name }) => name))
-  const renamed = new Map(next.filter(({ name }) => !known.has(name)).map((policy) => [meaningOf(policy), policy]))
-  return old.map((policy) => [policy, named.get(policy.name) ?? renamed.get(meaningOf(policy))])
-}
-
-function meaningOf({
-  rule_type,
-  params,
-  scope,
-  severity,
-  mode,
-  risk_classification,
-  approval = null,
-}: Guarded): string {
-  return canonical({ rule_type, params: params as JsonMap, scope, severity, mode, risk_classification, approval })
-}
-
-function loweredBy(was: Guarded, now: Guarded): string[] {
+function reasonOf({ was, now, members }: Weaker): string[] {
+  if (now === null) return was.severity === 'critical' ? [`it removes the critical policy \`${was.name}\``] : []
+  const observes = was.mode === 'enforce' && now.mode === 'observe'
+  const lowers = was.severity === 'critical' && now.severity !== 'critical'
+  const others = members.filter((path) => path !== 'mode' && path !== 'severity')
+  const paths = others.map((path) => `\`${path}\``).join(', ')
   return [
-    ...(was.severity === 'critical' && now.severity !== 'critical'
-      ? [`it lowers the critical policy \`${was.name}\` to ${now.severity}`]
-      : []),
-    ...(was.mode === 'enforce' && now.mode === 'observe'
-      ? [`it changes the policy \`${was.name}\` from enforce to observe`]
+    ...(lowers ? [`it lowers the critical policy \`${was.name}\` to ${now.severity}`] : []),
+    ...(observes ? [`it changes the policy \`${was.name}\` from enforce to observe`] : []),
+    ...(was.severity === 'critical' && others.length > 0
+      ? [`it may loosen the critical policy \`${was.name}\`: ${paths}`]
       : []),
   ]
 }

@@ -2,7 +2,7 @@
 import type { Finding } from '@svc/engine'
 import type { Assignment, Manifest } from '@svc/schemas'
 import type { NewCondition } from './conditions.js'
-import { type OnAgent, trippedGuards } from './guards.js'
+import { type Known, type OnAgent, trippedGuards } from './guards.js'
 
 /** The manifest at the head of the branch. */
 export type AtHead =
@@ -25,7 +25,7 @@ export type Plan =
     }
 
 interface Change {
-  readonly before: OnAgent
+  readonly known: Known
   /** The policies and waivers of the version at the head. */
   readonly after: () => OnAgent
 }
@@ -44,7 +44,7 @@ export function planOf(assignment: Assignment, head: AtHead, by_hand: boolean, c
   if (head.kind === 'invalid') return keep(blob_sha, [unusable('invalid_manifest', assignment, wordsOf(head.findings))])
   if (by_hand) return { kind: 'apply' }
   if (assignment.rejected_shas.includes(blob_sha)) return keep(blob_sha, [rejected(assignment)])
-  const reasons = trippedGuards(change.before, change.after())
+  const reasons = trippedGuards(change.known, change.after())
   if (reasons.length === 0) return { kind: 'apply' }
   return { kind: 'keep', head_sha: blob_sha, held_sha: blob_sha, conditions: [held(assignment, reasons)] }
 }

@@ -140,12 +140,12 @@ interface Application {
 
 /** False when a later reading has begun: nothing was written. */
 function applyTo(
-  { db, clock }: ReadingParts,
+  parts: ReadingParts,
   scope: Scope,
   { repository, turn }: Reading,
   { some, head, branch, options: { by_hand, expected_sha } }: Application,
 ): Promise<boolean> {
-  return withTransaction(db, scope, async (tx) => {
+  return withTransaction(parts.db, scope, async (tx) => {
     const { size: log_index } = await lockLog(scope, tx)
     if (!(await beginWriting(scope, tx, repository.id, turn))) return false
     const agents = await targets(scope, tx, some)
@@ -159,7 +159,8 @@ function applyTo(
       const isChosen =
         id === by_hand && (expected_sha === undefined || (at.kind === 'valid' && at.blob_sha === expected_sha))
       const found = { commit_sha, ref: repository.branch, source: sourceNameOf(repository), at }
-      await resyncAssignment(scope, tx, { now: clock(), log_index }, assignment, agent, found, isChosen)
+      const moment = { now: parts.clock(), log_index }
+      await resyncAssignment(parts, scope, tx, moment, assignment, agent, found, isChosen)
     }
     return true
   })

@@ -22,6 +22,7 @@ import * as transfers from './0018-transfers.js'
 import * as approvals from './0019-approvals.js'
 import * as memoryLabels from './0020-memory-labels.js'
 import * as repositories from './0021-repositories.js'
+import * as approvedVersions from './0022-approved-versions.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -43,6 +44,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0019-approvals', migration: approvals },
   { name: '0020-memory-labels', migration: memoryLabels },
   { name: '0021-repositories', migration: repositories },
+  { name: '0022-approved-versions', migration: approvedVersions },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

@@ -2,6 +2,7 @@
 import { type Assignment, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import type { BaselineParts } from '../../policies/commands/put-baseline.js'
 import {
   type ManifestVersion,
   type Moment,
@@ -9,11 +10,11 @@ import {
   putManifest,
   type TargetAgent,
 } from '../../policies/commands/put-manifest.js'
-import { setHeadState } from '../../policies/store/assignments.js'
+import { type ApprovedText, approvedText, approveVersion, setHeadState } from '../../policies/store/assignments.js'
 import { policiesOf } from '../../policies/store/policies.js'
 import { differ, since } from '../conditions.js'
 import { noteAssignment } from '../events.js'
-import type { OnAgent } from '../guards.js'
+import type { Known, OnAgent } from '../guards.js'
 import { type AtHead, type Plan, planOf } from '../plan.js'
 
 /** The head of a branch, as one reading found it. */
@@ -27,6 +28,7 @@ export interface HeadOfBranch {
 
 /** Plans and applies the change. The log must be locked. */
 export async function resyncAssignment(
+  { manifests }: BaselineParts,
   scope: Scope,
   tx: Transaction,
   moment: Moment,
@@ -35,31 +37,49 @@ export async function resyncAssignment(
   head: HeadOfBranch,
   by_hand: boolean,
 ): Promise<Plan> {
-  const before = await inForce(scope, tx, assignment, head)
   const version = versionAt(assignment, head)
-  const after = () => (version === null ? before : policiesFor(agent, version, assignment))
-  const plan = planOf(assignment, head.at, by_hand, { before, after })
+  const known = version === null ? nothing : await knownOf(manifests, scope, tx, assignment, agent)
+  const after = () => (version === null ? known.in_force : policiesFor(agent, version, assignment))
+  const plan = planOf(assignment, head.at, by_hand, { known, after })
   if (plan.kind === 'keep') await keepVersion(scope, tx, moment, assignment, plan)
   else if (version !== null) await applyVersion(scope, tx, moment, assignment, agent, version, by_hand)
   return plan
 }
 
-/** Only a change of the content needs the policies in force. */
-async function inForce(
+const nothing: Known = { in_force: { policies: [], waivers: [] }, approved: null }
+
+/** What guards compare a new version with. */
+async function knownOf(
+  manifests: BaselineParts['manifests'],
   scope: Scope,
   tx: Transaction,
-  { id, manifest_sha, waivers }: Assignment,
-  { at }: HeadOfBranch,
-): Promise<OnAgent> {
-  const isChanged = at.kind === 'valid' && at.blob_sha !== manifest_sha
-  return { policies: isChanged ? await policiesOf(scope, tx, id) : [], waivers }
+  assignment: Assignment,
+  agent: TargetAgent,
+): Promise<Known> {
+  const { id, waivers } = assignment
+  const approved = await approvedText(scope, tx, id)
+  const in_force = { policies: await policiesOf(scope, tx, id), waivers }
+  return { in_force, approved: approved && approvedOn(manifests, assignment, agent, approved) }
 }
 
+/** The policies that the agent would have in the version that a person put in force last, at its present risk level. */
+function approvedOn(
+  manifests: BaselineParts['manifests'],
+  assignment: Assignment,
+  agent: TargetAgent,
+  { blob_sha, text }: ApprovedText,
+): OnAgent | null {
+  const file = { path: assignment.manifest_path, blob_sha, text }
+  const { value } = manifests.read(file)
+  return value && policiesFor(agent, { file, manifest: value, source: 'file' }, assignment)
+}
+
+/** Null when the version at the head is in force, or cannot be. */
 function versionAt(
-  { manifest_path: path }: Assignment,
+  { manifest_path: path, manifest_sha }: Assignment,
   { at, source, commit_sha, ref }: HeadOfBranch,
 ): ManifestVersion | null {
-  if (at.kind !== 'valid') return null
+  if (at.kind !== 'valid' || at.blob_sha === manifest_sha) return null
   const { blob_sha, text, manifest } = at
   return { file: { path, blob_sha, text }, manifest, source, commit_sha, ref }
 }
@@ -76,6 +96,7 @@ export async function applyVersion(
 ): Promise<void> {
   const { blob_sha: to_sha } = version.file
   const { policies, skipped } = await putManifest(scope, tx, moment, assignment, agent, version)
+  if (by_hand) await approveVersion(scope, tx, assignment.id)
   await setHeadState(scope, tx, assignment.id, { head_sha: to_sha, held_sha: null, conditions: [] })
   const data = {
     from_sha: assignment.manifest_sha,

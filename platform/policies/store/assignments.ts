@@ -64,7 +64,7 @@ export async function insertAssignment(
 export async function setVersion(scope: Scope, tx: Transaction, id: number, version: Version): Promise<void> {
   await tx.query(
     `update assignments set manifest_sha = $3, manifest_id = $4, manifest_name = $5, commit_sha = $6, ref = $7, core_version = $8,
-       policies = $9, skipped = $10, waivers = $11, manifest_repo = $12
+       policies = $9, skipped = $10, waivers = $11, manifest_repo = $12, approved_sha = coalesce(approved_sha, $3)
      where org_id = $1 and id = $2`,
     [
       scope.org_id,
@@ -81,6 +81,27 @@ export async function setVersion(scope: Scope, tx: Transaction, id: number, vers
       version.manifest_repo,
     ],
   )
+}
+
+/** Remembers that a person put the version in force. */
+export async function approveVersion(scope: Scope, tx: Transaction, id: number): Promise<void> {
+  await tx.query('update assignments set approved_sha = manifest_sha where org_id = $1 and id = $2', [scope.org_id, id])
+}
+
+export interface ApprovedText {
+  readonly blob_sha: string
+  readonly text: string
+}
+
+/** The version that a person put in force last; null when it is the one in force. */
+export async function approvedText(scope: Scope, tx: Transaction, id: number): Promise<ApprovedText | null> {
+  const [row] = await tx.query<ApprovedText>(
+    `select t.blob_sha, t.body as text from assignments a
+     join manifest_texts t on t.org_id = a.org_id and t.blob_sha = a.approved_sha
+     where a.org_id = $1 and a.id = $2 and a.approved_sha <> a.manifest_sha`,
+    [scope.org_id, id],
+  )
+  return row ?? null
 }
 
 /** What a reading of the branch finds about an assignment whose version stays in force. */

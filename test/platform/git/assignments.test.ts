@@ -222,6 +222,25 @@ describe('a push', () => {
     expect((await git.change(made.id, 'approve')).status).toBe(409)
   })
 
+  it('is held with those before it that a person has not put in force', async () => {
+    const { id, repository } = await git.connect({ [path]: manifest([one, two, three]) })
+    const { agent_id } = await git.register()
+    const { body: made } = await git.assign(agent_id, id)
+    const statusAfter = async (policies: readonly WrittenPolicy[]) => {
+      repository.commit({ [path]: manifest(policies) })
+      await git.tick(id)
+      return (await git.read(made.id)).status
+    }
+    const [four, five, six] = ['four', 'five', 'six'].map((name) => ({ name, params: { field: `input.${name}` } }))
+    expect(await statusAfter([one, two, three, four, five, six] as WrittenPolicy[])).toBe('synced')
+    expect(await statusAfter([one, four, five, six] as WrittenPolicy[])).toBe('out_of_sync')
+    expect((await git.change(made.id, 'approve')).body).toMatchObject({ status: 'synced' })
+    expect(await statusAfter([four, five, six] as WrittenPolicy[])).toBe('synced')
+    expect(await statusAfter([four, five] as WrittenPolicy[])).toBe('synced')
+    expect(await statusAfter([four] as WrittenPolicy[])).toBe('out_of_sync')
+    expect(await git.inForce(agent_id)).toEqual(['four', 'five'])
+  })
+
   it('that follows a held one is not approved with it', async () => {
     const { id, repository } = await git.connect({ [path]: manifest([one, two, three]) })
     const { agent_id } = await git.register()
