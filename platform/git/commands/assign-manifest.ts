@@ -1,5 +1,5 @@
 // Puts manifests on agents, and takes them off (docs/design/git.md §2).
-import { quotePath } from '@svc/engine'
+import { manifestIdOf, quotePath } from '@svc/engine'
 import { type AssignmentRequest, isoTime, type MadeAssignment } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { agentNotFound } from '../../agents/errors.js'
@@ -12,6 +12,7 @@ import { bumpConfig, lockLog } from '../../ledger/log.js'
 import { baselineVersion, putBaseline } from '../../policies/commands/put-baseline.js'
 import { type ManifestVersion, type Moment, putManifest } from '../../policies/commands/put-manifest.js'
 import {
+  assignmentOfManifest,
   findAssignment,
   insertAssignment,
   isAssigned,
@@ -75,6 +76,7 @@ async function assignFrom(
     const repository = await lockRepository(scope, tx, repo_id)
     if (repository === null) throw repositoryNotFound()
     await assertNew(scope, tx, { agent_id, repo_id, manifest_path: path })
+    await assertNoOtherBranch(scope, tx, agent_id, found)
     const id = await insertAssignment(scope, tx, moment.now, { agent_id, repo_id, manifest_path: path, pin })
     const put = { id, assigned_at: isoTime(moment.now), assigned_by: scope.actor.id }
     const { blob_sha: head_sha } = found.file
@@ -137,6 +139,21 @@ async function assertNew(
     throw new PlatformError(
       'CONFLICT',
       `the agent has ${quotePath(assigned.manifest_path)} already: \`svc list-assignments --agent-id ${assigned.agent_id}\` shows it`,
+    )
+}
+
+/** A task keeps one version of each manifest, so that an agent has a manifest from one branch of its repository only. */
+async function assertNoOtherBranch(
+  scope: Scope,
+  tx: Transaction,
+  agent_id: string,
+  { source, file: { path } }: ManifestVersion,
+): Promise<void> {
+  const known = await assignmentOfManifest(scope, tx, agent_id, manifestIdOf(source, path))
+  if (known !== null)
+    throw new PlatformError(
+      'CONFLICT',
+      `the agent has \`${path}\` from another branch of the same repository, by assignment ${known}: remove that one first`,
     )
 }
 

@@ -188,6 +188,20 @@ export async function assignmentsFrom(scope: Scope, tx: Transaction, repo_id: nu
   )
 }
 
+/** The id of the assignment by which the agent has this manifest, from any branch; null without one. */
+export async function assignmentOfManifest(
+  scope: Scope,
+  tx: Transaction,
+  agent_id: string,
+  manifest_id: string,
+): Promise<number | null> {
+  const [row] = await tx.query<{ id: number }>(
+    'select id from assignments where org_id = $1 and agent_id = $2 and manifest_id = $3 and removed_at is null',
+    [scope.org_id, agent_id, manifest_id],
+  )
+  return row?.id ?? null
+}
+
 /** Whether the agent has this manifest already. */
 export async function isAssigned(
   scope: Scope,
