@@ -12,6 +12,7 @@ import { lockLog } from '../ledger/log.js'
 import type { TargetAgent } from '../policies/commands/put-manifest.js'
 import { assignmentsFrom, findAssignment, setHeadState } from '../policies/store/assignments.js'
 import { type Branch, readBranch } from './branch.js'
+import { chunksOf } from './chunks.js'
 import { resyncAssignment } from './commands/resync-assignment.js'
 import { conditionOf, differ, type NewCondition, ofRepository, since } from './conditions.js'
 import { noteRepository } from './events.js'
@@ -116,16 +117,12 @@ async function read(parts: ReadingParts, scope: Scope, reading: Reading, options
     await filesOf(scope, tx, repository.id),
   ])
   const branch = await readBranch(parts, source, head.commit_sha, { files, assignments })
-  for (let first = 0; first < assignments.length; first += chunk) {
-    const some = assignments.slice(first, first + chunk)
+  for (const some of chunksOf(assignments, branch)) {
     if (!(await applyTo(parts, scope, reading, { some, head, branch, options }))) return 'superseded'
   }
   await end(parts, scope, reading, head, branch)
   return 'read'
 }
-
-/** Assignments per transaction: the log is locked for about 100 ms. */
-const chunk = 10
 
 function headOf({ last_commit_sha: commit_sha, etag }: RepositoryRow): Head | null {
   return commit_sha === null ? null : { commit_sha, etag }
