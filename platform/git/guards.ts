@@ -66,7 +66,7 @@ function weakerOf(old: readonly Guarded[], next: readonly Guarded[]): Weaker[] {
  */
 function isHarmless(path: string, effect: string): boolean {
   if (effect === 'none' || effect === 'stricter' || path === 'risk_classification') return true
-  return effect === 'changed' && /^params\./.test(path)
+  return effect === 'changed' && /^params\./.test(path) && !/\btarget_/.test(path)
 }
 
 function byName(policies: readonly Guarded[]): Map<string, Guarded> {
