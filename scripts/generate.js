@@ -34,6 +34,7 @@ const outputs = [
   ['library/pin.json', libraryPin],
   ['library/baseline-file.ts', baselineFile],
   ['library/files.ts', libraryFiles],
+  ['library/listing.ts', libraryListing],
   ['library/README.md', libraryReadme],
   ['engine/source/baseline-manifest.ts', baselineManifest],
   ['proof/svc-verify.sha256', verifierDigest],
@@ -173,6 +174,21 @@ function baselineFile() {
 function libraryFiles() {
   const rows = libraryPaths().map((path) => `  ${path === baselinePath ? 'baselineFile' : libraryFile(path)},`)
   return `${header}import { baselineFile } from './baseline-file.js'\n\nexport const libraryFiles = [\n${rows.join('\n')}\n] as const\n`
+}
+
+/** What a list of manifests shows of the library, so that no start parses it. */
+async function libraryListing() {
+  const { parseManifest } = await import('../engine/dist/index.js')
+  const rows = libraryPaths()
+    .filter((path) => path.endsWith('.yaml') && !path.endsWith('.test.yaml'))
+    .map((path) => {
+      const text = read(`library/${path}`)
+      const { value } = parseManifest(text, path)
+      const { name, version, policies } = value ?? { name: '', version: '', policies: [] }
+      const blob_sha = blobSha(Buffer.from(text))
+      return { path, blob_sha, size: Buffer.byteLength(text), name, version, policies: policies.length }
+    })
+  return `${header}\nexport const listing = ${JSON.stringify(rows, null, 2)} as const\n`
 }
 
 /** The table of manifests, in the page written by hand. */

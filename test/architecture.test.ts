@@ -12,6 +12,7 @@ const generated = new Set([
   'schemas/components.ts',
   'library/baseline-file.ts',
   'library/files.ts',
+  'library/listing.ts',
 ])
 
 const sources = packages.flatMap((name) =>

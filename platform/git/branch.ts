@@ -1,6 +1,7 @@
 // Reads a branch: every manifest with what validation reports of it, and the content at the assigned paths.
 import { setImmediate } from 'node:timers/promises'
 import { type Finding, isManifestInFolder, validateFiles } from '@svc/engine'
+import { libraryListing } from '@svc/library'
 import type { Assignment } from '@svc/schemas'
 import type { ManifestReader } from '../policies/manifest-reader.js'
 import type { AtHead } from './plan.js'
@@ -26,6 +27,11 @@ interface Known {
   /** Null: only the assigned paths are read. */
   readonly files: readonly FileRow[] | null
   readonly assignments: readonly Pick<Assignment, 'manifest_path' | 'manifest_sha'>[]
+}
+
+/** The manifests of the library of this build, which its own tests have validated. */
+export function libraryRows(): FileRow[] {
+  return libraryListing.map((file) => ({ ...file, valid: true, findings: [], manifest: true }))
 }
 
 /** The maximum number of YAML files of a branch that are validated; assigned paths always count. */

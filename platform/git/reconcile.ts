@@ -11,7 +11,7 @@ import { startIntervalWorker } from '../jobs/interval-worker.js'
 import { lockLog } from '../ledger/log.js'
 import type { TargetAgent } from '../policies/commands/put-manifest.js'
 import { assignmentsFrom, findAssignment, setHeadState } from '../policies/store/assignments.js'
-import { type Branch, readBranch } from './branch.js'
+import { type Branch, libraryRows, readBranch } from './branch.js'
 import { chunksOf } from './chunks.js'
 import { resyncAssignment } from './commands/resync-assignment.js'
 import { conditionOf, differ, type NewCondition, ofRepository, since } from './conditions.js'
@@ -114,7 +114,7 @@ async function read(parts: ReadingParts, scope: Scope, reading: Reading, options
   }
   const [assignments, files] = await withSnapshot(parts.db, scope, async (tx) => [
     await assignmentsFrom(scope, tx, repository.id),
-    await filesOf(scope, tx, repository.id),
+    repository.provider === 'bundled' ? libraryRows() : await filesOf(scope, tx, repository.id),
   ])
   const branch = await readBranch(parts, source, head.commit_sha, { files, assignments })
   for (const some of chunksOf(assignments, branch)) {

@@ -2,7 +2,8 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { baseline, library } from '@svc/library'
+import { validateFiles } from '@svc/engine'
+import { baseline, library, libraryListing } from '@svc/library'
 import { readConfig } from '@svc/platform'
 import type { Account, AssignmentList, MadeAssignment, ManifestList, Problem, RepositoryList } from '@svc/schemas'
 import type { Knex } from 'knex'
@@ -39,6 +40,22 @@ describe('the files of the library', () => {
       expect([path, execFileSync('git', ['hash-object', '--stdin'], { input: text, encoding: 'utf8' }).trim()]).toEqual(
         [path, blob_sha],
       )
+  })
+})
+
+describe('the listing of the library', () => {
+  it('is what validation reports', () => {
+    const files = library.filter(({ path }) => isManifest(path)).map(({ path, text }) => ({ path, text, named: true }))
+    const { manifests, findings } = validateFiles(files, { tests: 'off', now: 0 })
+    expect(findings).toEqual([])
+    const reported = manifests.map(({ file, name, version, policies, valid }) => [file, name, version, policies, valid])
+    expect(libraryListing.map(({ path, name, version, policies }) => [path, name, version, policies, true])).toEqual(
+      reported,
+    )
+    const shas = new Map(library.map(({ path, blob_sha, text }) => [path, [blob_sha, Buffer.byteLength(text)]]))
+    expect(libraryListing.map(({ path, blob_sha, size }) => [path, [blob_sha, size]])).toEqual(
+      libraryListing.map(({ path }) => [path, shas.get(path)]),
+    )
   })
 })
 
