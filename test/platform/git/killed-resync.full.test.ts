@@ -21,7 +21,8 @@ import { numbers } from '../../support/policy-pairs.js'
 import { sharedPostgres } from '../../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../../support/process.js'
 
-const kills = 20
+/** A kill takes about seven seconds; SVC_KILLS=20 plays more of them. */
+const kills = Number(process.env.SVC_KILLS ?? 7)
 const paths = ['a.yaml', 'b.yaml', 'c.yaml', 'd.yaml']
 const postgres = await sharedPostgres()
 const folder = mkdtempSync(join(tmpdir(), 'svc-killed-'))

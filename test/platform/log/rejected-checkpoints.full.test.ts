@@ -53,7 +53,7 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
   ])('when %s', async (_, change) => {
     const platform = await logWith((sql) => void sql(change))
     await rejection(platform)
-    expect((await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')).body.size).toBe(306)
+    expect((await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')).body.size).toBe(begun + 300)
     await discard(platform)
   })
 
@@ -62,11 +62,14 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
     const platform = await startPlatform({ database_url: url, env: { ...fast, SVC_CHECKPOINT_SECONDS: '3600' } })
     await register(platform)
     await logSteps(platform, 'one', 20)
-    postgres.psql(url, `update log_entries set record = replace(record, 'step.model', 'step.exec') where log_index = 7`)
+    postgres.psql(
+      url,
+      `update log_entries set record = replace(record, 'step.model', 'step.exec') where log_index = ${begun + 1}`,
+    )
     await platform.close()
     const again = await startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
     await rejection(again)
-    await vi.waitFor(() => expect(reasons(url)).toBe('the record of leaf 7 does not match its hash'), soon)
+    await vi.waitFor(() => expect(reasons(url)).toBe(`the record of leaf ${begun + 1} does not match its hash`), soon)
     await discard(again)
   })
 
@@ -83,7 +86,10 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
     restore(sql)
     await logSteps(platform, 'three', 1)
     await rejection(platform)
-    await vi.waitFor(() => expect(reasons(url)).toMatch(/^the log is shorter than the 66 signed entries$/m), soon)
+    await vi.waitFor(
+      () => expect(reasons(url)).toMatch(new RegExp(`^the log is shorter than the ${begun + 60} signed entries$`, 'm')),
+      soon,
+    )
     // A restored log that grew beyond the signed size is still another log.
     await logSteps(platform, 'four', 60)
     await vi.waitFor(() => expect(reasons(url)).toContain('are not the signed ones'), soon)
@@ -99,9 +105,12 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
       })
     expect((await restart('--org', 'org_0')).code).toBe(1)
     const rejected = await restart()
-    expect([rejected.code, rejected.stderr]).toEqual([1, expect.stringContaining('66 entries were signed')])
+    expect([rejected.code, rejected.stderr]).toEqual([1, expect.stringContaining(`${begun + 60} entries were signed`)])
     const { code, stdout } = await restart('--accept-changed-entries')
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/org_[0-9a-f]+\/2: continues from \d+ entries; 66 were/)])
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`org_[0-9a-f]+/2: continues from \\d+ entries; ${begun + 60} were`)),
+    ])
     const again = await startPlatform({ database_url: url, data_dir: platform.data_dir, env: fast })
     const size = Number(sql('select size from org_log'))
     const second = await checkpointOf(again, size - begun)
@@ -113,7 +122,7 @@ describe.skipIf(postgres === null)('checkpoints are rejected', () => {
     expect(verdict).toMatchObject({ valid: true, unsigned_logs: [first] })
     expect(verdictText(bundle, verdict)).toContain(`has no key of ${first}`)
     const restarted = sql(`select data->>'reason', data->>'old_size' from events where kind = 'log.restarted'`)
-    expect(restarted).toBe('the disk failed|66')
+    expect(restarted).toBe(`the disk failed|${begun + 60}`)
     for (const task of ['one', 'three', 'four']) {
       const { body } = await again.call<Verification>('GET', `/api/v1/tasks/${task}/verify`)
       expect(body.integrity).toEqual({ ok: true, first_bad: null })
