@@ -113,7 +113,7 @@ export function hostsOfGit(): BranchHosts {
     }
     return {
       url: `file://${at}`,
-      outage: 'access_revoked',
+      outage: 'fetch_failed',
       commit: (files) => here(() => repository.commit(files)),
       move: (sha) => {
         const args = sha === null ? ['-d', 'refs/heads/main'] : ['refs/heads/main', sha]
