@@ -73,7 +73,7 @@ it(
     const operator = { headers: { authorization: `Bearer ${platform.operator_token}` } }
     const { running, jobs } = (await (await fetch(`${platform.url}/api/v1/jobs`, operator)).json()) as JobList
     const left = jobs[0]?.waiting ?? waitingJobs
-    expect([running, jobs.length, jobs[0]?.last_failed_at]).toEqual([true, 1, null])
+    expect([running, jobs.flatMap(({ last_failed_at }) => last_failed_at ?? [])]).toEqual([true, []])
     expect(left).toBeLessThan(waitingJobs)
     const stopped = performance.now()
     expect(await platform.terminate()).toBe(0)
