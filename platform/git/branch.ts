@@ -52,9 +52,12 @@ export async function readBranch(
   )
   const rows = new Map((files ?? []).map((row) => [`${row.blob_sha} ${row.path}`, row]))
   const isNew = ({ path, blob_sha }: TreeEntry) => chosen.has(path) && !rows.has(`${blob_sha} ${path}`)
-  const isPending = ({ path, blob_sha }: TreeEntry) =>
-    assignments.some(({ manifest_path, manifest_sha }) => manifest_path === path && manifest_sha !== blob_sha)
-  const wanted = [...tree.values()].filter((entry) => isNew(entry) || isPending(entry))
+  const pending = new Set(
+    assignments.flatMap(({ manifest_path: path, manifest_sha }) =>
+      tree.get(path)?.blob_sha === manifest_sha ? [] : [path],
+    ),
+  )
+  const wanted = [...tree.values()].filter((entry) => isNew(entry) || pending.has(entry.path))
   const texts = await readTexts(source, wanted)
   const found: FileRow[] = []
   for (const path of chosen) {

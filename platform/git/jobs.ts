@@ -39,7 +39,7 @@ export function gitJobs(parts: ReadingParts): Job[] {
         const scope = scopeOf(org_id, { kind: 'system', id: 'resync' })
         const outcome = await reconcile(parts, scope, repo_id)
         if (outcome === 'leased')
-          await send(reconcileName, { org_id, repo_id }, { after_seconds: leasedSeconds, isUrgent: true })
+          await sendReading(send, scope, repo_id, { after_seconds: leasedSeconds, isUrgent: true })
       },
     }),
     defineJob({
@@ -57,12 +57,17 @@ async function sendDue({ db, clock }: ReadingParts, send: Send): Promise<void> {
   const due = await withUnscopedTransaction(db, (tx) => dueRepositoriesUnscoped(tx, now + aheadMs, maxDue))
   for (const { org_id, id: repo_id, next_check_at } of due) {
     const after_seconds = Math.max(0, Math.round((Date.parse(next_check_at) - now) / 1000))
-    await send(reconcileName, { org_id, repo_id }, { after_seconds })
+    await sendReading(send, { org_id }, repo_id, { after_seconds })
   }
 }
 
 /** Sends the reading of one branch. */
-export function sendReading(send: Send, { org_id }: Scope, repo_id: number, options: SendOptions = {}): Promise<void> {
+export function sendReading(
+  send: Send,
+  { org_id }: Pick<Scope, 'org_id'>,
+  repo_id: number,
+  options: SendOptions = {},
+): Promise<void> {
   return send(reconcileName, { org_id, repo_id }, options)
 }
 
@@ -83,6 +88,6 @@ export async function startGit({ db, sources }: ReadingParts, send: Send): Promi
   if (db.kind === 'pglite') await withUnscopedTransaction(db, endLeasesUnscoped)
   await withUnscopedTransaction(db, (tx) => markBaselinesUnscoped(tx, baseline().blob_sha))
   const outdated = await withUnscopedTransaction(db, (tx) => outdatedLibrariesUnscoped(tx, library.commit_sha))
-  for (const { org_id, id: repo_id } of outdated) await send(reconcileName, { org_id, repo_id })
+  for (const { org_id, id } of outdated) await sendReading(send, { org_id }, id)
   await send(dueName, {})
 }

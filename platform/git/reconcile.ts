@@ -23,7 +23,6 @@ import {
   beginReading,
   beginWriting,
   endReading,
-  isLastReading,
   type Reading,
   type ReadState,
   type RepositoryRow,
@@ -193,9 +192,8 @@ async function end(
   }
   await withTransaction(parts.db, scope, async (tx) => {
     if (repository.status === 'degraded') await lockLog(scope, tx)
-    if (!(await isLastReading(scope, tx, id, turn))) return
+    if (!(await endReading(scope, tx, id, turn, now, state))) return
     if (branch !== null) await replaceChanged(scope, tx, id, branch.files)
-    await endReading(scope, tx, id, turn, now, state)
     if (repository.status === 'degraded') await noteRepository(scope, tx, now, 'repository.recovered', repository)
   })
 }
@@ -239,8 +237,7 @@ async function giveUp(parts: ReadingParts, scope: Scope, { repository, turn }: R
   }
   await withTransaction(parts.db, scope, async (tx) => {
     await lockLog(scope, tx)
-    if (!(await isLastReading(scope, tx, repository.id, turn))) return
-    await endReading(scope, tx, repository.id, turn, now, state)
+    if (!(await endReading(scope, tx, repository.id, turn, now, state))) return
     await degrade(scope, tx, now, repository.id, found)
     if (!differ(repository.conditions, conditions)) return
     await noteRepository(scope, tx, now, 'repository.degraded', repository, { reason: code, message })

@@ -170,15 +170,6 @@ export async function beginReading(
   return { repository, turn }
 }
 
-/** Whether the reading is still the last one that began; locks the repository until the transaction ends. */
-export async function isLastReading(scope: Scope, tx: Transaction, id: number, turn: number): Promise<boolean> {
-  const rows = await tx.query(
-    'select 1 from repositories where org_id = $1 and id = $2 and turn = $3 and removed_at is null for update',
-    [scope.org_id, id, turn],
-  )
-  return rows.length > 0
-}
-
 /** Keeps other processes from reading the branch until this time, ms since 1970, unless the reading has ended. */
 export async function renewLease(
   scope: Scope,
@@ -199,7 +190,7 @@ export async function endLeasesUnscoped(tx: Transaction): Promise<void> {
 }
 
 /**
- * Whether the reading is still the last one, like `isLastReading`. The next reading compares every assignment with the head
+ * Whether the reading is still the last one that began; locks the repository until the transaction ends. The next reading compares every assignment with the head
  * unless this one ends: some assignments may have been written when the process is killed.
  */
 export async function beginWriting(scope: Scope, tx: Transaction, id: number, turn: number): Promise<boolean> {
@@ -223,7 +214,7 @@ export interface ReadState {
   readonly next_check_at: number | null
 }
 
-/** Ends the reading: the branch was read at `now`, unless it failed. */
+/** Ends the reading: the branch was read at `now`, unless it failed. False when a later one has begun: nothing was written. */
 export async function endReading(
   scope: Scope,
   tx: Transaction,
@@ -231,11 +222,11 @@ export async function endReading(
   turn: number,
   now: number,
   state: ReadState,
-): Promise<void> {
-  await tx.query(
+): Promise<boolean> {
+  const rows = await tx.query(
     `update repositories set status = $4, conditions = $5, last_commit_sha = $6, etag = $7, failures = $8, visibility = $9,
        next_check_at = $10, last_checked_at = case when $8 = 0 then $11::timestamptz else last_checked_at end, leased_until = null
-     where org_id = $1 and id = $2 and turn = $3`,
+     where org_id = $1 and id = $2 and turn = $3 and removed_at is null returning 1`,
     [
       scope.org_id,
       id,
@@ -250,6 +241,7 @@ export async function endReading(
       isoTime(now),
     ],
   )
+  return rows.length > 0
 }
 
 /**
