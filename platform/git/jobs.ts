@@ -73,11 +73,10 @@ export function sendReading(
 
 /** Lets one branch be read soon, also when the process that takes the job is killed. */
 export function readSoonBy({ db, clock }: ReadingParts, send: Send): GitParts['readSoon'] {
-  return async (scope, repo_id, after_seconds = 0) => {
-    const at = clock() + after_seconds * 1000
-    await withTransaction(db, scope, (tx) => markDue(scope, tx, repo_id, at))
+  return async (scope, repo_id) => {
+    await withTransaction(db, scope, (tx) => markDue(scope, tx, repo_id, clock()))
     // A push does not wait for the branches that the timer reads.
-    await sendReading(send, scope, repo_id, { after_seconds, isUrgent: true })
+    await sendReading(send, scope, repo_id, { isUrgent: true })
   }
 }
 

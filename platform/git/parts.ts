@@ -22,8 +22,8 @@ export interface ReadingParts extends Resources, BaselineParts {
 export interface GitParts extends ReadingParts {
   /** Throws ENCRYPTION_KEY_INVALID when a secret sealed now could not be opened after the next start. */
   readonly assertKeyKept: () => void
-  /** Lets a branch be read soon, after this many seconds. */
-  readonly readSoon: (scope: Scope, repo_id: number, after_seconds?: number) => Promise<void>
+  /** Lets a branch be read soon. */
+  readonly readSoon: (scope: Scope, repo_id: number) => Promise<void>
 }
 
 /** The branch of a stored repository. Throws SourceError when its token cannot be opened. */

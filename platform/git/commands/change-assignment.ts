@@ -11,8 +11,8 @@ import { bumpConfig, lockLog } from '../../ledger/log.js'
 import { baselineVersion } from '../../policies/commands/put-baseline.js'
 import type { ManifestVersion, Moment } from '../../policies/commands/put-manifest.js'
 import { findAssignment, setHeadState, setPin, setPinnedVersion } from '../../policies/store/assignments.js'
-import { readText } from '../../policies/store/manifest-texts.js'
 import { versionsOf } from '../../policies/store/versions.js'
+import { storedVersion } from '../../policies/stored-version.js'
 import { whilePinned } from '../conditions.js'
 import { assignmentNotFound } from '../errors.js'
 import { noteAssignment } from '../events.js'
@@ -122,22 +122,18 @@ export function changePin(parts: GitParts, scope: Scope, id: number, pin: 'task'
 
 /** A version that the assignment had in force. Throws INVALID. */
 async function earlierVersion(
-  { manifests }: GitParts,
+  parts: GitParts,
   scope: Scope,
   tx: Transaction,
-  { id, manifest_path: path, manifest_repo, repo_id, ref }: Assignment,
+  assignment: Assignment,
   blob_sha: string,
 ): Promise<ManifestVersion> {
-  const versions = await versionsOf(scope, tx, id)
+  const versions = await versionsOf(scope, tx, assignment.id)
   const known = versions.find(({ manifest_sha }) => manifest_sha === blob_sha)
-  const text = known === undefined ? null : await readText(scope, tx, blob_sha)
-  const manifest = text === null ? null : manifests.read({ path, blob_sha, text }).value
-  if (known === undefined || text === null || manifest === null) {
-    const shown = [...new Set(versions.map(({ manifest_sha }) => manifest_sha))].slice(0, 10).map((sha) => `\`${sha}\``)
-    throw invalid([{ path: 'manifest_sha', message: `was never in force here: use one of ${shown.join(', ')}` }])
-  }
-  const source = manifest_repo ?? (repo_id === null ? 'baseline' : 'bundled')
-  return { file: { path, blob_sha, text }, manifest, source, commit_sha: known.commit_sha, ref }
+  const version = known && (await storedVersion(parts, scope, tx, assignment, { ...known, blob_sha }))
+  if (version) return version
+  const shown = [...new Set(versions.map(({ manifest_sha }) => manifest_sha))].slice(0, 10).map((sha) => `\`${sha}\``)
+  throw invalid([{ path: 'manifest_sha', message: `was never in force here: use one of ${shown.join(', ')}` }])
 }
 
 interface Changed {

@@ -1,12 +1,11 @@
 // Puts the manifests of an agent on it again, because its risk level in effect selects other policies.
-import type { Assignment } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
 import { assignmentsOf } from '../store/assignments.js'
-import { readText } from '../store/manifest-texts.js'
+import { storedVersion } from '../stored-version.js'
 import type { BaselineParts } from './put-baseline.js'
-import { type ManifestVersion, type Moment, policiesFor, putManifest, type TargetAgent } from './put-manifest.js'
+import { type Moment, policiesFor, putManifest, type TargetAgent } from './put-manifest.js'
 
 /** Changes the assignments whose skipped policies are others at the agent's level. The log must be locked. */
 export async function materialiseAgain(
@@ -17,7 +16,9 @@ export async function materialiseAgain(
   agent: TargetAgent,
 ): Promise<void> {
   for (const assignment of await assignmentsOf(scope, tx, [agent.agent_id])) {
-    const version = await versionInForce(parts, scope, tx, assignment)
+    const { manifest_sha: blob_sha, commit_sha } = assignment
+    // Only a baseline of an earlier release has no stored text, and it names no level.
+    const version = await storedVersion(parts, scope, tx, assignment, { blob_sha, commit_sha })
     if (version === null) continue
     const { skipped } = policiesFor(agent, version, assignment)
     if (skipped.join('\n') === assignment.skipped.join('\n')) continue
@@ -28,19 +29,4 @@ export async function materialiseAgain(
       { kind: 'assignment.rematerialised', subject_kind: 'assignment', subject_id: String(assignment.id), data },
     ])
   }
-}
-
-/** Null for a version of an earlier release whose text was not stored; only the baseline has such, and it names no level. */
-async function versionInForce(
-  { manifests }: BaselineParts,
-  scope: Scope,
-  tx: Transaction,
-  { repo_id, manifest_path: path, manifest_sha: blob_sha, manifest_repo, commit_sha, ref }: Assignment,
-): Promise<ManifestVersion | null> {
-  const text = await readText(scope, tx, blob_sha)
-  if (text === null) return null
-  const file = { path, blob_sha, text }
-  const { value } = manifests.read(file)
-  const source = manifest_repo ?? (repo_id === null ? 'baseline' : 'bundled')
-  return value === null ? null : { file, manifest: value, source, commit_sha, ref }
 }
