@@ -1,0 +1,2 @@
+// The exports of the package.
+export type {} from '@svc/platform'

@@ -1,0 +1,68 @@
+// What a change of manifests would do to the agents that they are assigned to, and to the tasks that these agents recorded.
+import type { Flip, ReplayManifest } from '@svc/engine'
+import type { RiskLevel } from '@svc/schemas'
+
+/** One manifest of a repository as it would be after the change. */
+export interface ManifestChange {
+  /** The path by which assignments name the manifest. */
+  readonly manifest_path: string
+  /** The manifest at the new head; null for one that is deleted. */
+  readonly next: ReplayManifest | null
+}
+
+export interface ImpactRequest {
+  readonly repo_id: number
+  readonly changes: readonly ManifestChange[]
+  /** Tasks whose last step was received within these days before now. */
+  readonly days: number
+  /** The most tasks to replay; of more, a random sample is replayed. */
+  readonly max_tasks: number
+}
+
+/** An agent with an active assignment of a changed manifest. */
+export interface ImpactAgent {
+  readonly agent_id: string
+  readonly agent_key: string
+  readonly name: string
+  readonly risk_classification: RiskLevel
+  readonly manifest_paths: readonly string[]
+  /** Policies in effect of the agent, of all sources. */
+  readonly policies_before: number
+  readonly policies_after: number
+  /** Tasks of the agent that were replayed, and that flip. */
+  readonly tasks: number
+  readonly newly_blocked_tasks: number
+  readonly newly_asked_tasks: number
+  readonly no_longer_blocked_tasks: number
+}
+
+/** A number of tasks among the replayed ones. */
+export interface TaskShare {
+  readonly tasks: number
+  /** Of a sample: the share of all tasks, with the 95 % interval of Wilson (1927), 0 to 1; null when every task was replayed. */
+  readonly interval: readonly [low: number, high: number] | null
+}
+
+export type LeftOutReason = 'payload_erased' | 'metadata_only' | 'pruned' | 'too_long'
+
+export interface ImpactReport {
+  readonly agents: readonly ImpactAgent[]
+  /** Recorded tasks of these agents in the period; `replayed` and `left_out` are about the sample when one was taken. */
+  readonly recorded_tasks: number
+  readonly sampled_tasks: number
+  readonly replayed_tasks: number
+  readonly replayed_steps: number
+  readonly left_out: readonly { readonly reason: LeftOutReason; readonly tasks: number }[]
+  readonly newly_blocked: TaskShare
+  readonly newly_asked: TaskShare
+  readonly no_longer_blocked: TaskShare
+  /** The first step of each task that flips, by agent and by time; at most 100 tasks. */
+  readonly first_flips: { readonly total: number; readonly listed: readonly TaskFlip[] }
+}
+
+/** The first step of a task whose outcome changes: the reason and the line of the manifest are in `flip`. */
+export interface TaskFlip {
+  readonly agent_id: string
+  readonly agent_key: string
+  readonly flip: Flip
+}
