@@ -1,6 +1,5 @@
 // What a change of manifests would do to the agents that they are assigned to, and to the tasks that these agents recorded.
-import type { Flip, ReplayManifest } from '@svc/engine'
-import type { RiskLevel } from '@svc/schemas'
+import type { Flip, ReplayManifest, RiskLevel } from '@svc/engine'
 
 /** One manifest of a repository as it would be after the change. */
 export interface ManifestChange {
