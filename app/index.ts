@@ -1,2 +1,4 @@
 // The exports of the package.
-export type {} from '@svc/platform'
+import type { ConfigureRoom } from '@svc/platform'
+
+export const configureGithubApp: ConfigureRoom = () => ({ value: null, errors: [] })

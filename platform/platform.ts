@@ -35,6 +35,7 @@ import { type Log, openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
 import { createMailer, type Mailer } from './mail/mail.js'
 import { openOutside } from './outside.js'
+import { noRoom, type OpenRoom, type Room } from './room.js'
 import { routes } from './routes.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
 import { encryptionKeys, keyMissing } from './secrets/encryption-key.js'
@@ -62,11 +63,15 @@ const maxHistories = 20_000
 /** Agents with cached compiled policies, per organization. */
 const maxCompiledAgents = 5000
 
-/** Opens and migrates the database, creates the first workspace, and returns the complete platform. */
+/**
+ * Opens and migrates the database, creates the first workspace, and returns the complete platform. `openRoom` opens a room above
+ * it, such as the GitHub App.
+ */
 export async function createPlatform(
   config: Config,
   clock: () => number = Date.now,
   print: (text: string) => void = () => undefined,
+  openRoom: OpenRoom = noRoom,
 ): Promise<RunningPlatform> {
   const logger = createLogger(config.log_level)
   const warn = (message: string) => logger.warn(message)
@@ -83,20 +88,25 @@ export async function createPlatform(
     const keyFile = keyFileOf(config, keys, command)
     const assertKeyKept = () => keyFile?.assertKept()
     const log = await openLog({ db, clock, logger, config, ...outside, command })
-    const git = openGit({ db, clock, config, sealer, assertKeyKept, targets: outside.outgoing.targets })
-    const jobs = await openJobs({ db, clock, logger, jobs: [...log.jobs, ...git.jobs] })
+    const above = await openRoom({ db, clock, logger, config, first_workspace: operator_org })
+    const { installations } = above
+    const { targets } = outside.outgoing
+    const git = openGit({ db, clock, config, sealer, assertKeyKept, targets, installations })
+    const jobs = await openJobs({ db, clock, logger, jobs: [...log.jobs, ...git.jobs, ...above.jobsWith(git.parts)] })
     await git.start(jobs.send)
+    await above.start(jobs.send)
     const listener = createListener()
     const url = () => config.public_url ?? addressOf(listener)
     const startWorkspace = git.startWorkspaceWith(jobs.send)
     const access = accessParts({ db, clock, logger, config, keys, url, print, startWorkspace })
     const operator = { operator_org, operator_token: credentials.operator_token }
-    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, git }))
+    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, git, above }))
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
     const close = async () => {
       await closeServer(listener)
       await admin?.close()
       await jobs.close()
+      await above.close()
       await git.close()
       await ingest.close()
       await log.close()
@@ -193,10 +203,11 @@ interface Handling {
   readonly log: Log
   readonly jobs: Jobs
   readonly git: GitRoom
+  readonly above: Room
 }
 
 /** Answers requests: probes and the API description, pages, then the routes. */
-function requestHandler({ config, access, operator, meter, ingest, log, jobs, git }: Handling) {
+function requestHandler({ config, access, operator, meter, ingest, log, jobs, git, above }: Handling) {
   const { clock, logger, limits } = access
   const { public_url, trusted_proxies } = config
   const version = versionOf('API')
@@ -204,13 +215,15 @@ function requestHandler({ config, access, operator, meter, ingest, log, jobs, gi
   const { rejected } = log
   const health = healthRouter({ ...access, meter, version, started_at: clock(), rejected, jobs, identify })
   const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }
+  const git_parts = git.partsWith(jobs.send)
+  const served = [...routes, ...above.routesWith({ ...git_parts, send: jobs.send, url: access.url })]
   const parts = {
     ...access,
     ingest,
     log: log.identity,
     bundles: log.bundles,
     retention: log.retention,
-    ...git.partsWith(jobs.send),
+    ...git_parts,
     jobs,
     policy_ttl_seconds: config.policy_ttl_seconds,
     task_timeout_seconds: config.task_timeout_seconds,
@@ -223,8 +236,8 @@ function requestHandler({ config, access, operator, meter, ingest, log, jobs, gi
     public_url,
     limits,
     authenticate,
-    pages: [health, docsRouter(routes, version), ...pages(pageParts)],
-    routes,
+    pages: [health, docsRouter(served, version), ...pages(pageParts)],
+    routes: served,
     parts,
     showProblem,
   })

@@ -7,18 +7,26 @@ import { versionOf } from '@svc/schemas'
 import { isLoopback } from './config.js'
 import { greeting } from './greeting.js'
 import { type Config, createPlatform, PlatformError, type RunningPlatform, readConfig } from './index.js'
+import type { ConfigureRoom } from './room.js'
 
-/** Runs until SIGTERM or SIGINT; returns the exit code. */
-export async function start(env: NodeJS.ProcessEnv, out: Writable, err: Writable): Promise<number> {
+/** Runs until SIGTERM or SIGINT, with the room that `configure` reads from the environment; returns the exit code. */
+export async function start(
+  env: NodeJS.ProcessEnv,
+  out: Writable,
+  err: Writable,
+  configure: ConfigureRoom,
+): Promise<number> {
   for (const warning of unknownVariables(env)) err.write(`warning: ${warning}\n`)
-  const { value: config, errors } = readConfig(env)
+  const { value: config, errors: own } = readConfig(env)
+  const { value: room, errors: others } = configure(env)
+  const errors = [...own, ...others]
   if (errors.length > 0) {
     err.write(`svc-platform cannot start:\n${errors.map((line) => `  ${line}\n`).join('')}`)
     return 1
   }
   out.write(`svc platform ${versionOf('API')}: ${opening(config)}\n`)
   try {
-    const platform = await createPlatform(config, Date.now, (text) => out.write(`${text}\n`))
+    const platform = await createPlatform(config, Date.now, (text) => out.write(`${text}\n`), room ?? undefined)
     await listen(platform, config).catch(async (error) => {
       await platform.close()
       throw error

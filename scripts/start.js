@@ -4,5 +4,5 @@ import './build.js'
 
 if (!process.exitCode) {
   process.argv.push('start')
-  await import('../platform/bin/svc-platform.js')
+  await import('../app/bin/svc-platform.js')
 }

@@ -102,11 +102,12 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'errors.ts',
   ],
   platform: [
-    'main.ts',
+    'command.ts',
     'start.ts',
     'greeting.ts',
     'index.ts',
     'platform.ts',
+    'room.ts',
     'outside.ts',
     'listener.ts',
     'logger.ts',
@@ -135,6 +136,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'outgoing',
     'errors.ts',
   ],
+  app: ['main.ts', 'index.ts'],
   action: ['main.ts', 'run.ts', 'report', 'change', 'files', 'inputs.ts', 'usage-error.ts'],
 }
 
@@ -329,7 +331,7 @@ describe('the platform', () => {
   })
 
   it('reads the environment in one place', () => {
-    expect(platform.filter((path) => /process\.env/.test(read(path)))).toEqual(['platform/main.ts'])
+    expect(platform.filter((path) => /process\.env/.test(read(path)))).toEqual(['platform/command.ts'])
   })
 })
 

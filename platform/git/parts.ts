@@ -5,11 +5,13 @@ import type { Scope } from '../db/scope.js'
 import type { BaselineParts } from '../policies/commands/put-baseline.js'
 import type { Sealer } from '../secrets/seal.js'
 import { tokenContext } from '../secrets/store.js'
+import type { Installation, Installations } from './installations.js'
 import { type GitSource, type GitSources, SourceError } from './source/source.js'
 import type { RepositoryRow } from './store/repositories.js'
 
 export interface ReadingParts extends Resources, BaselineParts {
   readonly sources: GitSources
+  readonly installations: Installations
   /** Opens and seals tokens and webhook secrets. */
   readonly sealer: Sealer
   /** Seconds between two readings of a branch. */
@@ -28,14 +30,20 @@ export interface GitParts extends ReadingParts {
 
 /** The branch of a stored repository. Throws SourceError when its token cannot be opened. */
 export function sourceOf(
-  { sources, sealer }: Pick<ReadingParts, 'sources' | 'sealer'>,
+  { sources, installations, sealer }: Pick<ReadingParts, 'sources' | 'installations' | 'sealer'>,
   org_id: string,
   row: RepositoryRow,
 ): GitSource {
   const { id, provider, owner, name, branch, url, sealed_token: sealed } = row
   const token = sealed === null ? null : openSealed(sealer, tokenContext(org_id, id), sealed)
   if (token === null && sealed !== null) throw unopened(id)
-  return sources.open({ provider, owner, name, branch, url, token }, `${org_id}/${id}`)
+  const installation = token === null ? installationOf(row) : null
+  const app = installation === null ? {} : { app_token: () => installations.token(org_id, installation) }
+  return sources.open({ provider, owner, name, branch, url, token, ...app }, `${org_id}/${id}`)
+}
+
+function installationOf({ installation_id, github_id }: RepositoryRow): Installation | null {
+  return installation_id === null || github_id === null ? null : { installation_id, github_id }
 }
 
 /** A stored secret; null when it was sealed with a key that this platform lacks. */

@@ -7,8 +7,9 @@ import type { Targets } from '../outgoing/targets.js'
 import { createManifestReader } from '../policies/manifest-reader.js'
 import type { Sealer } from '../secrets/seal.js'
 import { connectLibrary } from './commands/connect-library.js'
+import type { Installations } from './installations.js'
 import { gitJobs, readSoonBy, sendReading, startGit } from './jobs.js'
-import type { GitParts } from './parts.js'
+import type { GitParts, ReadingParts } from './parts.js'
 import { openSources } from './source/sources.js'
 
 interface RoomParts extends Resources {
@@ -16,10 +17,13 @@ interface RoomParts extends Resources {
   readonly sealer: Sealer
   readonly assertKeyKept: () => void
   readonly targets: Targets
+  readonly installations: Installations
 }
 
 export interface GitRoom {
   readonly jobs: readonly Job[]
+  /** The parts of jobs. */
+  readonly parts: ReadingParts
   /** The parts of the routes, once jobs can be sent. */
   readonly partsWith: (send: Send) => GitParts
   /** Connects the library to a new workspace, and lets a job read it when the workspace exists. */
@@ -39,6 +43,7 @@ export function openGit({ config, targets, ...others }: RoomParts): GitRoom {
   const parts = { ...others, sources, manifests, resync_seconds, random: Math.random }
   return {
     jobs: gitJobs(parts),
+    parts,
     partsWith: (send) => ({ ...parts, readSoon: readSoonBy(parts, send) }),
     startWorkspaceWith: (send) => async (scope, tx, now) => {
       const id = await connectLibrary(scope, tx, now)

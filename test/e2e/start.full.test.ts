@@ -41,7 +41,7 @@ describe('a start', () => {
   })
 
   it.skipIf(!hasScript)('prints them on a terminal', async () => {
-    const program = fileURLToPath(new URL('../../platform/bin/svc-platform.js', import.meta.url))
+    const program = fileURLToPath(new URL('../../app/bin/svc-platform.js', import.meta.url))
     const child = spawn('script', ['-qec', `${process.execPath} ${program} start`, '/dev/null'], {
       env: { PATH: process.env.PATH, SVC_DATA_DIR: join(folder, 'terminal'), SVC_PORT: '0', SVC_LOG_LEVEL: 'error' },
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -6,7 +6,7 @@ export { freePort } from './postgres.js'
 
 const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
 export const svc = fileURLToPath(new URL(`${root}cli/bin/svc.js`, import.meta.url))
-export const svcPlatform = fileURLToPath(new URL(`${root}platform/bin/svc-platform.js`, import.meta.url))
+export const svcPlatform = fileURLToPath(new URL(`${root}app/bin/svc-platform.js`, import.meta.url))
 
 interface Piped {
   /** Process id of the program. */

@@ -9,6 +9,7 @@ import { assignManifest, unassign } from '../../platform/git/commands/assign-man
 import { approve, pinVersion, resyncByHand, unpin } from '../../platform/git/commands/change-assignment.js'
 import { connectRepository } from '../../platform/git/commands/connect-repository.js'
 import { assignmentNotFound } from '../../platform/git/errors.js'
+import { noInstallations } from '../../platform/git/installations.js'
 import type { GitParts } from '../../platform/git/parts.js'
 import { reconcile } from '../../platform/git/reconcile.js'
 import { createManifestReader } from '../../platform/policies/manifest-reader.js'
@@ -47,6 +48,7 @@ export async function openRoom(database_url: string, folder: string, hosts: Bran
       resync_seconds: 300,
       random: Math.random,
       readSoon: async () => undefined,
+      installations: noInstallations,
       assertKeyKept: () => undefined,
     }),
   )

@@ -38,7 +38,7 @@ export function makeClone(folder: string): string {
   mkdirSync(bin, { recursive: true })
   for (const name of readdirSync(root))
     if (!['data', '.git', '.bin'].includes(name)) symlinkSync(join(root, name), join(folder, name))
-  const npx = `#!/bin/sh\ncase "$2" in\nsvc) main='${root}cli/bin/svc.js' ;;\nsvc-platform) main='${root}platform/bin/svc-platform.js' ;;\nesac\nshift 2\nexec '${process.execPath}' "$main" "$@"\n`
+  const npx = `#!/bin/sh\ncase "$2" in\nsvc) main='${root}cli/bin/svc.js' ;;\nsvc-platform) main='${root}app/bin/svc-platform.js' ;;\nesac\nshift 2\nexec '${process.execPath}' "$main" "$@"\n`
   writeFileSync(join(bin, 'npx'), npx)
   chmodSync(join(bin, 'npx'), 0o755)
   return `${bin}:${process.env.PATH}`

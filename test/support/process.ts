@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const program = (levels: string) => fileURLToPath(new URL(`${levels}platform/bin/svc-platform.js`, import.meta.url))
+const program = (levels: string) => fileURLToPath(new URL(`${levels}app/bin/svc-platform.js`, import.meta.url))
 const root = import.meta.url.includes('/test/dist/') ? '../../../' : '../../'
 
 export interface PlatformProcess {

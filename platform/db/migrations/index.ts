@@ -23,6 +23,7 @@ import * as approvals from './0019-approvals.js'
 import * as memoryLabels from './0020-memory-labels.js'
 import * as repositories from './0021-repositories.js'
 import * as approvedVersions from './0022-approved-versions.js'
+import * as githubApp from './0023-github-app.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -45,6 +46,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0020-memory-labels', migration: memoryLabels },
   { name: '0021-repositories', migration: repositories },
   { name: '0022-approved-versions', migration: approvedVersions },
+  { name: '0023-github-app', migration: githubApp },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

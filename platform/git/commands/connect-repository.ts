@@ -38,13 +38,22 @@ export async function connectRepository(
   scope: Scope,
   request: RepositoryRequest,
 ): Promise<Repository> {
-  const address = addressOf(request)
-  if (address.token !== null) parts.assertKeyKept()
+  const asked = addressOf(request)
+  if (asked.token !== null) parts.assertKeyKept()
+  const { installation, address } = await reading('name', byInstallation(parts, scope, asked))
   const { visibility, branch } = await reading(address.url === null ? 'name' : 'url', parts.sources.inspect(address))
   const { token, provider, owner, name, url } = address
-  const id = await add(parts, scope, { provider, owner, name, url, branch, visibility }, token)
+  const id = await add(parts, scope, { provider, owner, name, url, branch, visibility, installation }, token)
   await reconcile(parts, scope, id)
   return repositoryOf(parts, scope, id)
+}
+
+/** The address with access by the GitHub App, where an installation of the workspace covers it and the caller gives no token. */
+async function byInstallation({ installations }: GitParts, scope: Scope, address: RepositoryAddress) {
+  const { provider, token, owner, name } = address
+  const installation = provider === 'github' && token === null ? await installations.find(scope, owner, name) : null
+  if (installation === null) return { installation, address }
+  return { installation, address: { ...address, app_token: () => installations.token(scope.org_id, installation) } }
 }
 
 /** Throws INVALID for a request that names no repository. */

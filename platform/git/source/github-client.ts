@@ -1,6 +1,6 @@
 // Requests to the REST API of GitHub about one repository: credentials, redirects of renamed repositories, rate limits.
 import { type Answer, type Outgoing, TooLarge } from '../../outgoing/outgoing.js'
-import { SourceError } from './source.js'
+import { type RepositoryAddress, SourceError } from './source.js'
 
 export interface GithubParts {
   readonly outgoing: Outgoing
@@ -9,8 +9,8 @@ export interface GithubParts {
   readonly clock: () => number
 }
 
-/** Whose token a request carries: the caller's own, the operator's for public repositories, or none. */
-export type Credential = 'own' | 'fallback' | 'none'
+/** Whose token a request carries: the caller's own, that of the GitHub App, the operator's for public repositories, or none. */
+export type Credential = 'own' | 'app' | 'fallback' | 'none'
 
 export interface GithubAnswer {
   readonly status: number
@@ -32,9 +32,23 @@ export interface GetOptions {
 
 const maxRedirects = 3
 
-export function githubClient(parts: GithubParts, repository: string, own: string | null): GithubClient {
-  const token = own ?? parts.fallback_token
-  const credential = own !== null ? 'own' : token !== null ? 'fallback' : 'none'
+/** The credential that requests for an address carry. */
+export function credentialFor(
+  { token, app_token }: Pick<RepositoryAddress, 'token' | 'app_token'>,
+  { fallback_token }: Pick<GithubParts, 'fallback_token'>,
+): Credential {
+  if (app_token !== undefined) return 'app'
+  if (token !== null) return 'own'
+  return fallback_token === null ? 'none' : 'fallback'
+}
+
+/** `token` belongs to the credential; null for none. */
+export function githubClient(
+  parts: GithubParts,
+  repository: string,
+  credential: Credential,
+  token: string | null,
+): GithubClient {
   const headers = {
     accept: 'application/vnd.github+json',
     'user-agent': 'svc',
@@ -87,12 +101,17 @@ function faultOf({ status, headers }: Answer, credential: Credential, now: numbe
     return new SourceError('fetch_failed', 'the rate limit of GitHub is reached', wait ?? 60)
   if (status === 409) return new SourceError('branch_missing', 'the repository has no commit: push one first')
   if (status !== 401 && status !== 403) return new SourceError('fetch_failed', `GitHub answers with status ${status}`)
+  if (credential === 'app') return new SourceError('access_revoked', appDenied)
   if (credential === 'own')
     return new SourceError('access_revoked', 'GitHub rejects the token: create one that may read the repository')
   if (status === 401 && credential === 'fallback')
     return new SourceError('fetch_failed', 'GitHub rejects SVC_GITHUB_FALLBACK_TOKEN: the operator must replace it')
   return new SourceError('private', 'GitHub shows the repository to members only: connect it with your own token')
 }
+
+/** What to do when the App that is connected cannot read a repository. */
+export const appDenied =
+  'the GitHub App cannot read the repository any more: install it for this repository again, or connect it with your own token'
 
 /** Seconds until the rate limit ends; null when the answer is not about one. */
 function secondsToWait(headers: Answer['headers'], now: number): number | null {

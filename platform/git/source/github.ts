@@ -2,7 +2,7 @@
 import { quote } from '@svc/engine'
 import { branchProblem } from './branch-name.js'
 import { blobSha } from './git-objects.js'
-import { type GithubClient, type GithubParts, githubClient } from './github-client.js'
+import { appDenied, credentialFor, type GithubClient, type GithubParts, githubClient } from './github-client.js'
 import { githubTree } from './github-tree.js'
 import type { Limits } from './limits.js'
 import { type GitSource, type Inspection, type RepositoryAddress, SourceError } from './source.js'
@@ -14,18 +14,22 @@ export interface Github {
 }
 
 export function createGithub(parts: GithubParts & { readonly limits: Limits }): Github {
-  const clientOf = (address: RepositoryAddress) => githubClient(parts, pathOf(address), address.token)
+  const clientOf = async (address: RepositoryAddress) => {
+    const path = pathOf(address)
+    const credential = credentialFor(address, parts)
+    const token = (await address.app_token?.()) ?? address.token ?? parts.fallback_token
+    return githubClient(parts, path, credential, token)
+  }
   return {
-    inspect: (address) => inspect(clientOf(address), address.branch),
+    inspect: async (address) => inspect(await clientOf(address), address.branch),
     open: (address) => {
       // An invalid name rejects the call that would use it.
-      let client: GithubClient | null = null
+      let client: Promise<GithubClient> | null = null
       const get: GithubClient['get'] = async (path, options) => {
         client ??= clientOf(address)
-        return client.get(path, options)
+        return (await client).get(path, options)
       }
-      const credential = address.token !== null ? 'own' : parts.fallback_token !== null ? 'fallback' : 'none'
-      return githubSource({ credential, get }, address.branch ?? '', parts.limits)
+      return githubSource({ credential: credentialFor(address, parts), get }, address.branch ?? '', parts.limits)
     },
   }
 }
@@ -35,7 +39,7 @@ async function inspect(client: GithubClient, branch: string | null): Promise<Ins
   if (status === 404) throw repositoryMissing(client)
   const { default_branch } = body as { default_branch?: unknown }
   const visibility = isPublic(body) ? 'public' : 'private'
-  if (visibility === 'private' && client.credential !== 'own') throw privateRepository()
+  if (visibility === 'private' && client.credential !== 'own' && client.credential !== 'app') throw privateRepository()
   const name = branch ?? (typeof default_branch === 'string' ? default_branch : '')
   const { status: found } = await client.get(refPath(name))
   if (found === 404) throw branchMissing(name)
@@ -145,6 +149,8 @@ function shaIn(value: unknown): string {
 }
 
 function repositoryMissing({ credential }: GithubClient): SourceError {
+  if (credential === 'app')
+    return new SourceError('repository_missing', `the repository does not exist any more, or ${appDenied}`)
   const message =
     credential === 'own'
       ? 'the repository does not exist, or the token cannot see it'

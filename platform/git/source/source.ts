@@ -42,6 +42,8 @@ export interface RepositoryAddress {
   readonly url: string | null
   /** The caller's own token. */
   readonly token: string | null
+  /** A token of the GitHub App for a repository that it may read; it replaces `token`. Rejects with SourceError. */
+  readonly app_token?: () => Promise<string>
 }
 
 export interface GitSources {

@@ -5,11 +5,14 @@ import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { filters, utc } from '../../db/sql.js'
 import { nextIds } from '../../policies/store/policies.js'
+import type { Installation } from '../installations.js'
 
 /** A repository as stored. */
 export interface RepositoryRow extends Repository {
   readonly sealed_token: string | null
   readonly sealed_webhook_secret: string | null
+  /** GitHub's own id; null for a repository that the GitHub App does not read. */
+  readonly github_id: number | null
   readonly etag: string | null
   readonly failures: number
   /** Whether a reading of the branch has begun and not ended. */
@@ -19,12 +22,13 @@ export interface RepositoryRow extends Repository {
 const columns = `id, owner, name, branch, url, provider, visibility, installation_id, sealed_token is not null as has_token,
   sealed_webhook_secret is not null as has_webhook, status, conditions, last_commit_sha, ${utc('last_checked_at')},
   ${utc('created_at')}, created_by`
-const rowColumns = `${columns}, sealed_token, sealed_webhook_secret, etag, failures, leased_until is not null as is_reading`
+const rowColumns = `${columns}, sealed_token, sealed_webhook_secret, github_id, etag, failures, leased_until is not null as is_reading`
 
 /** The repository as callers see it. */
 export function repositoryView({
   sealed_token: _token,
   sealed_webhook_secret: _secret,
+  github_id: _github,
   etag: _etag,
   failures: _failures,
   is_reading: _reading,
@@ -40,6 +44,8 @@ export interface NewRepository {
   readonly branch: string
   readonly url: string | null
   readonly visibility: Repository['visibility']
+  /** The installation of the GitHub App that reads it. */
+  readonly installation?: Installation | null
 }
 
 /** Inserts a repository; `next_check_at` is null for one that no timer reads. */
@@ -47,13 +53,14 @@ export async function insertRepository(
   scope: Scope,
   tx: Transaction,
   now: number,
-  { provider, owner, name, branch, url, visibility }: NewRepository,
+  { provider, owner, name, branch, url, visibility, installation = null }: NewRepository,
   next_check_at: number | null,
 ): Promise<number> {
   const id = await nextIds(scope, tx, 'repo', 1)
   await tx.query(
-    `insert into repositories (org_id, id, provider, owner, name, branch, url, visibility, status, created_at, created_by, next_check_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, 'synced', $9, $10, $11)`,
+    `insert into repositories (org_id, id, provider, owner, name, branch, url, visibility, status, created_at, created_by,
+       next_check_at, installation_id, github_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 'synced', $9, $10, $11, $12, $13)`,
     [
       scope.org_id,
       id,
@@ -66,6 +73,8 @@ export async function insertRepository(
       isoTime(now),
       scope.actor.id,
       next_check_at === null ? null : isoTime(next_check_at),
+      installation?.installation_id ?? null,
+      installation?.github_id ?? null,
     ],
   )
   return id
@@ -93,7 +102,7 @@ export async function findRepository(scope: Scope, tx: Transaction, id: number):
 export async function sameRepository(
   scope: Scope,
   tx: Transaction,
-  { provider, owner, name, branch, url }: Omit<NewRepository, 'visibility'>,
+  { provider, owner, name, branch, url }: Omit<NewRepository, 'visibility' | 'installation'>,
 ): Promise<number | null> {
   const [row] = await tx.query<{ id: number }>(
     `select id from repositories where org_id = $1 and provider = $2 and coalesce(url, '') = $3 and lower(owner) = lower($4)

@@ -130,7 +130,7 @@ describe('a body', () => {
 describe('the log of requests', () => {
   it('has one line per request, without credential, body, query or control characters', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'svc-log-'))
-    const program = fileURLToPath(new URL('../../../platform/bin/svc-platform.js', import.meta.url))
+    const program = fileURLToPath(new URL('../../../app/bin/svc-platform.js', import.meta.url))
     const port = await freePort()
     const child = spawn(process.execPath, [program, 'start'], {
       env: { PATH: process.env.PATH, SVC_DATA_DIR: data_dir, SVC_PORT: String(port), SVC_LOG_LEVEL: 'info' },

@@ -1,0 +1,51 @@
+// A room above the platform, such as the GitHub App: what the composition root gives it, and what it gives back.
+import type { Logger } from 'pino'
+import type { Config } from './config.js'
+import type { Resources } from './db/db.js'
+import { type Installations, noInstallations } from './git/installations.js'
+import type { GitParts, ReadingParts } from './git/parts.js'
+import type { Route } from './http/route.js'
+import type { Job, Send } from './jobs/job.js'
+
+/** What a room can use from the start. */
+export interface Ground extends Resources {
+  readonly logger: Logger
+  readonly config: Config
+  /** The id of the first workspace, which belongs to the operator. */
+  readonly first_workspace: string
+}
+
+export interface Room {
+  readonly installations: Installations
+  readonly jobsWith: (parts: ReadingParts) => readonly Job[]
+  /** Routes keep the parts that they use; the platform passes them none. */
+  readonly routesWith: (parts: RequestParts) => readonly Route<unknown>[]
+  /** Sends the jobs of the start. Rejects with UNAVAILABLE. */
+  readonly start: (send: Send) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** What requests to a room can use besides. */
+export interface RequestParts extends GitParts {
+  readonly send: Send
+  /** The address at which people reach the platform. */
+  readonly url: () => string
+}
+
+export type OpenRoom = (ground: Ground) => Promise<Room>
+
+/** Reads the settings of a room; `value` is null where they leave the room out. */
+export type ConfigureRoom = (env: Readonly<Record<string, string | undefined>>) => {
+  readonly value: OpenRoom | null
+  /** A message for each invalid variable. */
+  readonly errors: readonly string[]
+}
+
+/** A platform without a room above it. */
+export const noRoom: OpenRoom = async () => ({
+  installations: noInstallations,
+  jobsWith: () => [],
+  routesWith: () => [],
+  start: async () => undefined,
+  close: async () => undefined,
+})
