@@ -23739,7 +23739,8 @@ const countRules = [
 				init: () => 0,
 				add: (state, recorded) => counts(recorded) ? state + 1 : state
 			});
-			const message = `the task already has ${params.max_steps} ${kindWords(kind, "steps")}, which is the maximum`;
+			const steps = kindWords(kind, params.max_steps === 1 ? "step" : "steps");
+			const message = `the task already has ${params.max_steps} ${steps}, which is the maximum`;
 			const remedy = params.max_steps > 0 ? "end this task; a new one counts from zero" : "leave this step out";
 			return (context) => {
 				if (isOutside(context)) return 1;

@@ -116,7 +116,7 @@ function outcomesOf({ blocked_tasks, asked_tasks, warned_tasks }: ReplayResult):
 }
 
 function flipsOf({ flipped_tasks, newly_blocked_tasks, no_longer_blocked_tasks, flips }: ReplayResult, old: string) {
-  const changed = `compared with ${old}: ${counted(flips.total, 'step')} in ${counted(flipped_tasks ?? 0, 'task')} change`
+  const changed = `compared with ${old}: ${counted(flips.total, 'step')} in ${counted(flipped_tasks ?? 0, 'task')} ${flips.total === 1 ? 'changes' : 'change'}`
   return `${changed}; newly blocked: ${counted(newly_blocked_tasks ?? 0, 'task')}; no longer blocked: ${counted(no_longer_blocked_tasks ?? 0, 'task')}`
 }
 

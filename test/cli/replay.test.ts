@@ -78,7 +78,7 @@ findings
     const { code, stdout } = await runSvc(args)
     expect(code).toBe(0)
     expect(stdout).toContain(
-      `compared with ${older}: 1 step in 1 task change; newly blocked: 1 task; no longer blocked: 0`,
+      `compared with ${older}: 1 step in 1 task changes; newly blocked: 1 task; no longer blocked: 0`,
     )
     expect(stdout).toContain('steps whose outcome changes (1 of 1)\n\nwarn → block  task `t1`, step 2')
     expect(stdout).toContain(`  before: Refunds need a gate warns (high; ${older}:4)`)
