@@ -12,6 +12,6 @@ export type {
   TaskShare,
 } from './git/impact/impact-report.js'
 export { entryProblem, type ManifestText, manifestText } from './git/source/manifest-text.js'
-export { SourceError, type SourceFault, type TreeEntry } from './git/source/source.js'
+export { type GitSource, SourceError, type SourceFault, type TreeEntry } from './git/source/source.js'
 export { createPlatform, type RunningPlatform } from './platform.js'
 export type { ConfigureRoom, Ground, OpenRoom, RequestParts, Room } from './room.js'

@@ -19,7 +19,15 @@ export interface Outgoing {
   readonly post: (url: string, body: string, headers?: Readonly<Record<string, string>>) => Promise<Reply>
   /** Gets the URL, with at most `maxBytes` of body. Rejects with a message for the operator, and TooLarge. */
   readonly get: (url: string, headers: Readonly<Record<string, string>>, maxBytes?: number) => Promise<Answer>
+  /** Sends a request with any method, and returns the response with its headers. Rejects as `get` does. */
+  readonly send: (url: string, sent: Sent, maxBytes?: number) => Promise<Answer>
   readonly close: () => Promise<void>
+}
+
+export interface Sent {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
 }
 
 /** A response with more bytes than the caller takes. */
@@ -40,7 +48,7 @@ export function createOutgoing(targets: Targets, timeoutMs = 10_000): Outgoing {
     },
     pipelining: 1,
   })
-  const call = async (url: string, options: Call, maxBytes = maxResponseBytes): Promise<Answer> => {
+  const call = async (url: string, options: Sent, maxBytes = maxResponseBytes): Promise<Answer> => {
     const problem = targets.problemOf(url)
     if (problem !== null) throw new TargetError(problem)
     try {
@@ -59,14 +67,9 @@ export function createOutgoing(targets: Targets, timeoutMs = 10_000): Outgoing {
       return { status, text }
     },
     get: (url, headers, maxBytes) => call(url, { method: 'GET', headers }, maxBytes),
+    send: call,
     close: () => agent.close(),
   }
-}
-
-interface Call {
-  readonly method: 'GET' | 'POST'
-  readonly body?: string
-  readonly headers: Readonly<Record<string, string>>
 }
 
 function plainHeaders(headers: Readonly<Record<string, string | readonly string[] | undefined>>) {

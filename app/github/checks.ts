@@ -1,0 +1,53 @@
+// The writing client of a check: its token can write check runs of one repository, and nothing else.
+import { SourceError } from '@svc/platform'
+import type { CheckRun, Checks } from '../check/parts.js'
+import { isId } from './app-api.js'
+import { asSource } from './errors.js'
+import type { RepositoryClient } from './repository-client.js'
+
+/** What the token of a checks client may do. */
+export const checksPermissions = { checks: 'write' } as const
+
+/** Check runs of this App with one name on one commit. */
+const maxRuns = 100
+
+export function createChecks(client: RepositoryClient, app_id: number): Checks {
+  return {
+    find: (head_sha, name) => asSource(find(client, app_id, head_sha, name)),
+    create: async (head_sha, name, change) => {
+      const { body } = await asSource(client.ask('POST', '/check-runs', { name, head_sha, ...change }))
+      const { id } = (body ?? {}) as { id?: unknown }
+      if (!isId(id)) throw new SourceError('fetch_failed', 'GitHub sent no check run: check SVC_GITHUB_API_URL')
+      return id
+    },
+    update: async (id, change) => {
+      await asSource(client.ask('PATCH', `/check-runs/${id}`, change))
+    },
+  }
+}
+
+async function find(
+  client: RepositoryClient,
+  app_id: number,
+  head_sha: string,
+  name: string,
+): Promise<CheckRun | null> {
+  const query = `check_name=${encodeURIComponent(name)}&app_id=${app_id}&filter=latest`
+  const { items } = await client.list(`/commits/${head_sha}/check-runs?${query}`, 'check_runs', maxRuns)
+  const own = items.flatMap((item) => checkRunIn(item, app_id, name) ?? [])
+  return own.sort((a, b) => b.id - a.id)[0] ?? null
+}
+
+/** Null for a check run of another App or with another name. */
+function checkRunIn(value: unknown, own_id: number, own_name: string): CheckRun | null {
+  const { id, name, status, external_id, app, output } = (value ?? {}) as Readonly<Record<string, unknown>>
+  const { id: app_id } = (app ?? {}) as { id?: unknown }
+  if (!isId(id) || app_id !== own_id || name !== own_name) return null
+  const { annotations_count } = (output ?? {}) as { annotations_count?: unknown }
+  return {
+    id,
+    status: typeof status === 'string' ? status : '',
+    external_id: typeof external_id === 'string' && external_id !== '' ? external_id : null,
+    annotations_count: typeof annotations_count === 'number' ? annotations_count : 0,
+  }
+}

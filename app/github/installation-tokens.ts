@@ -1,0 +1,91 @@
+// Tokens of installations, each for one repository or none and for the permissions that its use needs.
+import type { Api } from './api.js'
+import { type AppKey, appToken } from './app-token.js'
+import { GithubError } from './errors.js'
+
+/** What a token may do: permissions as GitHub names them. */
+export type Permissions = Readonly<Record<string, 'read' | 'write'>>
+
+export interface TokenFor {
+  readonly installation_id: number
+  /** GitHub's id of the only repository that the token is for; null for every repository of the installation. */
+  readonly github_id: number | null
+  readonly permissions: Permissions
+}
+
+export interface InstallationTokens {
+  /** A token that is valid for at least a minute. Rejects with GithubError. */
+  readonly tokenFor: (wanted: TokenFor) => Promise<string>
+  /** Forgets the tokens of an installation, which GitHub has revoked. */
+  readonly forget: (installation_id: number) => void
+}
+
+interface Parts {
+  readonly api: Api
+  readonly key: AppKey
+  readonly clock: () => number
+}
+
+interface Held {
+  readonly installation_id: number
+  /** ms since 1970; from then on the next use asks for another one. */
+  until: number
+  readonly token: Promise<string>
+}
+
+/** Tokens are valid for an hour. */
+const marginMs = 5 * 60_000
+const maxHeld = 5000
+
+export function createInstallationTokens({ api, key, clock }: Parts): InstallationTokens {
+  const held = new Map<string, Held>()
+  const drop = (id: string, one: Held) => {
+    if (held.get(id) === one) held.delete(id)
+  }
+  const fetchToken = async ({ installation_id, github_id, permissions }: TokenFor) => {
+    const { body } = await api({
+      method: 'POST',
+      path: `/app/installations/${installation_id}/access_tokens`,
+      token: appToken(key, clock()),
+      as: 'app',
+      body: { permissions, ...(github_id === null ? {} : { repository_ids: [github_id] }) },
+    })
+    const { token, expires_at } = (body ?? {}) as Readonly<Record<string, unknown>>
+    const until = Date.parse(String(expires_at)) - marginMs
+    if (typeof token === 'string' && token !== '' && !Number.isNaN(until)) return { token, until }
+    throw new GithubError('unavailable', 'GitHub sent no token of the installation: check SVC_GITHUB_API_URL')
+  }
+  return {
+    tokenFor: (wanted) => {
+      const id = idOf(wanted)
+      const known = held.get(id)
+      if (known !== undefined && known.until > clock()) return known.token
+      const fetched = fetchToken(wanted)
+      const one: Held = {
+        installation_id: wanted.installation_id,
+        // While it is fetched, others wait for the same one.
+        until: Number.POSITIVE_INFINITY,
+        token: fetched.then(({ token, until }) => {
+          one.until = until
+          return token
+        }),
+      }
+      one.token.catch(() => drop(id, one))
+      held.delete(id)
+      held.set(id, one)
+      const [oldest] = held.keys()
+      if (held.size > maxHeld && oldest !== undefined) held.delete(oldest)
+      return one.token
+    },
+    forget: (installation_id) => {
+      for (const [id, one] of held) if (one.installation_id === installation_id) held.delete(id)
+    },
+  }
+}
+
+function idOf({ installation_id, github_id, permissions }: TokenFor): string {
+  const granted = Object.entries(permissions)
+    .map(([name, level]) => `${name}=${level}`)
+    .sort()
+  return [installation_id, github_id ?? '', ...granted].join(' ')
+}

@@ -1,0 +1,107 @@
+// The reading client of a check: its token can read contents, pull requests and metadata of one repository, and nothing else.
+import { type GitSource, SourceError } from '@svc/platform'
+import type { Account, GithubReader, PullRequest, PullRequestCommit, Review } from '../check/parts.js'
+import { asSource, orNull } from './errors.js'
+import type { RepositoryClient } from './repository-client.js'
+
+/** What the token of a reader may do. */
+export const readerPermissions = { contents: 'read', pull_requests: 'read', metadata: 'read' } as const
+
+/** GitHub lists no more commits of a pull request. */
+const maxCommits = 250
+const maxReviews = 5000
+const maxOpen = 3000
+/** The comparison of two commits carries up to 300 changed files. */
+const maxComparisonBytes = 20 * 1024 * 1024
+
+/** `open` reads trees and blobs of the repository with a token. */
+export function createReader(
+  client: RepositoryClient,
+  open: (token: string) => Pick<GitSource, 'list' | 'read'>,
+): GithubReader {
+  const source = async () => open(await client.token())
+  return {
+    pullRequest: (number) => asSource(pullRequest(client, number)),
+    openPullRequests: (head_sha) => asSource(openPullRequests(client, head_sha)),
+    commits: (number) => asSource(commits(client, number)),
+    reviews: (number) => asSource(reviews(client, number)),
+    branchHead: (branch) => asSource(branchHead(client, branch)),
+    mergeBase: (base_sha, head_sha) => asSource(mergeBase(client, base_sha, head_sha)),
+    list: async (commit_sha) => (await asSource(source())).list(commit_sha),
+    read: async (blob_shas) => (await asSource(source())).read(blob_shas),
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+async function pullRequest(client: RepositoryClient, number: number): Promise<PullRequest | null> {
+  const answer = await orNull(client.ask('GET', `/pulls/${number}`))
+  if (answer === null) return null
+  const { state, user, head, base } = membersOf(answer.body)
+  const base_ref = membersOf(base).ref
+  return {
+    number,
+    is_open: state === 'open',
+    author: accountIn(user),
+    head_sha: shaIn(membersOf(head).sha),
+    base_ref: typeof base_ref === 'string' ? base_ref : '',
+  }
+}
+
+async function openPullRequests(client: RepositoryClient, head_sha: string): Promise<number[]> {
+  // A list of the pull requests of a commit leaves out those of forks.
+  const { items } = await client.list('/pulls?state=open', null, maxOpen)
+  return items.flatMap((item) => {
+    const { number, state, head } = membersOf(item)
+    return state === 'open' && membersOf(head).sha === head_sha && typeof number === 'number' ? [number] : []
+  })
+}
+
+async function commits(client: RepositoryClient, number: number) {
+  const { items } = await client.list(`/pulls/${number}/commits`, null, maxCommits)
+  return { listed: items.map(commitIn), is_complete: items.length < maxCommits }
+}
+
+function commitIn(value: unknown): PullRequestCommit {
+  const { sha, author, committer } = membersOf(value)
+  return { sha: shaIn(sha), author: accountIn(author), committer: accountIn(committer) }
+}
+
+async function reviews(client: RepositoryClient, number: number): Promise<Review[]> {
+  const { items, is_complete } = await client.list(`/pulls/${number}/reviews`, null, maxReviews)
+  if (!is_complete) throw new SourceError('too_large', `the pull request has more than ${maxReviews} reviews`)
+  return items.map((item) => {
+    const { user, state, commit_id } = membersOf(item)
+    return {
+      user: accountIn(user),
+      state: typeof state === 'string' ? state : '',
+      commit_id: typeof commit_id === 'string' ? commit_id : null,
+    }
+  })
+}
+
+async function branchHead(client: RepositoryClient, branch: string): Promise<string | null> {
+  const path = branch.split('/').map(encodeURIComponent).join('/')
+  const answer = await orNull(client.ask('GET', `/git/ref/heads/${path}`))
+  return answer === null ? null : shaIn(membersOf(membersOf(answer.body).object).sha)
+}
+
+async function mergeBase(client: RepositoryClient, base_sha: string, head_sha: string): Promise<string | null> {
+  const path = `/compare/${shaIn(base_sha)}...${shaIn(head_sha)}?per_page=1`
+  const answer = await orNull(client.ask('GET', path, undefined, maxComparisonBytes))
+  return answer === null ? null : shaIn(membersOf(membersOf(answer.body).merge_base_commit).sha)
+}
+
+function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null ? (value as Members) : {}
+}
+
+function accountIn(value: unknown): Account | null {
+  const { login, type } = membersOf(value)
+  return typeof login === 'string' && typeof type === 'string' ? { login, type } : null
+}
+
+function shaIn(value: unknown): string {
+  if (typeof value === 'string' && /^[0-9a-f]{40}$/.test(value)) return value
+  throw new SourceError('fetch_failed', 'GitHub sent no SHA: check SVC_GITHUB_API_URL')
+}

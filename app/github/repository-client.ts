@@ -1,0 +1,61 @@
+// Requests about one repository by an installation, with a token that can do no more than its use needs.
+import type { Api, ApiAnswer, Asking } from './api.js'
+import { GithubError } from './errors.js'
+import type { InstallationTokens, Permissions } from './installation-tokens.js'
+import { type Listed, listAll } from './pages.js'
+
+/** A repository of an installation, as GitHub names it now. */
+export interface InstalledAt {
+  readonly installation_id: number
+  readonly github_id: number
+  readonly owner: string
+  readonly name: string
+}
+
+export interface RepositoryClient {
+  /** `path` is below the repository. Rejects with GithubError. */
+  readonly ask: (method: Asking['method'], path: string, body?: object, maxBytes?: number) => Promise<ApiAnswer>
+  /** The items of every page, up to `max_items`. Rejects with GithubError. */
+  readonly list: (path: string, member: string | null, max_items: number) => Promise<Listed>
+  /** The token of the next request. */
+  readonly token: () => Promise<string>
+}
+
+interface Parts {
+  readonly api: Api
+  readonly tokens: InstallationTokens
+}
+
+export function repositoryClient(
+  { api, tokens }: Parts,
+  { installation_id, github_id, owner, name }: InstalledAt,
+  permissions: Permissions,
+): RepositoryClient {
+  const base = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`
+  const token = () => tokens.tokenFor({ installation_id, github_id, permissions })
+  const withToken = async <T>(use: (token: string) => Promise<T>): Promise<T> => {
+    try {
+      return await use(await token())
+    } catch (error) {
+      if (error instanceof GithubError && error.status === 401) tokens.forget(installation_id)
+      throw error
+    }
+  }
+  const as = 'installation' as const
+  return {
+    ask: (method, path, body, maxBytes) =>
+      withToken((one) =>
+        api({
+          method,
+          path: `${base}${path}`,
+          token: one,
+          as,
+          ...(body === undefined ? {} : { body }),
+          ...(maxBytes === undefined ? {} : { maxBytes }),
+        }),
+      ),
+    list: (path, member, max_items) =>
+      withToken((one) => listAll(api, { path: `${base}${path}`, token: one, as, member, max_items })),
+    token,
+  }
+}
