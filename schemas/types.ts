@@ -1491,6 +1491,16 @@ export interface Finding {
 }
 
 /**
+ * What becomes of a delivery of the GitHub App.
+ */
+export interface GithubReceipt {
+  /**
+   * `accepted`: it is handled soon; `ignored`: it changes nothing here; `seen`: it was received before; `pong`: the answer to a ping
+   */
+  outcome: 'accepted' | 'ignored' | 'seen' | 'pong'
+}
+
+/**
  * A page of holds.
  */
 export interface HoldList {
@@ -3935,6 +3945,7 @@ export interface SchemaTypes {
   'event-list': EventList
   'evidence-step': EvidenceStep
   'finding': Finding
+  'github-receipt': GithubReceipt
   'hold-list': HoldList
   'hold-request': HoldRequest
   'hold': Hold

@@ -30,6 +30,7 @@ export interface Attempt {
   readonly at: number
   readonly is_delivered: boolean
   readonly event: string
+  readonly action: string | null
 }
 
 export interface AppApi {
@@ -40,7 +41,7 @@ export interface AppApi {
   readonly installations: () => Promise<readonly Installation[]>
   /** The attempts since a time, ms since 1970, the newest first. */
   readonly attemptsSince: (since: number) => Promise<readonly Attempt[]>
-  /** Asks GitHub to deliver an event again. */
+  /** Asks GitHub to deliver an event again; without effect for one that it no longer has. */
   readonly deliverAgain: (attempt_id: number) => Promise<void>
 }
 
@@ -75,7 +76,7 @@ export function createAppApi(api: Api, key: AppKey, clock: () => number): AppApi
         .filter(({ at }) => at >= since)
     },
     deliverAgain: async (attempt_id) => {
-      await api({ method: 'POST', path: `/app/hook/deliveries/${attempt_id}/attempts`, ...asApp() })
+      await orNull(api({ method: 'POST', path: `/app/hook/deliveries/${attempt_id}/attempts`, ...asApp() }))
     },
   }
 }
@@ -95,11 +96,18 @@ export function installationIn(value: unknown): Installation | null {
 }
 
 function attemptIn(value: unknown): Attempt | null {
-  const { id, guid, delivered_at, status_code, event } = (value ?? {}) as Readonly<Record<string, unknown>>
+  const { id, guid, delivered_at, status_code, event, action } = (value ?? {}) as Readonly<Record<string, unknown>>
   const at = Date.parse(String(delivered_at))
   if (!isId(id) || typeof guid !== 'string' || Number.isNaN(at)) return null
   const is_delivered = typeof status_code === 'number' && status_code >= 200 && status_code < 300
-  return { id, guid, at, is_delivered, event: typeof event === 'string' ? event : '' }
+  return {
+    id,
+    guid,
+    at,
+    is_delivered,
+    event: typeof event === 'string' ? event : '',
+    action: typeof action === 'string' ? action : null,
+  }
 }
 
 /** Whether a value is an id of GitHub. */

@@ -24,3 +24,10 @@ export const noInstallations: Installations = {
     throw new SourceError('access_revoked', message)
   },
 }
+
+/** The error of a connection whose installation has ended. */
+export function notCovered(): SourceError {
+  const message =
+    'the GitHub App is not installed for this repository any more: install it again, or set your own token with `svc repo-token ID --token-file FILE` or PATCH /api/v1/repos/{id}'
+  return new SourceError('access_revoked', message)
+}

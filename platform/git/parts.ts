@@ -5,7 +5,7 @@ import type { Scope } from '../db/scope.js'
 import type { BaselineParts } from '../policies/commands/put-baseline.js'
 import type { Sealer } from '../secrets/seal.js'
 import { tokenContext } from '../secrets/store.js'
-import type { Installation, Installations } from './installations.js'
+import { type Installation, type Installations, notCovered } from './installations.js'
 import { type GitSource, type GitSources, SourceError } from './source/source.js'
 import type { RepositoryRow } from './store/repositories.js'
 
@@ -42,8 +42,11 @@ export function sourceOf(
   return sources.open({ provider, owner, name, branch, url, token, ...app }, `${org_id}/${id}`)
 }
 
+/** Null for a repository that no installation has ever covered. Throws SourceError for one that has lost it. */
 function installationOf({ installation_id, github_id }: RepositoryRow): Installation | null {
-  return installation_id === null || github_id === null ? null : { installation_id, github_id }
+  if (github_id === null) return null
+  if (installation_id === null) throw notCovered()
+  return { installation_id, github_id }
 }
 
 /** A stored secret; null when it was sealed with a key that this platform lacks. */

@@ -1,0 +1,15 @@
+import { firstConnection } from './connections.js'
+import type { Handler } from './handler.js'
+import { objectIn, shaIn } from './payload.js'
+
+export const mergeGroup: Handler = {
+  events: ['merge_group.checks_requested'],
+  run: async (parts, payload) => {
+    const group = objectIn(payload, 'merge_group')
+    const head_sha = shaIn(group, 'head_sha')
+    const base_sha = shaIn(group, 'base_sha')
+    const connection = await firstConnection(parts, payload)
+    if (head_sha !== null && base_sha !== null && connection !== null)
+      await parts.checkMergeGroup(connection.repo_id, head_sha, base_sha)
+  },
+}

@@ -1,0 +1,29 @@
+import { firstConnection } from './connections.js'
+import type { Handler, HandlerParts } from './handler.js'
+import { idIn, objectIn, type Payload } from './payload.js'
+
+async function check(parts: HandlerParts, payload: Payload): Promise<void> {
+  const number = idIn(objectIn(payload, 'pull_request'), 'number')
+  const connection = await firstConnection(parts, payload)
+  if (number !== null && connection !== null) await parts.checkPullRequest(connection.repo_id, number)
+}
+
+export const pullRequest: Handler = {
+  events: ['pull_request.opened', 'pull_request.synchronize', 'pull_request.reopened', 'pull_request.ready_for_review'],
+  run: check,
+}
+
+/** Another title changes no result; another base branch does. */
+export const pullRequestEdited: Handler = {
+  events: ['pull_request.edited'],
+  run: async (parts, payload) => {
+    const changes = objectIn(payload, 'changes')
+    if (Object.hasOwn(changes, 'base')) await check(parts, payload)
+  },
+}
+
+/** A loosening can need an approving review. */
+export const pullRequestReview: Handler = {
+  events: ['pull_request_review.submitted', 'pull_request_review.dismissed'],
+  run: check,
+}

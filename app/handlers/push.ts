@@ -1,0 +1,13 @@
+import { connectionsOf } from './connections.js'
+import type { Handler } from './handler.js'
+import { textIn } from './payload.js'
+
+/** The branch of a connection is read; other branches and tags concern no assignment. */
+export const push: Handler = {
+  events: ['push'],
+  run: async (parts, payload) => {
+    const ref = textIn(payload, 'ref')
+    for (const { repo_id, branch } of await connectionsOf(parts, payload))
+      if (ref === `refs/heads/${branch}`) await parts.readSoon(repo_id)
+  },
+}

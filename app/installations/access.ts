@@ -1,0 +1,71 @@
+// The access of the Git room through installations: which one covers a repository, and a token that can read its contents.
+import {
+  type Database,
+  type Installation,
+  type Installations,
+  notCovered,
+  type Scope,
+  SourceError,
+  withTransaction,
+} from '@svc/platform'
+import type { Api } from '../github/api.js'
+import { isId } from '../github/app-api.js'
+import { asSource, orNull } from '../github/errors.js'
+import type { InstallationTokens } from '../github/installation-tokens.js'
+import { findInstallation, type InstallationRow, listInstallations } from './installations-store.js'
+
+interface Parts {
+  readonly db: Database
+  readonly api: Api
+  readonly tokens: InstallationTokens
+  /** The workspace that installations belong to. */
+  readonly scope: Scope
+  /** A token of the App itself. */
+  readonly appToken: () => string
+}
+
+const contents = { contents: 'read', metadata: 'read' } as const
+
+export function installationAccess(parts: Parts): Installations {
+  const { db, tokens, scope } = parts
+  return {
+    find: async ({ org_id }, owner, name) => {
+      if (org_id !== scope.org_id) return null
+      const known = await withTransaction(db, scope, (tx) => listInstallations(scope, tx))
+      const candidates = known.filter(({ account }) => account.toLowerCase() === owner.toLowerCase())
+      return candidates.length === 0 ? null : asSource(covering(parts, candidates, owner, name))
+    },
+    token: async (org_id, { installation_id, github_id }) => {
+      if (org_id !== scope.org_id) throw notCovered()
+      const known = await withTransaction(db, scope, (tx) => findInstallation(scope, tx, installation_id))
+      if (known === null) throw notCovered()
+      if (known.is_suspended) throw suspended(known)
+      return asSource(tokens.tokenFor({ installation_id, github_id, permissions: contents }))
+    },
+  }
+}
+
+/** The installation of the repository, if it is one of the candidates. Rejects with GithubError. */
+async function covering(
+  { api, tokens, appToken }: Parts,
+  candidates: readonly InstallationRow[],
+  owner: string,
+  name: string,
+): Promise<Installation | null> {
+  const path = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`
+  const found = await orNull(api({ method: 'GET', path: `${path}/installation`, token: appToken(), as: 'app' }))
+  const { id: installation_id } = (found?.body ?? {}) as { id?: unknown }
+  const own = candidates.find((one) => one.installation_id === installation_id && !one.is_suspended)
+  if (own === undefined) return null
+  const wanted = { installation_id: own.installation_id, github_id: null, permissions: { metadata: 'read' as const } }
+  const repository = await orNull(
+    api({ method: 'GET', path, token: await tokens.tokenFor(wanted), as: 'installation' }),
+  )
+  const { id: github_id } = (repository?.body ?? {}) as { id?: unknown }
+  return isId(github_id) ? { installation_id: own.installation_id, github_id } : null
+}
+
+function suspended({ account }: InstallationRow): SourceError {
+  const message = `the installation of the GitHub App on ${account} is suspended: unsuspend it in the settings of that account, under \`GitHub Apps\``
+  return new SourceError('access_revoked', message)
+}

@@ -1,0 +1,145 @@
+// Brings the workspace in step with the installations: what GitHub says now counts, whatever the webhooks have announced.
+import {
+  type CoveredRepository,
+  coverRepository,
+  type Ground,
+  installedRepositories,
+  type ReadingParts,
+  renameRepositories,
+  type Scope,
+  type Send,
+  uncoverRepositories,
+  withTransaction,
+} from '@svc/platform'
+import type { Api } from '../github/api.js'
+import { type AppApi, type Installation, isId, repositoryIn } from '../github/app-api.js'
+import type { InstallationTokens } from '../github/installation-tokens.js'
+import { listAll } from '../github/pages.js'
+import { isAccepted, lacking, leftOut } from './accepted.js'
+import { endInstallation, findInstallation, listInstallations, saveInstallation } from './installations-store.js'
+
+export interface InstallationParts {
+  readonly reading: ReadingParts
+  readonly logger: Ground['logger']
+  readonly api: Api
+  readonly app: AppApi
+  readonly tokens: InstallationTokens
+  /** The workspace that installations belong to. */
+  readonly scope: Scope
+  readonly accounts: readonly string[]
+  /** Logs a warning once in this process. */
+  readonly warnOnce: (message: string) => void
+  readonly readSoon: (repo_id: number, send: Send) => Promise<void>
+}
+
+/** The most repositories of an installation that are connected. */
+const maxRepositories = 500
+
+/** Every installation that GitHub lists, and those that it lists no more. Rejects with GithubError. */
+export async function followInstallations(
+  parts: InstallationParts,
+  follow: (id: number) => Promise<void>,
+): Promise<void> {
+  const { app, reading, scope } = parts
+  const listed = await app.installations()
+  const known = await withTransaction(reading.db, scope, (tx) => listInstallations(scope, tx))
+  const ids = new Set([...listed, ...known].map(({ installation_id }) => installation_id))
+  for (const id of ids) await follow(id)
+}
+
+/** One installation, as it is now. Rejects with GithubError. */
+export async function followInstallation(parts: InstallationParts, id: number, send: Send): Promise<void> {
+  const { app, accounts, warnOnce } = parts
+  const found = await app.installation(id)
+  if (found === null) return removeInstallation(parts, id, send)
+  const { owner } = await app.self()
+  if (!isAccepted(found, owner, accounts)) {
+    warnOnce(leftOut(found))
+    // It may have been accepted before the configuration changed.
+    return removeInstallation(parts, id, send)
+  }
+  const before = await keep(parts, found)
+  const lack = lacking(found)
+  if (lack !== null) warnOnce(lack)
+  // New permissions make another token.
+  parts.tokens.forget(id)
+  if (found.is_suspended) return readAll(parts, id, send)
+  await followRepositories(parts, found, send)
+  if (before?.is_suspended === true) await readAll(parts, id, send)
+}
+
+async function keep({ reading, scope }: InstallationParts, found: Installation) {
+  const { db, clock } = reading
+  return withTransaction(db, scope, async (tx) => {
+    const before = await findInstallation(scope, tx, found.installation_id)
+    await saveInstallation(scope, tx, clock(), found)
+    return before
+  })
+}
+
+async function removeInstallation(parts: InstallationParts, id: number, send: Send): Promise<void> {
+  const { reading, scope, tokens } = parts
+  tokens.forget(id)
+  const { db, clock } = reading
+  await withTransaction(db, scope, (tx) => endInstallation(scope, tx, clock(), id))
+  // Also for an installation that has ended: the process may have been killed between the two.
+  const kept = await uncoverRepositories(reading, scope, { installation_id: id, github_ids: null })
+  for (const repo_id of kept) await parts.readSoon(repo_id, send)
+}
+
+/** A suspended installation keeps its repositories: they are degraded, and read again when the suspension ends. */
+async function readAll({ reading, scope, readSoon }: InstallationParts, installation_id: number, send: Send) {
+  const rows = await withTransaction(reading.db, scope, (tx) => installedRepositories(scope, tx, { installation_id }))
+  for (const { id } of rows) await readSoon(id, send)
+}
+
+async function followRepositories(parts: InstallationParts, found: Installation, send: Send): Promise<void> {
+  const { reading, scope, readSoon, warnOnce } = parts
+  const { installation_id } = found
+  const { covered, is_complete } = await coveredBy(parts, installation_id)
+  if (is_complete) await uncoverOthers(parts, installation_id, covered, send)
+  else
+    warnOnce(
+      `installation ${installation_id} covers more than ${maxRepositories} repositories: the others are connected with \`svc connect-repo\`, or select fewer repositories in the settings of the installation`,
+    )
+  const changed = new Set(await renameRepositories(reading, scope, covered))
+  for (const one of covered) {
+    const { changed: ids, problem } = await coverRepository(reading, scope, one)
+    for (const id of ids) changed.add(id)
+    if (problem !== null) warnOnce(problem)
+  }
+  for (const repo_id of changed) await readSoon(repo_id, send)
+}
+
+async function uncoverOthers(
+  { reading, scope, readSoon }: InstallationParts,
+  installation_id: number,
+  covered: readonly CoveredRepository[],
+  send: Send,
+): Promise<void> {
+  const rows = await withTransaction(reading.db, scope, (tx) => installedRepositories(scope, tx, { installation_id }))
+  const listed = new Set(covered.map(({ github_id }) => github_id))
+  const github_ids = rows.flatMap(({ github_id }) => (isId(github_id) && !listed.has(github_id) ? [github_id] : []))
+  if (github_ids.length === 0) return
+  for (const repo_id of await uncoverRepositories(reading, scope, { installation_id, github_ids }))
+    await readSoon(repo_id, send)
+}
+
+async function coveredBy({ api, tokens }: InstallationParts, installation_id: number) {
+  const wanted = { installation_id, github_id: null, permissions: { metadata: 'read' as const } }
+  const { items, is_complete } = await listAll(api, {
+    path: '/installation/repositories',
+    token: await tokens.tokenFor(wanted),
+    as: 'installation',
+    member: 'repositories',
+    max_items: maxRepositories,
+  })
+  const covered = items.flatMap((item): CoveredRepository[] => {
+    const found = repositoryIn(item)
+    if (found === null) return []
+    const { is_private, ...repository } = found
+    return [{ ...repository, installation_id, visibility: is_private ? 'private' : 'public' }]
+  })
+  // An entry that cannot be read must not look like a repository that was removed.
+  return { covered, is_complete: is_complete && covered.length === items.length }
+}

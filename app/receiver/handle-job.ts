@@ -1,0 +1,80 @@
+// Handles stored deliveries, at least once each: the job of a delivery is stored with it, and a timer finds those without one.
+import { type Database, defineJob, type Job, type Send, withUnscopedTransaction } from '@svc/platform'
+import {
+  beginDeliveryUnscoped,
+  deleteDeliveriesUnscoped,
+  endDeliveryUnscoped,
+  failDeliveryUnscoped,
+  overdueDeliveriesUnscoped,
+} from './deliveries-store.js'
+import { payloadIn } from './delivery.js'
+
+export const handleName = 'handle-github-delivery'
+
+export interface Received {
+  /** The GUID of the delivery. */
+  readonly id: string
+  readonly event: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+export interface HandlingParts {
+  readonly db: Database
+  readonly clock: () => number
+  /** Runs the handlers of an event. A rejection is a failed attempt. */
+  readonly handle: (received: Received, send: Send) => Promise<void>
+}
+
+interface Named {
+  readonly delivery_id: string
+  readonly [name: string]: string
+}
+
+const concurrency = 4
+/** A waiting delivery without a job is a rare thing: its job failed while the database was unavailable. */
+const overdueMs = 10 * 60_000
+const maxOverdue = 500
+const keptMs = 30 * 24 * 3600_000
+
+export function deliveryJobs(parts: HandlingParts): Job[] {
+  const { db, clock } = parts
+  return [
+    defineJob<Named>({
+      name: handleName,
+      key: ({ delivery_id }) => delivery_id,
+      concurrency,
+      timeout_seconds: 60,
+      retries: 5,
+      run: ({ delivery_id }, _signal, send) => handleDelivery(parts, delivery_id, send),
+    }),
+    defineJob({
+      name: 'find-github-deliveries',
+      schedule: '*/5 * * * *',
+      timeout_seconds: 60,
+      run: async (_data, _signal, send) => {
+        const find = (tx: Parameters<typeof overdueDeliveriesUnscoped>[0]) =>
+          overdueDeliveriesUnscoped(tx, clock() - overdueMs, maxOverdue)
+        for (const delivery_id of await withUnscopedTransaction(db, find)) await send(handleName, { delivery_id })
+      },
+    }),
+    defineJob({
+      name: 'delete-github-deliveries',
+      schedule: '23 3 * * *',
+      timeout_seconds: 300,
+      run: () => withUnscopedTransaction(db, (tx) => deleteDeliveriesUnscoped(tx, clock() - keptMs)),
+    }),
+  ]
+}
+
+async function handleDelivery({ db, clock, handle }: HandlingParts, delivery_id: string, send: Send): Promise<void> {
+  const stored = await withUnscopedTransaction(db, (tx) => beginDeliveryUnscoped(tx, delivery_id))
+  if (stored === null) return
+  try {
+    await handle({ id: delivery_id, event: stored.event, payload: payloadIn(stored.body) }, send)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    await withUnscopedTransaction(db, (tx) => failDeliveryUnscoped(tx, clock(), delivery_id, message))
+    throw error
+  }
+  await withUnscopedTransaction(db, (tx) => endDeliveryUnscoped(tx, clock(), delivery_id))
+}

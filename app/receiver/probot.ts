@@ -1,0 +1,79 @@
+// Gives deliveries to Probot, which calls the handlers. Neither its server nor its retries are used: the receiver stores
+// deliveries, and jobs repeat them.
+import type { Ground } from '@svc/platform'
+import type { AppConfig } from '../config.js'
+import type { Network } from '../github/api.js'
+import { fetchThrough } from '../github/fetch.js'
+import type { HandlerParts } from '../handlers/handler.js'
+import { handlers } from '../handlers/handlers.js'
+import type { Payload } from '../handlers/payload.js'
+import type { Received } from './handle-job.js'
+
+type Logger = Ground['logger']
+
+interface Parts {
+  readonly config: AppConfig
+  readonly network: Network
+  readonly api_url: string
+  readonly logger: Logger
+}
+
+export type Dispatch = (received: Received, parts: HandlerParts) => Promise<void>
+
+/** Loads Probot with the first delivery: it takes half a second. */
+export function createDispatch(parts: Parts): Dispatch {
+  let loaded: ReturnType<typeof loadProbot> | null = null
+  return async ({ id, event, payload }, handler_parts) => {
+    loaded ??= loadProbot(parts).catch((error) => {
+      loaded = null
+      throw error
+    })
+    const { receive } = await loaded
+    await receive(id, event, payload, handler_parts)
+  }
+}
+
+async function loadProbot({ config, network, api_url, logger }: Parts) {
+  const { Probot, ProbotOctokit } = await import('probot')
+  const probot = new Probot({
+    appId: config.app_id,
+    privateKey: config.private_key,
+    secret: config.webhook_secrets[0] ?? '',
+    baseUrl: api_url,
+    request: { fetch: fetchThrough(network, api_url) },
+    Octokit: ProbotOctokit.defaults({ throttle: { enabled: false }, retry: { enabled: false } }),
+    log: withoutPayloads(logger) as never,
+  })
+  await probot.ready()
+  const partsOf = new WeakMap<object, HandlerParts>()
+  for (const { events, run } of handlers)
+    probot.on(events as never, async ({ payload }: { payload: Payload }) => {
+      const given = partsOf.get(payload)
+      if (given === undefined) throw new Error('Probot gave another payload than it received')
+      await run(given, payload)
+    })
+  return {
+    receive: async (id: string, name: string, payload: Payload, given: HandlerParts) => {
+      partsOf.set(payload, given)
+      try {
+        await probot.receive({ id, name, payload } as never)
+      } catch (error) {
+        throw firstOf(error)
+      }
+    },
+  }
+}
+
+/** Probot logs whole events, and the errors that the jobs log already. */
+function withoutPayloads(logger: Logger): Logger {
+  const named = (event: unknown) => ({ id: (event as { id?: unknown }).id, name: (event as { name?: unknown }).name })
+  return logger.child({}, { serializers: { event: named }, level: logger.level === 'silent' ? 'silent' : 'fatal' })
+}
+
+/** The error of a handler, without the event that Probot adds to it. */
+function firstOf(error: unknown): unknown {
+  const { errors } = error as { errors?: unknown }
+  const first = Array.isArray(errors) ? errors[0] : undefined
+  if (first === undefined) return error instanceof Error ? new Error(error.message) : error
+  return first
+}

@@ -1,0 +1,129 @@
+// Puts the GitHub App together as a room of the platform.
+import {
+  createOutgoing,
+  createTargets,
+  type Ground,
+  installedRepositories,
+  organizationsUnscoped,
+  PlatformError,
+  type ReadingParts,
+  type Room,
+  readSoonBy,
+  type Scope,
+  type Send,
+  scopeOf,
+  withTransaction,
+  withUnscopedTransaction,
+} from '@svc/platform'
+import { type CheckRuns, checkJobs, sendHead, sendMergeGroup, sendPullRequest } from './check-jobs.js'
+import type { AppConfig } from './config.js'
+import { createApi } from './github/api.js'
+import { createAppApi } from './github/app-api.js'
+import { appToken } from './github/app-token.js'
+import { createInstallationTokens } from './github/installation-tokens.js'
+import type { HandlerParts } from './handlers/handler.js'
+import { isHandled } from './handlers/handlers.js'
+import { installationAccess } from './installations/access.js'
+import { findInstallation } from './installations/installations-store.js'
+import { installationJobs, sendInstallation, sendInstallations } from './installations/jobs.js'
+import { deliveryJobs } from './receiver/handle-job.js'
+import { missedJob, sendMissed } from './receiver/missed.js'
+import { createDispatch } from './receiver/probot.js'
+import { receiverRoutes } from './receiver/routes.js'
+
+/** A request to GitHub takes no longer, ms. */
+const timeoutMs = 30_000
+
+/** Throws INVALID for a workspace that does not exist. */
+export async function openApp(config: AppConfig, ground: Ground): Promise<Room> {
+  const { db, clock, logger } = ground
+  const scope = await workspaceOf(config, ground)
+  const api_url = ground.config.github_api_url
+  // The operator names the address of GitHub, which may be on a private network; no other address is called here.
+  const network = createOutgoing(createTargets('all', false), timeoutMs)
+  const api = createApi({ network, api_url, clock })
+  const app = createAppApi(api, config, clock)
+  const tokens = createInstallationTokens({ api, key: config, clock })
+  const dispatch = createDispatch({ config, network, api_url, logger })
+  const accounts = config.accounts
+  const warnOnce = oncePerMessage((message) => logger.warn(message))
+  const installed = (reading: ReadingParts) =>
+    installationJobs({
+      reading,
+      logger,
+      api,
+      app,
+      tokens,
+      scope,
+      accounts,
+      warnOnce,
+      readSoon: readingBy(reading, scope),
+    })
+  return {
+    installations: installationAccess({ db, api, tokens, scope, appToken: () => appToken(config, clock()) }),
+    jobsWith: (reading) => [
+      ...deliveryJobs({
+        db,
+        clock,
+        handle: (received, send) => dispatch(received, handlerParts(config, reading, scope, send)),
+      }),
+      ...installed(reading),
+      ...checkJobs({ db, scope, runs: noChecks }),
+      missedJob({ db, clock, app, isHandled }),
+    ],
+    routesWith: ({ send }) => receiverRoutes({ db, clock, send, secrets: config.webhook_secrets, isHandled }),
+    start: async (send) => {
+      await sendInstallations(send)
+      await sendMissed(send)
+    },
+    close: network.close,
+  }
+}
+
+async function workspaceOf({ workspace }: AppConfig, { db, first_workspace }: Ground): Promise<Scope> {
+  const system = { kind: 'system' as const, id: 'github' }
+  if (workspace === null) return scopeOf(first_workspace, system)
+  if ((await withUnscopedTransaction(db, organizationsUnscoped)).includes(workspace)) return scopeOf(workspace, system)
+  const message = `SVC_GITHUB_APP_WORKSPACE names no workspace of this installation, found \`${workspace}\`: the first one is ${first_workspace}`
+  throw new PlatformError('INVALID', message)
+}
+
+function readingBy(reading: ReadingParts, scope: Scope) {
+  return (repo_id: number, send: Send) => readSoonBy(reading, send)(scope, repo_id)
+}
+
+function handlerParts({ app_id }: AppConfig, reading: ReadingParts, scope: Scope, send: Send): HandlerParts {
+  const { db } = reading
+  return {
+    app_id,
+    connections: (installation_id, github_id) =>
+      withTransaction(db, scope, async (tx) => {
+        if ((await findInstallation(scope, tx, installation_id)) === null) return []
+        const rows = await installedRepositories(scope, tx, { installation_id, github_ids: [github_id] })
+        return rows.map(({ id, branch }) => ({ repo_id: id, branch }))
+      }),
+    readSoon: (repo_id) => readingBy(reading, scope)(repo_id, send),
+    checkPullRequest: (repo_id, number) => sendPullRequest(send, scope, repo_id, number),
+    checkMergeGroup: (repo_id, head_sha, base_sha) => sendMergeGroup(send, scope, repo_id, head_sha, base_sha),
+    checkHead: (repo_id, head_sha) => sendHead(send, scope, repo_id, head_sha),
+    followInstallation: (installation_id) => sendInstallation(send, installation_id),
+  }
+}
+
+const maxRemembered = 1000
+
+function oncePerMessage(warn: (message: string) => void): (message: string) => void {
+  const seen = new Set<string>()
+  return (message) => {
+    if (seen.has(message)) return
+    if (seen.size >= maxRemembered) seen.clear()
+    seen.add(message)
+    warn(message)
+  }
+}
+
+const noChecks: CheckRuns = {
+  pullRequest: async () => undefined,
+  mergeGroup: async () => undefined,
+  pullRequestsAt: async () => [],
+}

@@ -1,0 +1,74 @@
+// Connected repositories by GitHub's own ids.
+import type { Repository } from '@svc/schemas'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { filters } from '../../db/sql.js'
+
+/** A connection of a repository of GitHub. */
+export interface InstalledRow extends Pick<Repository, 'id' | 'owner' | 'name' | 'branch' | 'installation_id'> {
+  /** Null for a connection that no installation has covered. */
+  readonly github_id: number | null
+}
+
+const columns = 'id, owner, name, branch, installation_id, github_id'
+
+interface Wanted {
+  readonly ids?: readonly number[]
+  readonly installation_id?: number
+  /** Null or undefined: all. */
+  readonly github_ids?: readonly number[] | null
+}
+
+/** The connections that an installation covers or has covered, the oldest first. */
+export async function installedRepositories(
+  scope: Scope,
+  tx: Transaction,
+  { ids, installation_id, github_ids }: Wanted,
+): Promise<InstalledRow[]> {
+  const where = filters([scope.org_id], 'org_id = $1 and removed_at is null and github_id is not null')
+    .add('id = any(?::bigint[])', ids)
+    .add('installation_id = ?', installation_id)
+    .add('github_id = any(?::bigint[])', github_ids ?? undefined)
+  return tx.query<InstalledRow>(`select ${columns} from repositories where ${where.text} order by id`, where.values)
+}
+
+/** The connections of the repository that has this name at GitHub. */
+export async function namesakes(
+  scope: Scope,
+  tx: Transaction,
+  { owner, name }: Pick<InstalledRow, 'owner' | 'name'>,
+): Promise<InstalledRow[]> {
+  return tx.query<InstalledRow>(
+    `select ${columns} from repositories where org_id = $1 and provider = 'github' and lower(owner) = lower($2)
+       and lower(name) = lower($3) and removed_at is null order by id`,
+    [scope.org_id, owner, name],
+  )
+}
+
+export async function setInstallation(
+  scope: Scope,
+  tx: Transaction,
+  id: number,
+  { installation_id, github_id }: Pick<InstalledRow, 'installation_id' | 'github_id'>,
+): Promise<void> {
+  await tx.query('update repositories set installation_id = $3, github_id = $4 where org_id = $1 and id = $2', [
+    scope.org_id,
+    id,
+    installation_id,
+    github_id,
+  ])
+}
+
+export async function renameRepository(
+  scope: Scope,
+  tx: Transaction,
+  id: number,
+  { owner, name }: Pick<InstalledRow, 'owner' | 'name'>,
+): Promise<void> {
+  await tx.query('update repositories set owner = $3, name = $4 where org_id = $1 and id = $2', [
+    scope.org_id,
+    id,
+    owner,
+    name,
+  ])
+}
