@@ -90,9 +90,14 @@ export function packet(content: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
 }
 
-/** Git's program for servers, by the rules of CGI. */
-function backend(folder: string, request: IncomingMessage, response: ServerResponse): void {
-  const { pathname, search } = new URL(request.url ?? '/', 'http://localhost')
+/** Git's program for servers, by the rules of CGI; `path` is that of the repository in the folder. */
+export function backend(
+  folder: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string = request.url ?? '/',
+): void {
+  const { pathname, search } = new URL(path, 'http://localhost')
   const { headers } = request
   const env = {
     PATH: process.env.PATH ?? '',
