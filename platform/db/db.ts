@@ -31,6 +31,8 @@ export type Remark = (message: string) => void
 /** Statements of one transaction, without a query builder: ingestion runs thousands per second. */
 export interface Transaction {
   readonly query: <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<Row[]>
+  /** Runs `work` once the transaction has committed. */
+  readonly afterCommit: (work: () => void) => void
 }
 
 /**
@@ -185,14 +187,17 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
       broken = isDriverUnavailable(error)
       throw broken ? unavailable(error) : error
     })
+  const committed: (() => void)[] = []
   try {
     const result = await work({
+      afterCommit: (then) => committed.push(then),
       query: async <Row>(text: string, values?: readonly unknown[]) =>
         (await run<Row & pg.QueryResultRow>(text, values)).rows,
     })
     const { command } = await run('commit')
     // After a failed statement PostgreSQL answers a commit with ROLLBACK, without an error.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a statement in it failed')
+    for (const then of committed) then()
     return result
   } catch (error) {
     broken ||= isUnavailable(error)

@@ -56,7 +56,10 @@ export async function openJobs({ db, clock, logger, jobs }: JobParts, times = or
     const job = jobs.find((one) => one.name === name)
     if (job === undefined) throw new Error(`there is no job \`${name}\``)
     await sendJob(db, boss, job, data, options)
-    workers.get(name)?.wake()
+    const wake = () => workers.get(name)?.wake()
+    // Before the commit a worker would not find the job.
+    if (options.tx === undefined) wake()
+    else options.tx.afterCommit(wake)
   }
   const parts = { db, clock, boss, logger, send, lost: outage.begin, closing: closing.signal, times }
   const workers = new Map(jobs.map((job) => [job.name, createWorker(parts, job)]))

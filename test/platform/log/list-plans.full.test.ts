@@ -125,6 +125,7 @@ function explaining(tx: Transaction, found: string[]): Transaction {
     found.push(...(row?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => scans(Plan)).filter((table) => !isSmall(table)))
   }
   return {
+    ...tx,
     query: async (text, values) => {
       if (!text.startsWith('set local')) await explain(text, values)
       return tx.query(text, values)
