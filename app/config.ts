@@ -77,7 +77,7 @@ function shown(text: string): string {
   return text.slice(0, 40).replaceAll(/[^!-~]/g, '?')
 }
 
-/** The key as PEM; null for text that is no RSA private key, in PKCS #1 or PKCS #8. */
+/** The key as PEM; null for text that is not an RSA private key in PKCS #1 or PKCS #8. */
 function privateKeyIn(text: string): string | null {
   const isPem = text.includes('-----BEGIN')
   const decoded = isPem ? text : Buffer.from(text, 'base64').toString('latin1')

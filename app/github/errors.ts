@@ -66,7 +66,7 @@ export function faultOf(answer: FailedAnswer, asked: Asked): GithubError {
   if (status === 401) return new GithubError('credential', credentialProblem(answer, asked), { status })
   const what = `${asked.method} ${quote(asked.path)}`
   if (status === 403) return new GithubError('permission', permissionProblem(answer, what), { status })
-  if (status === 404 && asked.as === 'app' && asked.path === '/app')
+  if (status === 404 && asked.as === 'app' && isUnknownApp(answer))
     return new GithubError(
       'credential',
       'GitHub has no App with this id: compare SVC_GITHUB_APP_ID with the settings of the App',
@@ -77,6 +77,10 @@ export function faultOf(answer: FailedAnswer, asked: Asked): GithubError {
   if (status >= 500)
     return new GithubError('unavailable', `GitHub answers with status ${status}`, { status, retry_after })
   return new GithubError('rejected', `GitHub rejects ${what} with status ${status}: ${messageOf(answer)}`, { status })
+}
+
+function isUnknownApp({ body }: FailedAnswer): boolean {
+  return (body as { message?: unknown } | null)?.message === 'Integration not found'
 }
 
 /** GitHub rejects a token of the App that is signed with another key, and one that is not valid at its own time. */

@@ -49,6 +49,8 @@ export function createInstallationTokens({ api, key, clock }: Parts): Installati
       token: appToken(key, clock()),
       as: 'app',
       body: { permissions, ...(github_id === null ? {} : { repository_ids: [github_id] }) },
+    }).catch((error) => {
+      throw refused(error, permissions)
     })
     const { token, expires_at } = (body ?? {}) as Readonly<Record<string, unknown>>
     const until = Date.parse(String(expires_at)) - marginMs
@@ -81,6 +83,15 @@ export function createInstallationTokens({ api, key, clock }: Parts): Installati
       for (const [id, one] of held) if (one.installation_id === installation_id) held.delete(id)
     },
   }
+}
+
+/** GitHub gives no token for what the installation does not grant or cover, and none while it is suspended. */
+function refused(error: unknown, permissions: Permissions): unknown {
+  const isAnswered = error instanceof GithubError && ['permission', 'missing', 'rejected'].includes(error.code)
+  if (!isAnswered) return error
+  const wanted = Object.entries(permissions).map(([name, level]) => `\`${name}: ${level}\``)
+  const message = `the installation of the GitHub App does not give ${wanted.join(', ')} for this repository: in the settings of the installation, check that it is not suspended, covers the repository, and has accepted all permissions`
+  return new GithubError('permission', message, { status: error.status })
 }
 
 function idOf({ installation_id, github_id, permissions }: TokenFor): string {

@@ -37,7 +37,7 @@ export async function repeatDeliveryUnscoped(
 export async function waitingDeliveriesUnscoped(tx: Transaction, most: number): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
     `select count(*)::int as count from
-       (select 1 from github_deliveries where status <> 'done' and status = 'waiting' limit $1) as some`,
+       (select 1 from github_deliveries where status <> 'done' and status = 'waiting' limit $1) as counted`,
     [most],
   )
   return row?.count ?? 0

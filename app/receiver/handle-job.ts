@@ -43,7 +43,8 @@ export function deliveryJobs(parts: HandlingParts): Job[] {
       name: handleName,
       key: ({ delivery_id }) => delivery_id,
       concurrency,
-      timeout_seconds: 60,
+      // Handlers only send jobs. A job of a killed process is found again a minute after this time.
+      timeout_seconds: 30,
       retries: 5,
       run: ({ delivery_id }, _signal, send) => handleDelivery(parts, delivery_id, send),
     }),

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { configureGithubApp } from '@svc/app'
 import { createChecker } from '@svc/engine'
 import { createPlatform, readConfig } from '@svc/platform'
 import { documents } from '@svc/schemas'
@@ -62,9 +63,11 @@ export async function startPlatform(given: Start = {}): Promise<TestPlatform> {
     ...start.env,
     ...(start.database_url ? { SVC_DATABASE_URL: start.database_url } : {}),
   }
-  const { value, errors } = readConfig(env)
+  const { value, errors: own } = readConfig(env)
+  const { value: room, errors: others } = configureGithubApp(env)
+  const errors = [...own, ...others]
   if (errors.length > 0) throw new Error(errors.join('; '))
-  const platform = await createPlatform(value, start.clock)
+  const platform = await createPlatform(value, start.clock, undefined, room ?? undefined)
   await new Promise<void>((resolve) => platform.listener.listen(0, '127.0.0.1', () => resolve()))
   const url = `http://127.0.0.1:${(platform.listener.address() as AddressInfo).port}`
   const { operator_token } = platform.credentials

@@ -70,8 +70,10 @@ async function connect(scope: Scope, tx: Transaction, now: number, covered: Cove
 }
 
 /** A connection with a token of its own is still read with that token; its events reach it by the installation. */
-async function moveTo(scope: Scope, tx: Transaction, now: number, row: InstalledRow, installation: Installation) {
-  const { installation_id, github_id } = installation
+async function moveTo(scope: Scope, tx: Transaction, now: number, row: InstalledRow, covered: CoveredRepository) {
+  const { installation_id, github_id } = covered
+  // A connection that was made by hand may write the name in another case.
+  if (row.github_id === null) await renameRepository(scope, tx, row.id, covered)
   await setInstallation(scope, tx, row.id, { installation_id, github_id })
   await forgetHead(scope, tx, row.id)
   await markDue(scope, tx, row.id, now)

@@ -1,0 +1,241 @@
+// The clients of the App against a GitHub that enforces its rules: narrow tokens, lists of many pages, errors with a remedy.
+import { generateKeyPairSync } from 'node:crypto'
+import { SourceError } from '@svc/platform'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createApi } from '../../app/github/api.js'
+import { createAppApi } from '../../app/github/app-api.js'
+import { checksPermissions, createChecks } from '../../app/github/checks.js'
+import { GithubError } from '../../app/github/errors.js'
+import { fetchThrough } from '../../app/github/fetch.js'
+import { createInstallationTokens } from '../../app/github/installation-tokens.js'
+import { createReader, readerPermissions } from '../../app/github/reader.js'
+import { repositoryClient } from '../../app/github/repository-client.js'
+import { asJob } from '../../app/github/retry-later.js'
+import { failedDeliveries } from '../../app/receiver/missed.js'
+import { createOutgoing, type Outgoing } from '../../platform/outgoing/outgoing.js'
+import { createTargets } from '../../platform/outgoing/targets.js'
+import { type FakeGithub, secondaryLimit, serverError, startFakeGithub } from '../github/fake-github.js'
+import type { Installation, Repository } from '../github/world.js'
+import { registerApp } from '../support/github-app.js'
+
+let github: FakeGithub
+let network: Outgoing
+let repository: Repository
+let installation: Installation
+beforeEach(async () => {
+  github = await startFakeGithub()
+  network = createOutgoing(createTargets('all', false))
+  const owner = github.account('acme', 'Organization')
+  const app = registerApp(github, owner)
+  repository = github.repository(owner, 'policies', { files: { 'a.yaml': 'a: 1' } })
+  github.repository(owner, 'other', { files: { 'a.yaml': 'a: 1' } })
+  installation = github.install(app, owner)
+})
+afterEach(async () => {
+  await network.close()
+  await github.close()
+})
+
+const parts = (clock: () => number = github.now, private_key = installation.app.private_key) => {
+  const key = { app_id: installation.app.id, private_key }
+  const api = createApi({ network, api_url: github.url, clock })
+  return { api, app: createAppApi(api, key, clock), tokens: createInstallationTokens({ api, key, clock }) }
+}
+
+const at = (name = 'policies') => ({ installation_id: installation.id, github_id: repository.id, owner: 'acme', name })
+const clients = (given = parts()) => {
+  const reading = repositoryClient(given, at(), readerPermissions)
+  const noSource = () => {
+    throw new Error('no tree is read here')
+  }
+  return {
+    reading,
+    reader: createReader(reading, noSource),
+    checks: createChecks(repositoryClient(given, at(), checksPermissions), installation.app.id),
+  }
+}
+const rejection = (work: Promise<unknown>) =>
+  work.then(
+    () => null,
+    (error: unknown) => error as GithubError & SourceError,
+  )
+
+describe('a token of an installation', () => {
+  it('is for one repository and the permissions of its use, and is used until shortly before its end', async () => {
+    const { tokens } = parts()
+    const wanted = { installation_id: installation.id, github_id: repository.id, permissions: readerPermissions }
+    const [one, same] = await Promise.all([tokens.tokenFor(wanted), tokens.tokenFor(wanted)])
+    expect(same).toBe(one)
+    expect(await tokens.tokenFor({ ...wanted, permissions: checksPermissions })).not.toBe(one)
+    const issued = github.requests.filter(({ path }) => path.endsWith('/access_tokens')).map(({ body }) => body)
+    expect(issued).toEqual([
+      { permissions: readerPermissions, repository_ids: [repository.id] },
+      { permissions: checksPermissions, repository_ids: [repository.id] },
+    ])
+    github.advance(54 * 60_000)
+    expect(await tokens.tokenFor(wanted)).toBe(one)
+    github.advance(2 * 60_000)
+    expect(await tokens.tokenFor(wanted)).not.toBe(one)
+  })
+
+  it('that was revoked is replaced at the next request', async () => {
+    const { reader } = clients()
+    const head = await reader.branchHead('main')
+    github.revokeTokens()
+    expect(await rejection(reader.branchHead('main'))).toMatchObject({ code: 'fetch_failed' })
+    expect(await reader.branchHead('main')).toBe(head)
+  })
+
+  it('cannot read another repository, and one that reads cannot write checks', async () => {
+    const given = parts()
+    const other = repositoryClient(given, at('other'), readerPermissions)
+    expect(await rejection(other.ask('GET', '/git/ref/heads/main'))).toMatchObject({ code: 'missing' })
+    const { reading, reader } = clients(given)
+    const head_sha = await reader.branchHead('main')
+    const written = reading.ask('POST', '/check-runs', { name: 'x', head_sha })
+    expect(await rejection(written)).toMatchObject({
+      code: 'permission',
+      message: expect.stringMatching(/lacks .*Permissions & events/),
+    })
+  })
+})
+
+describe('the reading client', () => {
+  it('reads a pull request with its commits and reviews, its merge base and the pull requests of a head', async () => {
+    const { reader } = clients()
+    const base = await reader.branchHead('main')
+    const author = github.account('mia')
+    const { number } = github.openPull(repository, { branch: 'change', author, files: { 'a.yaml': 'a: 2' } })
+    const pull = await reader.pullRequest(number)
+    expect(pull).toMatchObject({ number, is_open: true, author: { login: 'mia', type: 'User' }, base_ref: 'main' })
+    const { listed, is_complete } = await reader.commits(number)
+    expect([listed.length, is_complete]).toEqual([1, true])
+    expect(await reader.reviews(number)).toEqual([])
+    expect(await reader.mergeBase(base ?? '', pull?.head_sha ?? '')).toBe(base)
+    expect(await reader.openPullRequests(pull?.head_sha ?? '')).toEqual([number])
+    expect(await reader.openPullRequests('0'.repeat(40))).toEqual([])
+    expect(await reader.pullRequest(999)).toBeNull()
+    expect(await reader.branchHead('no/such')).toBeNull()
+  })
+})
+
+describe('the checks client', () => {
+  it('creates, finds and changes a check run of this App only', async () => {
+    const { reader, checks } = clients()
+    const sha = (await reader.branchHead('main')) ?? ''
+    expect(await checks.find(sha, 'svc / policies')).toBeNull()
+    const id = await checks.create(sha, 'svc / policies', { status: 'in_progress', external_id: 'x' })
+    const found = { id, status: 'in_progress', external_id: 'x', annotations_count: 0 }
+    expect(await checks.find(sha, 'svc / policies')).toEqual(found)
+    await checks.update(id, { status: 'completed', conclusion: 'success', completed_at: '2026-01-01T00:00:00Z' })
+    expect(await checks.find(sha, 'svc / policies')).toMatchObject({ id, status: 'completed' })
+    expect(await checks.find(sha, 'svc')).toBeNull()
+  })
+})
+
+describe('what the App asks about itself', () => {
+  it('is its owner, and its installations on all pages', async () => {
+    const { app } = parts()
+    expect(await app.self()).toEqual({ owner: 'acme', slug: 'svc-policies' })
+    for (let count = 0; count < 120; count += 1) github.install(installation.app, github.account(`account-${count}`))
+    expect(await app.installations()).toHaveLength(121)
+    expect(await app.installation(installation.id)).toMatchObject({ account: { login: 'acme' }, is_suspended: false })
+    expect(await app.installation(1)).toBeNull()
+  })
+
+  it('are failed deliveries, which are delivered again', async () => {
+    const { app } = parts()
+    installation.app.webhook_url = 'http://127.0.0.1:1/'
+    github.faults.deliver = () => 'drop'
+    github.push(repository, { files: { 'a.yaml': 'a: 3' } })
+    github.push(repository, { files: { 'a.yaml': 'a: 4' } })
+    const failedPushes = async () =>
+      failedDeliveries(await app.attemptsSince(github.now() - 60_000)).filter(({ event }) => event === 'push')
+    const failed = await failedPushes()
+    expect(failed.map(({ event }) => event)).toEqual(['push', 'push'])
+    for (const { id } of failed) await app.deliverAgain(id)
+    await github.idle()
+    expect(github.deliveries.filter(({ redelivery }) => redelivery)).toHaveLength(2)
+    // Each has failed twice; the last attempt of each is asked for again.
+    const again = await failedPushes()
+    expect(again.map(({ guid }) => guid).sort()).toEqual(failed.map(({ guid }) => guid).sort())
+    await app.deliverAgain(1)
+  })
+})
+
+describe('an error of GitHub', () => {
+  it('names a wrong key, a wrong id, or a clock that is off', async () => {
+    const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+    const wrong = parts(github.now, other.export({ type: 'pkcs8', format: 'pem' }).toString())
+    expect(await rejection(wrong.app.self())).toMatchObject({
+      code: 'credential',
+      message: expect.stringMatching(/rejects the key of the App: .*SVC_GITHUB_APP_PRIVATE_KEY/),
+    })
+    for (const [ms, words] of [
+      [3600_000, 'ahead of'],
+      [-3600_000, 'behind'],
+    ] as const)
+      expect(await rejection(parts(() => github.now() + ms).app.self())).toMatchObject({
+        code: 'credential',
+        message: expect.stringMatching(
+          new RegExp(`the clock of this machine is 36\\d\\d s ${words}|359\\d s ${words}`),
+        ),
+      })
+    const api = createApi({ network, api_url: github.url, clock: github.now })
+    const unknown = createAppApi(api, { app_id: 999_999, private_key: installation.app.private_key }, github.now)
+    expect(await rejection(unknown.self())).toMatchObject({
+      code: 'credential',
+      message: expect.stringContaining('compare SVC_GITHUB_APP_ID'),
+    })
+  })
+
+  it.each([
+    ['a secondary limit', secondaryLimit(37), 'rate_limited', 37],
+    ['a secondary limit with 429', secondaryLimit(12, 429), 'rate_limited', 12],
+    ['an error of its servers', serverError(502), 'unavailable', null],
+    ['an answer that is cut', { kind: 'cut' as const }, 'unavailable', null],
+    [
+      'a page instead of JSON',
+      { kind: 'answer' as const, status: 422, body: { message: 'x\u001b[31m' } },
+      'rejected',
+      null,
+    ],
+  ])('is %s', async (_name, fault, code, retry_after) => {
+    github.faults.answer = () => fault
+    const error = await rejection(parts().app.self())
+    expect(error).toMatchObject({ code, retry_after })
+    expect(error).toBeInstanceOf(GithubError)
+    expect(error?.message).not.toMatch(/\p{Cc}|eyJ/u)
+  })
+
+  it('of the primary limit says when it ends, and lets the job run after that', async () => {
+    const { reader } = clients()
+    github.faults.rate_limit = 1
+    await reader.branchHead('main')
+    const limited = await rejection(clients().reading.ask('GET', '/git/ref/heads/main'))
+    expect(limited).toMatchObject({ code: 'rate_limited' })
+    expect(limited?.retry_after).toBeGreaterThan(3000)
+    const waits: number[] = []
+    await asJob(Promise.reject(limited), async (seconds) => {
+      waits.push(seconds)
+    })
+    expect(waits).toEqual([limited?.retry_after])
+    await expect(asJob(Promise.reject(new Error('other')), async () => undefined)).rejects.toThrow('other')
+  })
+
+  it('is a SourceError for those who read repositories', async () => {
+    github.suspend(installation)
+    const error = await rejection(clients().reader.branchHead('main'))
+    expect(error).toBeInstanceOf(SourceError)
+    expect(error).toMatchObject({ code: 'access_revoked' })
+  })
+})
+
+describe('the fetch of Octokit', () => {
+  it('goes to the API of GitHub only', async () => {
+    const fetched = fetchThrough(network, github.url)
+    expect((await fetched(`${github.url}/app`)).status).toBe(401)
+    for (const url of ['https://example.org/', `${github.url}.example.org/app`, github.url])
+      await expect(fetched(url)).rejects.toThrow('only the API of GitHub')
+  })
+})

@@ -1,0 +1,221 @@
+// Installations: the repositories of accepted ones are connected and followed by GitHub's ids, also when webhooks are lost.
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type GithubApp, openGithubApp } from '../support/github-app.js'
+
+const manifest = JSON.stringify({
+  name: 'Refunds',
+  version: '1',
+  policies: [
+    {
+      name: 'amount',
+      rule_type: 'field_not_empty',
+      params: { field: 'input.amount', target_step_names: ['refund'] },
+      scope: 'step_execution',
+      severity: 'medium',
+    },
+  ],
+})
+
+let opened: GithubApp | null = null
+const open = async (start = {}) => {
+  opened = await openGithubApp(start)
+  return opened
+}
+afterEach(async () => {
+  await opened?.close()
+  opened = null
+})
+
+const events = async ({ platform }: GithubApp, kind: string) => {
+  type Event = { readonly kind: string; readonly data: Readonly<Record<string, unknown>> }
+  const { body } = await platform.call<{ events: Event[] }>('GET', `/api/v1/events?kind=${kind}&limit=100`)
+  return body.events.filter(({ data }) => data.provider !== 'bundled').map(({ data }) => data)
+}
+
+const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 50 })
+
+const isRead = (app: GithubApp) =>
+  until(async () => {
+    for (const { last_commit_sha, status } of await app.connected()) {
+      expect(last_commit_sha).toMatch(/^[0-9a-f]{40}$/)
+      expect(status).toBe('synced')
+    }
+  })
+
+/** An agent with the manifest of the repository. */
+const assign = async ({ platform }: GithubApp, repo_id: number) => {
+  const agent = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
+    as: 'key',
+    body: { agent_key: 'desk' },
+  })
+  const body = { agent_id: agent.body.agent_id, repo_id, manifest_path: 'refunds.yaml' }
+  const made = await platform.call<{ id: number }>('POST', '/api/v1/assignments', { body })
+  expect(made.status).toBe(201)
+  return made.body.id
+}
+
+describe('an installation', () => {
+  it('connects the default branch of each repository, and reads it', async () => {
+    const app = await open()
+    const { github, owner } = app
+    github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
+    github.repository(owner, 'tools', { visibility: 'public', default_branch: 'trunk', files: { 'a.md': 'a' } })
+    const { id } = github.install(app.app, owner)
+    const repos = await app.connectedTo('acme/policies', 'acme/tools')
+    expect(repos.map(({ branch, visibility, installation_id }) => ({ branch, visibility, installation_id }))).toEqual([
+      { branch: 'main', visibility: 'private', installation_id: id },
+      { branch: 'trunk', visibility: 'public', installation_id: id },
+    ])
+    await isRead(app)
+    expect(await events(app, 'repository.connected')).toHaveLength(2)
+    const tokens = github.requests.filter(({ path }) => path.endsWith('/access_tokens')).map(({ body }) => body)
+    const narrow = { permissions: { contents: 'read', metadata: 'read' }, repository_ids: [expect.any(Number)] }
+    expect(tokens).toContainEqual(narrow)
+    for (const body of tokens) expect(body).toHaveProperty('permissions')
+  })
+
+  it('of which no webhook arrived is found at the start', async () => {
+    const app = await open()
+    const { github, owner } = app
+    github.faults.deliver = () => 'lose'
+    github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
+    github.install(app.app, owner)
+    await app.restart()
+    await app.connectedTo('acme/policies')
+  })
+
+  it('of another account is left out, and accepted when the operator names the account', async () => {
+    const app = await open()
+    const { github } = app
+    const other = github.account('other')
+    github.repository(other, 'policies', { files: { 'refunds.yaml': manifest } })
+    github.install(app.app, other)
+    await github.idle()
+    await until(async () => expect(github.requests.some(({ path }) => path === '/app')).toBe(true))
+    expect(await app.connected()).toEqual([])
+    await app.restart({ SVC_GITHUB_APP_ACCOUNTS: 'someone Other' })
+    await app.connectedTo('other/policies')
+  })
+
+  it('takes over a connection that was made by hand, without a second one', async () => {
+    const app = await open()
+    const { github, owner } = app
+    github.repository(owner, 'policies', { visibility: 'public', files: { 'refunds.yaml': manifest } })
+    const body = { owner: 'Acme', name: 'policies' }
+    expect((await app.platform.call('POST', '/api/v1/repos', { body })).status).toBe(201)
+    const { id } = github.install(app.app, owner)
+    await until(async () =>
+      expect(await app.connected()).toMatchObject([{ owner: 'acme', name: 'policies', installation_id: id }]),
+    )
+    expect(await events(app, 'repository.installed')).toHaveLength(1)
+  })
+
+  it('lets a private repository be connected by hand, on another branch', async () => {
+    const app = await open()
+    const { github, owner } = app
+    const repository = github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
+    github.install(app.app, owner)
+    await app.connectedTo('acme/policies')
+    github.push(repository, { branch: 'next', files: { 'refunds.yaml': manifest }, message: 'Next' })
+    const body = { owner: 'acme', name: 'policies', branch: 'next' }
+    const made = await app.platform.call('POST', '/api/v1/repos', { body })
+    expect(made).toMatchObject({ status: 201, body: { branch: 'next', status: 'synced' } })
+  })
+})
+
+describe('a repository', () => {
+  it('that gets another name keeps its connection', async () => {
+    const app = await open()
+    const { github, owner } = app
+    const [a, b] = ['a', 'b'].map((name) => github.repository(owner, name, { files: { 'refunds.yaml': manifest } }))
+    if (a === undefined || b === undefined) throw new Error('two repositories are made')
+    github.install(app.app, owner)
+    const before = await app.connectedTo('acme/a', 'acme/b')
+    const idOf = (name: string) => before.find((one) => one.name === name)?.id
+    github.rename(a, 'c')
+    await app.connectedTo('acme/b', 'acme/c')
+    // They exchange their names before the App asks again.
+    github.faults.deliver = () => 'lose'
+    github.rename(b, 'x')
+    github.rename(a, 'b')
+    github.faults.deliver = () => 'send'
+    github.rename(b, 'c')
+    await until(async () => {
+      const names = (await app.connected()).map(({ id, name }) => [id, name])
+      expect(new Map(names as [number, string][])).toEqual(
+        new Map([
+          [idOf('a'), 'b'],
+          [idOf('b'), 'c'],
+        ]),
+      )
+    })
+    await isRead(app)
+    expect((await events(app, 'repository.renamed')).map(({ from }) => from)).toContain('acme/a')
+  })
+
+  it('that the installation no longer covers is disconnected, unless a manifest of it is assigned', async () => {
+    const app = await open()
+    const { github, owner } = app
+    const used = github.repository(owner, 'used', { files: { 'refunds.yaml': manifest } })
+    const unused = github.repository(owner, 'unused', { files: { 'refunds.yaml': manifest } })
+    const installation = github.install(app.app, owner)
+    const repos = await app.connectedTo('acme/used', 'acme/unused')
+    await isRead(app)
+    const id = repos.find(({ name }) => name === 'used')?.id ?? 0
+    const assignment = await assign(app, id)
+    github.removeRepositories(installation, [used, unused])
+    await until(async () =>
+      expect(await app.connected()).toMatchObject([
+        {
+          id,
+          installation_id: null,
+          status: 'degraded',
+          conditions: [{ kind: 'access_revoked', message: expect.stringContaining('install it again') }],
+        },
+      ]),
+    )
+    const { body } = await app.platform.call('GET', `/api/v1/assignments/${assignment}`)
+    expect(body).toMatchObject({ conditions: [{ kind: 'access_revoked' }], policies: 1 })
+    github.addRepositories(installation, [used])
+    await until(async () =>
+      expect(await app.connected()).toMatchObject([{ id, installation_id: installation.id, status: 'synced' }]),
+    )
+  })
+
+  it('with the name of a removed one never takes its place', async () => {
+    const app = await open()
+    const { github, owner } = app
+    const first = github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
+    github.install(app.app, owner)
+    const [before] = await app.connectedTo('acme/policies')
+    await isRead(app)
+    await assign(app, before?.id ?? 0)
+    github.remove(first)
+    github.repository(owner, 'policies', { files: { 'other.md': 'x' } })
+    await app.restart()
+    await until(async () =>
+      expect(await app.connected()).toMatchObject([{ id: before?.id, installation_id: null, status: 'degraded' }]),
+    )
+  })
+})
+
+describe('a suspended installation', () => {
+  it('degrades its repositories, which recover when it is unsuspended', async () => {
+    const app = await open()
+    const { github, owner } = app
+    github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
+    const installation = github.install(app.app, owner)
+    await app.connectedTo('acme/policies')
+    await isRead(app)
+    github.suspend(installation)
+    await until(async () =>
+      expect(await app.connected()).toMatchObject([
+        { status: 'degraded', conditions: [{ message: expect.stringContaining('is suspended') }] },
+      ]),
+    )
+    github.unsuspend(installation)
+    await until(async () => expect(await app.connected()).toMatchObject([{ status: 'synced', conditions: [] }]))
+    github.uninstall(installation)
+    await app.connectedTo()
+  })
+})
