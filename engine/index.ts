@@ -37,9 +37,11 @@ export { unknownVariables, variables } from './environment.js'
 export { readIfThere, replaceFile } from './files/durable-file.js'
 export { LockTaken, takeLock } from './files/lock-file.js'
 export { byPlace, type Finding, findingAt, startOf } from './findings/finding.js'
+export { findingHeads, findingRows } from './findings/finding-rows.js'
 export type { FindingKind, Severity } from './findings/kind.js'
 export { type FindingId, findingKind, findingKinds, severityOf } from './findings/kinds.js'
 export { markdownCode, markdownText } from './findings/markdown.js'
+export { limited, messageMarkdown, placeMarkdown, row, shortened, table } from './findings/markdown-parts.js'
 export { sarifOf } from './findings/sarif.js'
 export { type Annotation, annotationsOf, logLine, workflowCommands } from './findings/workflow-commands.js'
 export { diffManifests } from './impact/diff.js'
@@ -58,6 +60,7 @@ export type {
 } from './impact/diff-result.js'
 export { diffText, type Paint } from './impact/diff-text.js'
 export { type InventoryReading, readInventory } from './impact/inventory.js'
+export { type PairedFiles, pairFiles } from './impact/pair-files.js'
 export {
   createReplay,
   type EvaluatedStep,
@@ -66,6 +69,7 @@ export {
   type ReplayOptions,
 } from './impact/replay.js'
 export { isNeverApplied, neverApplied } from './impact/replay-findings.js'
+export { causesMarkdown, placeCells } from './impact/replay-markdown.js'
 export {
   policiesOfManifests,
   type ReplayManifest,
@@ -90,6 +94,7 @@ export {
   isTestFile,
   isYamlFile,
   isYamlInFolder,
+  manifestsOfTestFile,
   testFilesOf,
   withoutYamlEnding,
 } from './manifest/file-names.js'
@@ -110,6 +115,7 @@ export type { LocatedTest, SourceFile } from './manifest/suites.js'
 export { type ManifestTable, manifestTable, type PolicyTable, type ViolationEffect } from './manifest/table.js'
 export { tableMarkdown } from './manifest/table-markdown.js'
 export { runTests, type TestResult } from './manifest/test.js'
+export { failedTestTexts } from './manifest/tests-markdown.js'
 export {
   type ValidatedManifest,
   type Validation,

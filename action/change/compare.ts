@@ -1,10 +1,10 @@
 // What a change makes stricter or looser: the manifests of the workspace against those of the base.
 import {
-  type DiffFile,
   type DiffReport,
   diffFiles,
   type InventoryAgent,
   isYamlFile,
+  pairFiles,
   type SourceFile,
   type ValidatedManifest,
   validateFiles,
@@ -45,46 +45,12 @@ export function compare(
   now: number,
 ): Comparison {
   const old = validateFiles(old_files, { tests: 'off', now }).manifests
-  const pairs = pairsOf(old, manifests)
-  const [whole, broken] = [pairs.filter(isWhole), pairs.filter((pair) => !isWhole(pair))]
+  const { files, left_out } = pairFiles(old, manifests)
   return {
     base,
-    report: diffFiles(whole.map(diffFileOf), agents),
-    left_out: broken.map(pathOf),
+    report: diffFiles(files, agents),
+    left_out,
     old: old.filter(({ value }) => value !== null),
     old_files,
   }
-}
-
-interface Pair {
-  readonly was: ValidatedManifest | null
-  readonly is: ValidatedManifest | null
-}
-
-function pairsOf(old: readonly ValidatedManifest[], manifests: readonly ValidatedManifest[]): Pair[] {
-  const before = new Map(old.map((manifest) => [manifest.file, manifest]))
-  const after = new Set(manifests.map(({ file }) => file))
-  const gone = old.filter(({ file }) => !after.has(file))
-  const moved = new Set<ValidatedManifest>()
-  const pairs = manifests.map((is) => {
-    const same = gone.find((one) => one.name !== null && one.name === is.name && !moved.has(one))
-    const was = before.get(is.file) ?? same ?? null
-    if (was !== null) moved.add(was)
-    return { was, is }
-  })
-  return [...pairs, ...gone.filter((one) => !moved.has(one)).map((was) => ({ was, is: null }))]
-}
-
-function isWhole({ was, is }: Pair): boolean {
-  return was?.value !== null && is?.value !== null
-}
-
-function diffFileOf(pair: Pair): DiffFile {
-  const { was, is } = pair
-  const aliases = was === null || was.file === is?.file ? [] : [was.file]
-  return { path: pathOf(pair), aliases, old: was?.value ?? null, next: is?.value ?? null }
-}
-
-function pathOf({ was, is }: Pair): string {
-  return is?.file ?? was?.file ?? ''
 }

@@ -7156,7 +7156,7 @@ function documentsOf(text, lines) {
 	lines.addNewLine(0);
 	return composeSlices(tokens$2(text, new Parser(lines.addNewLine)), options);
 }
-const marks = /* @__PURE__ */ new Set([
+const marks$1 = /* @__PURE__ */ new Set([
 	"",
 	"",
 	""
@@ -7168,7 +7168,7 @@ function* tokens$2(text, parser) {
 	for (const lexeme of new Lexer().lex(text)) {
 		const excess = count(lexeme);
 		if (excess !== null) throw new LimitExceeded(excess, offset);
-		if (!marks.has(lexeme)) offset += lexeme.length;
+		if (!marks$1.has(lexeme)) offset += lexeme.length;
 		yield* parser.next(lexeme);
 	}
 	yield* parser.end();
@@ -27238,6 +27238,76 @@ function entity(character) {
 	return `&#${character.charCodeAt(0)};`;
 }
 
+// engine/findings/markdown-parts.ts
+const maxText = 1e3;
+function messageMarkdown(message) {
+	return shortened(message).split(/`([^`]*)`/).map((part, index) => index % 2 === 1 ? markdownCode(part) : wordsBeside(part)).join("");
+}
+function wordsBeside(text) {
+	const words = markdownText(text);
+	if (words === "") return text === "" ? "" : " ";
+	return `${/^\s/.test(text) ? " " : ""}${words}${/\s$/.test(text) ? " " : ""}`;
+}
+function shortened(text) {
+	return text.length > maxText ? `${text.slice(0, maxText)}…` : text;
+}
+function row$1(...cells) {
+	return `| ${cells.join(" | ")} |`;
+}
+function table$1(heads, rows) {
+	return [
+		row$1(...heads),
+		row$1(...heads.map(() => "---")),
+		...rows
+	].join("\n");
+}
+function limited(texts, maxBytes) {
+	let size = 0;
+	const end = texts.findIndex((text) => {
+		size += Buffer.byteLength(text) + 1;
+		return size > maxBytes;
+	});
+	return end < 0 ? {
+		texts,
+		more: 0
+	} : {
+		texts: texts.slice(0, end),
+		more: texts.length - end
+	};
+}
+function placeMarkdown(file, line, address) {
+	const text = markdownCode(`${file}:${line}`);
+	if (address === null) return text;
+	return `[${text}](${address}/${file.split("/").map((part) => encodeURIComponent(part.toWellFormed()).replace(/[!'()*~_]/g, percent)).join("/")}#L${line})`;
+}
+function percent(character) {
+	return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+}
+
+// engine/findings/finding-rows.ts
+const findingHeads = [
+	"",
+	"Where",
+	"What is wrong, and what to write instead",
+	"Finding"
+];
+const marks = {
+	error: "❌ error",
+	warning: "⚠️ warning",
+	info: "ℹ️ info"
+};
+function findingRows(findings, address) {
+	const others = findings.filter(({ id }) => id !== "test-failed");
+	return [
+		"error",
+		"warning",
+		"info"
+	].flatMap((severity) => others.filter((finding) => finding.severity === severity).map((finding) => findingRow(finding, address)));
+}
+function findingRow({ severity, file, line, message, id }, address) {
+	return row$1(marks[severity], placeMarkdown(file, line, address), messageMarkdown(message), `\`${id}\``);
+}
+
 // engine/findings/sarif.ts
 const levels = {
 	error: "error",
@@ -28173,16 +28243,16 @@ function diffMarkdown(report) {
 	].join("\n\n")}\n`;
 }
 function manifestParts$1(diff) {
-	const rows = [...diff.policies.toSorted(byChange).map(policyRow), ...diff.waivers.map((waiver) => row$1(mark$1(waiver.change), markdownText(waiverWords(waiver)), ""))];
+	const rows = [...diff.policies.toSorted(byChange).map(policyRow), ...diff.waivers.map((waiver) => row(mark$1(waiver.change), markdownText(waiverWords(waiver)), ""))];
 	const agents = diff.agents.filter(({ policies }) => policies.length > 0);
 	return [
 		`### ${markdownCode(diff.path)} ${markdownText(manifestWords(diff))}`,
-		...rows.length > 0 ? [table$1([
+		...rows.length > 0 ? [table([
 			"Change",
 			"Policy",
 			"What differs"
 		], rows)] : [],
-		...agents.length > 0 ? [table$1([
+		...agents.length > 0 ? [table([
 			"Agent",
 			"Risk",
 			"Changes"
@@ -28190,7 +28260,7 @@ function manifestParts$1(diff) {
 	];
 }
 function policyRow(policy) {
-	return row$1(mark$1(policy.change), nameOf(policy), policy.members.map(memberPart).join("<br>"));
+	return row(mark$1(policy.change), nameOf(policy), policy.members.map(memberPart).join("<br>"));
 }
 function memberPart(member) {
 	const { path, what } = memberWords(member);
@@ -28198,7 +28268,7 @@ function memberPart(member) {
 }
 function agentRow({ agent_key, name, risk_classification, policies }) {
 	const changes = policies.toSorted(byChange).map((policy) => [`${mark$1(policy.change)} ${nameOf(policy)}`, ...ownMembers(policy).map(memberPart)].join(", "));
-	return row$1(name === null ? markdownCode(agent_key) : `${markdownCode(agent_key)} ${markdownText(name)}`, risk_classification, changes.join("<br>"));
+	return row(name === null ? markdownCode(agent_key) : `${markdownCode(agent_key)} ${markdownText(name)}`, risk_classification, changes.join("<br>"));
 }
 function mark$1(change) {
 	return change === "looser" || change === "removed" ? `**${change}**` : changeWord(change);
@@ -28206,14 +28276,14 @@ function mark$1(change) {
 function nameOf({ name, old_name }) {
 	return markdownText(old_name === void 0 ? name : `${name} (was ${old_name})`);
 }
-function table$1(heads, rows) {
+function table(heads, rows) {
 	return [
-		row$1(...heads),
-		row$1(...heads.map(() => "---")),
+		row(...heads),
+		row(...heads.map(() => "---")),
 		...rows
 	].join("\n");
 }
-function row$1(...cells) {
+function row(...cells) {
 	return `| ${cells.join(" | ")} |`;
 }
 
@@ -28285,6 +28355,49 @@ function readInventory(source) {
 		}),
 		problem: null
 	};
+}
+
+// engine/impact/pair-files.ts
+function pairFiles(old, next) {
+	const pairs = pairsOf(old, next);
+	return {
+		files: pairs.filter(isWhole).map(diffFileOf),
+		left_out: pairs.filter((pair) => !isWhole(pair)).map(pathOf$1)
+	};
+}
+function pairsOf(old, manifests) {
+	const before = new Map(old.map((manifest) => [manifest.file, manifest]));
+	const after = new Set(manifests.map(({ file }) => file));
+	const gone = old.filter(({ file }) => !after.has(file));
+	const moved = /* @__PURE__ */ new Set();
+	return [...manifests.map((is) => {
+		const same = gone.find((one) => one.name !== null && one.name === is.name && !moved.has(one));
+		const was = before.get(is.file) ?? same ?? null;
+		if (was !== null) moved.add(was);
+		return {
+			was,
+			is
+		};
+	}), ...gone.filter((one) => !moved.has(one)).map((was) => ({
+		was,
+		is: null
+	}))];
+}
+function isWhole({ was, is }) {
+	return was?.value !== null && is?.value !== null;
+}
+function diffFileOf(pair) {
+	const { was, is } = pair;
+	const aliases = was === null || was.file === is?.file ? [] : [was.file];
+	return {
+		path: pathOf$1(pair),
+		aliases,
+		old: was?.value ?? null,
+		next: is?.value ?? null
+	};
+}
+function pathOf$1({ was, is }) {
+	return is?.file ?? was?.file ?? "";
 }
 
 // engine/manifest/past.ts
@@ -28914,6 +29027,24 @@ function findingsOn({ name, manifest: file, line, tasks }) {
 		column: 1,
 		path: ""
 	}];
+}
+
+// engine/impact/replay-markdown.ts
+function placeCells({ task_id, run, step, step_type, verb, step_name }) {
+	const what = [
+		step_type,
+		verb,
+		step_name
+	].flatMap((part) => part ?? []).join(" ");
+	return [`${markdownCode(shortened(task_id))}${run === 1 ? "" : ` (run ${run})`}`, `${step === null ? "its end" : step}: ${markdownText(shortened(what))}`];
+}
+const maxCauses = 5;
+function causesMarkdown(causes) {
+	const shown = causes.slice(0, maxCauses).map(({ name, side, reason }) => {
+		return `${side === "old" ? "before: " : ""}**${markdownText(shortened(name))}**: ${messageMarkdown(reason)}`;
+	});
+	const more = causes.length - shown.length;
+	return [...shown, ...more > 0 ? [`${more} more`] : []].join("<br>");
 }
 
 // engine/impact/replay-policies.ts
@@ -29900,6 +30031,50 @@ function listed(names) {
 	return names.map((name) => `\`${name}\``).join(", ");
 }
 
+// engine/manifest/tests-markdown.ts
+const maxPolicies = 15;
+const words = {
+	violated: "**violated**",
+	approved: "approved",
+	passed: "passed",
+	not_applicable: "not applicable"
+};
+const order = [
+	"violated",
+	"approved",
+	"passed",
+	"not_applicable"
+];
+function failedTestTexts(manifests, address, maxBytes) {
+	const failed = manifests.flatMap(({ tests }) => tests.filter(({ passed }) => !passed));
+	return limited(failed.map((test) => testText(test, address)), maxBytes);
+}
+function testText({ name, file, line, failures, policies }, address) {
+	const named = policies.toSorted((a, b) => order.indexOf(a.answer) - order.indexOf(b.answer)).slice(0, maxPolicies);
+	const more = policies.length - named.length;
+	return [
+		`**${markdownText(shortened(name))}** (${placeMarkdown(file, line, address)})`,
+		failures.map((failure) => `- ${messageMarkdown(failure)}`).join("\n"),
+		...named.length > 0 ? [answerTable(named)] : [],
+		...more > 0 ? [`${more} more ${more === 1 ? "policy" : "policies"}.`] : []
+	].join("\n\n");
+}
+function answerTable(policies) {
+	const has_reasons = policies.some(({ violation_details: details }) => details !== null);
+	const rows = policies.map((policy) => row$1(...answerCells(policy), ...has_reasons ? reasonCells(policy) : []));
+	return table$1([
+		"Policy",
+		"Answer",
+		...has_reasons ? ["Why", "Remedy"] : []
+	], rows);
+}
+function answerCells({ name, answer, severity }) {
+	return [markdownText(shortened(name)), answer === "violated" ? `${words[answer]} (${severity})` : words[answer]];
+}
+function reasonCells({ violation_details: details }) {
+	return [details?.reason, details?.remedy].map((text) => text ? messageMarkdown(text) : "");
+}
+
 // engine/manifest/coverage.ts
 function coverageOf(manifest, tests) {
 	const parts = manifest.policies.filter(({ enabled }) => enabled !== false).map((policy) => ({
@@ -29914,7 +30089,7 @@ function coverageOf(manifest, tests) {
 	const policies = parts.map(({ policy, branches }) => {
 		const own = branches.map((branch) => {
 			return {
-				path: pathOf$1(branch),
+				path: pathOf(branch),
 				rule_type: branch.rule_type,
 				...tallyOf(counts, branch.name)
 			};
@@ -29973,7 +30148,7 @@ function branchesOf(policy) {
 		};
 	});
 }
-function pathOf$1({ name }) {
+function pathOf({ name }) {
 	return name.slice(name.indexOf(separator) + 1);
 }
 
@@ -30505,49 +30680,14 @@ function compare(base, old_files, manifests, agents, now) {
 		tests: "off",
 		now
 	}).manifests;
-	const pairs = pairsOf(old, manifests);
-	const [whole, broken] = [pairs.filter(isWhole), pairs.filter((pair) => !isWhole(pair))];
+	const { files, left_out } = pairFiles(old, manifests);
 	return {
 		base,
-		report: diffFiles(whole.map(diffFileOf), agents),
-		left_out: broken.map(pathOf),
+		report: diffFiles(files, agents),
+		left_out,
 		old: old.filter(({ value }) => value !== null),
 		old_files
 	};
-}
-function pairsOf(old, manifests) {
-	const before = new Map(old.map((manifest) => [manifest.file, manifest]));
-	const after = new Set(manifests.map(({ file }) => file));
-	const gone = old.filter(({ file }) => !after.has(file));
-	const moved = /* @__PURE__ */ new Set();
-	return [...manifests.map((is) => {
-		const same = gone.find((one) => one.name !== null && one.name === is.name && !moved.has(one));
-		const was = before.get(is.file) ?? same ?? null;
-		if (was !== null) moved.add(was);
-		return {
-			was,
-			is
-		};
-	}), ...gone.filter((one) => !moved.has(one)).map((was) => ({
-		was,
-		is: null
-	}))];
-}
-function isWhole({ was, is }) {
-	return was?.value !== null && is?.value !== null;
-}
-function diffFileOf(pair) {
-	const { was, is } = pair;
-	const aliases = was === null || was.file === is?.file ? [] : [was.file];
-	return {
-		path: pathOf(pair),
-		aliases,
-		old: was?.value ?? null,
-		next: is?.value ?? null
-	};
-}
-function pathOf({ was, is }) {
-	return is?.file ?? was?.file ?? "";
 }
 
 // action/change/git.ts
@@ -30924,52 +31064,6 @@ function sentenceOf({ errors, warnings, manifests, policies, tests_passed, tests
 	return `${`${counted$1(errors, "error")} and ${counted$1(warnings, "warning")}`} in ${`${counted$1(manifests, "manifest")} with ${counted$1(policies, "valid policy", "valid policies")}`}; ${tests_passed + tests_failed === 0 ? "no test ran" : `tests: ${tests_passed} passed, ${tests_failed} failed`}`;
 }
 
-// action/report/markdown.ts
-const maxText = 1e3;
-function messageMarkdown(message) {
-	return shortened(message).split(/`([^`]*)`/).map((part, index) => index % 2 === 1 ? markdownCode(part) : wordsBeside(part)).join("");
-}
-function wordsBeside(text) {
-	const words = markdownText(text);
-	if (words === "") return text === "" ? "" : " ";
-	return `${/^\s/.test(text) ? " " : ""}${words}${/\s$/.test(text) ? " " : ""}`;
-}
-function shortened(text) {
-	return text.length > maxText ? `${text.slice(0, maxText)}…` : text;
-}
-function row(...cells) {
-	return `| ${cells.join(" | ")} |`;
-}
-function table(heads, rows) {
-	return [
-		row(...heads),
-		row(...heads.map(() => "---")),
-		...rows
-	].join("\n");
-}
-function limited(texts, maxBytes) {
-	let size = 0;
-	const end = texts.findIndex((text) => {
-		size += Buffer.byteLength(text) + 1;
-		return size > maxBytes;
-	});
-	return end < 0 ? {
-		texts,
-		more: 0
-	} : {
-		texts: texts.slice(0, end),
-		more: texts.length - end
-	};
-}
-function placeMarkdown(file, line, address) {
-	const text = markdownCode(`${file}:${line}`);
-	if (address === null) return text;
-	return `[${text}](${address}/${file.split("/").map((part) => encodeURIComponent(part.toWellFormed()).replace(/[!'()*~_]/g, percent)).join("/")}#L${line})`;
-}
-function percent(character) {
-	return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-}
-
 // action/report/change-parts.ts
 const maxBytes$2 = 2e5;
 const legend = "A policy that is **added** or **stricter** allows nothing that was blocked before. One that is **removed** or **looser** stops less than before: check that this is wanted. For **changed** neither is certain.";
@@ -31013,7 +31107,7 @@ function impactParts(impact) {
 		"## Impact on recorded tasks",
 		headline(impact),
 		`Evaluated again, each task as a whole path: ${replayed}.`,
-		...texts.length > 0 ? [table(heads, texts)] : [],
+		...texts.length > 0 ? [table$1(heads, texts)] : [],
 		...more > 0 ? [`${counted$1(more, "more step")}: \`svc replay\` lists them.`] : [],
 		...remarks(result)
 	];
@@ -31024,10 +31118,10 @@ function headline({ result, is_compared }) {
 	return `${`**${newly_blocked_tasks ?? 0} of ${counted$1(tasks, "task")} would now be blocked, ${no_longer_blocked_tasks ?? 0} no longer.**`} In ${counted$1(flipped_tasks ?? 0, "task")} at least one step has another outcome.`;
 }
 function flips({ flips: { total, listed } }) {
-	return rowsOf(listed.slice(0, maxSteps).map((flip) => row(...placeCells(flip), flip.before, `**${flip.after}**`, causesIn(flip.policies))), total);
+	return rowsOf(listed.slice(0, maxSteps).map((flip) => row$1(...placeCells(flip), flip.before, `**${flip.after}**`, causesMarkdown(flip.policies))), total);
 }
 function blocks({ first_blocks: { total, listed } }) {
-	return rowsOf(listed.slice(0, maxSteps).map((block) => row(...placeCells(block), `**${block.outcome}**`, causesIn(block.policies))), total);
+	return rowsOf(listed.slice(0, maxSteps).map((block) => row$1(...placeCells(block), `**${block.outcome}**`, causesMarkdown(block.policies))), total);
 }
 function rowsOf(rows, total) {
 	const { texts } = limited(rows, maxBytes$1);
@@ -31035,22 +31129,6 @@ function rowsOf(rows, total) {
 		texts,
 		more: total - texts.length
 	};
-}
-function placeCells({ task_id, run, step, step_type, verb, step_name }) {
-	const what = [
-		step_type,
-		verb,
-		step_name
-	].flatMap((part) => part ?? []).join(" ");
-	return [`${markdownCode(shortened(task_id))}${run === 1 ? "" : ` (run ${run})`}`, `${step === null ? "its end" : step}: ${markdownText(shortened(what))}`];
-}
-const maxCauses = 5;
-function causesIn(causes) {
-	const shown = causes.slice(0, maxCauses).map(({ name, side, reason }) => {
-		return `${side === "old" ? "before: " : ""}**${markdownText(shortened(name))}**: ${messageMarkdown(reason)}`;
-	});
-	const more = causes.length - shown.length;
-	return [...shown, ...more > 0 ? [`${more} more`] : []].join("<br>");
 }
 function remarks({ unfinished_tasks, unreadable_lines, history_lost, skipped_tasks }) {
 	const lines = [
@@ -31064,54 +31142,15 @@ function remarks({ unfinished_tasks, unreadable_lines, history_lost, skipped_tas
 
 // action/report/test-parts.ts
 const maxBytes = 15e4;
-const maxPolicies = 15;
-const words = {
-	violated: "**violated**",
-	approved: "approved",
-	passed: "passed",
-	not_applicable: "not applicable"
-};
-const order = [
-	"violated",
-	"approved",
-	"passed",
-	"not_applicable"
-];
 function testParts(manifests, address) {
-	const failed = manifests.flatMap(({ tests }) => tests.filter(({ passed }) => !passed));
-	if (failed.length === 0) return [];
-	const { texts, more } = limited(failed.map((test) => testText(test, address)), maxBytes);
+	const { texts, more } = failedTestTexts(manifests, address, maxBytes);
+	if (texts.length + more === 0) return [];
 	return [
 		"## Failed tests",
 		"The policies decide otherwise than the test expects: correct the policy, or the test if the decision is right.",
 		...texts,
 		...more > 0 ? [`${counted$1(more, "more failed test")}: set \`json-file\` for all of them.`] : []
 	];
-}
-function testText({ name, file, line, failures, policies }, address) {
-	const named = policies.toSorted((a, b) => order.indexOf(a.answer) - order.indexOf(b.answer)).slice(0, maxPolicies);
-	const more = policies.length - named.length;
-	return [
-		`**${markdownText(shortened(name))}** (${placeMarkdown(file, line, address)})`,
-		failures.map((failure) => `- ${messageMarkdown(failure)}`).join("\n"),
-		...named.length > 0 ? [answerTable(named)] : [],
-		...more > 0 ? [`${counted$1(more, "more policy", "more policies")}.`] : []
-	].join("\n\n");
-}
-function answerTable(policies) {
-	const has_reasons = policies.some(({ violation_details: details }) => details !== null);
-	const rows = policies.map((policy) => row(...answerCells(policy), ...has_reasons ? reasonCells(policy) : []));
-	return table([
-		"Policy",
-		"Answer",
-		...has_reasons ? ["Why", "Remedy"] : []
-	], rows);
-}
-function answerCells({ name, answer, severity }) {
-	return [markdownText(shortened(name)), answer === "violated" ? `${words[answer]} (${severity})` : words[answer]];
-}
-function reasonCells({ violation_details: details }) {
-	return [details?.reason, details?.remedy].map((text) => text ? messageMarkdown(text) : "");
 }
 
 // action/report/summary.ts
@@ -31149,38 +31188,20 @@ function changeSentence({ stricter, looser, changed }, agents, left_out) {
 	return `The change: ${stricter} added or stricter, ${looser} removed or looser, ${changed} changed otherwise.${agents.length === 0 ? "" : ` For ${counted$1(agents.length, "agent")}: ${named}${more}.`}${left_out === 0 ? "" : ` **${counted$1(left_out, "manifest")} not compared, because of errors.**`}`;
 }
 function findingParts({ validation }, address) {
-	const findings = validation.findings.filter(({ id }) => id !== "test-failed");
-	if (findings.length === 0) return [];
-	const rows = [
-		"error",
-		"warning",
-		"info"
-	].flatMap((severity) => findings.filter((finding) => finding.severity === severity).map((finding) => findingRow(finding, address)));
+	const rows = findingRows(validation.findings, address);
+	if (rows.length === 0) return [];
 	const { texts, more } = limited(rows, maxFindings);
 	return [
 		"## What to correct",
-		table([
-			"",
-			"Where",
-			"What is wrong, and what to write instead",
-			"Finding"
-		], texts),
+		table$1(findingHeads, texts),
 		...more > 0 ? [`${more} more: set \`json-file\` for all of them.`] : []
 	];
-}
-function findingRow({ severity, file, line, message, id }, address) {
-	const mark = {
-		error: "❌ error",
-		warning: "⚠️ warning",
-		info: "ℹ️ info"
-	}[severity];
-	return row(mark, placeMarkdown(file, line, address), messageMarkdown(message), `\`${id}\``);
 }
 function manifestParts({ validation: { manifests, skipped } }) {
 	const { texts, more } = limited(manifests.map(manifestRow), maxManifests);
 	return [
 		"## What was checked",
-		...texts.length > 0 ? [table([
+		...texts.length > 0 ? [table$1([
 			"Manifest",
 			"Name",
 			"Version",
@@ -31196,7 +31217,7 @@ function manifestRow({ file, name, version, policies, tests, valid }) {
 	const passed = tests.filter((test) => test.passed).length;
 	const ran = tests.length === 0 ? "none ran" : `${passed} of ${tests.length} passed`;
 	const result = valid ? passed < tests.length ? "❌ failed tests" : "✅ valid" : "❌ errors";
-	return row(markdownCode(file), markdownText(name ?? ""), markdownText(version ?? ""), `${policies}`, ran, result);
+	return row$1(markdownCode(file), markdownText(name ?? ""), markdownText(version ?? ""), `${policies}`, ran, result);
 }
 
 // action/run.ts

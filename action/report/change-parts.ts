@@ -1,7 +1,6 @@
 // What the change means, in the summary.
-import { diffMarkdown, markdownCode, markdownText } from '@svc/engine'
+import { diffMarkdown, limited, markdownCode, markdownText } from '@svc/engine'
 import type { Comparison } from '../change/compare.js'
-import { limited } from './markdown.js'
 
 const maxBytes = 200_000
 const legend =

@@ -1,7 +1,6 @@
 // What recorded tasks would have met, in the summary.
-import { type Cause, markdownCode, markdownText, type ReplayResult, type StepPlace } from '@svc/engine'
+import { causesMarkdown, limited, placeCells, type ReplayResult, row, table } from '@svc/engine'
 import type { Impact } from '../change/impact.js'
-import { limited, messageMarkdown, row, shortened, table } from './markdown.js'
 import { counted } from './report.js'
 
 const maxBytes = 150_000
@@ -40,38 +39,20 @@ interface Rows {
 function flips({ flips: { total, listed } }: ReplayResult): Rows {
   const rows = listed
     .slice(0, maxSteps)
-    .map((flip) => row(...placeCells(flip), flip.before, `**${flip.after}**`, causesIn(flip.policies)))
+    .map((flip) => row(...placeCells(flip), flip.before, `**${flip.after}**`, causesMarkdown(flip.policies)))
   return rowsOf(rows, total)
 }
 
 function blocks({ first_blocks: { total, listed } }: ReplayResult): Rows {
   const rows = listed
     .slice(0, maxSteps)
-    .map((block) => row(...placeCells(block), `**${block.outcome}**`, causesIn(block.policies)))
+    .map((block) => row(...placeCells(block), `**${block.outcome}**`, causesMarkdown(block.policies)))
   return rowsOf(rows, total)
 }
 
 function rowsOf(rows: readonly string[], total: number): Rows {
   const { texts } = limited(rows, maxBytes)
   return { texts, more: total - texts.length }
-}
-
-function placeCells({ task_id, run, step, step_type, verb, step_name }: StepPlace): [string, string] {
-  const what = [step_type, verb, step_name].flatMap((part) => part ?? []).join(' ')
-  const task = `${markdownCode(shortened(task_id))}${run === 1 ? '' : ` (run ${run})`}`
-  return [task, `${step === null ? 'its end' : step}: ${markdownText(shortened(what))}`]
-}
-
-/** Policies of a step that are named. */
-const maxCauses = 5
-
-function causesIn(causes: readonly Cause[]): string {
-  const shown = causes.slice(0, maxCauses).map(({ name, side, reason }) => {
-    const was = side === 'old' ? 'before: ' : ''
-    return `${was}**${markdownText(shortened(name))}**: ${messageMarkdown(reason)}`
-  })
-  const more = causes.length - shown.length
-  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('<br>')
 }
 
 /** What makes the numbers less certain. */

@@ -1,8 +1,17 @@
 // The summary of the job: what was checked, what is wrong and what to write instead, and what the change means for whom.
-import { type Finding, markdownCode, markdownText, type ValidatedManifest } from '@svc/engine'
+import {
+  findingHeads,
+  findingRows,
+  limited,
+  markdownCode,
+  markdownText,
+  messageMarkdown,
+  row,
+  table,
+  type ValidatedManifest,
+} from '@svc/engine'
 import { changeParts } from './change-parts.js'
 import { impactParts } from './impact-parts.js'
-import { limited, messageMarkdown, placeMarkdown, row, table } from './markdown.js'
 import { counted, type Report, sentenceOf, type Totals } from './report.js'
 import { testParts } from './test-parts.js'
 
@@ -52,24 +61,15 @@ function changeSentence({ stricter, looser, changed }: Totals, agents: readonly 
   return `The change: ${stricter} added or stricter, ${looser} removed or looser, ${changed} changed otherwise.${affected}${missing}`
 }
 
-/** Failed tests have a part of their own. */
 function findingParts({ validation }: Report, address: string | null): string[] {
-  const findings = validation.findings.filter(({ id }) => id !== 'test-failed')
-  if (findings.length === 0) return []
-  const rows = (['error', 'warning', 'info'] as const).flatMap((severity) =>
-    findings.filter((finding) => finding.severity === severity).map((finding) => findingRow(finding, address)),
-  )
+  const rows = findingRows(validation.findings, address)
+  if (rows.length === 0) return []
   const { texts, more } = limited(rows, maxFindings)
   return [
     '## What to correct',
-    table(['', 'Where', 'What is wrong, and what to write instead', 'Finding'], texts),
+    table(findingHeads, texts),
     ...(more > 0 ? [`${more} more: set \`json-file\` for all of them.`] : []),
   ]
-}
-
-function findingRow({ severity, file, line, message, id }: Finding, address: string | null): string {
-  const mark = { error: '❌ error', warning: '⚠️ warning', info: 'ℹ️ info' }[severity]
-  return row(mark, placeMarkdown(file, line, address), messageMarkdown(message), `\`${id}\``)
 }
 
 function manifestParts({ validation: { manifests, skipped } }: Report): string[] {

@@ -1,5 +1,5 @@
-// Parts of the summary: messages, tables, and lists of limited size.
-import { markdownCode, markdownText } from '@svc/engine'
+// Parts of a page in Markdown: messages, tables, and lists of limited size.
+import { markdownCode, markdownText } from './markdown.js'
 
 /** A longer text says no more to a reader. */
 const maxText = 1000
@@ -17,14 +17,17 @@ function wordsBeside(text: string): string {
   return `${/^\s/.test(text) ? ' ' : ''}${words}${/\s$/.test(text) ? ' ' : ''}`
 }
 
+/** At most 1,000 characters. */
 export function shortened(text: string): string {
   return text.length > maxText ? `${text.slice(0, maxText)}…` : text
 }
 
+/** A row of a table. The cells are Markdown. */
 export function row(...cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`
 }
 
+/** A table with these heads and rows. */
 export function table(heads: readonly string[], rows: readonly string[]): string {
   return [row(...heads), row(...heads.map(() => '---')), ...rows].join('\n')
 }
@@ -39,7 +42,7 @@ export function limited(texts: readonly string[], maxBytes: number): { texts: re
   return end < 0 ? { texts, more: 0 } : { texts: texts.slice(0, end), more: texts.length - end }
 }
 
-/** A place in a file, as a link where files have addresses. */
+/** A place in a file, as a link where files have addresses, such as `https://…/blob/<commit>`. */
 export function placeMarkdown(file: string, line: number, address: string | null): string {
   const text = markdownCode(`${file}:${line}`)
   if (address === null) return text
