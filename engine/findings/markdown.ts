@@ -1,15 +1,23 @@
 // Untrusted text in Markdown, as GitHub renders it: a name from a manifest shows as it is written, and starts nothing.
 
-/** No character of a name ends the line; other control characters and those that change the direction of text are replaced. */
+/** No character of a name ends the line; other control characters, those that change the direction of text, and tags are replaced. */
 function onOneLine(text: string): string {
-  return text.replace(/[\s\p{Zl}\p{Zp}]+/gu, ' ').replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}]/gu, '�')
+  return text.replace(/[\s\p{Zl}\p{Zp}]+/gu, ' ').replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}\u{E0000}-\u{E007F}]/gu, '�')
 }
 
-/** Takes no room. After `@`, `#` and `:` it prevents mentions, references and emoji, which are found in the rendered text. */
+/** Takes no room. After `@`, `#`, `:` and within ids it prevents mentions, references and emoji, which are found in the rendered text. */
 const joiner = '\u2060'
 
 function withoutReferences(text: string): string {
-  return text.replace(/(?<=[@#])(?=[\p{L}\p{N}_+-])|(?<=:)(?=[\p{L}\p{N}_+-]+:)/gu, joiner)
+  return text
+    .replace(/(?<=[@#])(?=[\p{L}\p{N}_+-])|(?<=:)(?=[\p{L}\p{N}_+-]+:)|(?<=\bgh-)(?=\d)/giu, joiner)
+    .replace(/(?<![\p{L}\p{N}_])[0-9a-f]{7,64}(?![\p{L}\p{N}_])/giu, withoutCommit)
+}
+
+/** GitHub links what is written like the id of a commit. Numbers and words stay as they are. */
+function withoutCommit(id: string): string {
+  const isCommit = id.length >= 40 || (/\d/.test(id) && /[a-f]/i.test(id))
+  return isCommit ? `${id.slice(0, 1)}${joiner}${id.slice(1)}` : id
 }
 
 /** The text as running text, also in a cell of a table. Only what would mean something is escaped. */
