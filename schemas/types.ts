@@ -3558,6 +3558,26 @@ export interface StepViolation {
 }
 
 /**
+ * What the file `.github/svc.yml` of a repository sets for the check of its pull requests. It is read from the branch that a pull request is merged into.
+ */
+export interface SvcSettings {
+  /**
+   * whether the tests in manifests run, and whether each manifest needs one
+   */
+  tests?: 'off' | 'if-present' | 'required'
+  /**
+   * logins of accounts that agents use: what loosens policies needs the approval of a person when they write it
+   *
+   * @maxItems 1000
+   */
+  agent_accounts?: string[]
+  /**
+   * recorded tasks of this many days are replayed
+   */
+  impact_days?: number
+}
+
+/**
  * A task's entries in arrival order.
  */
 export interface TaskChain {
@@ -4010,6 +4030,7 @@ export interface SchemaTypes {
   'rule': Rule
   'session-tokens': SessionTokens
   'step-violation': StepViolation
+  'svc-settings': SvcSettings
   'task-chain': TaskChain
   'task-list': TaskList
   'task-summary': TaskSummary

@@ -27218,11 +27218,14 @@ function problem(text) {
 
 // engine/findings/markdown.ts
 function onOneLine(text) {
-	return text.replace(/[\s\p{Zl}\p{Zp}]+/gu, " ").replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}]/gu, "�");
+	return text.replace(/[\s\p{Zl}\p{Zp}]+/gu, " ").replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}\u{E0000}-\u{E007F}]/gu, "�");
 }
 const joiner = "⁠";
 function withoutReferences(text) {
-	return text.replace(/(?<=[@#])(?=[\p{L}\p{N}_+-])|(?<=:)(?=[\p{L}\p{N}_+-]+:)/gu, joiner);
+	return text.replace(/(?<=[@#])(?=[\p{L}\p{N}_+-])|(?<=:)(?=[\p{L}\p{N}_+-]+:)|(?<=\bgh-)(?=\d)/giu, joiner).replace(/(?<![\p{L}\p{N}_])[0-9a-f]{7,64}(?![\p{L}\p{N}_])/giu, withoutCommit);
+}
+function withoutCommit(id) {
+	return id.length >= 40 || /\d/.test(id) && /[a-f]/i.test(id) ? `${id.slice(0, 1)}${joiner}${id.slice(1)}` : id;
 }
 function markdownText(text) {
 	return withoutReferences(onOneLine(text).trim()).replace(/[\\`*_[\]<>|~&$@#]/g, "\\$&").replace(/^(\d+)(?=[.)])/, "$1\\").replace(/^[-+=]/, "\\$&").replace(/:(?=\/)|(?<=www)\./gi, "\\$&");
