@@ -1,5 +1,6 @@
 // A diff as Markdown, for a pull request or the summary of a job. Names come from files and are escaped.
-import { markdownCode, markdownText } from '../findings/markdown.js'
+import { markdownText as inMarkdown, markdownCode } from '../findings/markdown.js'
+import { row, shortened, table } from '../findings/markdown-parts.js'
 import type { DiffReport, FileDiff } from './diff-files.js'
 import type { AgentChange, MemberChange, PolicyChange } from './diff-result.js'
 import {
@@ -44,7 +45,7 @@ function policyRow(policy: PolicyChange): string {
 
 function memberPart(member: MemberChange): string {
   const { path, what } = memberWords(member)
-  return `${markdownCode(path)} ${markdownText(what)}`
+  return `${markdownCode(shortened(path))} ${markdownText(what)}`
 }
 
 function agentRow({ agent_key, name, risk_classification, policies }: AgentChange): string {
@@ -64,10 +65,7 @@ function nameOf({ name, old_name }: PolicyChange): string {
   return markdownText(old_name === undefined ? name : `${name} (was ${old_name})`)
 }
 
-function table(heads: readonly string[], rows: readonly string[]): string {
-  return [row(...heads), row(...heads.map(() => '---')), ...rows].join('\n')
-}
-
-function row(...cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`
+/** Names and values have no limit in a file. */
+function markdownText(text: string): string {
+  return inMarkdown(shortened(text))
 }

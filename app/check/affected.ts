@@ -1,0 +1,125 @@
+// Who is affected, and which recorded step would be the first to end otherwise.
+import { type Cause, causesMarkdown, type Flip, markdownCode, placeCells, placeMarkdown, row } from '@svc/engine'
+import type { ImpactAgent, TaskFlip } from '@svc/platform'
+import { addressOf, type CheckFacts } from './facts.js'
+import type { Part } from './fit.js'
+import { boldName, counted, cut } from './words.js'
+
+export function agentPart({ impact }: CheckFacts): Part[] {
+  if (impact === null || impact.agents.length === 0) return []
+  const counts = [
+    ['Would now be blocked', 'newly_blocked_tasks'],
+    ['Would now wait for a person', 'newly_asked_tasks'],
+    ['Would no longer be blocked', 'no_longer_blocked_tasks'],
+  ] as const
+  const shown = counts.filter(
+    ([head, name]) => head.includes('now be blocked') || impact.agents.some((agent) => agent[name] > 0),
+  )
+  return [
+    {
+      kind: 'rows',
+      before: '### Who is affected',
+      heads: ['Agent', 'Risk level', 'Policies', 'Tasks replayed', ...shown.map(([head]) => head)],
+      rows: impact.agents
+        .toSorted(byEffect)
+        .map((agent) =>
+          row(
+            agentCell(agent),
+            agent.risk_classification,
+            policyCell(agent),
+            `${agent.tasks}`,
+            ...shown.map(([, name]) => taskCell(agent[name])),
+          ),
+        ),
+      maxBytes: 16_000,
+      more: (count) => `${counted(count, 'more agent')}.`,
+    },
+  ]
+}
+
+/** Agents that lose every policy first, then those with the most tasks that are blocked now. */
+function byEffect(a: ImpactAgent, b: ImpactAgent): number {
+  const lost = ({ policies_before, policies_after }: ImpactAgent) => Number(policies_before > 0 && policies_after === 0)
+  return (
+    lost(b) - lost(a) ||
+    b.newly_blocked_tasks - a.newly_blocked_tasks ||
+    b.newly_asked_tasks - a.newly_asked_tasks ||
+    b.no_longer_blocked_tasks - a.no_longer_blocked_tasks
+  )
+}
+
+function agentCell({ name, agent_key }: ImpactAgent): string {
+  return `${boldName(name)}<br>${markdownCode(cut(agent_key, 100))}`
+}
+
+function policyCell({ policies_before, policies_after }: ImpactAgent): string {
+  if (policies_before > 0 && policies_after === 0) return `${policies_before} → **0, UNGOVERNED**`
+  return policies_before === policies_after ? `${policies_after}` : `${policies_before} → ${policies_after}`
+}
+
+function taskCell(tasks: number): string {
+  return tasks === 0 ? '0' : `**${tasks}**`
+}
+
+/** The flips of this part of the table; GitHub folds nothing in a check run. */
+const maxFlips = 20
+
+export function flipPart(facts: CheckFacts): Part[] {
+  const { impact } = facts
+  if (impact === null || impact.first_flips.total === 0) return []
+  const { total, listed } = impact.first_flips
+  const shown = listed.slice(0, maxFlips)
+  return [
+    {
+      kind: 'rows',
+      before: '### First steps that change\n\nThe first step of each recorded task that would end otherwise.',
+      heads: ['Task', 'Step', 'Before → after', 'Policy, and why', 'Line'],
+      rows: shown.map((flip) => flipRow(flip, facts)),
+      maxBytes: 24_000,
+      more: (count) => `${counted(count, 'more task')}.`,
+      left_out: total - shown.length,
+    },
+  ]
+}
+
+function flipRow({ agent_key, flip }: TaskFlip, facts: CheckFacts): string {
+  const [task, step] = placeCells({
+    ...flip,
+    task_id: cut(flip.task_id, 100),
+    step_name: flip.step_name && cut(flip.step_name, 100),
+  })
+  return row(
+    `${task}<br>of ${markdownCode(cut(agent_key, 100))}`,
+    step,
+    outcomeWords(flip),
+    causesMarkdown(flip.policies.map(brief)),
+    flip.policies
+      .slice(0, 1)
+      .map((cause) => lineOf(cause, facts))
+      .join(''),
+  )
+}
+
+/** A cause with a name and a reason of ordinary length. */
+export function brief(cause: Cause): Cause {
+  return { ...cause, name: cut(cause.name, 120), reason: cut(cause.reason, 300) }
+}
+
+const words: Readonly<Record<string, string>> = {
+  allow: 'allowed',
+  warn: 'allowed, with a warning',
+  ask: 'a person is asked',
+  block: 'blocked',
+}
+
+export function outcomeWords({ before, after }: Pick<Flip, 'before' | 'after'>): string {
+  return `${words[before] ?? before} → **${words[after] ?? after}**`
+}
+
+/** The line of a policy of this repository as a link: that of a removed policy in the base. */
+function lineOf({ manifest, line, side }: Cause, facts: CheckFacts): string {
+  if (manifest === null || line === null) return ''
+  const isOwn = side === 'old' || facts.validation.manifests.some(({ file }) => file === manifest)
+  const address = side === 'old' ? addressOf({ ...facts, head_sha: facts.base.commit }) : addressOf(facts)
+  return placeMarkdown(cut(manifest, 300), line, isOwn ? address : null)
+}

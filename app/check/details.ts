@@ -1,0 +1,113 @@
+// The text below the summary: what changes, the tests, what is checked otherwise, and how the numbers were found.
+import { diffMarkdown, failedTestTexts, markdownCode, messageMarkdown } from '@svc/engine'
+import type { ImpactReport, LeftOutReason, TaskShare } from '@svc/platform'
+import { addressOf, type CheckFacts } from './facts.js'
+import { type Part, pageOf, text } from './fit.js'
+import type { Verdict } from './verdict.js'
+import { boldName, counted, cut, listed } from './words.js'
+
+/** Undefined where there is nothing to add. */
+export function detailsOf(facts: CheckFacts, { kind }: Verdict): string | undefined {
+  const parts = [
+    ...(kind === 'unchanged' ? [] : [...diffPart(facts), ...testPart(facts)]),
+    ...brokenPart(facts),
+    ...checkedPart(facts),
+    ...methodPart(facts),
+  ]
+  return parts.length === 0 ? undefined : pageOf(parts)
+}
+
+const legend =
+  'A policy that is **added** or **stricter** allows nothing that was blocked before. One that is **removed** or **looser** stops less than before. For **changed** neither is certain.'
+
+function diffPart({ diff, base, left_out }: CheckFacts): Part[] {
+  const missing = left_out.map((path) => markdownCode(cut(path, 200)))
+  return [
+    {
+      kind: 'rows',
+      before: `### What changes\n\nCompared with ${markdownCode(cut(base.branch, 200))} at the commit ${markdownCode(base.commit.slice(0, 12))}.${diff.manifests.length > 0 ? ` ${legend}` : ''}`,
+      heads: null,
+      rows: diffMarkdown(diff).trimEnd().split('\n'),
+      maxBytes: 36_000,
+      more: (count) => `${counted(count, 'more line')}: \`svc diff\` prints all of them.`,
+    },
+    ...(missing.length > 0 ? [text(`Not compared, because of errors now or in the base: ${listed(missing)}.`)] : []),
+  ]
+}
+
+function testPart({ validation, ...facts }: CheckFacts): Part[] {
+  const tests = validation.manifests.flatMap((manifest) => manifest.tests)
+  const failed = tests.filter(({ passed }) => !passed).length
+  if (failed === 0) {
+    const words = tests.length === 0 ? 'No test ran.' : `${counted(tests.length, 'test')} passed.`
+    return [text(`### Tests\n\n${words}`)]
+  }
+  const { texts, more: left_out } = failedTestTexts(validation.manifests, addressOf(facts), 12_000)
+  const more = (count: number) => `${counted(count, 'more failed test')}: \`svc test\` prints all of them.`
+  const before = `### Tests\n\n${failed} of ${counted(tests.length, 'test')} failed. The policies decide otherwise than the test expects.`
+  return [{ kind: 'rows', before, heads: null, rows: texts, are_paragraphs: true, maxBytes: 13_000, more, left_out }]
+}
+
+function brokenPart({ broken_tests }: CheckFacts): Part[] {
+  if (broken_tests.length === 0) return []
+  const rows = broken_tests.map(
+    ({ path, name, change, failures }) =>
+      `- ${boldName(name)} of ${markdownCode(cut(path, 200))} (${change}): ${messageMarkdown(cut(failures.join('; '), 300))}`,
+  )
+  const before =
+    '### Tests of the base that no longer hold\n\nThe pull request removes or rewrites these tests, and the new manifest would fail them. The old expectation is what was agreed before.'
+  return [
+    { kind: 'rows', before, heads: null, rows, maxBytes: 6_000, more: (count) => `${counted(count, 'more test')}.` },
+  ]
+}
+
+function checkedPart({ checked }: CheckFacts): Part[] {
+  if (checked.length === 0) return []
+  const rows = checked.map(({ path, what }) => `- ${markdownCode(cut(path, 200))}: ${messageMarkdown(cut(what, 300))}`)
+  const before =
+    '### Changes of what is checked\n\nThese change how strictly agents or pull requests are checked. They do not change this check: its rules are those of the base.'
+  return [
+    { kind: 'rows', before, heads: null, rows, maxBytes: 6_000, more: (count) => `${counted(count, 'more change')}.` },
+  ]
+}
+
+const reasons: Readonly<Record<LeftOutReason, string>> = {
+  payload_erased: 'their content was erased',
+  metadata_only: 'only metadata of their steps is stored',
+  pruned: 'some of their steps were pruned',
+  too_long: 'they are too long to be replayed here',
+}
+
+function methodPart({ impact, days }: CheckFacts): Part[] {
+  if (impact === null || impact.agents.length === 0) return []
+  const { recorded_tasks, sampled_tasks, replayed_tasks, replayed_steps, left_out } = impact
+  const sampled = sampled_tasks < recorded_tasks
+  const missing = left_out.filter(({ tasks }) => tasks > 0)
+  const lines = [
+    `These agents recorded ${counted(recorded_tasks, 'task')} in the last ${counted(days, 'day')}.${sampled ? ` A random sample of ${counted(sampled_tasks, 'task')} was taken.` : ''} ${counted(replayed_tasks, 'task')} with ${counted(replayed_steps, 'step')} were replayed, each from its first step to its last, under the policies in effect now and under those of this change.`,
+    ...(missing.length > 0
+      ? [
+          `Left out: ${missing.map(({ reason, tasks }) => `${counted(tasks, 'task')}, because ${reasons[reason]}`).join('; ')}.`,
+        ]
+      : []),
+    ...(sampled ? sampleLines(impact) : []),
+    'A step that would be blocked happened all the same when it was recorded. What the agent would have done instead is not known, so the steps after it are counted as they were recorded.',
+  ]
+  return [text(`### How the numbers were found\n\n${lines.map((line) => `- ${line}`).join('\n')}`)]
+}
+
+function sampleLines({ newly_blocked, newly_asked, no_longer_blocked }: ImpactReport): string[] {
+  const shares = [
+    ['would now be blocked', newly_blocked],
+    ['would now wait for a person', newly_asked],
+    ['would no longer be blocked', no_longer_blocked],
+  ] as const
+  const words = shares.flatMap(([what, share]) => intervalWords(what, share))
+  return words.length === 0 ? [] : [`Of all recorded tasks, with 95 % confidence: ${words.join('; ')}.`]
+}
+
+function intervalWords(what: string, { interval }: TaskShare): string[] {
+  if (interval === null) return []
+  const [low, high] = interval.map((share) => (share * 100).toFixed(1))
+  return [`${low} % to ${high} % ${what}`]
+}

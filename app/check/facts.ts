@@ -1,0 +1,64 @@
+// Everything that the content of a check run is made from: plain data, collected before.
+import type { DiffReport, Finding, Validation } from '@svc/engine'
+import type { ImpactReport } from '@svc/platform'
+import type { Loosening } from './loosening.js'
+import type { Requirement } from './review.js'
+
+/** A test of the base that the change removes or rewrites, and that fails on the new manifest. */
+export interface BrokenTest {
+  /** The manifest. */
+  readonly path: string
+  readonly name: string
+  readonly change: 'removed' | 'rewritten'
+  readonly failures: readonly string[]
+}
+
+/** A manifest that is at another path now: assignments name paths. */
+export interface Move {
+  readonly from: string
+  readonly to: string
+}
+
+/** A change of what is checked, and how. */
+export interface CheckedChange {
+  readonly path: string
+  /** With values in backticks, such as ``waiver of `Refunds are small` added``. */
+  readonly what: string
+}
+
+export interface CheckFacts {
+  /** Null for a merge group: its pull requests were checked one by one. */
+  readonly pull_number: number | null
+  readonly head_sha: string
+  readonly base: { readonly branch: string; readonly commit: string }
+  /** Where people see the repository, without a slash at the end. */
+  readonly web_url: string
+  /** Paths of the manifests, and of their tests, that differ. */
+  readonly changed: readonly string[]
+  readonly validation: Validation
+  readonly diff: DiffReport
+  /** Manifests that were not compared, because they have errors now or in the base. */
+  readonly left_out: readonly string[]
+  readonly moves: readonly Move[]
+  readonly broken_tests: readonly BrokenTest[]
+  readonly checked: readonly CheckedChange[]
+  /** Null when the manifests have errors: half of a manifest would give a wrong picture. */
+  readonly impact: ImpactReport | null
+  readonly days: number
+  readonly loosenings: readonly Loosening[]
+  readonly requirement: Requirement
+  /** Of the settings of the base, which do not apply then. */
+  readonly settings_findings: readonly Finding[]
+}
+
+/** Where the files of the head are on the web. */
+export function addressOf({ web_url, head_sha }: Pick<CheckFacts, 'web_url' | 'head_sha'>): string {
+  return `${web_url}/blob/${head_sha}`
+}
+
+/** Agents that had policies, and would have none. */
+export function ungovernedAgents({ impact }: Pick<CheckFacts, 'impact'>) {
+  return (
+    impact?.agents.filter(({ policies_before, policies_after }) => policies_before > 0 && policies_after === 0) ?? []
+  )
+}

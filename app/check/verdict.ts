@@ -1,0 +1,86 @@
+// The conclusion of a check, and the one sentence that says why.
+import { onOneLine } from '@svc/engine'
+import type { ImpactReport } from '@svc/platform'
+import { type CheckFacts, ungovernedAgents } from './facts.js'
+import type { Conclusion } from './parts.js'
+import { counted, cut } from './words.js'
+
+export interface Verdict {
+  readonly conclusion: Conclusion
+  /** At most 255 characters, plain text. */
+  readonly title: string
+  /** Where the agents are not the matter, what is. */
+  readonly kind: 'unchanged' | 'invalid' | 'tests' | 'approval' | 'change'
+}
+
+const maxTitle = 255
+
+export function verdictOf(facts: CheckFacts): Verdict {
+  const { conclusion, title, kind } = verdict(facts)
+  return { conclusion, kind, title: cut(onOneLine(title), maxTitle - 1) }
+}
+
+function verdict(facts: CheckFacts): Verdict {
+  const { validation, requirement, changed, loosenings } = facts
+  const errors = validation.findings.filter(({ severity, id }) => severity === 'error' && id !== 'test-failed')
+  if (errors.length > 0) {
+    const files = new Set(errors.map(({ file }) => file))
+    const [file = ''] = files
+    const where = files.size === 1 ? cut(file, 100) : counted(files.size, 'file')
+    return { conclusion: 'failure', kind: 'invalid', title: `Invalid: ${counted(errors.length, 'error')} in ${where}` }
+  }
+  const tests = validation.manifests.flatMap((manifest) => manifest.tests)
+  const failed = tests.filter(({ passed }) => !passed).length
+  if (failed > 0)
+    return {
+      conclusion: 'failure',
+      kind: 'tests',
+      title: `Failed: ${failed} of ${counted(tests.length, 'manifest test')} ${failed === 1 ? 'fails' : 'fail'}`,
+    }
+  if (requirement.kind === 'required') {
+    const what = counted(loosenings.length, 'change that loosens the protection', 'changes that loosen the protection')
+    return { conclusion: 'action_required', kind: 'approval', title: `Approval required: ${what} of agents` }
+  }
+  if (changed.length === 0) return { conclusion: 'neutral', kind: 'unchanged', title: 'No manifest changed' }
+  return { conclusion: 'success', kind: 'change', title: `${directionOf(facts)}: ${effectOf(facts)}` }
+}
+
+/** What becomes of the policies, in a word or two. */
+export function directionOf({ diff: { counts } }: CheckFacts): string {
+  const [stricter, looser] = [counts.added + counts.stricter, counts.removed + counts.looser]
+  if (stricter > 0 && looser > 0) return 'Stricter and looser'
+  if (looser > 0) return 'Looser'
+  if (counts.changed > 0) return 'Changed'
+  return stricter > 0 ? 'Stricter' : 'No effective change'
+}
+
+function effectOf(facts: CheckFacts): string {
+  const { impact, days } = facts
+  if (impact === null) return 'recorded tasks were not replayed'
+  const ungoverned = ungovernedAgents(facts).length
+  const bare = ungoverned > 0 ? [`${counted(ungoverned, 'agent')} would have no policy left`] : []
+  if (impact.agents.length === 0) return 'no agent has these manifests'
+  const agents = counted(impact.agents.length, 'agent')
+  if (impact.replayed_tasks === 0)
+    return [...bare, `no recorded task of ${agents} in ${counted(days, 'day')}`].join('; ')
+  return [...bare, taskWords(impact)].join('; ')
+}
+
+/** What the recorded tasks would have met, such as `14 of 212 recorded tasks would now be blocked (3 agents)`. */
+export function taskWords(impact: ImpactReport): string {
+  const { agents, replayed_tasks, newly_blocked, newly_asked, no_longer_blocked } = impact
+  const tasks = counted(replayed_tasks, replayed_tasks < impact.recorded_tasks ? 'replayed task' : 'recorded task')
+  const kinds = [
+    { share: newly_blocked, of: 'newly_blocked_tasks', what: 'would now be blocked' },
+    { share: newly_asked, of: 'newly_asked_tasks', what: 'would now wait for a person' },
+    { share: no_longer_blocked, of: 'no_longer_blocked_tasks', what: 'would no longer be blocked' },
+  ] as const
+  const found = kinds.filter(({ share }) => share.tasks > 0)
+  if (found.length === 0)
+    return `${tasks} of ${counted(agents.length, 'agent')} replayed, none blocked or allowed otherwise`
+  const [first, ...others] = found.map(({ share, what }, index) =>
+    index === 0 ? `${share.tasks} of ${tasks} ${what}` : `${share.tasks} ${what}`,
+  )
+  const hit = agents.filter((agent) => found.some(({ of }) => agent[of] > 0)).length
+  return `${[first, ...others].join(', ')} (${counted(hit, 'agent')})`
+}

@@ -1,0 +1,31 @@
+// Numbers and names in sentences.
+import { markdownText } from '@svc/engine'
+
+/** `1 agent`, `3 agents`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
+}
+
+/** `a`, `a and b`, `a, b and 3 more`. */
+export function listed(words: readonly string[], max = 5): string {
+  const more = words.length - max
+  const shown = more > 0 ? [...words.slice(0, max), `${more} more`] : words
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+}
+
+/** The beginning of a text from outside. */
+export function cut(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text
+}
+
+const maxName = 120
+
+/** A name from outside, in bold. */
+export function boldName(name: string): string {
+  return `**${markdownText(cut(name, maxName)) || '(no name)'}**`
+}
+
+/** A name from outside as running text. */
+export function plainName(name: string): string {
+  return markdownText(cut(name, maxName))
+}
