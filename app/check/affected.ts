@@ -1,7 +1,7 @@
 // Who is affected, and which recorded step would be the first to end otherwise.
 import { type Cause, causesMarkdown, type Flip, markdownCode, placeCells, placeMarkdown, row } from '@svc/engine'
 import type { ImpactAgent, TaskFlip } from '@svc/platform'
-import { addressOf, type CheckFacts } from './facts.js'
+import { addressOf, type CheckFacts, placeOfPolicy } from './facts.js'
 import type { Part } from './fit.js'
 import { boldName, counted, cut } from './words.js'
 
@@ -116,10 +116,9 @@ export function outcomeWords({ before, after }: Pick<Flip, 'before' | 'after'>):
   return `${words[before] ?? before} → **${words[after] ?? after}**`
 }
 
-/** The line of a policy of this repository as a link: that of a removed policy in the base. */
-function lineOf({ manifest, line, side }: Cause, facts: CheckFacts): string {
-  if (manifest === null || line === null) return ''
-  const isOwn = side === 'old' || facts.validation.manifests.some(({ file }) => file === manifest)
-  const address = side === 'old' ? addressOf({ ...facts, head_sha: facts.base.commit }) : addressOf(facts)
-  return placeMarkdown(cut(manifest, 300), line, isOwn ? address : null)
+function lineOf({ manifest, name }: Cause, facts: CheckFacts): string {
+  const place = placeOfPolicy(facts, name, manifest)
+  if (place === null) return manifest === null ? '' : markdownCode(cut(manifest, 100))
+  const { file, line, is_head } = place
+  return placeMarkdown(cut(file, 300), line, addressOf(is_head ? facts : { ...facts, head_sha: facts.base.commit }))
 }

@@ -1,7 +1,7 @@
 // Annotations of a check run: each finding at its place, and the effect of a policy at its line.
 import { annotationsOf, type Cause, onOneLine } from '@svc/engine'
 import type { TaskFlip } from '@svc/platform'
-import type { CheckFacts } from './facts.js'
+import { type CheckFacts, type PolicyPlace, placeOfPolicy } from './facts.js'
 import type { CheckAnnotation } from './parts.js'
 import { counted, cut } from './words.js'
 
@@ -46,6 +46,7 @@ function annotation(
 }
 
 interface Effect {
+  readonly place: PolicyPlace
   readonly cause: Cause
   readonly tasks: Set<string>
   readonly agents: Set<string>
@@ -53,14 +54,15 @@ interface Effect {
 }
 
 /** One annotation for each policy at the head that makes a listed task flip. */
-function flipAnnotations({ impact, validation }: CheckFacts): CheckAnnotation[] {
-  const files = new Set(validation.manifests.map(({ file }) => file))
+function flipAnnotations(facts: CheckFacts): CheckAnnotation[] {
+  const { impact } = facts
   const effects = new Map<string, Effect>()
   for (const one of impact?.first_flips.listed ?? [])
     for (const cause of one.flip.policies) {
-      if (cause.side !== 'new' || cause.line === null || !files.has(cause.manifest ?? '')) continue
-      const key = `${cause.line} ${cause.manifest}`
-      const effect = effects.get(key) ?? { cause, tasks: new Set(), agents: new Set(), first: one }
+      const place = placeOfPolicy(facts, cause.name, cause.manifest)
+      if (place?.is_head !== true) continue
+      const key = `${place.line} ${place.file}`
+      const effect = effects.get(key) ?? { place, cause, tasks: new Set(), agents: new Set(), first: one }
       effect.tasks.add(`${one.agent_key} ${one.flip.task_id} ${one.flip.run}`)
       effect.agents.add(one.agent_key)
       effects.set(key, effect)
@@ -69,30 +71,27 @@ function flipAnnotations({ impact, validation }: CheckFacts): CheckAnnotation[] 
   return [...effects.values()].map((effect) => effectAnnotation(effect, impact?.replayed_tasks ?? 0, isCut))
 }
 
+const ranks: readonly string[] = ['allow', 'warn', 'ask', 'block']
 const verbs: Readonly<Record<string, string>> = {
-  block: 'blocks',
-  ask: 'asks a person in',
-  warn: 'warns in',
-  allow: 'allows',
+  block: 'block',
+  ask: 'ask a person in',
+  warn: 'only warn in',
+  allow: 'no longer stop',
 }
 
-function effectAnnotation({ cause, tasks, agents, first }: Effect, replayed: number, isCut: boolean): CheckAnnotation {
+function effectAnnotation(
+  { place, cause, tasks, agents, first }: Effect,
+  replayed: number,
+  isCut: boolean,
+): CheckAnnotation {
   const { flip } = first
+  const verb = verbs[flip.after] ?? 'change'
   const step = flip.step === null ? 'its end' : `step ${flip.step}`
   const what = [flip.step_type, flip.verb, flip.step_name].flatMap((part) => part ?? []).join(' ')
-  const least = isCut ? 'at least ' : ''
-  const message = `Would ${wouldWords(flip.after)} ${least}${tasks.size} of ${counted(replayed, 'recorded task')} of ${counted(agents.size, 'agent')}; first: task ${cut(flip.task_id, 100)} of ${cut(first.agent_key, 100)}, ${step} (${cut(what, 200)}): ${cut(cause.reason, 500)}`
-  const title = `${cut(cause.name, 150)} ${verbs[flip.after] ?? 'changes'} recorded tasks`
-  return annotation(
-    cause.manifest ?? '',
-    cause.line ?? 1,
-    null,
-    flip.after === 'allow' ? 'warning' : 'notice',
-    title,
-    message,
-  )
-}
-
-function wouldWords(outcome: string): string {
-  return { block: 'block', ask: 'ask a person in', warn: 'warn in' }[outcome] ?? 'allow more in'
+  const number = `${isCut ? 'at least ' : ''}${tasks.size} of ${counted(replayed, 'recorded task')} of ${counted(agents.size, 'agent')}`
+  const example = `first: task ${cut(flip.task_id, 100)} of ${cut(first.agent_key, 100)}, ${step} (${cut(what, 200)})`
+  const isLooser = ranks.indexOf(flip.after) < ranks.indexOf(flip.before)
+  const title = `${cut(cause.name, 150)}: would ${verb} recorded tasks`
+  const message = `would ${verb} ${number}; ${example}: ${cut(cause.reason, 500)}`
+  return annotation(place.file, place.line, null, isLooser ? 'warning' : 'notice', title, message)
 }

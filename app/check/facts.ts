@@ -19,6 +19,9 @@ export interface Move {
   readonly to: string
 }
 
+/** The line of each policy, by the path of its manifest and its name. */
+export type PolicyLines = ReadonlyMap<string, ReadonlyMap<string, number>>
+
 /** A change of what is checked, and how. */
 export interface CheckedChange {
   readonly path: string
@@ -36,6 +39,7 @@ export interface CheckFacts {
   /** Paths of the manifests, and of their tests, that differ. */
   readonly changed: readonly string[]
   readonly validation: Validation
+  readonly lines: { readonly head: PolicyLines; readonly base: PolicyLines }
   readonly diff: DiffReport
   /** Manifests that were not compared, because they have errors now or in the base. */
   readonly left_out: readonly string[]
@@ -61,4 +65,24 @@ export function ungovernedAgents({ impact }: Pick<CheckFacts, 'impact'>) {
   return (
     impact?.agents.filter(({ policies_before, policies_after }) => policies_before > 0 && policies_after === 0) ?? []
   )
+}
+
+/** Where a policy of this repository is: at the head, or in the base where the change removes it. */
+export interface PolicyPlace {
+  readonly file: string
+  readonly line: number
+  readonly is_head: boolean
+}
+
+/** Null for a policy of another source. */
+export function placeOfPolicy(
+  { lines }: Pick<CheckFacts, 'lines'>,
+  name: string,
+  file: string | null,
+): PolicyPlace | null {
+  if (file === null) return null
+  const head = lines.head.get(file)?.get(name)
+  if (head !== undefined) return { file, line: head, is_head: true }
+  const base = lines.base.get(file)?.get(name)
+  return base === undefined ? null : { file, line: base, is_head: false }
 }

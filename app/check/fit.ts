@@ -16,6 +16,8 @@ export type Part =
       /** The heads of a table; null for rows that are lines or paragraphs. */
       readonly heads: readonly string[] | null
       readonly rows: readonly string[]
+      /** Of rows without heads: paragraphs rather than lines. */
+      readonly are_paragraphs?: boolean
       /** Bytes that the rows may take. */
       readonly maxBytes: number
       /** Such as `12 more tasks.`; of rows that were left out before, too. */
@@ -39,11 +41,12 @@ export function pageOf(parts: readonly Part[], maxBytes = maxPage): string {
 
 function textOf(part: Part, left: number): string {
   if (part.kind === 'text') return part.text
-  const { before, heads, rows, maxBytes, more: moreWords, left_out = 0 } = part
+  const { before, heads, rows, maxBytes, more: moreWords, left_out = 0, are_paragraphs = false } = part
   const frame = Buffer.byteLength(before) + (heads === null ? 0 : Buffer.byteLength(row(...heads)) * 2) + reserve
-  const gap = heads === null ? 1 : 0
+  const gap = are_paragraphs ? 1 : 0
   const { texts, more } = limited(rows, Math.max(0, Math.min(maxBytes, left - frame) - gap * rows.length))
-  const body = heads === null ? texts.join('\n\n') : texts.length === 0 ? '' : table(heads, texts)
+  const body =
+    heads === null ? texts.join(are_paragraphs ? '\n\n' : '\n') : texts.length === 0 ? '' : table(heads, texts)
   const missing = more + left_out
   return [before, body, ...(missing > 0 ? [moreWords(missing)] : [])].filter((text) => text !== '').join('\n\n')
 }

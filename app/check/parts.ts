@@ -123,8 +123,8 @@ export interface CheckParts {
   readonly checks: Checks
   /** The connected repository that follows this branch; null when none does. */
   readonly followed: (branch: string) => Promise<FollowedRepository | null>
-  /** Replays recorded tasks in read-only snapshots of the database. */
-  readonly impactOf: (request: ImpactRequest) => Promise<ImpactReport>
+  /** Replays recorded tasks in read-only snapshots of the database. The same seed draws the same sample. */
+  readonly impactOf: (request: ImpactRequest, seed: string) => Promise<ImpactReport>
   /** Where people see the repository, without a slash at the end, such as `https://github.com/acme/policies`. */
   readonly web_url: string
   /** ms since 1970. */

@@ -1,6 +1,6 @@
 // What a person does next: numbered, each item with the line to open or the person to ask.
 import { type Finding, markdownCode, messageMarkdown, placeMarkdown } from '@svc/engine'
-import { addressOf, type CheckFacts, ungovernedAgents } from './facts.js'
+import { addressOf, type CheckFacts, placeOfPolicy, ungovernedAgents } from './facts.js'
 import type { MissingApproval } from './review.js'
 import type { Verdict } from './verdict.js'
 import { boldName, counted, cut, listed, plainName } from './words.js'
@@ -83,10 +83,7 @@ function approvals({ requirement, head_sha, base }: CheckFacts): string[] {
 function approvalItem({ path, users, unresolved }: MissingApproval, branch: string): string {
   const file = markdownCode(cut(path, 300))
   if (users.length > 0)
-    return `Ask ${listed(users.map((login) => markdownCode(login)))} to approve: ${users.length === 1 ? 'this person owns' : 'one of these people, who own'} ${file}.`.replace(
-      /, who own (.*)\.$/,
-      ' who own $1.',
-    )
+    return `Ask ${listed(users.map(markdownCode), { last: 'or' })}, ${users.length === 1 ? 'who owns' : 'who own'} ${file}, to approve.`
   const teams =
     unresolved.length === 0
       ? ''
@@ -124,10 +121,8 @@ function effects(facts: CheckFacts): string[] {
   }
   const [first] = impact.first_flips.listed
   const cause = first?.flip.policies[0]
-  const at =
-    cause?.manifest && cause.line !== null && cause.side === 'new'
-      ? ` at ${placeMarkdown(cut(cause.manifest, 300), cause.line, addressOf(facts))}`
-      : ''
+  const place = cause === undefined ? null : placeOfPolicy(facts, cause.name, cause.manifest)
+  const at = place?.is_head === true ? ` at ${placeOf(facts, place)}` : ''
   const what =
     impact.newly_blocked.tasks > 0
       ? 'work that would now stop'
@@ -149,13 +144,12 @@ function afterMerge(facts: CheckFacts): string[] {
   }
   const names = listed(
     impact.agents.map(({ name }) => plainName(name)),
-    3,
+    { max: 3 },
   )
   const deleted = diff.manifests.some((one) => one.new === null)
-  const held =
-    loosenings.length > 0
-      ? ' A version that takes protection from a critical policy is held: `svc list-assignments` shows it, and an operator puts it in force with `svc approve-resync ID`.'
-      : ''
+  const held = loosenings.some(({ is_certain }) => is_certain)
+    ? ' A version that takes protection from a critical policy is held: `svc list-assignments` shows it, and an operator puts it in force with `svc approve-resync ID`.'
+    : ''
   const kept = deleted ? ' The last version of a deleted manifest stays in force until its assignment is removed.' : ''
   return [
     `After the merge, the new version is in force for ${names} within minutes, from the next step on.${kept}${held}`,

@@ -55,8 +55,8 @@ export function directionOf({ diff: { counts } }: CheckFacts): string {
 }
 
 function effectOf(facts: CheckFacts): string {
-  const { impact, days } = facts
-  if (impact === null) return 'recorded tasks were not replayed'
+  const { impact, days, diff } = facts
+  if (impact === null) return diff.manifests.length === 0 ? 'only tests change' : 'recorded tasks were not replayed'
   const ungoverned = ungovernedAgents(facts).length
   const bare = ungoverned > 0 ? [`${counted(ungoverned, 'agent')} would have no policy left`] : []
   if (impact.agents.length === 0) return 'no agent has these manifests'

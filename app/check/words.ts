@@ -6,11 +6,16 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
 }
 
+interface ListOptions {
+  readonly max?: number
+  readonly last?: 'and' | 'or'
+}
+
 /** `a`, `a and b`, `a, b and 3 more`. */
-export function listed(words: readonly string[], max = 5): string {
+export function listed(words: readonly string[], { max = 5, last = 'and' }: ListOptions = {}): string {
   const more = words.length - max
   const shown = more > 0 ? [...words.slice(0, max), `${more} more`] : words
-  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} ${last} ${shown.at(-1)}`
 }
 
 /** The beginning of a text from outside. */

@@ -1,0 +1,96 @@
+// Checks a pull request, a merge group, or a commit whose check is asked for again. GitHub is read afresh: events are hints only.
+import { SourceError } from '@svc/platform'
+import { runCheck } from './check-run.js'
+import { type CheckContent, contentOf } from './content.js'
+import { type CheckParts, type Conclusion, checkName, type PullRequest } from './parts.js'
+import { type Reviewed, readFacts } from './read-facts.js'
+
+/** Checks the head of a pull request. Nothing is done when it has another head meanwhile: that head has its own check. */
+export async function checkPullRequest(parts: CheckParts, number: number, head_sha: string): Promise<void> {
+  const pull = await parts.reader.pullRequest(number)
+  if (pull === null || !pull.is_open || pull.head_sha !== head_sha) return endSuperseded(parts, head_sha)
+  await checkHead(parts, head_sha)
+}
+
+/** Checks a commit again, for every open pull request that it is the head of. */
+export async function checkHead(parts: CheckParts, head_sha: string): Promise<void> {
+  const { reader } = parts
+  await runCheck(parts, head_sha, async () => {
+    const numbers = await reader.openPullRequests(head_sha)
+    const contents: CheckContent[] = []
+    for (const number of numbers) {
+      const pull = await reader.pullRequest(number)
+      if (pull?.is_open && pull.head_sha === head_sha) contents.push(await contentOfPull(parts, pull))
+    }
+    // A commit has one result, and branches require it: a pull request to another branch must not hide a failure.
+    return contents.sort((a, b) => ranks.indexOf(a.conclusion) - ranks.indexOf(b.conclusion))[0] ?? superseded
+  })
+}
+
+const ranks: readonly Conclusion[] = ['failure', 'action_required', 'success', 'neutral']
+
+export interface MergeGroup {
+  readonly base_sha: string
+  /** Without `refs/heads/`. */
+  readonly base_ref: string
+  readonly head_sha: string
+}
+
+/** Checks a group of pull requests that a merge queue tries together. */
+export async function checkMergeGroup(parts: CheckParts, group: MergeGroup): Promise<void> {
+  const { base_sha, base_ref, head_sha } = group
+  await runCheck(parts, head_sha, async () => {
+    const repository = await parts.followed(base_ref)
+    if (repository === null) return unfollowed
+    const commits = { base_branch: base_ref, tip_sha: base_sha, fork_sha: base_sha, head_sha }
+    return contentOf(await readFacts(parts, repository, commits, async () => null))
+  })
+}
+
+async function contentOfPull(parts: CheckParts, pull: PullRequest): Promise<CheckContent> {
+  const { reader } = parts
+  const { base_ref, head_sha } = pull
+  const repository = await parts.followed(base_ref)
+  if (repository === null) return unfollowed
+  const tip_sha = await reader.branchHead(base_ref)
+  if (tip_sha === null) throw new SourceError('branch_missing', 'the branch of the base does not exist')
+  const fork_sha = await reader.mergeBase(tip_sha, head_sha)
+  // Histories without a common commit: everything of the head is new.
+  const commits = { base_branch: base_ref, tip_sha, fork_sha: fork_sha ?? tip_sha, head_sha }
+  return contentOf(await readFacts(parts, repository, commits, () => reviewedOf(parts, pull)))
+}
+
+async function reviewedOf({ reader }: CheckParts, pull: PullRequest): Promise<Reviewed> {
+  const { number } = pull
+  return { number, pull, commits: await reader.commits(number), reviews: await reader.reviews(number) }
+}
+
+/** A check run of the old head must not stay in progress. */
+async function endSuperseded({ checks, clock }: CheckParts, head_sha: string): Promise<void> {
+  const run = await checks.find(head_sha, checkName)
+  if (run === null || run.status === 'completed') return
+  const { conclusion, title, summary } = superseded
+  await checks.update(run.id, {
+    status: 'completed',
+    conclusion,
+    completed_at: new Date(clock()).toISOString(),
+    output: { title, summary },
+  })
+}
+
+const superseded: CheckContent = {
+  conclusion: 'neutral',
+  title: 'Not checked: no open pull request has this commit as its head',
+  summary: 'ℹ️ A newer commit has its own check, or the pull request is closed.',
+  text: undefined,
+  annotations: [],
+}
+
+const unfollowed: CheckContent = {
+  conclusion: 'neutral',
+  title: 'Not checked: no agent follows this branch',
+  summary:
+    'ℹ️ No connected repository follows the branch of this pull request, so its manifests reach no agent. An operator connects a branch with `svc connect-repo`.',
+  text: undefined,
+  annotations: [],
+}

@@ -1,0 +1,137 @@
+// The life of a check run: begun before the work, completed in any case, written once more for the same commit.
+import { createHash } from 'node:crypto'
+import { SourceError } from '@svc/platform'
+import { isoTime } from '@svc/schemas'
+import type { CheckContent } from './content.js'
+import { type CheckParts, type CheckRun, type Checks, checkName } from './parts.js'
+
+type Parts = Pick<CheckParts, 'checks' | 'clock'>
+
+/** GitHub takes this many annotations at once. */
+const maxBatch = 50
+
+/**
+ * Runs the work for a commit and shows its result. A failure is shown too, and the call rejects with it where another try can help.
+ */
+export async function runCheck(parts: Parts, head_sha: string, work: () => Promise<CheckContent>): Promise<void> {
+  const { checks, clock } = parts
+  const known = await checks.find(head_sha, checkName)
+  const running = { title: 'Replaying recorded tasks', summary: 'The manifests are being checked.' }
+  const begun = { status: 'in_progress', started_at: isoTime(clock()), output: running } as const
+  const run =
+    known !== null && known.status !== 'completed'
+      ? known
+      : {
+          id: await begin(checks, head_sha, known, begun),
+          status: 'in_progress',
+          external_id: known?.external_id ?? null,
+          annotations_count: known?.annotations_count ?? 0,
+        }
+  let content: CheckContent
+  try {
+    content = await work()
+  } catch (error) {
+    await complete(parts, run, head_sha, failed(error))
+    if (canHeal(error)) throw error
+    return
+  }
+  await complete(parts, run, head_sha, content)
+}
+
+async function begin(
+  checks: Checks,
+  head_sha: string,
+  known: CheckRun | null,
+  change: Parameters<Checks['update']>[1],
+): Promise<number> {
+  if (known === null) return checks.create(head_sha, checkName, change)
+  await checks.update(known.id, change)
+  return known.id
+}
+
+/** Writes the result. Annotations cannot be taken back: other ones than the run has begin another run, which replaces it. */
+async function complete(
+  { checks, clock }: Parts,
+  run: CheckRun,
+  head_sha: string,
+  content: CheckContent,
+): Promise<void> {
+  const { conclusion, title, summary, text, annotations } = content
+  const external_id = digestOf(annotations)
+  const isOther = run.annotations_count > 0 && run.external_id !== external_id
+  const id = isOther ? await replaced({ checks, clock }, run, head_sha) : run.id
+  const left = annotations.slice(isOther ? 0 : run.annotations_count)
+  const output = { title, summary, ...(text === undefined ? {} : { text }) }
+  for (let at = 0; at < left.length - maxBatch; at += maxBatch)
+    await checks.update(id, { external_id, output: { ...output, annotations: left.slice(at, at + maxBatch) } })
+  const last = left.slice(Math.max(0, Math.ceil(left.length / maxBatch) - 1) * maxBatch)
+  await checks.update(id, {
+    status: 'completed',
+    conclusion,
+    completed_at: isoTime(clock()),
+    external_id,
+    output: { ...output, annotations: last },
+  })
+}
+
+/** Completes the run with the old annotations, so that none stays in progress, and begins one without any. */
+async function replaced({ checks, clock }: Parts, run: CheckRun, head_sha: string): Promise<number> {
+  const now = isoTime(clock())
+  const id = await checks.create(head_sha, checkName, { status: 'in_progress', started_at: now })
+  const output = { title: 'Checked again', summary: 'A later check of this commit has the result.' }
+  await checks.update(run.id, { status: 'completed', conclusion: 'neutral', completed_at: now, output })
+  return id
+}
+
+function digestOf(annotations: CheckContent['annotations']): string {
+  return createHash('sha256').update(JSON.stringify(annotations)).digest('hex').slice(0, 32)
+}
+
+/** Whether another try can help: GitHub or the platform was not available. */
+function canHeal(error: unknown): boolean {
+  return !(error instanceof SourceError) || error.code === 'fetch_failed'
+}
+
+/** A failure is not a pass: a rule of the branch that requires this check keeps the pull request open. */
+function failed(error: unknown): CheckContent {
+  const { title, summary } = error instanceof SourceError ? ofSource(error) : ofPlatform
+  return { conclusion: 'failure', title, summary, text: undefined, annotations: [] }
+}
+
+const again = 'The check tries again by itself a few times. After that, choose **Re-run** on this check.'
+
+const ofPlatform = {
+  title: 'Not checked: the platform could not finish the check',
+  summary: `❌ **Nothing is known about this change yet, because the check stopped with an error of the platform.**\n\n### What to do\n\n1. Wait some minutes. ${again}\n2. If it stops again, ask the operator of the platform: its log has the reason.`,
+}
+
+/** The message of the error can have words of a repository: only our own sentence is shown. */
+function ofSource({ code }: SourceError): { readonly title: string; readonly summary: string } {
+  const [reason, remedy] = sourceWords[code]
+  return {
+    title: `Not checked: ${reason}`,
+    summary: `❌ **Nothing is known about this change yet, because ${reason}.**\n\n### What to do\n\n1. ${remedy}`,
+  }
+}
+
+const grant =
+  'An administrator of the repository opens its settings, **GitHub Apps**, and gives the App access to this repository with the permissions that it asks for. Then choose **Re-run** on this check.'
+
+const sourceWords: Readonly<Record<SourceError['code'], readonly [reason: string, remedy: string]>> = {
+  fetch_failed: ['GitHub did not answer, or asks to wait', `Wait some minutes. ${again}`],
+  access_revoked: ['GitHub no longer lets the App read the repository', grant],
+  private: ['GitHub no longer lets the App read the repository', grant],
+  repository_missing: ['the App cannot see the repository', grant],
+  branch_missing: [
+    'the branch of the base does not exist any more',
+    'Choose another base branch for the pull request.',
+  ],
+  rejected: [
+    'an address of the repository is not safe to read',
+    'Ask the operator of the platform: its log has the reason.',
+  ],
+  too_large: [
+    'the change, or a file of it, is too large',
+    'Split it: at most 2,000 YAML files of a pull request, and 1 MiB of one file, are checked.',
+  ],
+}
