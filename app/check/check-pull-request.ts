@@ -1,15 +1,20 @@
 // Checks a pull request, a merge group, or a commit whose check is asked for again. GitHub is read afresh: events are hints only.
 import { SourceError } from '@svc/platform'
+import { isoTime } from '@svc/schemas'
 import { runCheck } from './check-run.js'
 import { type CheckContent, contentOf } from './content.js'
 import { type CheckParts, type Conclusion, checkName, type PullRequest } from './parts.js'
 import { type Reviewed, readFacts } from './read-facts.js'
 
-/** Checks the head of a pull request. Nothing is done when it has another head meanwhile: that head has its own check. */
-export async function checkPullRequest(parts: CheckParts, number: number, head_sha: string): Promise<void> {
+/**
+ * Checks the head of a pull request as it is now. A check run at `hint`, the head that an event named, does not stay in progress when
+ * the pull request has another head meanwhile, or is closed. Rejects where another try can help.
+ */
+export async function checkPullRequest(parts: CheckParts, number: number, hint: string | null = null): Promise<void> {
   const pull = await parts.reader.pullRequest(number)
-  if (pull === null || !pull.is_open || pull.head_sha !== head_sha) return endSuperseded(parts, head_sha)
-  await checkHead(parts, head_sha)
+  const head_sha = pull?.is_open ? pull.head_sha : null
+  if (hint !== null && hint !== head_sha) await endSuperseded(parts, hint)
+  if (head_sha !== null) await checkHead(parts, head_sha)
 }
 
 /** Checks a commit again, for every open pull request that it is the head of. */
@@ -73,7 +78,7 @@ async function endSuperseded({ checks, clock }: CheckParts, head_sha: string): P
   await checks.update(run.id, {
     status: 'completed',
     conclusion,
-    completed_at: new Date(clock()).toISOString(),
+    completed_at: isoTime(clock()),
     output: { title, summary },
   })
 }
