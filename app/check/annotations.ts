@@ -3,6 +3,7 @@ import { annotationsOf, type Cause, onOneLine } from '@svc/engine'
 import type { TaskFlip } from '@svc/platform'
 import { type CheckFacts, type PolicyPlace, placeOfPolicy } from './facts.js'
 import type { CheckAnnotation } from './parts.js'
+import { taskKind } from './verdict.js'
 import { counted, cut } from './words.js'
 
 /** More of them make the changed files of a pull request unreadable; the summary has all findings. */
@@ -67,8 +68,9 @@ function flipAnnotations(facts: CheckFacts): CheckAnnotation[] {
       effect.agents.add(one.agent_key)
       effects.set(key, effect)
     }
+  const tasks = impact === null ? '' : counted(impact.replayed_tasks, `${taskKind(impact)} task`)
   const isCut = (impact?.first_flips.total ?? 0) > (impact?.first_flips.listed.length ?? 0)
-  return [...effects.values()].map((effect) => effectAnnotation(effect, impact?.replayed_tasks ?? 0, isCut))
+  return [...effects.values()].map((effect) => effectAnnotation(effect, tasks, isCut))
 }
 
 const ranks: readonly string[] = ['allow', 'warn', 'ask', 'block']
@@ -81,14 +83,14 @@ const verbs: Readonly<Record<string, string>> = {
 
 function effectAnnotation(
   { place, cause, tasks, agents, first }: Effect,
-  replayed: number,
+  replayed: string,
   isCut: boolean,
 ): CheckAnnotation {
   const { flip } = first
   const verb = verbs[flip.after] ?? 'change'
   const step = flip.step === null ? 'its end' : `step ${flip.step}`
   const what = [flip.step_type, flip.verb, flip.step_name].flatMap((part) => part ?? []).join(' ')
-  const number = `${isCut ? 'at least ' : ''}${tasks.size} of ${counted(replayed, 'recorded task')} of ${counted(agents.size, 'agent')}`
+  const number = `${isCut ? 'at least ' : ''}${tasks.size} of ${replayed} of ${counted(agents.size, 'agent')}`
   const example = `first: task ${cut(flip.task_id, 100)} of ${cut(first.agent_key, 100)}, ${step} (${cut(what, 200)})`
   const isLooser = ranks.indexOf(flip.after) < ranks.indexOf(flip.before)
   const title = `${cut(cause.name, 150)}: would ${verb} recorded tasks`

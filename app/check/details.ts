@@ -22,12 +22,13 @@ const legend =
 
 function diffPart({ diff, base, left_out }: CheckFacts): Part[] {
   const missing = left_out.map((path) => markdownCode(cut(path, 200)))
+  const compared = `## What changes\n\nCompared with ${markdownCode(cut(base.branch, 200))} at the commit ${markdownCode(base.commit.slice(0, 12))}.`
   return [
     {
       kind: 'rows',
-      before: `### What changes\n\nCompared with ${markdownCode(cut(base.branch, 200))} at the commit ${markdownCode(base.commit.slice(0, 12))}.${diff.manifests.length > 0 ? ` ${legend}` : ''}`,
+      before: diff.manifests.length > 0 ? `${compared} ${legend}` : compared,
       heads: null,
-      rows: diffMarkdown(diff).trimEnd().split('\n'),
+      rows: diff.compared === 0 ? [] : diffMarkdown(diff).trimEnd().split('\n'),
       maxBytes: 36_000,
       more: (count) => `${counted(count, 'more line')}: \`svc diff\` prints all of them.`,
     },
@@ -40,11 +41,11 @@ function testPart({ validation, ...facts }: CheckFacts): Part[] {
   const failed = tests.filter(({ passed }) => !passed).length
   if (failed === 0) {
     const words = tests.length === 0 ? 'No test ran.' : `${counted(tests.length, 'test')} passed.`
-    return [text(`### Tests\n\n${words}`)]
+    return [text(`## Tests\n\n${words}`)]
   }
   const { texts, more: left_out } = failedTestTexts(validation.manifests, addressOf(facts), 12_000)
   const more = (count: number) => `${counted(count, 'more failed test')}: \`svc test\` prints all of them.`
-  const before = `### Tests\n\n${failed} of ${counted(tests.length, 'test')} failed. The policies decide otherwise than the test expects.`
+  const before = `## Tests\n\n${failed} of ${counted(tests.length, 'test')} failed. The policies decide otherwise than the test expects.`
   return [{ kind: 'rows', before, heads: null, rows: texts, are_paragraphs: true, maxBytes: 13_000, more, left_out }]
 }
 
@@ -55,7 +56,7 @@ function brokenPart({ broken_tests }: CheckFacts): Part[] {
       `- ${boldName(name)} of ${markdownCode(cut(path, 200))} (${change}): ${messageMarkdown(cut(failures.join('; '), 300))}`,
   )
   const before =
-    '### Tests of the base that no longer hold\n\nThe pull request removes or rewrites these tests, and the new manifest would fail them. The old expectation is what was agreed before.'
+    '## Tests of the base that no longer hold\n\nThe pull request removes or rewrites these tests, and the new manifest would fail them. The old expectation is what was agreed before.'
   return [
     { kind: 'rows', before, heads: null, rows, maxBytes: 6_000, more: (count) => `${counted(count, 'more test')}.` },
   ]
@@ -65,17 +66,17 @@ function checkedPart({ checked }: CheckFacts): Part[] {
   if (checked.length === 0) return []
   const rows = checked.map(({ path, what }) => `- ${markdownCode(cut(path, 200))}: ${messageMarkdown(cut(what, 300))}`)
   const before =
-    '### Changes of what is checked\n\nThese change how strictly agents or pull requests are checked. They do not change this check: its rules are those of the base.'
+    '## Changes of what is checked\n\nThese change how strictly agents or pull requests are checked. They do not change this check: its rules are those of the base.'
   return [
     { kind: 'rows', before, heads: null, rows, maxBytes: 6_000, more: (count) => `${counted(count, 'more change')}.` },
   ]
 }
 
 const reasons: Readonly<Record<LeftOutReason, string>> = {
-  payload_erased: 'their content was erased',
-  metadata_only: 'only metadata of their steps is stored',
-  pruned: 'some of their steps were pruned',
-  too_long: 'they are too long to be replayed here',
+  payload_erased: 'whose content was erased',
+  metadata_only: 'stored as metadata only',
+  pruned: 'with steps that were pruned',
+  too_long: 'too long to be replayed here',
 }
 
 function methodPart({ impact, days }: CheckFacts): Part[] {
@@ -86,14 +87,12 @@ function methodPart({ impact, days }: CheckFacts): Part[] {
   const lines = [
     `These agents recorded ${counted(recorded_tasks, 'task')} in the last ${counted(days, 'day')}.${sampled ? ` A random sample of ${counted(sampled_tasks, 'task')} was taken.` : ''} ${counted(replayed_tasks, 'task')} with ${counted(replayed_steps, 'step')} were replayed, each from its first step to its last, under the policies in effect now and under those of this change.`,
     ...(missing.length > 0
-      ? [
-          `Left out: ${missing.map(({ reason, tasks }) => `${counted(tasks, 'task')}, because ${reasons[reason]}`).join('; ')}.`,
-        ]
+      ? [`Left out: ${missing.map(({ reason, tasks }) => `${counted(tasks, 'task')} ${reasons[reason]}`).join('; ')}.`]
       : []),
     ...(sampled ? sampleLines(impact) : []),
     'A step that would be blocked happened all the same when it was recorded. What the agent would have done instead is not known, so the steps after it are counted as they were recorded.',
   ]
-  return [text(`### How the numbers were found\n\n${lines.map((line) => `- ${line}`).join('\n')}`)]
+  return [text(`## How the numbers were found\n\n${lines.map((line) => `- ${line}`).join('\n')}`)]
 }
 
 function sampleLines({ newly_blocked, newly_asked, no_longer_blocked }: ImpactReport): string[] {

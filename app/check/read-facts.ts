@@ -52,7 +52,9 @@ export async function readFacts(
   const own = await settingsOfHead(reader.read, next_tree, paths)
   const validation = { ...head, findings: [...head.findings, ...own] }
   const { files: pairs, left_out } = pairFiles(old.manifests, head.manifests)
-  const moves = pairs.flatMap(({ path, aliases = [] }): Move[] => aliases.map((from) => ({ from, to: path })))
+  const moves = pairs.flatMap(({ path, aliases = [] }): Move[] =>
+    aliases.flatMap((from) => (from === path ? [] : [{ from, to: path }])),
+  )
   const isWhole = validation.findings.every(({ severity, id }) => severity !== 'error' || id === 'test-failed')
   const changes = isWhole ? changesOf(files) : []
   const days = settings.impact_days

@@ -1,17 +1,18 @@
 // The summary of a check run: the verdict, what to do, who is affected, and the first steps that change.
-import { findingHeads, findingRows, markdownCode } from '@svc/engine'
+import { findingHeads, findingRows, markdownCode, messageMarkdown } from '@svc/engine'
 import { agentPart, flipPart } from './affected.js'
+import { changeWords } from './change-words.js'
 import { addressOf, type CheckFacts, ungovernedAgents } from './facts.js'
 import { type Part, pageOf, text } from './fit.js'
 import { toDo } from './to-do.js'
-import { directionOf, taskWords, type Verdict } from './verdict.js'
-import { boldName, counted, cut, listed } from './words.js'
+import { taskWords, type Verdict } from './verdict.js'
+import { counted, cut, listed, plainName } from './words.js'
 
 export function summaryOf(facts: CheckFacts, verdict: Verdict): string {
   if (verdict.kind === 'unchanged') return pageOf([text(unchanged(facts))])
   const items = toDo(facts, verdict)
   return pageOf([
-    text(`${marks[verdict.conclusion]} ${sentenceOf(facts, verdict)}`),
+    text(`${markOf(facts, verdict)} ${sentenceOf(facts, verdict)}`),
     ...(items.length === 0
       ? []
       : [text(`### What to do\n\n${items.map((item, index) => `${index + 1}. ${item}`).join('\n')}`)]),
@@ -22,6 +23,12 @@ export function summaryOf(facts: CheckFacts, verdict: Verdict): string {
 }
 
 const marks = { failure: '❌', action_required: '✋', success: '✅', neutral: 'ℹ️' } as const
+
+/** A change that takes protection away is worth a second look, also where no rule asks for one. */
+function markOf({ loosenings, validation }: CheckFacts, { conclusion }: Verdict): string {
+  const isDoubtful = loosenings.length > 0 || validation.findings.some(({ severity }) => severity === 'warning')
+  return conclusion === 'success' && isDoubtful ? '⚠️' : marks[conclusion]
+}
 
 function unchanged({ pull_number }: CheckFacts): string {
   return `This ${pull_number === null ? 'merge group' : 'pull request'} changes no manifest: no policy of an agent changes.`
@@ -42,15 +49,15 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
   if (kind === 'tests')
     return '**The policies decide otherwise than the tests of the manifests expect.** Either a policy or a test is wrong.'
   if (kind === 'approval' && requirement.kind === 'required')
-    return `**A person must approve this change, because it ${looseningWords(facts)}.** The rule applies because ${becauseMarkdown(requirement.because)}.`
+    return `**A person must approve this change, because it takes protection away, or may do so:** ${looseningWords(facts)}. The rule applies because ${becauseMarkdown(requirement.because)}.`
   const ungoverned = ungovernedAgents(facts)
   const bare =
     ungoverned.length === 0
       ? ''
-      : ` **${counted(ungoverned.length, 'agent')} would be left without any policy: ${listed(ungoverned.map(({ name }) => boldName(name)))}.**`
+      : ` **${counted(ungoverned.length, 'agent')} would be left without any policy: ${listed(ungoverned.map(({ name }) => plainName(name)))}.**`
   const approved =
     requirement.kind === 'approved' ? ` ${listed(requirement.by.map((login) => markdownCode(login)))} approved it.` : ''
-  return `**${direction(facts)}${impact === null ? '' : ` ${impactSentence(facts)}`}**${bare}${approved}`
+  return `**${changeWords(facts)}${impact === null ? '' : ` ${impactSentence(facts)}`}**${bare}${approved}`
 }
 
 function becauseMarkdown(because: string): string {
@@ -60,27 +67,12 @@ function becauseMarkdown(because: string): string {
     .join('')
 }
 
+/** What takes protection away, or may; the details have all of it. */
 function looseningWords({ loosenings }: CheckFacts): string {
-  const certain = loosenings.filter(({ is_certain }) => is_certain).length
-  const others = loosenings.length - certain
-  const parts = [
-    ...(certain > 0 ? [`takes protection away in ${counted(certain, 'place')}`] : []),
-    ...(others > 0 ? [`may take protection away in ${counted(others, 'place')}`] : []),
-  ]
-  return parts.join(' and ')
-}
-
-function direction(facts: CheckFacts): string {
-  const { counts } = facts.diff
-  const words = [
-    [counts.added, 'added'],
-    [counts.stricter, 'stricter'],
-    [counts.looser, 'looser'],
-    [counts.removed, 'removed'],
-    [counts.changed, 'changed in a way that is not certain'],
-  ] as const
-  const found = words.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`)
-  return found.length === 0 ? 'No policy changes its effect.' : `${directionOf(facts)}: policies ${listed(found)}.`
+  return listed(
+    loosenings.map(({ what }) => messageMarkdown(cut(what, 200))),
+    { max: 4 },
+  )
 }
 
 function impactSentence({ impact, days }: CheckFacts): string {

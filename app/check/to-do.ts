@@ -14,9 +14,11 @@ export function toDo(facts: CheckFacts, { kind }: Verdict): string[] {
   if (kind === 'invalid') return [...corrections(facts), again]
   if (kind === 'tests') return [...failedTests(facts), again]
   const ungoverned = ungovernedItems(facts)
-  if (kind === 'approval') return [...approvals(facts), ...ungoverned, ...afterMerge(facts)]
+  if (kind === 'approval') return [...approvals(facts), ...ungoverned, ...afterMerge(facts), unwanted]
   return [...ungoverned, ...warnings(facts), ...effects(facts), ...afterMerge(facts)]
 }
+
+const unwanted = 'If the change is not wanted, close the pull request: nothing has changed for any agent.'
 
 function corrections(facts: CheckFacts): string[] {
   const errors = facts.validation.findings.filter(({ severity, id }) => severity === 'error' && id !== 'test-failed')
@@ -76,7 +78,6 @@ function approvals({ requirement, head_sha, base }: CheckFacts): string[] {
           `The owner reads “Who is affected” below, then opens **Files changed**, **Review changes**, **Approve**. The approval counts for the commit ${markdownCode(head_sha.slice(0, 12))} only; the check runs again by itself.`,
         ]
       : []),
-    'If the change is not wanted, close the pull request: nothing has changed for any agent.',
   ]
 }
 
@@ -137,22 +138,33 @@ function effects(facts: CheckFacts): string[] {
 
 function afterMerge(facts: CheckFacts): string[] {
   const { impact, loosenings, diff } = facts
-  if (impact === null || impact.agents.length === 0) {
-    return [
-      `After the merge, no agent changes: ${impact === null ? 'nothing was replayed' : 'no agent has these manifests. An operator assigns one with `svc assign-manifest`'}.`,
-    ]
-  }
-  const names = listed(
-    impact.agents.map(({ name }) => plainName(name)),
-    { max: 3 },
+  if (impact === null)
+    return diff.manifests.length === 0 ? ['After the merge, no agent changes: its policies are the same.'] : []
+  if (impact.agents.length === 0)
+    return ['After the merge, no agent changes: an operator assigns a manifest with `svc assign-manifest`.']
+  const deleted = new Set(diff.manifests.filter((one) => one.new === null).map(({ path }) => path))
+  const isKept = (path: string) => deleted.has(path) || facts.moves.some(({ from }) => from === path)
+  const [kept, changed] = [
+    impact.agents.filter(({ manifest_paths }) => manifest_paths.some(isKept)),
+    impact.agents.filter(({ manifest_paths }) => !manifest_paths.every(isKept)),
+  ].map((agents) =>
+    listed(
+      agents.map(({ name }) => plainName(name)),
+      { max: 3 },
+    ),
   )
-  const deleted = diff.manifests.some((one) => one.new === null)
   const held = loosenings.some(({ is_certain }) => is_certain)
     ? ' A version that takes protection from a critical policy is held: `svc list-assignments` shows it, and an operator puts it in force with `svc approve-resync ID`.'
     : ''
-  const kept = deleted ? ' The last version of a deleted manifest stays in force until its assignment is removed.' : ''
   return [
-    `After the merge, the new version is in force for ${names} within minutes, from the next step on.${kept}${held}`,
+    ...(changed === ''
+      ? []
+      : [`After the merge, the new version is in force for ${changed} within minutes, from the next step on.${held}`]),
+    ...(kept === ''
+      ? []
+      : [
+          `After the merge, the last version of a manifest that is gone stays in force for ${kept}, until an operator removes its assignment with \`svc unassign-manifest ID\`. The numbers below are those after that.`,
+        ]),
   ]
 }
 

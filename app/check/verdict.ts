@@ -38,8 +38,9 @@ function verdict(facts: CheckFacts): Verdict {
       title: `Failed: ${failed} of ${counted(tests.length, 'manifest test')} ${failed === 1 ? 'fails' : 'fail'}`,
     }
   if (requirement.kind === 'required') {
-    const what = counted(loosenings.length, 'change that loosens the protection', 'changes that loosen the protection')
-    return { conclusion: 'action_required', kind: 'approval', title: `Approval required: ${what} of agents` }
+    const what = counted(loosenings.length, 'change takes', 'changes take')
+    const title = `Approval required: ${what} protection away${changed.length === 0 ? '' : `; ${effectOf(facts)}`}`
+    return { conclusion: 'action_required', kind: 'approval', title }
   }
   if (changed.length === 0) return { conclusion: 'neutral', kind: 'unchanged', title: 'No manifest changed' }
   return { conclusion: 'success', kind: 'change', title: `${directionOf(facts)}: ${effectOf(facts)}` }
@@ -69,7 +70,7 @@ function effectOf(facts: CheckFacts): string {
 /** What the recorded tasks would have met, such as `14 of 212 recorded tasks would now be blocked (3 agents)`. */
 export function taskWords(impact: ImpactReport): string {
   const { agents, replayed_tasks, newly_blocked, newly_asked, no_longer_blocked } = impact
-  const tasks = counted(replayed_tasks, replayed_tasks < impact.recorded_tasks ? 'replayed task' : 'recorded task')
+  const tasks = counted(replayed_tasks, `${taskKind(impact)} task`)
   const kinds = [
     { share: newly_blocked, of: 'newly_blocked_tasks', what: 'would now be blocked' },
     { share: newly_asked, of: 'newly_asked_tasks', what: 'would now wait for a person' },
@@ -83,4 +84,9 @@ export function taskWords(impact: ImpactReport): string {
   )
   const hit = agents.filter((agent) => found.some(({ of }) => agent[of] > 0)).length
   return `${[first, ...others].join(', ')} (${counted(hit, 'agent')})`
+}
+
+/** What the tasks of a report are: a random sample, or all. */
+export function taskKind({ sampled_tasks, recorded_tasks }: ImpactReport): 'sampled' | 'recorded' {
+  return sampled_tasks < recorded_tasks ? 'sampled' : 'recorded'
 }
