@@ -1,0 +1,306 @@
+// Names and texts in a check run are what they are: they link to nothing, mention no one, and fit.
+import type { ImpactReport, TaskFlip } from '@svc/platform'
+import fc from 'fast-check'
+import MarkdownIt from 'markdown-it'
+import { describe, expect, it } from 'vitest'
+import { type CheckContent, contentOf } from '../../app/check/content.js'
+import type { CheckFacts } from '../../app/check/facts.js'
+
+const attacks = [
+  '@acme/security',
+  '@mia',
+  '#123',
+  'acme/other#4',
+  'GH-12',
+  'a1b2c3d4e5f60718293a4b5c6d7e8f9012345678',
+  'https://evil.example/a',
+  'www.evil.example',
+  'ftp://evil.example',
+  'mail@evil.example',
+  '[click](https://evil.example)',
+  '![x](https://evil.example/x.png)',
+  '<img src=x onerror=alert(1)>',
+  '<a href="https://evil.example">',
+  '<!--',
+  '-->',
+  '</td></table>',
+  '<details>',
+  '|',
+  '`',
+  '``',
+  '\\',
+  '**',
+  '_',
+  '~~',
+  '\n\n# Approved\n\n',
+  '\n| a | b |\n',
+  '> [!NOTE]',
+  '- [x] ',
+  '1. ',
+  ':tada:',
+  '$x$',
+  '&lt;',
+  '&#64;mia',
+  '\u202e',
+  '\u2066',
+  '\u0000\u0007\u001b[31m',
+  '\u{e0041}',
+  '\ud800',
+  '::error::x',
+  '[^1]',
+  '[x]: https://evil.example',
+  '***',
+  '===',
+  ' ',
+  'a',
+] as const
+
+const hostile = fc.oneof(
+  fc.array(fc.constantFrom(...attacks), { minLength: 1, maxLength: 6 }).map((parts) => parts.join('')),
+  fc.constantFrom(...attacks).map((attack) => attack.repeat(Math.ceil(60_000 / attack.length))),
+  fc.string({ unit: 'grapheme', maxLength: 40 }),
+)
+
+const web_url = 'https://github.com/acme/policies'
+
+/** Facts with hostile words everywhere. */
+function factsWith(words: readonly string[], kind: number): CheckFacts {
+  const word = (index: number) => words[index % words.length] ?? ''
+  const file = `policies/${word(0)}.yaml`
+  const isInvalid = kind === 1
+  const finding = {
+    id: isInvalid ? ('wrong-value' as const) : ('unused-anchor' as const),
+    severity: isInvalid ? ('error' as const) : ('warning' as const),
+  }
+  const agent = (index: number): ImpactReport['agents'][number] => ({
+    agent_id: `ag_${index}`,
+    agent_key: word(index + 1),
+    name: word(index + 2),
+    risk_classification: 'high',
+    manifest_paths: [file],
+    policies_before: 3,
+    policies_after: index % 2,
+    tasks: 10,
+    newly_blocked_tasks: 2,
+    newly_asked_tasks: 0,
+    no_longer_blocked_tasks: 0,
+  })
+  const flip = (index: number): TaskFlip => ({
+    agent_id: `ag_${index}`,
+    agent_key: word(index + 1),
+    flip: {
+      task_id: word(index + 3),
+      run: 1,
+      source: null,
+      step: 3,
+      step_type: word(index),
+      verb: 'POST',
+      step_name: word(index + 4),
+      before: 'allow',
+      after: 'block',
+      policies: [
+        {
+          name: word(5),
+          side: 'new',
+          severity: 'critical',
+          effect: 'blocks',
+          code: 'X',
+          reason: word(index),
+          remedy: null,
+          manifest: file,
+          line: 4,
+        },
+      ],
+    },
+  })
+  const share = { tasks: 2, interval: null }
+  return {
+    pull_number: 1,
+    head_sha: 'a'.repeat(40),
+    base: { branch: word(1), commit: 'b'.repeat(40) },
+    web_url,
+    changed: [file],
+    validation: {
+      manifests: [
+        {
+          file,
+          name: word(2),
+          version: word(3),
+          policies: 1,
+          valid: true,
+          value: null,
+          coverage: null,
+          tests:
+            kind === 2
+              ? [
+                  {
+                    name: word(4),
+                    passed: false,
+                    action: 'allow',
+                    outcome: 'allow',
+                    violated: [],
+                    failures: [word(5)],
+                    policies: [],
+                    file,
+                    line: 3,
+                  },
+                ]
+              : [],
+        },
+      ],
+      findings: Array.from({ length: 80 }, (_, index) => ({
+        ...finding,
+        message: `${word(index)} is \`${word(index + 1)}\``,
+        file,
+        line: 2,
+        column: 3,
+        path: '',
+      })),
+      skipped: [],
+    },
+    lines: { head: new Map([[file, new Map([[word(5), 4]])]]), base: new Map() },
+    diff: {
+      manifests: [
+        {
+          path: file,
+          old: { name: word(0), version: word(1) },
+          new: { name: word(2), version: word(3) },
+          policies: [
+            {
+              name: word(5),
+              old_name: word(1),
+              change: 'looser',
+              members: [{ path: word(4), old: word(2), new: [word(3)], effect: 'looser' }],
+            },
+          ],
+          waivers: [{ policy: word(5), agent_key: word(1), new: '2027-01-31', change: 'looser' }],
+          counts: { added: 0, removed: 0, stricter: 0, looser: 2, changed: 0 },
+          agents: [],
+          affected_agents: [],
+        },
+      ],
+      compared: 1,
+      counts: { added: 0, removed: 0, stricter: 0, looser: 2, changed: 0 },
+      affected_agents: [],
+      ungoverned_agents: [word(1)],
+    },
+    left_out: [file],
+    moves: [{ from: file, to: word(3) }],
+    broken_tests: [{ path: file, name: word(1), change: 'removed', failures: [word(2)] }],
+    checked: [{ path: file, what: `the waiver of \`${word(4)}\` is added` }],
+    impact: {
+      agents: Array.from({ length: 60 }, (_, index) => agent(index)),
+      recorded_tasks: 100,
+      sampled_tasks: 100,
+      replayed_tasks: 100,
+      replayed_steps: 900,
+      left_out: [],
+      newly_blocked: share,
+      newly_asked: share,
+      no_longer_blocked: share,
+      first_flips: { total: 90, listed: Array.from({ length: 60 }, (_, index) => flip(index)) },
+    },
+    days: 30,
+    loosenings: [{ path: file, what: `the policy \`${word(5)}\` is looser`, is_certain: true }],
+    requirement:
+      kind === 3
+        ? {
+            kind: 'required',
+            because: `\`${word(2)}\` is the account of an agent`,
+            missing: [
+              { path: file, users: [word(3)], unresolved: [] },
+              { path: word(4), users: [], unresolved: [word(5)] },
+            ],
+          }
+        : { kind: 'approved', because: '', by: [word(1)] },
+    settings_findings: [{ ...finding, message: word(1), file: '.github/svc.yml', line: 1, column: 1, path: '' }],
+  }
+}
+
+const md = new MarkdownIt({ html: true, linkify: true })
+const ours = new Set([
+  'p',
+  'strong',
+  'h2',
+  'h3',
+  'ol',
+  'ul',
+  'li',
+  'table',
+  'thead',
+  'tbody',
+  'tr',
+  'th',
+  'td',
+  'br',
+  'code',
+  'a',
+])
+
+/** What a page does that none of our own words does. */
+function harms(page: string): string[] {
+  const html = md.render(page)
+  const tags = [...html.matchAll(/<\/?([a-z0-9]+)/gi)].map(([, tag = '']) => tag.toLowerCase())
+  const links = [...html.matchAll(/<a href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].filter(([, href = '', text = '']) => {
+    // GitHub links no bare name of a domain.
+    const isBare = !/^(www\.|\w+:|.*@)/i.test(text)
+    return !href.startsWith(`${web_url}/blob/`) && !isBare
+  })
+  const text = html
+    .replace(/<code>.*?<\/code>/gs, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&amp;', '&')
+  return [
+    ...tags.filter((tag) => !ours.has(tag)).map((tag) => `tag ${tag}`),
+    ...links.map(([link]) => `link ${link}`),
+    ...(html.includes('<!--') ? ['comment'] : []),
+    ...(text.match(/@[a-z0-9]\S*|#\d+|\bGH-\d+|\b[0-9a-f]{40}\b/gi) ?? []).map((one) => `reference ${one}`),
+    ...(page.match(/[\p{Bidi_Control}\p{Cs}\u{E0000}-\u{E007F}]|(?!\n)\p{Cc}/gu) ?? []).map(
+      (one) => `character ${one.codePointAt(0)?.toString(16)}`,
+    ),
+  ]
+}
+
+function assertFits({ title, summary, text = '', annotations }: CheckContent): void {
+  expect(title.length).toBeLessThanOrEqual(255)
+  expect(title).not.toMatch(/\p{Cc}/u)
+  for (const page of [summary, text]) {
+    expect(Buffer.byteLength(page)).toBeLessThanOrEqual(65_535)
+    expect(page.trim()).not.toBe('')
+  }
+  for (const { title: head, message, path, start_line, end_line } of annotations) {
+    expect([...head].length).toBeLessThanOrEqual(255)
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(65_535)
+    expect(message).not.toBe('')
+    expect(path).not.toBe('')
+    expect(end_line).toBe(start_line)
+    expect(`${head}${message}`).not.toMatch(/\p{Cc}/u)
+  }
+}
+
+describe('a check run with hostile names', () => {
+  it('is inert and fits', () => {
+    fc.assert(
+      fc.property(fc.array(hostile, { minLength: 1, maxLength: 6 }), fc.integer({ min: 0, max: 3 }), (words, kind) => {
+        const content = contentOf(factsWith(words, kind))
+        assertFits(content)
+        expect(harms(content.summary)).toEqual([])
+        expect(harms(content.text ?? '')).toEqual([])
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it.each(attacks)('such as %j is inert', (attack) => {
+    for (const kind of [0, 1, 2, 3]) {
+      const { summary, text = '' } = contentOf(factsWith([attack], kind))
+      expect(harms(summary)).toEqual([])
+      expect(harms(text)).toEqual([])
+    }
+  })
+
+  it.each(attacks.slice(0, 14))('such as %j would harm if it were written as it is', (attack) => {
+    expect(harms(`a ${attack} b`)).not.toEqual([])
+  })
+})
