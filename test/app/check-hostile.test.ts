@@ -14,7 +14,7 @@ const attacks = [
   'GH-12',
   'a1b2c3d4e5f60718293a4b5c6d7e8f9012345678',
   'https://evil.example/a',
-  'www.evil.example',
+  'www.example.com',
   'ftp://evil.example',
   'mail@evil.example',
   '[click](https://evil.example)',
@@ -241,10 +241,15 @@ const ours = new Set([
 function harms(page: string): string[] {
   const html = md.render(page)
   const tags = [...html.matchAll(/<\/?([a-z0-9]+)/gi)].map(([, tag = '']) => tag.toLowerCase())
-  const links = [...html.matchAll(/<a href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].filter(([, href = '', text = '']) => {
+  const tokens = md.parse(page, {}).flatMap((token) => [token, ...(token.children ?? [])])
+  const raw = tokens.filter(({ type, content }) => type.startsWith('html_') && !/^<(br|code|\/code)>$/.test(content))
+  const links = tokens.flatMap((token, index, all) => {
+    if (token.type !== 'link_open') return []
+    const text = all[index + 1]?.content ?? ''
     // GitHub links no bare name of a domain.
-    const isBare = !/^(www\.|\w+:|.*@)/i.test(text)
-    return !href.startsWith(`${web_url}/blob/`) && !isBare
+    const isBare = token.markup === 'linkify' && !/^(www\.|https?:|ftp:|mailto:)|@/i.test(text)
+    const href = token.attrGet('href') ?? ''
+    return isBare || href.startsWith(`${web_url}/blob/`) ? [] : [href]
   })
   const text = html
     .replace(/<code>.*?<\/code>/gs, ' ')
@@ -253,7 +258,8 @@ function harms(page: string): string[] {
     .replaceAll('&amp;', '&')
   return [
     ...tags.filter((tag) => !ours.has(tag)).map((tag) => `tag ${tag}`),
-    ...links.map(([link]) => `link ${link}`),
+    ...raw.map(({ content }) => `HTML ${content}`),
+    ...links.map((link) => `link ${link}`),
     ...(html.includes('<!--') ? ['comment'] : []),
     ...(text.match(/@[a-z0-9]\S*|#\d+|\bGH-\d+|\b[0-9a-f]{40}\b/gi) ?? []).map((one) => `reference ${one}`),
     ...(page.match(/[\p{Bidi_Control}\p{Cs}\u{E0000}-\u{E007F}]|(?!\n)\p{Cc}/gu) ?? []).map(

@@ -1,0 +1,232 @@
+// The life of a check run: for which commits it is written, what it becomes on failures, and that it never stays in progress.
+import type { ImpactReport } from '@svc/platform'
+import { SourceError } from '@svc/platform'
+import { describe, expect, it } from 'vitest'
+import { checkHead, checkMergeGroup, checkPullRequest } from '../../app/check/check-pull-request.js'
+import type { CheckParts } from '../../app/check/parts.js'
+import { type CheckWorld, checkWorld, shas } from '../support/check-repository.js'
+
+const share = { tasks: 0, interval: null }
+const nothing: ImpactReport = {
+  agents: [],
+  recorded_tasks: 0,
+  sampled_tasks: 0,
+  replayed_tasks: 0,
+  replayed_steps: 0,
+  left_out: [],
+  newly_blocked: share,
+  newly_asked: share,
+  no_longer_blocked: share,
+  first_flips: { total: 0, listed: [] },
+}
+
+const manifest = (max: number, rest = '') => `name: Refunds
+version: "1.0.0"
+policies:
+  - name: Refunds stay small
+    rule_type: field_in_range
+    params: { field: input.amount, max: ${max}, target_step_names: [pay] }
+    scope: step_execution
+    severity: critical
+${rest}`
+
+const test = (amount: number) => `tests:
+  - name: a refund of ${amount} is blocked
+    step: { step_type: step.exec, step_name: pay, input: { amount: ${amount} } }
+    expect: { action: block }
+`
+
+const edit = { base: { 'a.yaml': manifest(500) }, head: { 'a.yaml': manifest(200) } }
+
+async function checked(world: CheckWorld, impact: CheckParts['impactOf'] = async () => nothing) {
+  const { parts, runs } = checkWorld(world, impact)
+  await checkPullRequest(parts, 12)
+  return runs.map(({ status, conclusion, output }) => `${status} ${conclusion}: ${output?.title}`)
+}
+
+describe('the conclusion', () => {
+  it.each([
+    ['a stricter manifest', edit, 'success: Stricter: no agent has these manifests'],
+    ['a looser manifest', { base: edit.head, head: edit.base }, 'success: Looser: no agent has these manifests'],
+    ['another file', { base: { b: '1' }, head: { b: '2' } }, 'neutral: No manifest changed'],
+    [
+      'a YAML file that is no manifest',
+      { base: { 'b.yaml': 'a: 1' }, head: { 'b.yaml': 'a: 2' } },
+      'neutral: No manifest changed',
+    ],
+    [
+      'a failed test',
+      { base: edit.base, head: { 'a.yaml': manifest(500, test(400)) } },
+      'failure: Failed: 1 of 1 manifest test fails',
+    ],
+    [
+      'a manifest that is not one any more',
+      { base: edit.base, head: { 'a.yaml': 'a: 1' } },
+      'failure: Invalid: 4 errors in a.yaml',
+    ],
+    [
+      'a branch that no agent follows',
+      { ...edit, followed: false },
+      'neutral: Not checked: no agent follows this branch',
+    ],
+    [
+      'tests of a file beside it',
+      { base: { ...edit.base, 'a.test.yaml': test(600) }, head: { ...edit.base, 'a.test.yaml': test(400) } },
+      'failure: Failed: 1 of 1 manifest test fails',
+    ],
+    [
+      'tests without a manifest',
+      { base: { ...edit.base, 'a.test.yaml': test(600) }, head: { 'a.test.yaml': test(600) } },
+      'failure: Invalid: 1 error in a.test.yaml',
+    ],
+    [
+      'settings that are invalid',
+      { base: edit.base, head: { ...edit.base, '.github/svc.yml': 'tests: no' } },
+      'failure: Invalid: 1 error in .github/svc.yml',
+    ],
+    [
+      'settings of the base that need tests',
+      { ...edit, tip: { '.github/svc.yml': 'tests: required' } },
+      'failure: Invalid: 1 error in a.yaml',
+    ],
+    [
+      'settings of the head that need no tests',
+      { base: { ...edit.base, '.github/svc.yml': 'tests: required' }, head: edit.head },
+      'failure: Invalid: 1 error in a.yaml',
+    ],
+    ['a bot that makes it stricter', { ...edit, author: 'x[bot]' }, 'success: Stricter: no agent has these manifests'],
+    [
+      'a bot that makes it looser',
+      { base: edit.head, head: edit.base, author: 'x[bot]' },
+      'action_required: Approval required: 1 change takes protection away; no agent has these manifests',
+    ],
+    [
+      'a bot that names other owners',
+      { base: { CODEOWNERS: '* @mia' }, head: { CODEOWNERS: '* @x' }, author: 'x[bot]', reviews: ['x APPROVED'] },
+      'action_required: Approval required: 1 change takes protection away',
+    ],
+    [
+      'a bot that loosens as an owner of its own',
+      {
+        base: { ...edit.head, CODEOWNERS: '* @mia' },
+        head: { ...edit.base, CODEOWNERS: '* @x' },
+        author: 'x[bot]',
+        reviews: ['x APPROVED'],
+      },
+      'action_required: Approval required: 2 changes take protection away; no agent has these manifests',
+    ],
+    [
+      'an agent account of the branch now',
+      { base: edit.head, head: edit.base, tip: { '.github/svc.yml': 'agent_accounts: [mia]' } },
+      'action_required: Approval required: 1 change takes protection away; no agent has these manifests',
+    ],
+    [
+      'a looser manifest and a test that goes with it, by an owner',
+      {
+        base: { 'a.yaml': manifest(200, test(400)), CODEOWNERS: '* @mia' },
+        head: { 'a.yaml': manifest(500, test(600)), CODEOWNERS: '* @mia' },
+      },
+      'success: Looser: no agent has these manifests',
+    ],
+    [
+      'a looser manifest and a test that goes with it, of others',
+      {
+        base: { 'a.yaml': manifest(200, test(400)), CODEOWNERS: '* @tom' },
+        head: { 'a.yaml': manifest(500, test(600)), CODEOWNERS: '* @tom' },
+      },
+      'action_required: Approval required: 1 change takes protection away; no agent has these manifests',
+    ],
+  ] as const satisfies readonly (readonly [string, CheckWorld, string])[])('of %s', async (_, world, result) => {
+    expect(await checked(world)).toEqual([`completed ${result}`])
+  })
+})
+
+const findings = (count: number) =>
+  `name: Refunds\nversion: "1.0.0"\npolicies:\n${Array.from({ length: count }, (_, index) => `  - { name: p${index}, rule_type: nothing, scope: step_execution, severity: low }\n`).join('')}`
+
+describe('a check run', () => {
+  it('has every annotation once, also when it is written again', async () => {
+    const { parts, runs } = checkWorld({ base: {}, head: { 'a.yaml': findings(120) } }, async () => nothing)
+    await checkPullRequest(parts, 12)
+    await checkHead(parts, shas.head)
+    expect(runs.map(({ output }) => output?.annotations?.length)).toEqual([120])
+    expect(runs[0]?.status).toBe('completed')
+  })
+
+  it('with other annotations than before is replaced', async () => {
+    const { parts, runs } = checkWorld({ base: {}, head: { 'a.yaml': findings(60) } }, async () => nothing)
+    const old = {
+      path: 'a.yaml',
+      start_line: 1,
+      end_line: 1,
+      annotation_level: 'notice',
+      title: 'old',
+      message: 'old',
+    } as const
+    await parts.checks.create(shas.head, 'svc / policies', {
+      status: 'completed',
+      external_id: 'x',
+      output: { title: 'old', summary: 'old', annotations: [old] },
+    })
+    await checkHead(parts, shas.head)
+    expect(runs.map(({ status, conclusion, output }) => [status, conclusion, output?.annotations?.length])).toEqual([
+      ['completed', 'neutral', 1],
+      ['completed', 'failure', 60],
+    ])
+  })
+
+  it('ends with a sentence and is tried again when GitHub is away', async () => {
+    const { parts, runs } = checkWorld(edit, async () => nothing)
+    const reader = { ...parts.reader, list: async () => Promise.reject(new SourceError('fetch_failed', 'x', 60)) }
+    await expect(checkPullRequest({ ...parts, reader }, 12)).rejects.toMatchObject({ code: 'fetch_failed' })
+    expect(runs.map(({ conclusion, output }) => `${conclusion}: ${output?.title}`)).toEqual([
+      'failure: Not checked: GitHub did not answer, or asks to wait',
+    ])
+    await checkPullRequest(parts, 12)
+    expect(runs.map(({ conclusion }) => conclusion)).toEqual(['success'])
+  })
+
+  it('ends with a sentence and is not tried again without access', async () => {
+    const { parts, runs } = checkWorld(edit, async () => nothing)
+    const reader = { ...parts.reader, list: async () => Promise.reject(new SourceError('access_revoked', 'x')) }
+    await checkPullRequest({ ...parts, reader }, 12)
+    expect(runs.map(({ status, conclusion }) => `${status} ${conclusion}`)).toEqual(['completed failure'])
+  })
+
+  it('ends when the replay fails, and shows none of its words', async () => {
+    const { parts, runs } = checkWorld(edit, async () => Promise.reject(new Error('secret')))
+    await expect(checkPullRequest(parts, 12)).rejects.toThrow('secret')
+    expect(runs.map(({ status, conclusion }) => `${status} ${conclusion}`)).toEqual(['completed failure'])
+    expect(JSON.stringify(runs)).not.toContain('secret')
+  })
+
+  it('of an earlier head does not stay in progress', async () => {
+    const { parts, runs } = checkWorld(edit, async () => nothing)
+    await parts.checks.create('d'.repeat(40), 'svc / policies', { status: 'in_progress' })
+    await checkPullRequest(parts, 12, 'd'.repeat(40))
+    expect(runs.map(({ status, conclusion }) => `${status} ${conclusion}`)).toEqual([
+      'completed neutral',
+      'completed success',
+    ])
+  })
+
+  it('of a commit in two pull requests has the worse result', async () => {
+    const { parts, runs, pull } = checkWorld({ base: {}, head: { 'a.yaml': findings(1) } }, async () => nothing)
+    const reader: CheckParts['reader'] = {
+      ...parts.reader,
+      openPullRequests: async () => [12, 13],
+      pullRequest: async (number) => ({ ...pull, number, base_ref: number === 12 ? 'main' : 'other' }),
+    }
+    const followed: CheckParts['followed'] = async (branch) => (branch === 'main' ? parts.followed(branch) : null)
+    await checkPullRequest({ ...parts, reader, followed }, 13)
+    expect(runs.map(({ conclusion }) => conclusion)).toEqual(['failure'])
+  })
+
+  it('of a merge group compares with its base, and asks for no review', async () => {
+    const { parts, runs } = checkWorld({ base: edit.head, head: edit.base, author: 'x[bot]' }, async () => nothing)
+    await checkMergeGroup(parts, { base_sha: shas.base, base_ref: 'main', head_sha: shas.head })
+    expect(runs.map(({ conclusion, output }) => `${conclusion}: ${output?.title}`)).toEqual([
+      'success: Looser: no agent has these manifests',
+    ])
+  })
+})
