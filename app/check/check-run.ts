@@ -5,7 +5,10 @@ import { isoTime } from '@svc/schemas'
 import type { CheckContent } from './content.js'
 import { type CheckParts, type CheckRun, type Checks, checkName } from './parts.js'
 
-type Parts = Pick<CheckParts, 'checks' | 'clock'>
+interface Parts extends Pick<CheckParts, 'checks' | 'clock'> {
+  /** By default that of the check of a change. */
+  readonly name?: string
+}
 
 /** GitHub takes this many annotations at once. */
 const maxBatch = 50
@@ -14,15 +17,15 @@ const maxBatch = 50
  * Runs the work for a commit and shows its result. A failure is shown too, and the call rejects with it where another try can help.
  */
 export async function runCheck(parts: Parts, head_sha: string, work: () => Promise<CheckContent>): Promise<void> {
-  const { checks, clock } = parts
-  const known = await checks.find(head_sha, checkName)
+  const { checks, clock, name = checkName } = parts
+  const known = await checks.find(head_sha, name)
   const running = { title: 'Replaying recorded tasks', summary: 'The manifests are being checked.' }
   const begun = { status: 'in_progress', started_at: isoTime(clock()), output: running } as const
   const run =
     known !== null && known.status !== 'completed'
       ? known
       : {
-          id: await begin(checks, head_sha, known, begun),
+          id: await begin(checks, { head_sha, name }, known, begun),
           status: 'in_progress',
           external_id: known?.external_id ?? null,
           annotations_count: known?.annotations_count ?? 0,
@@ -40,18 +43,18 @@ export async function runCheck(parts: Parts, head_sha: string, work: () => Promi
 
 async function begin(
   checks: Checks,
-  head_sha: string,
+  { head_sha, name }: { readonly head_sha: string; readonly name: string },
   known: CheckRun | null,
   change: Parameters<Checks['update']>[1],
 ): Promise<number> {
-  if (known === null) return checks.create(head_sha, checkName, change)
+  if (known === null) return checks.create(head_sha, name, change)
   await checks.update(known.id, change)
   return known.id
 }
 
 /** Writes the result. Annotations cannot be taken back: other ones than the run has begin another run, which replaces it. */
 async function complete(
-  { checks, clock }: Parts,
+  { checks, clock, name = checkName }: Parts,
   run: CheckRun,
   head_sha: string,
   content: CheckContent,
@@ -59,7 +62,7 @@ async function complete(
   const { conclusion, title, summary, text, annotations } = content
   const external_id = digestOf(annotations)
   const isOther = run.annotations_count > 0 && run.external_id !== external_id
-  const id = isOther ? await replaced({ checks, clock }, run, head_sha) : run.id
+  const id = isOther ? await replaced({ checks, clock, name }, run, head_sha) : run.id
   const left = annotations.slice(isOther ? 0 : run.annotations_count)
   const output = { title, summary, ...(text === undefined ? {} : { text }) }
   for (let at = 0; at < left.length - maxBatch; at += maxBatch)
@@ -75,9 +78,9 @@ async function complete(
 }
 
 /** Completes the run with the old annotations, so that none stays in progress, and begins one without any. */
-async function replaced({ checks, clock }: Parts, run: CheckRun, head_sha: string): Promise<number> {
+async function replaced({ checks, clock, name = checkName }: Parts, run: CheckRun, head_sha: string): Promise<number> {
   const now = isoTime(clock())
-  const id = await checks.create(head_sha, checkName, { status: 'in_progress', started_at: now })
+  const id = await checks.create(head_sha, name, { status: 'in_progress', started_at: now })
   const output = { title: 'Checked again', summary: 'A later check of this commit has the result.' }
   await checks.update(run.id, { status: 'completed', conclusion: 'neutral', completed_at: now, output })
   return id

@@ -57,7 +57,10 @@ export function directionOf({ diff: { counts } }: CheckFacts): string {
 
 function effectOf(facts: CheckFacts): string {
   const { impact, days, diff } = facts
-  if (impact === null) return diff.manifests.length === 0 ? 'only tests change' : 'recorded tasks were not replayed'
+  if (impact === null)
+    return diff.manifests.length === 0
+      ? 'the policies of every agent stay the same'
+      : 'recorded tasks were not replayed'
   const ungoverned = ungovernedAgents(facts).length
   const bare = ungoverned > 0 ? [`${counted(ungoverned, 'agent')} would have no policy left`] : []
   if (impact.agents.length === 0) return 'no agent has these manifests'

@@ -1,0 +1,139 @@
+// After a merge: which agents have the new version, and which have not, with the reason and the remedy.
+import { type ManifestDiff, markdownCode, messageMarkdown, row } from '@svc/engine'
+import type { AssignmentState, InForce } from '@svc/platform'
+import { runCheck } from './check-run.js'
+import type { CheckContent } from './content.js'
+import { type Part, pageOf, text } from './fit.js'
+import type { CheckParts, Conclusion } from './parts.js'
+import { boldName, counted, cut, listed, plainName } from './words.js'
+
+/** The name of the check run of a commit on a followed branch. */
+export const inForceName = 'svc / in force'
+
+/** Writes the check run of a commit once its branch was read. Rejects where another try can help. */
+export async function reportMerge(
+  parts: Pick<CheckParts, 'checks' | 'clock'> & { readonly inForce: () => Promise<InForce> },
+  commit_sha: string,
+): Promise<void> {
+  const { checks, clock, inForce } = parts
+  await runCheck({ checks, clock, name: inForceName }, commit_sha, async () => inForceContent(await inForce()))
+}
+
+/** The content of that check run, within the limits of GitHub. Names in it are inert. */
+export function inForceContent({ counts, listed: states }: InForce): CheckContent {
+  const { changed, kept, unchanged } = counts
+  const total = changed + kept + unchanged
+  const held = states.filter((state) => isHeld(state))
+  const words = [
+    ...(changed > 0 ? [`${counted(changed, 'assignment has', 'assignments have')} the new version`] : []),
+    ...(kept > 0 ? [`${counted(kept, 'keeps', 'keep')} another one`] : []),
+    ...(unchanged > 0 ? [`${counted(unchanged, 'is', 'are')} not touched by this commit`] : []),
+  ]
+  const title = total === 0 ? 'No agent has a manifest of this repository' : listed(words)
+  const more = (count: number) => `${counted(count, 'more assignment')}: \`svc list-assignments\` shows them.`
+  const left_out = (kind: AssignmentState['kind']) =>
+    counts[kind] - states.filter((state) => state.kind === kind).length
+  const parts: Part[] = [
+    text(`${kept > 0 ? '⚠️' : '✅'} **${title}.**`),
+    ...toDo(held, kept),
+    table(
+      '### Which agents do not have it, and why',
+      ['Agent', 'Manifest', 'Why, and what to do'],
+      states,
+      'kept',
+      keptRow,
+    ),
+    table(
+      '### Which agents have the new version',
+      ['Agent', 'Manifest', 'Version', 'What changed'],
+      states,
+      'changed',
+      changedRow,
+    ),
+  ].flatMap((part) => (part.kind === 'rows' && part.rows.length === 0 ? [] : [part]))
+  const conclusion = conclusionOf(total, states)
+  return { conclusion, title, summary: pageOf(parts), text: undefined, annotations: [] }
+
+  function table(
+    before: string,
+    heads: readonly string[],
+    all: readonly AssignmentState[],
+    kind: AssignmentState['kind'],
+    rowOf: (state: AssignmentState) => string,
+  ): Part {
+    const rows = all.filter((state) => state.kind === kind).map(rowOf)
+    return { kind: 'rows', before, heads, rows, maxBytes: 30_000, more, left_out: left_out(kind) }
+  }
+}
+
+/** A version that was pinned on purpose is no failure. */
+function conclusionOf(total: number, states: readonly AssignmentState[]): Conclusion {
+  if (total === 0) return 'neutral'
+  if (states.some(isHeld)) return 'action_required'
+  return states.some(({ kind, pinned }) => kind === 'kept' && !pinned) ? 'failure' : 'success'
+}
+
+function isHeld({ conditions }: AssignmentState): boolean {
+  return conditions.some(({ kind }) => kind === 'guard_tripped')
+}
+
+function toDo(held: readonly AssignmentState[], kept: number): Part[] {
+  if (kept === 0) return []
+  const shown = held
+    .slice(0, 5)
+    .map(
+      ({ id, agent }) =>
+        `Read what changes for ${boldName(agent.name)}. To put the new version in force, an operator runs \`svc approve-resync ${id}\`.`,
+    )
+  const items = [
+    ...shown,
+    ...(held.length > shown.length
+      ? [`Do the same for ${counted(held.length - shown.length, 'more assignment')} in the table.`]
+      : []),
+    ...(kept > held.length
+      ? ['Follow the last column of the table for each agent that does not have the new version.']
+      : []),
+  ]
+  return [text(`### What to do\n\n${items.map((item, index) => `${index + 1}. ${item}`).join('\n')}`)]
+}
+
+function agentCell({ agent: { name, agent_key } }: AssignmentState): string {
+  return `${boldName(name)}<br>${markdownCode(cut(agent_key, 100))}`
+}
+
+function keptRow(state: AssignmentState): string {
+  const { id, manifest_path, pinned, conditions } = state
+  const reasons = [
+    ...(pinned ? [`It stays at a pinned version until \`svc unpin-assignment ${id}\`.`] : []),
+    ...conditions.map(({ message }) => messageMarkdown(cut(message, 600))),
+  ]
+  const why = reasons.length === 0 ? 'The branch is being read.' : reasons.join('<br>')
+  return row(agentCell(state), markdownCode(cut(manifest_path, 200)), why)
+}
+
+function changedRow(state: AssignmentState): string {
+  const { manifest_path, manifest_sha, old_sha, diff } = state
+  const version = [old_sha, manifest_sha]
+    .flatMap((sha) => (sha === null ? [] : [markdownCode(sha.slice(0, 7))]))
+    .join(' → ')
+  return row(
+    agentCell(state),
+    markdownCode(cut(manifest_path, 200)),
+    version,
+    diff === null ? 'first version' : changeCell(diff),
+  )
+}
+
+/** Policies of an agent that are named. */
+const maxNamed = 5
+
+function changeCell({ agents, waivers }: ManifestDiff): string {
+  const policies = agents.flatMap((agent) => agent.policies)
+  if (policies.length === 0) return waivers.length === 0 ? 'no policy of this agent' : 'waivers of other agents'
+  const shown = policies.slice(0, maxNamed).map(({ change, name }) => {
+    const word = change === 'none' ? 'no effect' : change
+    return `${change === 'looser' || change === 'removed' ? `**${word}**` : word} ${plainName(name)}`
+  })
+  const more = policies.length - shown.length
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('<br>')
+}
