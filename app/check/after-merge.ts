@@ -66,7 +66,7 @@ export function inForceContent({ counts, listed: states }: InForce): CheckConten
   }
 }
 
-/** A version that was pinned on purpose is no failure. */
+/** A version that was pinned on purpose fails nothing. */
 function conclusionOf(total: number, states: readonly AssignmentState[]): Conclusion {
   if (total === 0) return 'neutral'
   if (states.some(isHeld)) return 'action_required'

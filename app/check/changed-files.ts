@@ -88,7 +88,7 @@ async function readTexts(
   }
 }
 
-/** The text of a file of a tree that is no manifest; null where it is missing or not readable as text. */
+/** The text of another file of a tree; null where it is missing or cannot be read as text. */
 export async function readText(read: GithubReader['read'], tree: Tree, path: string): Promise<string | null> {
   const entry = tree.get(path)
   if (entry === undefined || entryProblem(entry) !== null) return null

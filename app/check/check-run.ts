@@ -1,6 +1,5 @@
 // The life of a check run: begun before the work, completed in any case, written once more for the same commit.
 import { createHash } from 'node:crypto'
-import { SourceError } from '@svc/platform'
 import { isoTime } from '@svc/schemas'
 import type { CheckContent } from './content.js'
 import { type CheckParts, type CheckRun, type Checks, checkName } from './parts.js'
@@ -92,49 +91,76 @@ function digestOf(annotations: CheckContent['annotations']): string {
 
 /** Whether another try can help: GitHub or the platform was not available. */
 function canHeal(error: unknown): boolean {
-  return !(error instanceof SourceError) || error.code === 'fetch_failed'
+  return faultOf(error)?.heals ?? true
 }
 
 /** A failure is not a pass: a rule of the branch that requires this check keeps the pull request open. */
 function failed(error: unknown): CheckContent {
-  const { title, summary } = error instanceof SourceError ? ofSource(error) : ofPlatform
-  return { conclusion: 'failure', title, summary, text: undefined, annotations: [] }
+  const { reason, remedy } = faultOf(error) ?? ofPlatform
+  // The message of the error can have words of a repository: only our own sentences are shown.
+  const summary = `❌ **Nothing is known about this change yet, because ${reason}.**\n\n### What to do\n\n1. ${remedy}`
+  return { conclusion: 'failure', title: `Not checked: ${reason}`, summary, text: undefined, annotations: [] }
+}
+
+interface Fault {
+  readonly heals: boolean
+  readonly reason: string
+  readonly remedy: string
+}
+
+/** Null for an error without a code that is known here. */
+function faultOf(error: unknown): Fault | null {
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  return typeof code === 'string' && Object.hasOwn(faults, code) ? (faults[code] ?? null) : null
 }
 
 const again = 'The check tries again by itself a few times. After that, choose **Re-run** on this check.'
 
-const ofPlatform = {
-  title: 'Not checked: the platform could not finish the check',
-  summary: `❌ **Nothing is known about this change yet, because the check stopped with an error of the platform.**\n\n### What to do\n\n1. Wait some minutes. ${again}\n2. If it stops again, ask the operator of the platform: its log has the reason.`,
+const ofPlatform: Fault = {
+  heals: true,
+  reason: 'the platform could not finish the check',
+  remedy: `Wait some minutes. ${again}\n2. If it stops again, ask the operator of the platform: its log has the reason.`,
 }
 
-/** The message of the error can have words of a repository: only our own sentence is shown. */
-function ofSource({ code }: SourceError): { readonly title: string; readonly summary: string } {
-  const [reason, remedy] = sourceWords[code]
-  return {
-    title: `Not checked: ${reason}`,
-    summary: `❌ **Nothing is known about this change yet, because ${reason}.**\n\n### What to do\n\n1. ${remedy}`,
-  }
+const away: Fault = {
+  heals: true,
+  reason: 'GitHub did not answer, or asks to wait',
+  remedy: `Wait some minutes. ${again}`,
 }
 
-const grant =
-  'An administrator of the repository opens its settings, **GitHub Apps**, and gives the App access to this repository with the permissions that it asks for. Then choose **Re-run** on this check.'
+const revoked: Fault = {
+  heals: false,
+  reason: 'GitHub does not let the App read the repository',
+  remedy:
+    'An administrator of the repository opens its settings, **GitHub Apps**, and gives the App access to this repository with the permissions that it asks for. Then choose **Re-run** on this check.',
+}
 
-const sourceWords: Readonly<Record<SourceError['code'], readonly [reason: string, remedy: string]>> = {
-  fetch_failed: ['GitHub did not answer, or asks to wait', `Wait some minutes. ${again}`],
-  access_revoked: ['GitHub no longer lets the App read the repository', grant],
-  private: ['GitHub no longer lets the App read the repository', grant],
-  repository_missing: ['the App cannot see the repository', grant],
-  branch_missing: [
-    'the branch of the base does not exist any more',
-    'Choose another base branch for the pull request.',
-  ],
-  rejected: [
-    'an address of the repository is not safe to read',
-    'Ask the operator of the platform: its log has the reason.',
-  ],
-  too_large: [
-    'the change, or a file of it, is too large',
-    'Split it: at most 2,000 YAML files of a pull request, and 1 MiB of one file, are checked.',
-  ],
+const unsafe: Fault = {
+  heals: false,
+  reason: 'GitHub rejects what the App asks for',
+  remedy: 'Ask the operator of the platform: its log has the reason.',
+}
+
+/** By the codes of the errors of sources, and of the client of the App. */
+const faults: Readonly<Record<string, Fault>> = {
+  fetch_failed: away,
+  rate_limited: away,
+  unavailable: away,
+  access_revoked: revoked,
+  private: revoked,
+  repository_missing: revoked,
+  permission: revoked,
+  missing: revoked,
+  credential: unsafe,
+  rejected: unsafe,
+  branch_missing: {
+    heals: false,
+    reason: 'the branch of the base does not exist any more',
+    remedy: 'Choose another base branch for the pull request.',
+  },
+  too_large: {
+    heals: false,
+    reason: 'the change, or a file of it, is too large',
+    remedy: 'Split it: at most 2,000 YAML files of a pull request, and 1 MiB of one file, are checked.',
+  },
 }

@@ -6,6 +6,7 @@ import {
   parseManifest,
   type ReplayManifest,
   type SourceFile,
+  type Validation,
 } from '@svc/engine'
 import type { ImpactReport, ManifestChange } from '@svc/platform'
 import { brokenTests } from './base-tests.js'
@@ -31,50 +32,38 @@ export interface ChangeCommits {
 /** Null for a merge group, whose pull requests were reviewed one by one. */
 export type Reviewed = (Omit<Authorship, 'agent_accounts' | 'codeowners'> & { readonly number: number }) | null
 
+type Parts = Pick<CheckParts, 'reader' | 'impactOf' | 'web_url' | 'clock'>
+
 /** Rejects with SourceError. */
 export async function readFacts(
-  parts: Pick<CheckParts, 'reader' | 'impactOf' | 'web_url' | 'clock'>,
+  parts: Parts,
   repository: FollowedRepository,
   commits: ChangeCommits,
   reviewed: () => Promise<Reviewed>,
 ): Promise<CheckFacts> {
-  const { reader, web_url, clock } = parts
-  const { base_branch: branch, tip_sha, fork_sha, head_sha } = commits
-  const [old_tree, next_tree] = [await reader.list(fork_sha), await reader.list(head_sha)]
-  const tip_tree = tip_sha === fork_sha ? old_tree : await reader.list(tip_sha)
-  const rules = await readRules(reader.read, tip_tree)
-  const { settings } = rules.settings
-  const paths = changedPaths(old_tree, next_tree)
-  const files = await readChangedFiles(reader.read, old_tree, next_tree, paths)
-  const now = clock()
-  const old = await validatedSide(files.old, { tests: 'off', now })
-  const head = await validatedSide(files.next, { tests: settings.tests, now })
-  const own = await settingsOfHead(reader.read, next_tree, paths)
-  const validation = { ...head, findings: [...head.findings, ...own] }
+  const { base_branch: branch, fork_sha, head_sha } = commits
+  const { paths, rules, files, old, head, validation } = await readChange(parts, commits)
+  const { settings, findings: settings_findings } = rules.settings
   const { files: pairs, left_out } = pairFiles(old.manifests, head.manifests)
-  const moves = pairs.flatMap(({ path, aliases = [] }): Move[] =>
-    aliases.flatMap((from) => (from === path ? [] : [{ from, to: path }])),
-  )
-  const isWhole = validation.findings.every(({ severity, id }) => severity !== 'error' || id === 'test-failed')
-  const changes = isWhole ? changesOf(files) : []
+  const moves = pairs.flatMap(({ path, aliases = [] }) => movesOf(path, aliases))
   const days = settings.impact_days
-  const impact =
-    changes.length === 0
-      ? null
-      : await parts.impactOf({ repo_id: repository.id, changes, days, max_tasks: maxTasks }, head_sha)
-  const pathInBase = (path: string) => moves.find(({ to }) => to === path)?.from ?? path
-  const broken_tests = brokenTests(files.old, files.next, head.manifests, pathInBase)
+  const changes = isUsable(validation) ? changesOf(files) : []
+  const request = { repo_id: repository.id, changes, days, max_tasks: maxTasks }
+  const impact = changes.length === 0 ? null : await parts.impactOf(request, head_sha)
+  const broken_tests = brokenTests(files.old, files.next, head.manifests, (path) => pathInBase(moves, path))
   const diff = {
     ...diffFiles(pairs, inventoryOf(impact)),
     ungoverned_agents: ungovernedAgents({ impact }).map(({ agent_key }) => agent_key),
   }
   const loosenings = [...looseningsOf(diff), ...guardingLoosenings(paths)]
   const authorship = await reviewed()
+  const known = { agent_accounts: settings.agent_accounts, codeowners: rules.codeowners }
+  const broken = new Set(broken_tests.map(({ path }) => path))
   return {
     pull_number: authorship?.number ?? null,
     head_sha,
     base: { branch, commit: fork_sha },
-    web_url,
+    web_url: parts.web_url,
     changed: files.changed,
     validation,
     lines: { head: policyLines(files.next.manifests), base: policyLines(files.old.manifests) },
@@ -87,15 +76,35 @@ export async function readFacts(
     days,
     loosenings,
     requirement:
-      authorship === null
-        ? { kind: 'none' }
-        : requirementOf(loosenings, new Set(broken_tests.map(({ path }) => path)), {
-            ...authorship,
-            agent_accounts: settings.agent_accounts,
-            codeowners: rules.codeowners,
-          }),
-    settings_findings: rules.settings.findings,
+      authorship === null ? { kind: 'none' } : requirementOf(loosenings, broken, { ...authorship, ...known }),
+    settings_findings,
   }
+}
+
+/** The files that differ, validated on both sides, and the rules of the base. */
+async function readChange({ reader, clock }: Parts, { tip_sha, fork_sha, head_sha }: ChangeCommits) {
+  const [old_tree, next_tree] = [await reader.list(fork_sha), await reader.list(head_sha)]
+  const rules = await readRules(reader.read, tip_sha === fork_sha ? old_tree : await reader.list(tip_sha))
+  const paths = changedPaths(old_tree, next_tree)
+  const files = await readChangedFiles(reader.read, old_tree, next_tree, paths)
+  const now = clock()
+  const old = await validatedSide(files.old, { tests: 'off', now })
+  const head = await validatedSide(files.next, { tests: rules.settings.settings.tests, now })
+  const findings = [...head.findings, ...(await settingsOfHead(reader.read, next_tree, paths))]
+  return { paths, rules, files, old, head, validation: { ...head, findings } }
+}
+
+function movesOf(to: string, aliases: readonly string[]): Move[] {
+  return aliases.flatMap((from) => (from === to ? [] : [{ from, to }]))
+}
+
+function pathInBase(moves: readonly Move[], path: string): string {
+  return moves.find(({ to }) => to === path)?.from ?? path
+}
+
+/** Failed tests leave manifests that can be replayed. */
+function isUsable({ findings }: Validation): boolean {
+  return findings.every(({ severity, id }) => severity !== 'error' || id === 'test-failed')
 }
 
 /** The most tasks to replay; of more a random sample. */

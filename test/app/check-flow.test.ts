@@ -50,7 +50,7 @@ describe('the conclusion', () => {
     ['a looser manifest', { base: edit.head, head: edit.base }, 'success: Looser: no agent has these manifests'],
     ['another file', { base: { b: '1' }, head: { b: '2' } }, 'neutral: No manifest changed'],
     [
-      'a YAML file that is no manifest',
+      'a YAML file without policies',
       { base: { 'b.yaml': 'a: 1' }, head: { 'b.yaml': 'a: 2' } },
       'neutral: No manifest changed',
     ],
