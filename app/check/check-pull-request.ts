@@ -14,14 +14,15 @@ export async function checkPullRequest(parts: CheckParts, number: number, hint: 
   const pull = await parts.reader.pullRequest(number)
   const head_sha = pull?.is_open ? pull.head_sha : null
   if (hint !== null && hint !== head_sha) await endSuperseded(parts, hint)
-  if (head_sha !== null) await checkHead(parts, head_sha)
+  // The list of pull requests at a commit can be older than the commit.
+  if (head_sha !== null) await checkHead(parts, head_sha, [number])
 }
 
-/** Checks a commit again, for every open pull request that it is the head of. */
-export async function checkHead(parts: CheckParts, head_sha: string): Promise<void> {
+/** Checks a commit, for every open pull request that it is the head of; `known` are some of them. Rejects where another try can help. */
+export async function checkHead(parts: CheckParts, head_sha: string, known: readonly number[] = []): Promise<void> {
   const { reader } = parts
   await runCheck(parts, head_sha, async () => {
-    const numbers = await reader.openPullRequests(head_sha)
+    const numbers = new Set([...known, ...(await reader.openPullRequests(head_sha))])
     const contents: CheckContent[] = []
     for (const number of numbers) {
       const pull = await reader.pullRequest(number)

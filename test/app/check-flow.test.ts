@@ -222,6 +222,12 @@ describe('a check run', () => {
     expect(runs.map(({ conclusion }) => conclusion)).toEqual(['failure'])
   })
 
+  it('does not need the list of pull requests at a commit, which can be late', async () => {
+    const { parts, runs } = checkWorld(edit, async () => nothing)
+    await checkPullRequest({ ...parts, reader: { ...parts.reader, openPullRequests: async () => [] } }, 12)
+    expect(runs.map(({ conclusion }) => conclusion)).toEqual(['success'])
+  })
+
   it('of a merge group compares with its base, and asks for no review', async () => {
     const { parts, runs } = checkWorld({ base: edit.head, head: edit.base, author: 'x[bot]' }, async () => nothing)
     await checkMergeGroup(parts, { base_sha: shas.base, base_ref: 'main', head_sha: shas.head })
