@@ -44,6 +44,11 @@ export { markdownCode, markdownText } from './findings/markdown.js'
 export { limited, messageMarkdown, placeMarkdown, row, shortened, table } from './findings/markdown-parts.js'
 export { sarifOf } from './findings/sarif.js'
 export { type Annotation, annotationsOf, logLine, workflowCommands } from './findings/workflow-commands.js'
+export {
+  compareTasks,
+  type TaskChange,
+  type TaskComparison,
+} from './impact/compare-tasks.js'
 export { diffManifests } from './impact/diff.js'
 export { type DiffFile, type DiffReport, diffFiles, type FileDiff, type InventoryAgent } from './impact/diff-files.js'
 export { diffMarkdown } from './impact/diff-markdown.js'

@@ -28,7 +28,12 @@ export interface Outcomes {
   >
 }
 
-export function createOutcomes(sets: ReplaySets, runs: Runs, max_listed: number): Outcomes {
+export function createOutcomes(
+  sets: ReplaySets,
+  runs: Runs,
+  max_listed: number,
+  onFlip?: (flip: Flip) => void,
+): Outcomes {
   const { listed, is_compared } = sets
   const tally = newTally(sets)
   const first_blocks = createList<FirstBlock>(max_listed)
@@ -60,12 +65,14 @@ export function createOutcomes(sets: ReplaySets, runs: Runs, max_listed: number)
       if (before.outcome === after.outcome) return
       if (!run.flipped) tasks.flipped += 1
       run.flipped = true
-      flips.add(rankOf(before.outcome, after.outcome), () => ({
+      const flip = () => ({
         ...place(),
         before: before.outcome,
         after: after.outcome,
         policies: differencesOf(listed, before, after),
-      }))
+      })
+      flips.add(rankOf(before.outcome, after.outcome), flip)
+      onFlip?.(flip())
     },
     result: () => ({
       blocked_tasks: tasks.blocked,

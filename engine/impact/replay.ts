@@ -11,7 +11,7 @@ import { occasionIn, stateAfter } from '../policy/runs.js'
 import type { RuleContext } from '../rules/rule.js'
 import { createOutcomes, type Outcomes } from './replay-outcomes.js'
 import type { ReplayPolicies } from './replay-policies.js'
-import type { ReplayResult } from './replay-result.js'
+import type { Flip, ReplayResult } from './replay-result.js'
 import { createRuns, newRun, type Run, type Runs } from './replay-runs.js'
 import { createSets, type ReplaySets } from './replay-sets.js'
 import { createSkipped, type Skipped } from './replay-skipped.js'
@@ -26,8 +26,12 @@ export interface ReplayOptions {
   readonly max_running?: number
   /** First blocks and flips in the result; default 1,000. */
   readonly max_listed?: number
+  /** The steps of each task follow each other, and no task goes on later: only the current one is kept in memory. */
+  readonly one_by_one?: boolean
   /** Receives every evaluated step, in the order of the trace. */
   readonly onStep?: (evaluated: EvaluatedStep) => void
+  /** Receives every flip, in the order of the trace; the place of its source has no number of runs. */
+  readonly onFlip?: (flip: Flip) => void
 }
 
 export interface EvaluatedStep {
@@ -51,10 +55,13 @@ export interface Replay {
   readonly finish: () => ReplayResult
 }
 
-/** A task that ends is followed by few late steps, and soon; to keep 1,000 histories took 10.3 µs a step instead of 7.8. */
-const max_ended = 100
-/** Beyond it an id that goes on counts as a new task: about 100 bytes each. */
-const max_past = 1_000_000
+const bounds = {
+  /** A task that ends is followed by few late steps, and soon; to keep 1,000 histories took 10.3 µs a step instead of 7.8. */
+  max_ended: 100,
+  /** Beyond it an id that goes on counts as a new task: about 100 bytes each. */
+  max_past: 1_000_000,
+}
+const oneByOne = { max_running: 1, max_ended: 1, max_past: 0 }
 
 /**
  * Replays recorded tasks step by step. A step that would be blocked has happened all the same: the steps after it are
@@ -63,7 +70,7 @@ const max_past = 1_000_000
 export function createReplay(options: ReplayOptions): Replay {
   const { policies, against = null, agent = null, max_running = 10_000, max_listed = 1000, onStep = null } = options
   const sets = createSets(policies, against)
-  const runs = createRuns({ max_running, max_ended, max_past }, (task_id, source, known) => {
+  const runs = createRuns(options.one_by_one ? oneByOne : { max_running, ...bounds }, (task_id, source, known) => {
     const given = typeof agent === 'function' ? agent(task_id) : agent
     return newRun(task_id, source, known, given, sets.viewOf(given ?? {}))
   })
@@ -72,7 +79,7 @@ export function createReplay(options: ReplayOptions): Replay {
     runs,
     is_agent_given: agent !== null,
     onStep,
-    outcomes: createOutcomes(sets, runs, max_listed),
+    outcomes: createOutcomes(sets, runs, max_listed, options.onFlip),
     skipped: createSkipped(),
     counts: { tasks: 0, steps: 0, ended: 0, recorded_blocks: 0, unreadable_lines: 0 },
   }

@@ -1,0 +1,138 @@
+// What a change of policies would do to recorded tasks, each given whole.
+import { canonical } from '@svc/proof'
+import type { JsonMap, Step } from '@svc/schemas'
+import { createReplay, type EvaluatedStep, type Replay } from './replay.js'
+import type { ReplayPolicies, ReplayPolicy } from './replay-policies.js'
+import type { Flip } from './replay-result.js'
+
+/**
+ * `newly_blocked`: a step blocks that no step did before. `no_longer_blocked`: the reverse. `newly_asked`: neither of them, and a
+ * step asks a person where none blocked or asked before.
+ */
+export type TaskChange = 'newly_blocked' | 'newly_asked' | 'no_longer_blocked'
+
+export interface TaskComparison {
+  /** Null for a task without such a change; a flip to or from a report alone is none. */
+  readonly change: TaskChange | null
+  /** The first step whose outcome differs, in the order of the task; its `source` is null. */
+  readonly first_flip: Flip | null
+}
+
+/**
+ * Compares the steps of a task under the policies before and after a change, all of which are in effect for the given agent. The
+ * policies are compiled once. The result is that of `createReplay` on the same steps.
+ */
+export function compareTasks(
+  before: readonly ReplayPolicy[],
+  after: readonly ReplayPolicy[],
+): (steps: readonly Step[], agent: JsonMap) => TaskComparison {
+  const given = { agent: {} as JsonMap }
+  const canChange = detector(before, after, given)
+  let compare: ReturnType<typeof comparer> | null = null
+  return (steps, agent) => {
+    given.agent = agent
+    if (!canChange(steps)) return { change: null, first_flip: null }
+    compare ??= comparer(before, after, given)
+    return compare(steps)
+  }
+}
+
+/** The agent of the current task. */
+interface Given {
+  agent: JsonMap
+}
+
+/**
+ * Whether a policy that is only on one side is violated or approved at a step. Without one no outcome differs: both sides evaluate
+ * the same history, on which equal policies give equal results. Most tasks end here, and are evaluated under few policies.
+ */
+function detector(before: readonly ReplayPolicy[], after: readonly ReplayPolicy[], given: Given) {
+  const [old, now] = [new Set(before.map(meaningOf)), new Set(after.map(meaningOf))]
+  const one_sided = [
+    ...after.filter((one) => !old.has(meaningOf(one))),
+    ...before.filter((one) => !now.has(meaningOf(one))),
+  ]
+  if (one_sided.length === 0) return () => false
+  let found = false
+  const replay = replayOf(given, { policies: forEveryAgent(one_sided) }, ({ after: { policies, passed } }) => {
+    found ||= policies !== passed
+  })
+  return (steps: readonly Step[]) => {
+    found = false
+    for (const step of steps) {
+      replay.add({ kind: 'step', step })
+      if (found) return true
+    }
+    return false
+  }
+}
+
+/** Both sides in full. */
+function comparer(before: readonly ReplayPolicy[], after: readonly ReplayPolicy[], given: Given) {
+  const marks = { now: newMarks(), old: newMarks() }
+  let first_flip: Flip | null = null
+  const sides = { policies: forEveryAgent(after), against: forEveryAgent(before) }
+  const note = ({ after: now, before: old }: EvaluatedStep) => {
+    mark(marks.now, now.outcome)
+    if (old !== null) mark(marks.old, old.outcome)
+  }
+  const replay = replayOf(given, sides, note, (flip) => {
+    first_flip ??= { ...flip, source: null }
+  })
+  return (steps: readonly Step[]): TaskComparison => {
+    Object.assign(marks, { now: newMarks(), old: newMarks() })
+    first_flip = null
+    for (const step of steps) replay.add({ kind: 'step', step })
+    return { change: changeOf(marks.old, marks.now), first_flip }
+  }
+}
+
+type Sides = Readonly<{ policies: ReplayPolicies; against?: ReplayPolicies }>
+
+function replayOf(
+  given: Given,
+  sides: Sides,
+  onStep: (evaluated: EvaluatedStep) => void,
+  onFlip: (flip: Flip) => void = () => undefined,
+): Replay {
+  return createReplay({ ...sides, agent: () => given.agent, one_by_one: true, max_listed: 0, onStep, onFlip })
+}
+
+interface TaskMarks {
+  blocked: boolean
+  asked: boolean
+}
+
+function newMarks(): TaskMarks {
+  return { blocked: false, asked: false }
+}
+
+function mark(marks: TaskMarks, outcome: Flip['after']): void {
+  if (outcome === 'block') marks.blocked = true
+  else if (outcome === 'ask') marks.asked = true
+}
+
+function changeOf(old: TaskMarks, now: TaskMarks): TaskChange | null {
+  if (old.blocked !== now.blocked) return now.blocked ? 'newly_blocked' : 'no_longer_blocked'
+  return now.asked && !old.asked && !old.blocked ? 'newly_asked' : null
+}
+
+function forEveryAgent(policies: readonly ReplayPolicy[]): ReplayPolicies {
+  return { policies, keyOf: () => '', onAgent: ({ policy }) => policy }
+}
+
+/** What the evaluation of a step reads of a policy: equal policies give equal results on the same history. */
+function meaningOf({ policy }: ReplayPolicy): string {
+  const { name, rule_type, params, scope, severity, mode, enabled, approval, waived_until } = policy
+  return canonical({
+    name,
+    rule_type,
+    params,
+    scope,
+    severity,
+    mode,
+    enabled,
+    approval: approval ?? null,
+    waived_until: waived_until ?? null,
+  })
+}
