@@ -1,10 +1,11 @@
 // The tables of the log (entries, payloads, leaves, heads of tasks), as ingestion reads and writes them.
 import { withStatedLabels } from '@svc/engine'
 import type { StoredEntry, StoredHead } from '@svc/proof'
-import { isoTime, type JsonMap, type LoggedStep, type Step } from '@svc/schemas'
+import { isoTime, type JsonMap, type LoggedStep } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { columnsOf, utc } from '../db/sql.js'
+import { stepOf } from './stored-step.js'
 import { type StoredViolation, shownViolations, violationColumns } from './violations.js'
 
 export interface LogState {
@@ -148,24 +149,6 @@ export async function readTail(scope: Scope, tx: Transaction, task_id: string, s
     step: withStatedLabels(stepOf(row, row.body), row.labels),
     at: Date.parse(row.occurred_at),
   }))
-}
-
-/** The columns of an entry that are members of its step. */
-export const stepColumns = [
-  'agent_id',
-  'task_id',
-  'step',
-  'step_type',
-  'timestamp',
-  'is_external_call',
-  'has_write_permission',
-] as const
-
-/** A stored step with its payload, which is null once it is erased. */
-export function stepOf(entry: Pick<StoredEntry, (typeof stepColumns)[number]>, body: string | null): Step {
-  const { evaluation: _, ...payload } = body === null ? {} : (JSON.parse(body) as Record<string, unknown>)
-  const { agent_id, task_id, step, step_type, timestamp, is_external_call, has_write_permission } = entry
-  return { ...payload, agent_id, task_id, step, step_type, timestamp, is_external_call, has_write_permission }
 }
 
 const entryTypes = {

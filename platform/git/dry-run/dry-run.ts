@@ -1,19 +1,19 @@
 // A dry run: the last recorded tasks, replayed as whole paths under the policies in effect and under the given ones.
 import { setImmediate } from 'node:timers/promises'
 import { createReplay, type Replay } from '@svc/engine'
-import { canonicalType, type DryRunReport, type JsonMap, type Step } from '@svc/schemas'
+import type { DryRunReport, JsonMap, Step } from '@svc/schemas'
 import { agentNotFound } from '../../agents/errors.js'
 import { agentFacts, findAgents } from '../../agents/store/agents.js'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { effectivePolicies } from '../../policies/store/policies.js'
+import { policiesInEffect, together } from '../recorded/policies-in-effect.js'
+import type { Reading } from '../recorded/reading.js'
+import { isMetadataOnly, stepsIn } from '../recorded/stored-steps.js'
+import { lastTasks, type RecordedTask, readTasks } from '../recorded/tasks-store.js'
+import { type LeftOutReason, maxOfTask, reasonToLeaveOut } from '../recorded/whole-tasks.js'
 import type { GivenPolicies } from './given-policies.js'
-import { policiesInEffect, together } from './policies-in-effect.js'
-import { lastTasks, type RecordedTask, readSteps, sizeOfTask } from './recorded-tasks-store.js'
-import { dryRunReport, type LeftOut } from './report.js'
-
-/** A transaction that cannot write: a dry run has no other access to the database. */
-export type Reading = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
+import { dryRunReport } from './report.js'
 
 export interface DryRunTasks {
   /** Null for the tasks of all agents. */
@@ -22,8 +22,7 @@ export interface DryRunTasks {
   readonly tasks: number
 }
 
-/** Of one task, and of all: 50,000 steps under two versions of the baseline took 2.5 s on two cores. */
-const maxOfTask = { steps: 10_000, bytes: 8 * 1024 * 1024 }
+/** Of all tasks: 50,000 steps under two versions of the baseline took 2.5 s on two cores. */
 const maxOfAll = { steps: 30_000, bytes: 64 * 1024 * 1024 }
 /** Answers of policies to steps: in all, and those for which a replay holds up other requests, about 20 ms. */
 const maxAnswers = { of_all: 2_000_000, at_once: 20_000 }
@@ -46,7 +45,7 @@ export async function dryRun(
     agent: (task_id) => facts.get(agents.get(task_id) ?? '') ?? {},
     max_listed: 100,
   })
-  const left_out = new Map<LeftOut, number>()
+  const left_out = new Map<LeftOutReason, number>()
   const policies = policiesPerStep(effective, given)
   const left = { ...maxOfAll, steps: Math.min(maxOfAll.steps, Math.floor(maxAnswers.of_all / policies)) }
   const at_once = Math.ceil(maxAnswers.at_once / policies)
@@ -83,24 +82,17 @@ async function stepsOf(
   tx: Transaction,
   task: RecordedTask,
   left: { steps: number; bytes: number },
-): Promise<Step[] | LeftOut> {
+): Promise<Step[] | LeftOutReason> {
   if (task.seq > Math.min(maxOfTask.steps, left.steps)) return 'too_long'
   left.steps -= task.seq
-  const { entries, payloads, bytes } = await sizeOfTask(scope, tx, task)
-  if (entries < task.seq) return 'pruned'
-  if (payloads < entries) return 'payload_erased'
-  if (bytes > Math.min(maxOfTask.bytes, left.bytes)) return 'too_long'
-  left.bytes -= bytes
-  const steps = await readSteps(scope, tx, task)
+  const [size] = await readTasks(scope, tx, [task], 0)
+  if (size === undefined) return 'pruned'
+  const reason = reasonToLeaveOut(task, size, Math.min(maxOfTask.bytes, left.bytes))
+  if (reason !== null) return reason
+  left.bytes -= size.bytes
+  const [stored] = await readTasks(scope, tx, [task], maxOfTask.bytes)
+  const steps = stepsIn(stored?.lines ?? '')
   return isMetadataOnly(steps) ? 'metadata_only' : steps
-}
-
-/** No step has content although one acts: SVC_LOG_PAYLOADS=metadata_only leaves at most the status of an output. */
-function isMetadataOnly(steps: readonly Step[]): boolean {
-  const isBoundary = ({ step_type }: Step) => /^task\./.test(canonicalType(step_type) ?? '')
-  const hasContent = ({ input, output }: Step) =>
-    input !== undefined || Object.keys(output ?? {}).some((key) => key !== 'status')
-  return !steps.every(isBoundary) && !steps.some(hasContent)
 }
 
 async function addSteps(replay: Replay, steps: readonly Step[], at_once: number): Promise<void> {

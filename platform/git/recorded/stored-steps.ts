@@ -1,0 +1,37 @@
+// The steps of a stored task as text: the database makes it, and the thread that evaluates them reads it.
+import { withStatedLabels } from '@svc/engine'
+import { canonicalType, isoTime, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
+import { type StepColumns, stepColumns, stepOf } from '../../ledger/stored-step.js'
+
+/** The members of a line, in order: an entry `e` with its payload `p`, and `m`, what was known of the memory that it reads. */
+export const lineColumns = [
+  ...stepColumns.map((column) => `e.${column}`),
+  '(extract(epoch from e.occurred_at) * 1000)::float8',
+  'm.labels',
+  'p.body',
+].join(', ')
+
+type Line = [...(string | number | boolean)[], occurred_ms: number, labels: JsonMap | null, body: string | null]
+
+/** The steps in the order of arrival, as rules read them, at the times at which they count as having occurred. */
+export function stepsIn(lines: string): Step[] {
+  return lines.split('\n').map((line) => {
+    const members = JSON.parse(line) as Line
+    const [occurred_ms, labels, body] = members.slice(stepColumns.length) as [number, JsonMap | null, string | null]
+    const columns = Object.fromEntries(stepColumns.map((column, index) => [column, members[index]]))
+    return at(Math.round(occurred_ms), withStatedLabels(stepOf(columns as unknown as StepColumns, body), labels))
+  })
+}
+
+/** A time before that of an earlier step counts as that one, also where the task id is used again. */
+function at(time: number, step: Step): Step {
+  return parseTimestamp(step.timestamp ?? '') === time ? step : { ...step, timestamp: isoTime(time) }
+}
+
+/** No step has content although one acts: SVC_LOG_PAYLOADS=metadata_only leaves at most the status of an output. */
+export function isMetadataOnly(steps: readonly Step[]): boolean {
+  const isBoundary = ({ step_type }: Step) => /^task\./.test(canonicalType(step_type) ?? '')
+  const hasContent = ({ input, output }: Step) =>
+    input !== undefined || Object.keys(output ?? {}).some((key) => key !== 'status')
+  return !steps.every(isBoundary) && !steps.some(hasContent)
+}

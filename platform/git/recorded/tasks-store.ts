@@ -1,0 +1,116 @@
+// Recorded tasks as a replay reads them: which there are, how large they are, and their steps.
+import type { StoredHead } from '@svc/proof'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { filters, readByIndex, utc } from '../../db/sql.js'
+import { rangeOf } from '../../ledger/log-range.js'
+import { lineColumns } from './stored-steps.js'
+
+export type RecordedTask = Pick<StoredHead, 'task_id' | 'agent_id' | 'seq' | 'first_received_at' | 'last_received_at'>
+
+const taskColumns = `task_id, agent_id, seq, ${utc('first_received_at')}, ${utc('last_received_at')}`
+
+/** The tasks with the latest steps, latest first; `agent_id` is null for those of all agents. */
+export async function lastTasks(
+  scope: Scope,
+  tx: Transaction,
+  agent_id: string | null,
+  limit: number,
+): Promise<RecordedTask[]> {
+  await readByIndex(tx)
+  const where = filters([scope.org_id], 'org_id = $1').add('agent_id = ?', agent_id ?? undefined)
+  return tx.query<RecordedTask>(
+    `select ${taskColumns} from task_heads where ${where.text} order by last_log_index desc limit ${limit}`,
+    where.values,
+  )
+}
+
+/** A period from a time on: the log index of its first entry. */
+export async function firstIndexFrom(scope: Scope, tx: Transaction, from: string): Promise<number> {
+  return (await rangeOf(scope, tx, { from })).first ?? 0
+}
+
+/** The number of tasks of the agent with a step at or after the log index. */
+export async function countTasks(scope: Scope, tx: Transaction, agent_id: string, first: number): Promise<number> {
+  await readByIndex(tx)
+  const [row] = await tx.query<{ tasks: number }>(
+    'select count(*)::int as tasks from task_heads where org_id = $1 and agent_id = $2 and last_log_index >= $3',
+    [scope.org_id, agent_id, first],
+  )
+  return row?.tasks ?? 0
+}
+
+export interface DrawnTask extends RecordedTask {
+  readonly first_log_index: number
+  /** The number of the task in the draw, as 16 hex digits: uniform, and the same for the same seed. */
+  readonly draw: string
+}
+
+/** The first tasks of the agent in a draw by lot, among those with a step at or after the log index. */
+export async function drawTasks(
+  scope: Scope,
+  tx: Transaction,
+  agent_id: string,
+  { first, seed, limit }: { readonly first: number; readonly seed: string; readonly limit: number },
+): Promise<DrawnTask[]> {
+  await readByIndex(tx)
+  return tx.query<DrawnTask>(
+    `select ${taskColumns}, first_log_index, draw from (
+       select *, left(encode(sha256(convert_to($4 || task_id, 'UTF8')), 'hex'), 16) as draw from task_heads
+       where org_id = $1 and agent_id = $2 and last_log_index >= $3
+       order by draw collate "C", task_id collate "C" limit ${limit}
+     ) drawn`,
+    [scope.org_id, agent_id, first, seed],
+  )
+}
+
+/** What is stored of a task. */
+export interface StoredTask {
+  readonly task_id: string
+  readonly entries: number
+  /** Entries whose payload is not erased. */
+  readonly payloads: number
+  /** Of all payloads. */
+  readonly bytes: number
+  /** Payloads that are too large to be in `lines`. */
+  readonly omitted: number
+  /** The steps, as `stepsIn` reads them; null when none is small enough. */
+  readonly lines: string | null
+}
+
+/**
+ * Reads tasks with their payloads of at most `max_bytes` each; with 0 it reads how large they are: their payloads can be larger
+ * than memory. A subquery for each task, between its times: planning a join of all partitions takes longer than reading.
+ */
+export async function readTasks(
+  { org_id }: Scope,
+  tx: Transaction,
+  tasks: readonly RecordedTask[],
+  max_bytes: number,
+): Promise<StoredTask[]> {
+  return tx.query<StoredTask>(
+    `select t.task_id, s.* from unnest($2::text[], $3::bigint[], $4::timestamptz[], $5::timestamptz[])
+       as t(task_id, seq, first_received_at, last_received_at)
+     cross join lateral (
+       select count(*)::int as entries, count(p.body)::int as payloads,
+         coalesce(sum(octet_length(p.body)), 0)::float8 as bytes,
+         (count(*) filter (where octet_length(p.body) > $6))::int as omitted,
+         string_agg(case when octet_length(p.body) <= $6 then json_build_array(${lineColumns})::text end, E'\\n' order by e.seq)
+           as lines
+       from log_entries e
+       left join log_payloads p on p.org_id = $1 and p.log_index = e.log_index and p.received_at = e.received_at
+         and p.received_at between t.first_received_at and t.last_received_at
+       left join memory_reads m on m.org_id = $1 and m.log_index = e.log_index
+       where e.org_id = $1 and e.task_id = t.task_id and e.seq <= t.seq
+         and e.received_at between t.first_received_at and t.last_received_at
+     ) s`,
+    [
+      org_id,
+      tasks.map(({ task_id }) => task_id),
+      tasks.map(({ seq }) => seq),
+      tasks.map(({ first_received_at }) => first_received_at),
+      tasks.map(({ last_received_at }) => last_received_at),
+      max_bytes,
+    ],
+  )
+}
