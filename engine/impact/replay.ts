@@ -154,7 +154,8 @@ function evaluateStep(
 ) {
   const agent = run.agent ?? noAgent
   const history = run.history ?? newDeferredHistory(sets.whole)
-  const context: RuleContext = { step, agent, context: agent, history, now: run.now ?? 0 }
+  // Both sets share the readings of the step, as they share the history: they are parts of one set.
+  const context: RuleContext = { step, agent, context: agent, history, now: run.now ?? 0, readings: [] }
   const { set, against } = run.view
   const after = evaluateAndCount(set, occasion, context, outcomes.passed)
   const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed)

@@ -25,6 +25,8 @@ const smallSize = 60
 // Words of cached states: 3 ms, and 1 MB for a pattern, which few texts reach.
 const maxCached = 8000
 
+const firstSurrogate = 0xd800
+
 /** A test in time linear in the text. Throws RangeError for a pattern that is too large, and the errors of RE2JS. */
 export function compileScan(pattern: string, anchored: boolean): (text: string) => boolean {
   const size = estimateSize(pattern)
@@ -57,6 +59,8 @@ class Scanner {
   readonly #readers: (Bits | undefined)[] = []
   readonly #moves: (Moves | undefined)[] = []
   #states = new Map<string, State>()
+  /** Most texts are short: to look the first state up took half of their time. */
+  #first: State | null = null
   #cached = 0
 
   constructor(program: Program, anchored: boolean) {
@@ -71,13 +75,14 @@ class Scanner {
 
   test(text: string): boolean {
     if (this.#cached > maxCached) this.#forget()
-    const first = new Uint32Array(this.#width)
-    add(first, START)
-    let state = this.#state(first, 'edge')
-    let index = 0
-    while (index < text.length) {
-      const codePoint = text.codePointAt(index) ?? 0
-      const characterClass = this.#classOf(codePoint)
+    this.#first ??= this.#firstState()
+    let state = this.#first
+    const ascii = this.#ascii
+    const { length } = text
+    for (let index = 0; index < length; index++) {
+      const unit = text.charCodeAt(index)
+      const codePoint = unit < firstSurrogate ? unit : (text.codePointAt(index) ?? 0)
+      const characterClass = unit < 128 ? (ascii[unit] ?? 0) : this.#program.classOf(codePoint)
       let next = state.next[characterClass]
       if (next === undefined) {
         if (this.#cached > maxCached) return this.#readUncached(text, index, state)
@@ -86,7 +91,7 @@ class Scanner {
       if (next === null) return true
       if (next.dead) return false
       state = next
-      index += codePoint > 0xffff ? 2 : 1
+      if (codePoint > 0xffff) index++
     }
     return move(this.#movesAt(this.#program.boundaryOf(state.before, 'edge')), state.set, new Uint32Array(this.#width))
   }
@@ -123,6 +128,12 @@ class Scanner {
     return next
   }
 
+  #firstState(): State {
+    const first = new Uint32Array(this.#width)
+    add(first, START)
+    return this.#state(first, 'edge')
+  }
+
   #state(set: Bits, before: Kind): State {
     const key = `${before} ${set.join()}`
     const known = this.#states.get(key)
@@ -134,6 +145,7 @@ class Scanner {
 
   #forget(): void {
     this.#states = new Map()
+    this.#first = null
     this.#cached = 0
   }
 

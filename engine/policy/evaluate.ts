@@ -44,7 +44,7 @@ export function evaluateAndCount(
 
 function decisionIn(set: PolicySet, occasion: Occasion, given: RuleContext, passed: Float64Array | null): Decision {
   const { step, agent, history, now } = given
-  const context: RuleContext = { step, agent, context: given.context, history, now, readings: [] }
+  const context: RuleContext = { step, agent, context: given.context, history, now, readings: given.readings ?? [] }
   const plan = set.plans[occasion]
   const applicable = plan.applicable(step)
   const findings = newFindings()
