@@ -2,16 +2,17 @@
 export { credentialsPath } from './access/credentials.js'
 export { type Config, readConfig } from './config.js'
 export { PlatformError } from './errors.js'
+export { type ImpactOptions, impactOf } from './git/impact/impact.js'
 export type {
   ImpactAgent,
   ImpactReport,
   ImpactRequest,
-  LeftOutReason,
   ManifestChange,
+  PinnedAgent,
   TaskFlip,
   TaskShare,
 } from './git/impact/impact-report.js'
-export { type AssignmentState, type InForce, inForceAfter } from './git/in-force.js'
-export { entryProblem, type ManifestText, manifestText } from './git/source/manifest-text.js'
-export { SourceError, type SourceFault, type TreeEntry } from './git/source/source.js'
+export type { Reading } from './git/recorded/reading.js'
+export type { LeftOutReason } from './git/recorded/whole-tasks.js'
 export { createPlatform, type RunningPlatform } from './platform.js'
+export type { ConfigureRoom, Ground, OpenRoom, RequestParts, Room } from './room.js'

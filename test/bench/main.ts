@@ -5,6 +5,7 @@ import { cpus } from 'node:os'
 import { benchBundle } from './bundle.js'
 import { benchEvaluate } from './evaluate.js'
 import { benchFirstStart } from './first-start.js'
+import { benchImpact } from './impact.js'
 import { benchLists } from './lists.js'
 import { benchLogs } from './logs.js'
 import { benchMemory } from './memory.js'
@@ -39,6 +40,7 @@ const benches: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   secrets: benchSecrets,
   register: benchRegister,
   resync: benchResync,
+  impact: benchImpact,
 }
 
 const wanted = process.argv.slice(2)

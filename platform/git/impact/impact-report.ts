@@ -1,5 +1,6 @@
 // What a change of manifests would do to the agents that they are assigned to, and to the tasks that these agents recorded.
 import type { Flip, ReplayManifest, RiskLevel } from '@svc/engine'
+import type { LeftOutReason } from '../recorded/whole-tasks.js'
 
 /** One manifest of a repository as it would be after the change. */
 export interface ManifestChange {
@@ -18,14 +19,14 @@ export interface ImpactRequest {
   readonly max_tasks: number
 }
 
-/** An agent with an active assignment of a changed manifest. */
+/** An agent with an active assignment of a changed manifest that follows its branch. */
 export interface ImpactAgent {
   readonly agent_id: string
   readonly agent_key: string
   readonly name: string
   readonly risk_classification: RiskLevel
   readonly manifest_paths: readonly string[]
-  /** Policies in effect of the agent, of all sources. */
+  /** Policies in effect of the agent, of all sources; it is ungoverned after the change when none are left. */
   readonly policies_before: number
   readonly policies_after: number
   /** Tasks of the agent that were replayed, and that flip. */
@@ -42,17 +43,28 @@ export interface TaskShare {
   readonly interval: readonly [low: number, high: number] | null
 }
 
-export type LeftOutReason = 'payload_erased' | 'metadata_only' | 'pruned' | 'too_long'
+/** An agent whose assignment of a changed manifest is pinned: it does not follow the branch, and the change does not affect it. */
+export interface PinnedAgent {
+  readonly agent_id: string
+  readonly agent_key: string
+  readonly name: string
+  readonly manifest_path: string
+  readonly pinned_sha: string
+}
 
 export interface ImpactReport {
+  /** In the order of their keys. */
   readonly agents: readonly ImpactAgent[]
+  readonly pinned_agents: readonly PinnedAgent[]
   /** Recorded tasks of these agents in the period; `replayed` and `left_out` are about the sample when one was taken. */
   readonly recorded_tasks: number
   readonly sampled_tasks: number
   readonly replayed_tasks: number
   readonly replayed_steps: number
   readonly left_out: readonly { readonly reason: LeftOutReason; readonly tasks: number }[]
+  /** Tasks that a step blocks, and that none blocked before. */
   readonly newly_blocked: TaskShare
+  /** Tasks in neither of the other numbers in which a step asks a person, and none blocked or asked before. */
   readonly newly_asked: TaskShare
   readonly no_longer_blocked: TaskShare
   /** The first step of each task that flips, by agent and by time; at most 100 tasks. */

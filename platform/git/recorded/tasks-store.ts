@@ -58,8 +58,7 @@ export async function drawTasks(
     `select ${taskColumns}, first_log_index, draw from (
        select *, left(encode(sha256(convert_to($4 || task_id, 'UTF8')), 'hex'), 16) as draw from task_heads
        where org_id = $1 and agent_id = $2 and last_log_index >= $3
-       order by draw collate "C", task_id collate "C" limit ${limit}
-     ) drawn`,
+     ) drawn order by draw collate "C", task_id collate "C" limit ${limit}`,
     [scope.org_id, agent_id, first, seed],
   )
 }

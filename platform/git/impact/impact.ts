@@ -1,0 +1,142 @@
+// The impact of a change of manifests: recorded tasks of the agents that it affects, replayed as whole paths.
+import { setImmediate } from 'node:timers/promises'
+import { isoTime } from '@svc/schemas'
+import type { Scope } from '../../db/scope.js'
+import type { Reading } from '../recorded/reading.js'
+import { type RecordedTask, readTasks } from '../recorded/tasks-store.js'
+import { maxOfTask, reasonToLeaveOut } from '../recorded/whole-tasks.js'
+import { type Affected, affectedAgents } from './affected-agents.js'
+import type { ImpactReport, ImpactRequest } from './impact-report.js'
+import { createTally, type ImpactTally } from './impact-tally.js'
+import type { StoredSteps } from './replay-messages.js'
+import { type ReplayThread, startReplayThread } from './replay-thread.js'
+import { sampledTasks } from './sampled-tasks.js'
+
+export interface ImpactOptions {
+  /** ms since 1970 */
+  readonly clock: () => number
+  /** Of the sample, such as the commit at the head: the same seed draws the same tasks. */
+  readonly seed: string
+  readonly signal?: AbortSignal
+  /** Of the objects of the thread that evaluates, MiB; default 512. */
+  readonly max_memory?: number
+}
+
+/** The entries of one query: few enough that the embedded database, which runs in this thread, answers within about 20 ms. */
+const batchEntries = 300
+/** A payload that is larger is read alone, once the size of its task is known. */
+const maxBatched = 16 * 1024
+const maxListed = 100
+
+/**
+ * Replays the recorded tasks of the agents with an assignment of a changed manifest under their policies in effect and under those
+ * after the change. `read` gives read-only snapshots of the workspace. An agent is evaluated as it is registered now, and a task
+ * under one version of its policies from the first step on, also where its assignment pins tasks. Rejects with the reason of the
+ * signal, and when the thread that evaluates ends early.
+ */
+export async function impactOf(
+  read: Reading,
+  scope: Scope,
+  request: ImpactRequest,
+  { clock, seed, signal, max_memory = 512 }: ImpactOptions,
+): Promise<ImpactReport> {
+  const reading: Reading = (work) => {
+    signal?.throwIfAborted()
+    return read(work)
+  }
+  const affected = await affectedAgents(reading, scope, request)
+  const ids = affected.agents.map(({ agent: { agent_id } }) => agent_id)
+  const from = isoTime(clock() - request.days * 86_400_000)
+  const { recorded, tasks } = await sampledTasks(reading, scope, ids, { from, seed, max_tasks: request.max_tasks })
+  const tally = createTally(affected)
+  if (tasks.length > 0) {
+    const work = { policies: affected.policies, agents: affected.agents.map(sidesOf), max_listed: maxListed }
+    const thread = startReplayThread(work, { max_memory, signal: signal ?? null })
+    try {
+      await replayTasks({ read: reading, scope, thread, tally, ids }, tasks)
+    } finally {
+      await thread.close()
+    }
+  }
+  return tally.report(recorded, tasks.length)
+}
+
+function sidesOf({ facts, before, after }: Affected['agents'][number]) {
+  return { facts, before, after }
+}
+
+interface Replaying {
+  readonly read: Reading
+  readonly scope: Scope
+  readonly thread: ReplayThread
+  readonly tally: ImpactTally
+  readonly ids: readonly string[]
+}
+
+/** Reads the next tasks while the thread evaluates the ones before: two batches are in memory. */
+async function replayTasks(parts: Replaying, tasks: readonly RecordedTask[]): Promise<void> {
+  const indexes = new Map(parts.ids.map((agent_id, index) => [agent_id, index]))
+  let evaluated: Promise<void> = Promise.resolve()
+  for (const batch of batches(tasks)) {
+    const stored = await readBatch(parts, batch, (agent_id) => indexes.get(agent_id) ?? -1)
+    await evaluated
+    evaluated = evaluate(parts, stored)
+    // A rejection is thrown by the `await` of the next round.
+    evaluated.catch(() => undefined)
+    await setImmediate()
+  }
+  await evaluated
+}
+
+async function evaluate({ thread, tally }: Replaying, tasks: readonly StoredSteps[]): Promise<void> {
+  if (tasks.length === 0) return
+  const answers = await thread.replay(tasks)
+  for (const [index, answer] of answers.entries()) tally.add(tasks[index]?.agent ?? -1, answer)
+}
+
+/** Consecutive tasks with few entries together, and each long one alone. */
+function* batches(tasks: readonly RecordedTask[]): Generator<RecordedTask[]> {
+  let batch: RecordedTask[] = []
+  let entries = 0
+  for (const task of tasks) {
+    if (batch.length > 0 && entries + task.seq > batchEntries) {
+      yield batch
+      batch = []
+      entries = 0
+    }
+    batch.push(task)
+    entries += task.seq
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** The tasks of a batch that can be replayed whole. */
+async function readBatch(
+  { read, scope, tally }: Replaying,
+  batch: readonly RecordedTask[],
+  agentOf: (agent_id: string) => number,
+): Promise<StoredSteps[]> {
+  const tasks = batch.filter(({ seq }) => seq <= maxOfTask.steps)
+  for (let count = tasks.length; count < batch.length; count += 1) tally.leaveOut('too_long')
+  const isLong = tasks.some(({ seq }) => seq > batchEntries)
+  const found = await read((tx) => readTasks(scope, tx, tasks, isLong ? 0 : maxBatched))
+  const byId = new Map(found.map((stored) => [stored.task_id, stored]))
+  const ready: StoredSteps[] = []
+  for (const task of tasks) {
+    const stored = byId.get(task.task_id)
+    const reason = stored === undefined ? 'pruned' : reasonToLeaveOut(task, stored, maxOfTask.bytes)
+    if (reason !== null) tally.leaveOut(reason)
+    if (reason !== null || stored === undefined) continue
+    const lines = stored.omitted === 0 ? stored.lines : await readLarge({ read, scope }, task)
+    if (lines === null) tally.leaveOut('payload_erased')
+    else ready.push({ agent: agentOf(task.agent_id), lines })
+  }
+  return ready
+}
+
+/** The steps of a task whose size is known; null when its payloads were erased meanwhile. */
+async function readLarge({ read, scope }: Pick<Replaying, 'read' | 'scope'>, task: RecordedTask) {
+  const [stored] = await read((tx) => readTasks(scope, tx, [task], maxOfTask.bytes))
+  const isWhole = stored !== undefined && reasonToLeaveOut(task, stored, maxOfTask.bytes) === null
+  return isWhole ? stored.lines : null
+}

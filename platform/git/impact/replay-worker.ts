@@ -1,0 +1,10 @@
+// The thread that replays tasks: it has no access to the database, the network or files.
+import { setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { ReplayWork, StoredSteps } from './replay-messages.js'
+import { answersOn } from './replayed-tasks.js'
+
+// Linux gives each thread a priority of its own: requests come first.
+if (process.platform === 'linux') setPriority(5)
+const answer = answersOn(workerData as ReplayWork)
+parentPort?.on('message', (tasks: readonly StoredSteps[]) => parentPort?.postMessage(tasks.map(answer)))

@@ -1,0 +1,33 @@
+// The answers on recorded tasks. Agents with the same policies share what is compiled for them.
+import { compareTasks } from '@svc/engine'
+import { isMetadataOnly, stepsIn } from '../recorded/stored-steps.js'
+import type { ReplayedTask, ReplayWork, StoredSteps } from './replay-messages.js'
+
+/** Kept sets of compiled policies: about a megabyte each with a hundred policies. */
+const maxCompiled = 32
+
+export function answersOn({ policies, agents, max_listed }: ReplayWork): (task: StoredSteps) => ReplayedTask {
+  const compiled = new Map<string, ReturnType<typeof compareTasks>>()
+  const inTable = (indexes: readonly number[]) => indexes.flatMap((index) => policies[index] ?? [])
+  const comparisonOf = ({ before, after }: ReplayWork['agents'][number]) => {
+    const key = `${before.join(' ')} to ${after.join(' ')}`
+    const compare = compiled.get(key) ?? compareTasks(inTable(before), inTable(after))
+    // The least recently used one stays first.
+    compiled.delete(key)
+    compiled.set(key, compare)
+    const [oldest = ''] = compiled.keys()
+    if (compiled.size > maxCompiled) compiled.delete(oldest)
+    return compare
+  }
+  let listed = 0
+  return ({ agent: index, lines }) => {
+    const agent = agents[index]
+    if (agent === undefined) throw new Error(`no agent ${index}`)
+    const steps = stepsIn(lines)
+    if (isMetadataOnly(steps)) return 'metadata_only'
+    const { change, first_flip } = comparisonOf(agent)(steps, agent.facts)
+    const isListed = first_flip !== null && listed < max_listed
+    if (isListed) listed += 1
+    return { steps: steps.length, change, flips: first_flip !== null, first_flip: isListed ? first_flip : null }
+  }
+}
