@@ -4,6 +4,7 @@ import type { LeftOutReason } from '../recorded/whole-tasks.js'
 import type { Affected, AffectedAgent } from './affected-agents.js'
 import type { ImpactAgent, ImpactReport, TaskFlip, TaskShare } from './impact-report.js'
 import type { ReplayedTask } from './replay-messages.js'
+import { wilsonInterval } from './wilson-interval.js'
 
 type Changes = Record<TaskChange, number> & { tasks: number }
 
@@ -77,17 +78,4 @@ function agentRow({ agent, manifest_paths, before, after }: AffectedAgent, chang
     newly_asked_tasks: changes.newly_asked,
     no_longer_blocked_tasks: changes.no_longer_blocked,
   }
-}
-
-/** The quantile of the normal distribution for 95 %. */
-const z = 1.959963984540054
-
-/** The 95 % interval of Wilson (1927) for the share of which `count` of `total` is a random sample. */
-export function wilsonInterval(count: number, total: number): readonly [low: number, high: number] {
-  if (total === 0) return [0, 1]
-  const share = count / total
-  const centre = share + z ** 2 / (2 * total)
-  const half = z * Math.sqrt((share * (1 - share)) / total + z ** 2 / (4 * total ** 2))
-  const scale = 1 + z ** 2 / total
-  return [count === 0 ? 0 : (centre - half) / scale, count === total ? 1 : (centre + half) / scale]
 }

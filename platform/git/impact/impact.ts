@@ -23,7 +23,7 @@ export interface ImpactOptions {
 }
 
 /** The entries of one query: few enough that the embedded database, which runs in this thread, answers within about 20 ms. */
-const batchEntries = 300
+const batchEntries = 600
 /** A payload that is larger is read alone, once the size of its task is known. */
 const maxBatched = 16 * 1024
 const maxListed = 100
