@@ -249,10 +249,10 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
       const libraries = sql(`select distinct id from repositories where provider = 'bundled'`)
       const [repo_id] = libraries.split('\n').map(Number)
       const assigned = async (as: string, manager: string, agent_key: string) => {
-        const { body } = await more.call<RegisteredAgent>('POST', '/api/v1/agents', { as, body: { agent_key } })
+        const { body } = await git.platform.call<RegisteredAgent>('POST', '/api/v1/agents', { as, body: { agent_key } })
         const { agent_id } = body
         const body_of = { agent_id, repo_id, manifest_path }
-        const { status } = await more.call('POST', '/api/v1/assignments', { as: manager, body: body_of })
+        const { status } = await git.platform.call('POST', '/api/v1/assignments', { as: manager, body: body_of })
         const { task_id } = await log(agent_id, [start, refund({}), end], { as, task_id: agent_key })
         return { status, agent_id, task_id }
       }
