@@ -12,7 +12,7 @@ import type { Flip } from './replay-result.js'
 export type TaskChange = 'newly_blocked' | 'newly_asked' | 'no_longer_blocked'
 
 export interface TaskComparison {
-  /** Null for a task without such a change; a flip to or from a report alone is none. */
+  /** Null for a task without such a change, also when a step flips to or from a report alone. */
   readonly change: TaskChange | null
   /** The first step whose outcome differs, in the order of the task; its `source` is null. */
   readonly first_flip: Flip | null

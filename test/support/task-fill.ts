@@ -1,8 +1,8 @@
 // Fills the log of a platform with recorded tasks, for measurements of a replay. Nothing of it is signed.
 
 /**
- * SQL that fills the log of an organization from log index `first`: tasks of `steps` steps each over the last twenty days, whose
- * agents take turns. Every 20th task books for more than 500.
+ * SQL that fills the log of an organization from log index `first`: tasks of `steps` steps each over the last twenty days, of all
+ * agents alternately. Every 20th task books for more than 500.
  */
 export const tasksOf = (
   org_id: string,

@@ -1,5 +1,5 @@
 // What a change of manifests would do to the agents that they are assigned to, and to the tasks that these agents recorded.
-import type { Flip, ReplayManifest, RiskLevel } from '@svc/engine'
+import type { Flip, ReplayManifest, RiskLevel, TaskChange } from '@svc/engine'
 import type { LeftOutReason } from '../recorded/whole-tasks.js'
 
 /** One manifest of a repository as it would be after the change. */
@@ -67,7 +67,10 @@ export interface ImpactReport {
   /** Tasks in neither of the other numbers in which a step asks a person, and none blocked or asked before. */
   readonly newly_asked: TaskShare
   readonly no_longer_blocked: TaskShare
-  /** The first step of each task that flips, by agent and by time; at most 100 tasks. */
+  /**
+   * The first step of each task that flips: newly blocked tasks, then those no longer blocked, newly asked, and others; in each
+   * by agent and by time; at most 100 tasks.
+   */
   readonly first_flips: { readonly total: number; readonly listed: readonly TaskFlip[] }
 }
 
@@ -75,5 +78,7 @@ export interface ImpactReport {
 export interface TaskFlip {
   readonly agent_id: string
   readonly agent_key: string
+  /** What changes for the task; null when no more than questions and reports do. */
+  readonly change: TaskChange | null
   readonly flip: Flip
 }

@@ -35,7 +35,8 @@ export function createTally({ agents, pinned }: Affected): ImpactTally {
       }
       if (answer.flips) flips.total += 1
       const { agent_id, agent_key } = one.agent
-      if (answer.first_flip !== null) flips.listed.push({ agent_id, agent_key, flip: answer.first_flip })
+      const { change, first_flip: flip } = answer
+      if (flip !== null) flips.listed.push({ agent_id, agent_key, change, flip })
     },
     report: (recorded, sampled) => {
       const shareOf = (tasks: number): TaskShare => ({
@@ -53,10 +54,19 @@ export function createTally({ agents, pinned }: Affected): ImpactTally {
         newly_blocked: shareOf(all.newly_blocked),
         newly_asked: shareOf(all.newly_asked),
         no_longer_blocked: shareOf(all.no_longer_blocked),
-        first_flips: flips,
+        first_flips: { total: flips.total, listed: inOrder(flips.listed).slice(0, maxListed) },
       }
     },
   }
+}
+
+/** Tasks whose first flip is in the report. */
+export const maxListed = 100
+
+const order = ['newly_blocked', 'no_longer_blocked', 'newly_asked', null] as const
+
+function inOrder(flips: readonly TaskFlip[]): TaskFlip[] {
+  return order.flatMap((kind) => flips.filter(({ change }) => change === kind))
 }
 
 function newChanges(): Changes {

@@ -7,7 +7,7 @@ import { type RecordedTask, readTasks } from '../recorded/tasks-store.js'
 import { maxOfTask, reasonToLeaveOut } from '../recorded/whole-tasks.js'
 import { type Affected, affectedAgents } from './affected-agents.js'
 import type { ImpactReport, ImpactRequest } from './impact-report.js'
-import { createTally, type ImpactTally } from './impact-tally.js'
+import { createTally, type ImpactTally, maxListed } from './impact-tally.js'
 import type { StoredSteps } from './replay-messages.js'
 import { type ReplayThread, startReplayThread } from './replay-thread.js'
 import { sampledTasks } from './sampled-tasks.js'
@@ -26,7 +26,6 @@ export interface ImpactOptions {
 const batchEntries = 600
 /** A payload that is larger is read alone, once the size of its task is known. */
 const maxBatched = 16 * 1024
-const maxListed = 100
 
 /**
  * Replays the recorded tasks of the agents with an assignment of a changed manifest under their policies in effect and under those

@@ -10,7 +10,7 @@ export interface ReplayWork {
     readonly before: readonly number[]
     readonly after: readonly number[]
   }[]
-  /** First flips in the answers, in all. */
+  /** First flips in the answers, in all for each kind of change. */
   readonly max_listed: number
 }
 

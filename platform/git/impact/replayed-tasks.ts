@@ -19,15 +19,16 @@ export function answersOn({ policies, agents, max_listed }: ReplayWork): (task: 
     if (compiled.size > maxCompiled) compiled.delete(oldest)
     return compare
   }
-  let listed = 0
+  const listed = { newly_blocked: 0, newly_asked: 0, no_longer_blocked: 0, none: 0 }
   return ({ agent: index, lines }) => {
     const agent = agents[index]
     if (agent === undefined) throw new Error(`no agent ${index}`)
     const steps = stepsIn(lines)
     if (isMetadataOnly(steps)) return 'metadata_only'
     const { change, first_flip } = comparisonOf(agent)(steps, agent.facts)
-    const isListed = first_flip !== null && listed < max_listed
-    if (isListed) listed += 1
+    const kind = change ?? 'none'
+    const isListed = first_flip !== null && listed[kind] < max_listed
+    if (isListed) listed[kind] += 1
     return { steps: steps.length, change, flips: first_flip !== null, first_flip: isListed ? first_flip : null }
   }
 }

@@ -3,22 +3,21 @@ import { withStatedLabels } from '@svc/engine'
 import { canonicalType, isoTime, type JsonMap, parseTimestamp, type Step } from '@svc/schemas'
 import { type StepColumns, stepColumns, stepOf } from '../../ledger/stored-step.js'
 
-/** The members of a line, in order: an entry `e` with its payload `p`, and `m`, what was known of the memory that it reads. */
+/** The members of a line, in order: an entry `e`, what was known of the memory that it reads, and its payload `p`. */
 export const lineColumns = [
   ...stepColumns.map((column) => `e.${column}`),
   '(extract(epoch from e.occurred_at) * 1000)::float8',
-  'm.labels',
+  '(select m.labels from memory_reads m where m.org_id = e.org_id and m.log_index = e.log_index)',
   'p.body',
 ].join(', ')
-
-type Line = [...(string | number | boolean)[], occurred_ms: number, labels: JsonMap | null, body: string | null]
 
 /** The steps in the order of arrival, as rules read them, at the times at which they count as having occurred. */
 export function stepsIn(lines: string): Step[] {
   return lines.split('\n').map((line) => {
-    const members = JSON.parse(line) as Line
+    const members = JSON.parse(line) as unknown[]
+    const columns: Record<string, unknown> = {}
+    for (let index = 0; index < stepColumns.length; index++) columns[stepColumns[index] ?? ''] = members[index]
     const [occurred_ms, labels, body] = members.slice(stepColumns.length) as [number, JsonMap | null, string | null]
-    const columns = Object.fromEntries(stepColumns.map((column, index) => [column, members[index]]))
     return at(Math.round(occurred_ms), withStatedLabels(stepOf(columns as unknown as StepColumns, body), labels))
   })
 }

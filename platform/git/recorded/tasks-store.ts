@@ -101,7 +101,6 @@ export async function readTasks(
        from log_entries e
        left join log_payloads p on p.org_id = $1 and p.log_index = e.log_index and p.received_at = e.received_at
          and p.received_at between t.first_received_at and t.last_received_at
-       left join memory_reads m on m.org_id = $1 and m.log_index = e.log_index
        where e.org_id = $1 and e.task_id = t.task_id and e.seq <= t.seq
          and e.received_at between t.first_received_at and t.last_received_at
      ) s`,

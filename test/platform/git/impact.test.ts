@@ -94,6 +94,7 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
       [worse.task_id, 2, 'allow', 'block'],
       [better.task_id, 2, 'block', 'allow'],
     ])
+    expect(report.first_flips.listed.map(({ change }) => change)).toEqual(['newly_blocked', 'no_longer_blocked'])
     expect(report.first_flips.listed.map(({ flip }) => flip.policies)).toMatchObject([
       [{ name: reasons.name, side: 'new', manifest: 'refunds.yaml', line: 1 }],
       [{ name: amounts.name, side: 'old', manifest: 'refunds.yaml', line: 1 }],
