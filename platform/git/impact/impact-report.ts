@@ -78,7 +78,7 @@ export interface ImpactReport {
 export interface TaskFlip {
   readonly agent_id: string
   readonly agent_key: string
-  /** What changes for the task; null when no more than questions and reports do. */
+  /** Null when its flips only end questions, or begin or end reports. */
   readonly change: TaskChange | null
   readonly flip: Flip
 }

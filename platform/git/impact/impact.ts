@@ -23,7 +23,7 @@ export interface ImpactOptions {
 }
 
 /** The entries of one query: few enough that the embedded database, which runs in this thread, answers within about 20 ms. */
-const batchEntries = 600
+const batchEntries = 400
 /** A payload that is larger is read alone, once the size of its task is known. */
 const maxBatched = 16 * 1024
 

@@ -1,4 +1,4 @@
-// The thread that replays tasks: it has no access to the database, the network or files.
+// The thread that replays tasks: it is given texts and policies, and no access to the database.
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ReplayWork, StoredSteps } from './replay-messages.js'
