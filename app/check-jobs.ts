@@ -1,6 +1,5 @@
-// The jobs that check pull requests and merge groups. Waiting checks of the same pull request are one job.
+// The jobs that check pull requests, merge groups and commits. Waiting checks of the same one are one job.
 import {
-  type Database,
   defineJob,
   type InstalledRow,
   installedRepositories,
@@ -10,44 +9,30 @@ import {
   type Send,
   withTransaction,
 } from '@svc/platform'
+import { checkHead, checkMergeGroup, checkPullRequest, type MergeGroup } from './check/check-pull-request.js'
+import type { CheckParts } from './check/parts.js'
+import { type CheckingParts, checkParts } from './check-parts.js'
 import type { InstalledAt } from './github/repository-client.js'
 import { asJob } from './github/retry-later.js'
-
-/** What runs a check. Rejects with SourceError, or GithubError. */
-export interface CheckRuns {
-  readonly pullRequest: (target: CheckTarget, number: number) => Promise<void>
-  readonly mergeGroup: (target: CheckTarget, head_sha: string, base_sha: string) => Promise<void>
-  /** The open pull requests whose head is the commit. */
-  readonly pullRequestsAt: (target: CheckTarget, head_sha: string) => Promise<readonly number[]>
-}
-
-/** A repository of an installation, and a connection of it. */
-export interface CheckTarget extends InstalledAt {
-  readonly repo_id: number
-}
-
-interface Parts {
-  readonly db: Database
-  readonly scope: Scope
-  readonly runs: CheckRuns
-}
 
 const pullRequestName = 'check-pull-request'
 const mergeGroupName = 'check-merge-group'
 const headName = 'check-head'
 
-/** Most of the time a check waits for GitHub. */
+/** Most of the time a check waits for GitHub, or for the thread that replays. */
 const concurrency = 2
 const timeout_seconds = 600
 
 type Named<More extends JobData> = More & { readonly org_id: string; readonly repo_id: number }
 
-export function checkJobs({ db, scope, runs }: Parts): Job[] {
-  /** A job for a repository that is no longer connected does nothing. */
+/** The head that the event named, or an empty text. */
+type PullRequestData = Named<{ readonly number: number; readonly head: string }>
+
+export function checkJobs(parts: CheckingParts): Job[] {
   const define = <More extends JobData>(
     name: string,
     key: (data: Named<More>) => string,
-    work: (target: CheckTarget, data: Named<More>, send: Send) => Promise<void>,
+    check: (parts: CheckParts, data: Named<More>) => Promise<void>,
   ) =>
     defineJob<Named<More>>({
       name,
@@ -55,57 +40,60 @@ export function checkJobs({ db, scope, runs }: Parts): Job[] {
       concurrency,
       timeout_seconds,
       retries: 5,
-      run: async (data, _signal, send) => {
-        const target = data.org_id === scope.org_id ? await targetOf(db, scope, data.repo_id) : null
+      run: async (data, signal, send) => {
+        const target = await targetOf(parts, data)
+        // The repository is no longer connected.
         if (target === null) return
-        await asJob(work(target, data, send), (after_seconds) => send(name, data, { after_seconds }))
+        const again = (after_seconds: number) => send(name, data, { after_seconds })
+        await asJob(check(checkParts(parts, target, signal), data), again)
       },
     })
   return [
-    define<{ readonly number: number }>(
+    define<PullRequestData>(
       pullRequestName,
       ({ number }) => String(number),
-      (target, { number }) => runs.pullRequest(target, number),
+      (check, { number, head }) => checkPullRequest(check, number, head === '' ? null : head),
     ),
-    define<{ readonly head_sha: string; readonly base_sha: string }>(
+    define<Named<{ readonly head_sha: string; readonly base_sha: string; readonly base_ref: string }>>(
       mergeGroupName,
       ({ head_sha }) => head_sha,
-      (target, { head_sha, base_sha }) => runs.mergeGroup(target, head_sha, base_sha),
+      (check, { head_sha, base_sha, base_ref }) => checkMergeGroup(check, { head_sha, base_sha, base_ref }),
     ),
-    define<{ readonly head_sha: string }>(
+    define<Named<{ readonly head_sha: string }>>(
       headName,
       ({ head_sha }) => head_sha,
-      async (target, { head_sha }, send) => {
-        for (const number of await runs.pullRequestsAt(target, head_sha))
-          await sendPullRequest(send, scope, target.repo_id, number)
-      },
+      (check, { head_sha }) => checkHead(check, head_sha),
     ),
   ]
 }
 
-export function sendPullRequest(send: Send, { org_id }: Scope, repo_id: number, number: number): Promise<void> {
-  return send(pullRequestName, { org_id, repo_id, number }, { isUrgent: true })
-}
-
-export function sendMergeGroup(
+/** `head`: the commit that the event named; null without one. */
+export function sendPullRequest(
   send: Send,
   { org_id }: Scope,
   repo_id: number,
-  head_sha: string,
-  base_sha: string,
+  number: number,
+  head: string | null,
 ): Promise<void> {
-  return send(mergeGroupName, { org_id, repo_id, head_sha, base_sha }, { isUrgent: true })
+  return send(pullRequestName, { org_id, repo_id, number, head: head ?? '' }, { isUrgent: true })
+}
+
+export function sendMergeGroup(send: Send, { org_id }: Scope, repo_id: number, group: MergeGroup): Promise<void> {
+  const { head_sha, base_sha, base_ref } = group
+  return send(mergeGroupName, { org_id, repo_id, head_sha, base_sha, base_ref }, { isUrgent: true })
 }
 
 export function sendHead(send: Send, { org_id }: Scope, repo_id: number, head_sha: string): Promise<void> {
   return send(headName, { org_id, repo_id, head_sha }, { isUrgent: true })
 }
 
-async function targetOf(db: Database, scope: Scope, repo_id: number): Promise<CheckTarget | null> {
-  const rows = await withTransaction(db, scope, (tx) => installedRepositories(scope, tx, { ids: [repo_id] }))
-  return rows.map(targetIn)[0] ?? null
+async function targetOf({ reading, scope }: CheckingParts, { org_id, repo_id }: Named<JobData>) {
+  if (org_id !== scope.org_id) return null
+  const find = (tx: Parameters<typeof installedRepositories>[1]) => installedRepositories(scope, tx, { ids: [repo_id] })
+  const [row] = await withTransaction(reading.db, scope, find)
+  return row === undefined ? null : installedAt(row)
 }
 
-function targetIn({ id: repo_id, owner, name, installation_id, github_id }: InstalledRow): CheckTarget | null {
-  return installation_id === null || github_id === null ? null : { repo_id, owner, name, installation_id, github_id }
+function installedAt({ owner, name, installation_id, github_id }: InstalledRow): InstalledAt | null {
+  return installation_id === null || github_id === null ? null : { owner, name, installation_id, github_id }
 }

@@ -15,7 +15,7 @@ import {
   withTransaction,
   withUnscopedTransaction,
 } from '@svc/platform'
-import { type CheckRuns, checkJobs, sendHead, sendMergeGroup, sendPullRequest } from './check-jobs.js'
+import { checkJobs, sendHead, sendMergeGroup, sendPullRequest } from './check-jobs.js'
 import type { AppConfig } from './config.js'
 import { createApi } from './github/api.js'
 import { createAppApi } from './github/app-api.js'
@@ -68,7 +68,7 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
         handle: (received, send) => dispatch(received, handlerParts(config, reading, scope, send)),
       }),
       ...installed(reading),
-      ...checkJobs({ db, scope, runs: noChecks }),
+      ...checkJobs({ reading, scope, api, tokens, app_id: config.app_id, api_url }),
       missedJob({ db, clock, app, isHandled }),
     ],
     routesWith: ({ send }) => receiverRoutes({ db, clock, send, secrets: config.webhook_secrets, isHandled }),
@@ -103,8 +103,8 @@ function handlerParts({ app_id }: AppConfig, reading: ReadingParts, scope: Scope
         return rows.map(({ id, branch }) => ({ repo_id: id, branch }))
       }),
     readSoon: (repo_id) => readingBy(reading, scope)(repo_id, send),
-    checkPullRequest: (repo_id, number) => sendPullRequest(send, scope, repo_id, number),
-    checkMergeGroup: (repo_id, head_sha, base_sha) => sendMergeGroup(send, scope, repo_id, head_sha, base_sha),
+    checkPullRequest: (repo_id, number, head) => sendPullRequest(send, scope, repo_id, number, head),
+    checkMergeGroup: (repo_id, group) => sendMergeGroup(send, scope, repo_id, group),
     checkHead: (repo_id, head_sha) => sendHead(send, scope, repo_id, head_sha),
     followInstallation: (installation_id) => sendInstallation(send, installation_id),
   }
@@ -120,10 +120,4 @@ function oncePerMessage(warn: (message: string) => void): (message: string) => v
     seen.add(message)
     warn(message)
   }
-}
-
-const noChecks: CheckRuns = {
-  pullRequest: async () => undefined,
-  mergeGroup: async () => undefined,
-  pullRequestsAt: async () => [],
 }

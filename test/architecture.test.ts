@@ -137,7 +137,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'errors.ts',
   ],
   // biome-ignore format: one package, one line
-  app: ['main.ts', 'index.ts', 'room.ts', 'check-jobs.ts', 'receiver', 'installations', 'handlers', 'github', 'check', 'config.ts'],
+  app: ['main.ts', 'index.ts', 'room.ts', 'check-jobs.ts', 'check-parts.ts', 'receiver', 'installations', 'handlers', 'github', 'check', 'config.ts'],
   action: ['main.ts', 'run.ts', 'report', 'change', 'files', 'inputs.ts', 'usage-error.ts'],
 }
 

@@ -14,12 +14,8 @@ const maxOpen = 3000
 /** The comparison of two commits carries up to 300 changed files. */
 const maxComparisonBytes = 20 * 1024 * 1024
 
-/** `open` reads trees and blobs of the repository with a token. */
-export function createReader(
-  client: RepositoryClient,
-  open: (token: string) => Pick<GitSource, 'list' | 'read'>,
-): GithubReader {
-  const source = async () => open(await client.token())
+/** `source` reads the trees and blobs of the repository. */
+export function createReader(client: RepositoryClient, source: Pick<GitSource, 'list' | 'read'>): GithubReader {
   return {
     pullRequest: (number) => asSource(pullRequest(client, number)),
     openPullRequests: (head_sha) => asSource(openPullRequests(client, head_sha)),
@@ -27,8 +23,8 @@ export function createReader(
     reviews: (number) => asSource(reviews(client, number)),
     branchHead: (branch) => asSource(branchHead(client, branch)),
     mergeBase: (base_sha, head_sha) => asSource(mergeBase(client, base_sha, head_sha)),
-    list: async (commit_sha) => (await asSource(source())).list(commit_sha),
-    read: async (blob_shas) => (await asSource(source())).read(blob_shas),
+    list: source.list,
+    read: source.read,
   }
 }
 

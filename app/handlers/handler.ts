@@ -1,4 +1,5 @@
 // A handler of an event. It only sends jobs: what a payload says is a hint, and the jobs read afresh what is true.
+import type { MergeGroup } from '../check/check-pull-request.js'
 import type { Payload } from './payload.js'
 
 /** A connection of a repository in the workspace of the App. */
@@ -13,8 +14,9 @@ export interface HandlerParts {
   /** The connections of a repository by an installation of the workspace; none for an installation that it does not have. */
   readonly connections: (installation_id: number, github_id: number) => Promise<readonly Connection[]>
   readonly readSoon: (repo_id: number) => Promise<void>
-  readonly checkPullRequest: (repo_id: number, number: number) => Promise<void>
-  readonly checkMergeGroup: (repo_id: number, head_sha: string, base_sha: string) => Promise<void>
+  /** `head`: the commit that the event names. */
+  readonly checkPullRequest: (repo_id: number, number: number, head: string | null) => Promise<void>
+  readonly checkMergeGroup: (repo_id: number, group: MergeGroup) => Promise<void>
   /** Checks the open pull requests whose head is this commit. */
   readonly checkHead: (repo_id: number, head_sha: string) => Promise<void>
   /** Brings the connections in step with what an installation covers now. */

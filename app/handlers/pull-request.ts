@@ -1,11 +1,15 @@
 import { firstConnection } from './connections.js'
 import type { Handler, HandlerParts } from './handler.js'
-import { idIn, objectIn, type Payload } from './payload.js'
+import { idIn, objectIn, type Payload, shaIn } from './payload.js'
 
 async function check(parts: HandlerParts, payload: Payload): Promise<void> {
-  const number = idIn(objectIn(payload, 'pull_request'), 'number')
+  const pull = objectIn(payload, 'pull_request')
+  const number = idIn(pull, 'number')
   const connection = await firstConnection(parts, payload)
-  if (number !== null && connection !== null) await parts.checkPullRequest(connection.repo_id, number)
+  if (number !== null && connection !== null) {
+    const head = shaIn(objectIn(pull, 'head'), 'sha')
+    await parts.checkPullRequest(connection.repo_id, number, head)
+  }
 }
 
 export const pullRequest: Handler = {

@@ -14,14 +14,14 @@ interface Case {
 
 const sha = '0123456789abcdef0123456789abcdef01234567'
 const text = readFileSync(new URL('../cases/app-handlers.yaml', import.meta.url), 'utf8')
-const cases: readonly Case[] = parse(text.replaceAll(/\bsha\b(?=[ ,\]}])/g, sha))
+const cases: readonly Case[] = parse(text.replaceAll(/\bsha\b(?=[ ,\]}])|\bSHA\b/g, sha))
 
 function recording(): { readonly parts: HandlerParts; readonly calls: string[] } {
   const calls: string[] = []
   const record =
     (name: string) =>
-    async (...given: readonly (string | number)[]) => {
-      calls.push([name, ...given].join(' '))
+    async (...given: readonly unknown[]) => {
+      calls.push([name, ...given.map((one) => (typeof one === 'object' ? JSON.stringify(one) : one))].join(' '))
     }
   const parts = {
     app_id: 12,
