@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { readConfig } from '@svc/platform'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Attempt } from '../../app/github/app-api.js'
 import { deliveryJobs, type Received } from '../../app/receiver/handle-job.js'
+import { missedJob } from '../../app/receiver/missed.js'
 import { receive } from '../../app/receiver/receive.js'
 import { withUnscopedTransaction } from '../../platform/db/db.js'
 import { signature } from '../support/github-app.js'
@@ -103,6 +105,41 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
     expect(handle).toMatchObject({ retries: 5 })
     await jobsWith(async () => undefined)[0]?.run({ delivery_id: id }, signal, async () => undefined)
     expect(await rowsOf([id])).toEqual([{ status: 'done', attempts: 2, error: null }])
+  })
+
+  it('that GitHub could not deliver are asked for, each once', async () => {
+    const opened = await room.open(jobsWith(async () => undefined))
+    const received = randomUUID()
+    await post(opened.send, received)
+    await until(async () => expect(await rowsOf([received])).toMatchObject([{ status: 'done' }]))
+    await opened.close()
+    const asked: number[] = []
+    const attempt = (id: number, guid: string, is_delivered = false, event = 'push'): Attempt => ({
+      id,
+      guid,
+      at: id,
+      is_delivered,
+      event,
+      action: null,
+    })
+    const again = [...Array(6).keys()].map((count) => attempt(60 + count, 'failed six times'))
+    const attempts = [
+      attempt(1, 'delivered later'),
+      attempt(2, 'delivered later', true),
+      attempt(3, received),
+      attempt(4, 'missed'),
+      attempt(5, 'missed'),
+      attempt(6, 'of another event', false, 'star'),
+      ...again,
+    ]
+    const deliverAgain = async (id: number) => {
+      asked.push(id)
+    }
+    const app = { attemptsSince: async () => attempts, deliverAgain }
+    const isHandled = (event: string) => event === 'push'
+    const job = missedJob({ db: room.db, clock: Date.now, app, isHandled })
+    await job.run({}, new AbortController().signal, async () => undefined)
+    expect(asked).toEqual([5])
   })
 
   it('are rejected while more than 1,000 wait, and deleted after 30 days', async () => {

@@ -100,7 +100,8 @@ describe('an installation', () => {
   it('takes over a connection that was made by hand, without a second one', async () => {
     const app = await open()
     const { github, owner } = app
-    github.repository(owner, 'policies', { visibility: 'public', files: { 'refunds.yaml': manifest } })
+    const files = { 'refunds.yaml': manifest }
+    const repository = github.repository(owner, 'policies', { visibility: 'public', files })
     const body = { owner: 'Acme', name: 'policies' }
     expect((await app.platform.call('POST', '/api/v1/repos', { body })).status).toBe(201)
     const { id } = github.install(app.app, owner)
@@ -108,6 +109,9 @@ describe('an installation', () => {
       expect(await app.connected()).toMatchObject([{ owner: 'acme', name: 'policies', installation_id: id }]),
     )
     expect(await events(app, 'repository.installed')).toHaveLength(1)
+    repository.visibility = 'private'
+    await app.restart()
+    await until(async () => expect(await app.connected()).toMatchObject([{ visibility: 'private', status: 'synced' }]))
   })
 
   it('lets a private repository be connected by hand, on another branch', async () => {

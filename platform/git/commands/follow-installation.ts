@@ -13,6 +13,7 @@ import {
   namesakes,
   renameRepository,
   setInstallation,
+  setVisibility,
 } from '../store/installed.js'
 import { forgetHead, insertRepository, lockRepository, markDue, removeRepository } from '../store/repositories.js'
 
@@ -48,6 +49,7 @@ export function coverRepository({ db, clock }: Parts, scope: Scope, covered: Cov
         installation_id !== covered.installation_id || github_id !== covered.github_id,
     )
     for (const row of moved) await moveTo(scope, tx, now, row, covered)
+    await setVisibility(scope, tx, covered.github_id, covered.visibility)
     if (rows.length > 0) return { changed: moved.map(({ id }) => id), problem: null }
     const former = sameName.find(({ branch }) => branch === covered.default_branch)
     if (former !== undefined) return { changed: [], problem: replaced(former) }

@@ -72,3 +72,17 @@ export async function renameRepository(
     name,
   ])
 }
+
+/** For every connection of the repository. */
+export async function setVisibility(
+  scope: Scope,
+  tx: Transaction,
+  github_id: number,
+  visibility: Repository['visibility'],
+): Promise<void> {
+  await tx.query(
+    `update repositories set visibility = $3
+     where org_id = $1 and github_id = $2 and removed_at is null and visibility <> $3`,
+    [scope.org_id, github_id, visibility],
+  )
+}
