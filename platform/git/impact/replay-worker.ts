@@ -5,6 +5,10 @@ import type { ReplayWork, StoredSteps } from './replay-messages.js'
 import { answersOn } from './replayed-tasks.js'
 
 // Linux gives each thread a priority of its own: requests come first.
-if (process.platform === 'linux') setPriority(5)
+try {
+  if (process.platform === 'linux') setPriority(5)
+} catch {
+  // A sandbox can forbid it.
+}
 const answer = answersOn(workerData as ReplayWork)
 parentPort?.on('message', (tasks: readonly StoredSteps[]) => parentPort?.postMessage(tasks.map(answer)))

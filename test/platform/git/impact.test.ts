@@ -1,17 +1,14 @@
 // What a change of manifests would do to agents and to their recorded tasks.
 import { createReplay, type Flip, type ReplayManifest, samePolicies } from '@svc/engine'
-import type { ImpactReport } from '@svc/platform'
+import { type ImpactReport, impactOf, type Reading } from '@svc/platform'
 import type { BatchAnswer, JsonMap, MadeApiKey, MadeAssignment, PolicyList, RegisteredAgent, Step } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sampledTasks } from '../../../platform/git/impact/sampled-tasks.js'
-import { wilsonInterval } from '../../../platform/git/impact/wilson-interval.js'
 import { type ImpactOn, nextManifest, openImpact } from '../../support/impact.js'
 import { startMailServer } from '../../support/mail.js'
 import { type ManifestsInGit, openManifestsInGit, refunds, type WrittenPolicy } from '../../support/manifests-in-git.js'
 import { signedIn } from '../../support/people.js'
 import { discard, startPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
-import { tasksOf } from '../../support/task-fill.js'
 
 const postgres = await sharedPostgres()
 
@@ -203,7 +200,6 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
     }
     const path = `/api/v1/policies?agent_id=${agent_id}&limit=200`
     const { policies } = (await git.platform.call<PolicyList>('GET', path)).body
-    expect(policies.length).toBeGreaterThan(0)
     const report = await on.impact({ repo_id, changes: [to([asking])] })
     const stored = (policies as unknown as Parameters<typeof samePolicies>[0]).filter(
       ({ name }) => name !== amounts.name,
@@ -229,15 +225,6 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
       [...flips].reverse().map((flip) => [flip.task_id, [flip.task_id, flip.step, flip.before, flip.after]]),
     )
     expect(placesOf(report.first_flips.listed).sort()).toEqual([...first.values()].sort())
-  })
-
-  it('is about the tasks of the period', async () => {
-    const { agent_id, repo_id } = await prepared([amounts])
-    await log(agent_id, [start, refund({ amount: 1 }), end])
-    const later = { clock: () => Date.now() + 3 * 86_400_000 }
-    const of = async (days: number) =>
-      (await on.impact({ repo_id, changes: [to([blocking])], days }, later)).recorded_tasks
-    expect([await of(2), await of(4)]).toEqual([0, 1])
   })
 
   it('is about one workspace', async () => {
@@ -284,7 +271,7 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
     const request = { repo_id, changes: [to([blocking])] }
     const reason = new Error('not wanted any more')
     await expect(on.impact(request, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
-    const abort = new AbortController()
+    let abort = new AbortController()
     // The clock is asked once, between the agents and the tasks.
     const aborting = () => {
       abort.abort(reason)
@@ -292,84 +279,22 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
     }
     const running = on.impact(request, { signal: abort.signal, clock: aborting })
     await expect(running).rejects.toBe(reason)
+    const reads = { count: 0, last: 0 }
+    const read: Reading = async (work) => {
+      const found = await on.read(work)
+      reads.count += 1
+      if (reads.count === reads.last) abort.abort(reason)
+      return found
+    }
+    const all = { ...request, days: 30, max_tasks: 10 }
+    const replayed = (signal?: AbortSignal) =>
+      impactOf(read, on.scope, all, { clock: Date.now, seed: 'head', ...(signal && { signal }) })
+    expect((await replayed()).replayed_tasks).toBe(3)
+    // The thread is running when the last tasks are read.
+    Object.assign(reads, { count: 0, last: reads.count })
+    abort = new AbortController()
+    await expect(replayed(abort.signal)).rejects.toBe(reason)
+    expect(reads.count).toBe(reads.last)
     await expect(on.impact(request, { max_memory: 2 })).rejects.toThrow(/could not be replayed: .*2 MiB/)
-  })
-
-  describe('of a random sample', () => {
-    const tasks = 400
-    let repo_id = 0
-    let ids: string[] = []
-    const changes = [
-      to([
-        {
-          name: 'Amounts',
-          rule_type: 'field_in_range',
-          severity: 'critical',
-          params: { field: 'input.amount', min: 0, max: 500, target_step_types: ['step.resource'] },
-        },
-      ]),
-    ]
-    beforeAll(async () => {
-      const one = await prepared([reasons])
-      const other = await git.register()
-      await git.assign(other.agent_id, one.repo_id)
-      repo_id = one.repo_id
-      ids = [one.agent_id, other.agent_id].sort()
-      sql(
-        tasksOf(
-          on.scope.org_id,
-          ids,
-          tasks,
-          18,
-          Number(sql(`select size from org_log where org_id = '${on.scope.org_id}'`)),
-        ),
-      )
-    })
-
-    it('states the interval of each share, and is the same for the same seed', async () => {
-      const whole = await on.impact({ repo_id, changes })
-      expect([whole.replayed_tasks, whole.newly_blocked]).toEqual([tasks, { tasks: tasks / 20, interval: null }])
-      const part = await on.impact({ repo_id, changes, max_tasks: 100 })
-      expect([part.recorded_tasks, part.sampled_tasks, part.replayed_tasks]).toEqual([tasks, 100, 100])
-      expect(part.newly_blocked.interval).toEqual(wilsonInterval(part.newly_blocked.tasks, 100))
-      expect(await on.impact({ repo_id, changes, max_tasks: 100 })).toEqual(part)
-      expect(await on.impact({ repo_id, changes, max_tasks: 100 }, { seed: 'other' })).not.toEqual(part)
-    })
-
-    it('holds the share of all tasks in 95 of 100 intervals', async () => {
-      const from = new Date(Date.now() - 30 * 86_400_000).toISOString()
-      let held = 0
-      const drawn = new Map<string, number>()
-      for (let seed = 0; seed < 200; seed += 1) {
-        const sample = await sampledTasks(on.read, on.scope, ids, { from, seed: `seed ${seed}`, max_tasks: 80 })
-        expect([sample.recorded, new Set(sample.tasks.map(({ task_id }) => task_id)).size]).toEqual([tasks, 80])
-        for (const { task_id } of sample.tasks) drawn.set(task_id, (drawn.get(task_id) ?? 0) + 1)
-        const flips = sample.tasks.filter(({ task_id }) => Number(task_id.slice(5)) % 20 === 0).length
-        const [low, high] = wilsonInterval(flips, 80)
-        if (low <= 0.05 && 0.05 <= high) held += 1
-      }
-      expect(held).toBeGreaterThanOrEqual(185)
-      // Each task is drawn 40 times on average, with a standard deviation of 5.7.
-      expect([drawn.size, Math.min(...drawn.values()) > 15, Math.max(...drawn.values()) < 65]).toEqual([
-        tasks,
-        true,
-        true,
-      ])
-    })
-  })
-})
-
-describe('the interval of Wilson', () => {
-  // Newcombe (1998), table I.
-  it.each([
-    [81, 263, 0.2553, 0.3662],
-    [15, 148, 0.0624, 0.1605],
-    [0, 20, 0, 0.1611],
-    [1, 29, 0.0061, 0.1718],
-    [29, 29, 0.883, 1],
-    [0, 0, 0, 1],
-  ])('of %d in %d', (tasks, all, low, high) => {
-    const [from, to] = wilsonInterval(tasks, all)
-    expect([from.toFixed(4), to.toFixed(4)]).toEqual([low.toFixed(4), high.toFixed(4)])
   })
 })
