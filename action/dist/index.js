@@ -14683,6 +14683,7 @@ const maxWork = 320;
 const maxSize = 1280;
 const smallSize = 60;
 const maxCached = 8e3;
+const firstSurrogate = 55296;
 function compileScan(pattern, anchored) {
 	const size = estimateSize(pattern);
 	if (size > maxSize) throw new RangeError(`its repetitions make ${size} characters, more than ${maxSize}`);
@@ -14711,6 +14712,7 @@ var Scanner = class {
 	#readers = [];
 	#moves = [];
 	#states = /* @__PURE__ */ new Map();
+	#first = null;
 	#cached = 0;
 	constructor(program, anchored) {
 		this.#program = program;
@@ -14723,13 +14725,14 @@ var Scanner = class {
 	}
 	test(text) {
 		if (this.#cached > maxCached) this.#forget();
-		const first = new Uint32Array(this.#width);
-		add$1(first, 0);
-		let state = this.#state(first, "edge");
-		let index = 0;
-		while (index < text.length) {
-			const codePoint = text.codePointAt(index) ?? 0;
-			const characterClass = this.#classOf(codePoint);
+		this.#first ??= this.#firstState();
+		let state = this.#first;
+		const ascii = this.#ascii;
+		const { length } = text;
+		for (let index = 0; index < length; index++) {
+			const unit = text.charCodeAt(index);
+			const codePoint = unit < firstSurrogate ? unit : text.codePointAt(index) ?? 0;
+			const characterClass = unit < 128 ? ascii[unit] ?? 0 : this.#program.classOf(codePoint);
 			let next = state.next[characterClass];
 			if (next === void 0) {
 				if (this.#cached > maxCached) return this.#readUncached(text, index, state);
@@ -14738,7 +14741,7 @@ var Scanner = class {
 			if (next === null) return true;
 			if (next.dead) return false;
 			state = next;
-			index += codePoint > 65535 ? 2 : 1;
+			if (codePoint > 65535) index++;
 		}
 		return move(this.#movesAt(this.#program.boundaryOf(state.before, "edge")), state.set, new Uint32Array(this.#width));
 	}
@@ -14771,6 +14774,11 @@ var Scanner = class {
 		this.#cached += 4 + this.#width;
 		return next;
 	}
+	#firstState() {
+		const first = new Uint32Array(this.#width);
+		add$1(first, 0);
+		return this.#state(first, "edge");
+	}
 	#state(set, before) {
 		const key = `${before} ${set.join()}`;
 		const known = this.#states.get(key);
@@ -14786,6 +14794,7 @@ var Scanner = class {
 	}
 	#forget() {
 		this.#states = /* @__PURE__ */ new Map();
+		this.#first = null;
 		this.#cached = 0;
 	}
 	#classOf(codePoint) {
@@ -26998,7 +27007,7 @@ function decisionIn(set, occasion, given, passed) {
 		context: given.context,
 		history,
 		now,
-		readings: []
+		readings: given.readings ?? []
 	};
 	const plan = set.plans[occasion];
 	const applicable = plan.applicable(step);
@@ -27227,7 +27236,7 @@ function withoutReferences(text) {
 function withoutCommit(id) {
 	return id.length >= 40 || /\d/.test(id) && /[a-f]/i.test(id) ? `${id.slice(0, 1)}${joiner}${id.slice(1)}` : id;
 }
-function markdownText(text) {
+function markdownText$1(text) {
 	return withoutReferences(onOneLine(text).trim()).replace(/[\\`*_[\]<>|~&$@#]/g, "\\$&").replace(/^(\d+)(?=[.)])/, "$1\\").replace(/^[-+=]/, "\\$&").replace(/:(?=\/)|(?<=www)\./gi, "\\$&");
 }
 function markdownCode(text) {
@@ -27247,20 +27256,20 @@ function messageMarkdown(message) {
 	return shortened(message).split(/`([^`]*)`/).map((part, index) => index % 2 === 1 ? markdownCode(part) : wordsBeside(part)).join("");
 }
 function wordsBeside(text) {
-	const words = markdownText(text);
+	const words = markdownText$1(text);
 	if (words === "") return text === "" ? "" : " ";
 	return `${/^\s/.test(text) ? " " : ""}${words}${/\s$/.test(text) ? " " : ""}`;
 }
 function shortened(text) {
 	return text.length > maxText ? `${text.slice(0, maxText)}…` : text;
 }
-function row$1(...cells) {
+function row(...cells) {
 	return `| ${cells.join(" | ")} |`;
 }
-function table$1(heads, rows) {
+function table(heads, rows) {
 	return [
-		row$1(...heads),
-		row$1(...heads.map(() => "---")),
+		row(...heads),
+		row(...heads.map(() => "---")),
 		...rows
 	].join("\n");
 }
@@ -27308,7 +27317,7 @@ function findingRows(findings, address) {
 	].flatMap((severity) => others.filter((finding) => finding.severity === severity).map((finding) => findingRow(finding, address)));
 }
 function findingRow({ severity, file, line, message, id }, address) {
-	return row$1(marks[severity], placeMarkdown(file, line, address), messageMarkdown(message), `\`${id}\``);
+	return row(marks[severity], placeMarkdown(file, line, address), messageMarkdown(message), `\`${id}\``);
 }
 
 // engine/findings/sarif.ts
@@ -27441,6 +27450,620 @@ function escapedProperty(text) {
 }
 function logLine(text) {
 	return onOneLine$1(text).replace(/^(\s*):(?=:)/, "$1: ").replaceAll(/##(?=\[)/g, "# #");
+}
+
+// engine/manifest/past.ts
+const begin = Date.UTC(2026, 0, 5, 9);
+function timesOf(steps) {
+	let last = null;
+	return steps.map((step) => {
+		last = timeAfter(last, step);
+		return last;
+	});
+}
+function timeAfter(last, { timestamp }) {
+	const time = parseTimestamp(timestamp ?? "");
+	if (last === null) return time ?? begin;
+	return time === null ? last + 1e3 : Math.max(last, time);
+}
+function historyOf(set, steps, times) {
+	const history = newHistory(set);
+	for (const [index, step] of steps.entries()) record(set, history, step, times[index] ?? begin);
+	return history;
+}
+
+// engine/policy/runs.ts
+function startsRun(state, step_type) {
+	if (state === "none") return true;
+	const type = canonicalType(step_type);
+	return state === "ended" && type !== "task.error" && type !== "task.end";
+}
+function stateAfter(state, step_type) {
+	if (canonicalType(step_type) === "task.end") return "ended";
+	return startsRun(state, step_type) ? "running" : state;
+}
+function occasionIn(state, step) {
+	return state === "ended" ? "step" : occasionOf(step);
+}
+
+// engine/impact/replay-causes.ts
+function effectOf$2({ policy }, result, outcome) {
+	if (result.waived) return "waived";
+	if (result.mode === "observe") return "observed";
+	if (!stopsStep(policy, result)) return "warns";
+	return outcome === "ask" ? "asks" : "blocks";
+}
+function causesOf(listed, decision) {
+	return violationsOf(listed, decision).filter(({ effect }) => effect === "blocks" || effect === "asks");
+}
+function differencesOf(listed, before, after) {
+	const [old, now] = [violationsOf(listed, before), violationsOf(listed, after)];
+	const keyOf = ({ name, effect }) => `${effect} ${name}`;
+	const without = (some, others) => {
+		const keys = new Set(others.map(keyOf));
+		return some.filter((cause) => !keys.has(keyOf(cause)));
+	};
+	return [...without(now, old), ...without(old, now)];
+}
+function violationsOf(listed, { violations, outcome }) {
+	return violations.flatMap((result) => {
+		const policy = listed[result.policy_id];
+		return policy === void 0 ? [] : [causeOf(policy, result, outcome)];
+	});
+}
+function causeOf(policy, result, outcome) {
+	const { name, severity, violation_details: details } = result;
+	return {
+		name,
+		side: policy.side,
+		severity,
+		effect: effectOf$2(policy, result, outcome),
+		code: details?.code ?? "",
+		reason: details?.reason ?? "",
+		remedy: details?.remedy ?? null,
+		manifest: policy.file,
+		line: policy.line
+	};
+}
+
+// engine/impact/replay-list.ts
+function createList(max) {
+	const ranks = [];
+	let total = 0;
+	return {
+		add: (rank, make) => {
+			total += 1;
+			ranks[rank] ??= [];
+			const list = ranks[rank];
+			if (list.length < max) list.push(make());
+		},
+		result: () => ({
+			total,
+			listed: ranks.flat().slice(0, max)
+		})
+	};
+}
+
+// engine/impact/replay-tally.ts
+function newTally({ listed }) {
+	const zeros = () => new Float64Array(listed.length);
+	return {
+		passed: zeros(),
+		approved: zeros(),
+		violated: zeros(),
+		blocked: zeros(),
+		asked: zeros(),
+		tasks_violated: zeros(),
+		examples: listed.map(() => null)
+	};
+}
+function countDecision(tally, { listed }, decision, run, place) {
+	if (decision.policies === decision.passed) return;
+	for (const result of decision.policies) {
+		const { policy_id: id } = result;
+		const policy = listed[id];
+		if (policy === void 0) continue;
+		if (result.violated) {
+			count(tally.violated, id);
+			const effect = effectOf$2(policy, result, decision.outcome);
+			if (effect === "blocks") count(tally.blocked, id);
+			if (effect === "asks") count(tally.asked, id);
+			countTask(tally, result, run, place);
+		} else if (result.approved_by_step !== void 0) {
+			count(tally.approved, id);
+			count(tally.passed, id);
+		}
+	}
+}
+function countTask({ tasks_violated, examples }, { policy_id: id }, run, place) {
+	run.violated ??= /* @__PURE__ */ new Set();
+	if (run.violated.has(id)) return;
+	run.violated.add(id);
+	count(tasks_violated, id);
+	if (examples[id] !== null) return;
+	const { task_id, run: number, step } = place();
+	examples[id] = {
+		task_id,
+		run: number,
+		step
+	};
+}
+function count(numbers, id) {
+	numbers[id] = (numbers[id] ?? 0) + 1;
+}
+function rowsOf$1(tally, sets, side) {
+	return sets.listed.flatMap(({ policy, file, line, side: own }, id) => {
+		if (own !== side) return [];
+		const at = (numbers) => numbers[id] ?? 0;
+		const { name, severity, mode, scope } = policy;
+		return [{
+			name,
+			manifest: file,
+			line,
+			severity,
+			mode,
+			scope,
+			tasks: tasksWith(sets, side, id),
+			applicable: at(tally.passed) + at(tally.violated),
+			passed: at(tally.passed),
+			approved: at(tally.approved),
+			violated: at(tally.violated),
+			blocked: at(tally.blocked),
+			asked: at(tally.asked),
+			tasks_violated: at(tally.tasks_violated),
+			example: tally.examples[id] ?? null
+		}];
+	});
+}
+function tasksWith({ views }, side, id) {
+	let tasks = 0;
+	for (const view of views()) if ((side === "new" ? view.set : view.against)?.policies.some(({ policy }) => policy.id === id)) tasks += view.tasks;
+	return tasks;
+}
+
+// engine/impact/replay-outcomes.ts
+function createOutcomes(sets, runs, max_listed, onFlip) {
+	const { listed, is_compared } = sets;
+	const tally = newTally(sets);
+	const first_blocks = createList(max_listed);
+	const flips = createList(max_listed);
+	const tasks = {
+		blocked: 0,
+		asked: 0,
+		warned: 0,
+		flipped: 0,
+		newly_blocked: 0,
+		no_longer_blocked: 0
+	};
+	const noteTask = (run, after, before) => {
+		const was = differenceOf(run);
+		mark$1(run.after, after, tasks);
+		if (before === null) return;
+		mark$1(run.before, before, null);
+		const is = differenceOf(run);
+		if (was !== null) tasks[was] -= 1;
+		if (is !== null) tasks[is] += 1;
+	};
+	return {
+		passed: tally.passed,
+		note: (run, step, number, after, before) => {
+			const place = () => placeOf(run, step, number);
+			countDecision(tally, sets, after, run, place);
+			if (after.blocked && !run.after.blocked && !run.after.asked) first_blocks.add(after.outcome === "block" ? 0 : 1, () => ({
+				...place(),
+				outcome: after.outcome,
+				policies: causesOf(listed, after)
+			}));
+			noteTask(run, after.outcome, before?.outcome ?? null);
+			if (before === null) return;
+			countDecision(tally, sets, before, run, place);
+			if (before.outcome === after.outcome) return;
+			if (!run.flipped) tasks.flipped += 1;
+			run.flipped = true;
+			const flip = () => ({
+				...place(),
+				before: before.outcome,
+				after: after.outcome,
+				policies: differencesOf(listed, before, after)
+			});
+			flips.add(rankOf(before.outcome, after.outcome), flip);
+			onFlip?.(flip());
+		},
+		result: () => ({
+			blocked_tasks: tasks.blocked,
+			asked_tasks: tasks.asked,
+			warned_tasks: tasks.warned,
+			flipped_tasks: is_compared ? tasks.flipped : null,
+			newly_blocked_tasks: is_compared ? tasks.newly_blocked : null,
+			no_longer_blocked_tasks: is_compared ? tasks.no_longer_blocked : null,
+			policies: rowsOf$1(tally, sets, "new"),
+			old_policies: is_compared ? rowsOf$1(tally, sets, "old") : null,
+			first_blocks: withRuns(first_blocks.result(), runs),
+			flips: withRuns(flips.result(), runs)
+		})
+	};
+}
+function mark$1(marks, outcome, counter) {
+	if (outcome === "allow") return;
+	const key = {
+		block: "blocked",
+		ask: "asked",
+		warn: "warned"
+	}[outcome];
+	if (!marks[key] && counter !== null) counter[key] += 1;
+	marks[key] = true;
+}
+function differenceOf({ after, before }) {
+	if (after.blocked === before.blocked) return null;
+	return after.blocked ? "newly_blocked" : "no_longer_blocked";
+}
+function rankOf(before, after) {
+	if (after === "block") return 0;
+	if (before === "block") return 1;
+	return before === "ask" || after === "ask" ? 2 : 3;
+}
+function placeOf(run, evaluated, step) {
+	const { task_id, source: file, run_in_source } = run;
+	const { step_type, verb, step_name } = evaluated;
+	const source = run.last_source === file ? {
+		file,
+		run: run_in_source,
+		runs: null
+	} : null;
+	return {
+		task_id,
+		run: run.run,
+		source,
+		step,
+		step_type,
+		verb: verb ?? null,
+		step_name: step_name ?? null
+	};
+}
+function withRuns({ total, listed }, runs) {
+	return {
+		total,
+		listed: listed.map((found) => {
+			const last = found.source === null ? null : runs.find(found.task_id);
+			if (found.source === null || last === null || last.last_source !== found.source.file) return found;
+			return {
+				...found,
+				source: {
+					...found.source,
+					runs: last.run_in_last
+				}
+			};
+		})
+	};
+}
+
+// engine/impact/replay-runs.ts
+function createRuns(bounds, begin) {
+	const table = {
+		...bounds,
+		begin,
+		running: /* @__PURE__ */ new Map(),
+		ended: /* @__PURE__ */ new Map(),
+		past: /* @__PURE__ */ new Map(),
+		last: null,
+		evicted: 0
+	};
+	return {
+		open: (task_id, step_type, source) => open(table, task_id, step_type, source),
+		find: (task_id) => find(table, task_id),
+		settle: (run) => settle(table, run),
+		running: () => table.running.size,
+		evicted: () => table.evicted
+	};
+}
+function find({ last, running, ended, past }, task_id) {
+	if (last?.task_id === task_id) return last;
+	return running.get(task_id) ?? ended.get(task_id) ?? past.get(task_id) ?? null;
+}
+function open(table, task_id, step_type, source) {
+	const known = find(table, task_id);
+	if (known !== null && known === table.last && known.state === "running") return known;
+	const run = known !== null && !startsRun(known.state, step_type) ? known : table.begin(task_id, source, known);
+	table.last = run;
+	table.ended.delete(task_id);
+	table.past.delete(task_id);
+	table.running.delete(task_id);
+	table.running.set(task_id, run);
+	if (table.running.size > table.max_running) evictFirst(table);
+	return run;
+}
+function settle(table, run) {
+	if (run.state === "running") return;
+	const { task_id } = run;
+	table.running.delete(task_id);
+	if (table.last === run) table.last = null;
+	if (run.state === "none") {
+		table.ended.delete(task_id);
+		forget(table, run);
+		return;
+	}
+	table.ended.delete(task_id);
+	table.ended.set(task_id, run);
+	if (table.ended.size <= table.max_ended) return;
+	const [oldest] = table.ended.values();
+	if (oldest === void 0) return;
+	table.ended.delete(oldest.task_id);
+	forget(table, oldest);
+}
+function evictFirst(table) {
+	const [oldest] = table.running.values();
+	if (oldest === void 0) return;
+	table.running.delete(oldest.task_id);
+	table.evicted += 1;
+	forget(table, oldest);
+}
+function forget({ past, max_past }, run) {
+	run.history = null;
+	if (run.state !== "running") run.agent = null;
+	past.delete(run.task_id);
+	past.set(run.task_id, run);
+	if (past.size <= max_past) return;
+	const [oldest] = past.keys();
+	if (oldest !== void 0) past.delete(oldest);
+}
+function newRun(task_id, source, known, agent, view) {
+	const run_in_source = known?.last_source === source ? known.run_in_last + 1 : 1;
+	return {
+		task_id,
+		run: (known?.run ?? 0) + 1,
+		source,
+		run_in_source,
+		last_source: source,
+		run_in_last: run_in_source,
+		state: "none",
+		history: null,
+		length: 0,
+		now: null,
+		agent,
+		view,
+		history_lost: false,
+		after: {
+			blocked: false,
+			asked: false,
+			warned: false
+		},
+		before: {
+			blocked: false,
+			asked: false,
+			warned: false
+		},
+		flipped: false,
+		violated: null
+	};
+}
+
+// engine/impact/replay-sets.ts
+function createSets(policies, against) {
+	const listed = [...listedOf(policies, "new"), ...against === null ? [] : listedOf(against, "old")];
+	const whole = compile(listed.map(({ policy }, id) => ({
+		...policy,
+		id
+	})));
+	const known = /* @__PURE__ */ new Map();
+	const setFor = (side, given, agent) => withPolicies(whole, whole.policies.flatMap((compiled) => {
+		const one = listed[compiled.policy.id];
+		const applied = one?.side === side ? given.onAgent(one, agent) : null;
+		return applied === null ? [] : [{
+			...compiled,
+			policy: {
+				...applied,
+				id: compiled.policy.id
+			}
+		}];
+	}));
+	return {
+		whole,
+		listed,
+		is_compared: against !== null,
+		viewOf: (agent) => {
+			const key = JSON.stringify([policies.keyOf(agent), against?.keyOf(agent)]);
+			const found = known.get(key);
+			if (found !== void 0) return found;
+			const view = {
+				set: setFor("new", policies, agent),
+				against: against && setFor("old", against, agent),
+				tasks: 0
+			};
+			known.set(key, view);
+			return view;
+		},
+		views: () => known.values()
+	};
+}
+function listedOf({ policies }, side) {
+	return policies.map((policy) => ({
+		...policy,
+		side
+	}));
+}
+
+// engine/impact/replay-skipped.ts
+const maxNames = 100;
+const maxWaiting = 5e4;
+const reason = "no step is recorded: each evaluation of it blocked or asked";
+function createSkipped() {
+	const waiting = /* @__PURE__ */ new Set();
+	const lost = [];
+	let lost_total = 0;
+	let forgotten = 0;
+	return {
+		noteEvaluation: (task_id) => {
+			if (waiting.size < maxWaiting) waiting.add(task_id);
+			else if (!waiting.has(task_id)) forgotten += 1;
+		},
+		noteStep: (task_id) => {
+			if (waiting.size > 0) waiting.delete(task_id);
+		},
+		noteLost: (task_id) => {
+			lost_total += 1;
+			if (lost.length < maxNames) lost.push(task_id);
+		},
+		result: () => ({
+			history_lost: {
+				total: lost_total,
+				listed: lost
+			},
+			skipped_tasks: {
+				total: waiting.size + forgotten,
+				listed: [...waiting].slice(0, maxNames).map((task_id) => ({
+					task_id,
+					reason
+				}))
+			}
+		})
+	};
+}
+
+// engine/impact/replay.ts
+const bounds = {
+	max_ended: 100,
+	max_past: 1e6
+};
+const oneByOne = {
+	max_running: 1,
+	max_ended: 1,
+	max_past: 0
+};
+function createReplay(options) {
+	const { policies, against = null, agent = null, max_running = 1e4, max_listed = 1e3, onStep = null } = options;
+	const sets = createSets(policies, against);
+	const runs = createRuns(options.one_by_one ? oneByOne : {
+		max_running,
+		...bounds
+	}, (task_id, source, known) => {
+		const given = typeof agent === "function" ? agent(task_id) : agent;
+		return newRun(task_id, source, known, given, sets.viewOf(given ?? {}));
+	});
+	const state = {
+		sets,
+		runs,
+		is_agent_given: agent !== null,
+		onStep,
+		outcomes: createOutcomes(sets, runs, max_listed, options.onFlip),
+		skipped: createSkipped(),
+		counts: {
+			tasks: 0,
+			steps: 0,
+			ended: 0,
+			recorded_blocks: 0,
+			unreadable_lines: 0
+		}
+	};
+	return {
+		add: (line, source = "") => {
+			if (line.kind === "step") addStep(state, line.step, source);
+			else if (line.kind === "end") endTask(state, line.task_id ?? "");
+			else if (line.kind === "evaluation") noteEvaluation(state, line.row.task_id);
+			else if (line.kind === "problem") state.counts.unreadable_lines += 1;
+		},
+		finish: () => resultOf(state)
+	};
+}
+function addStep(state, step, source) {
+	const { sets, runs, counts } = state;
+	const run = runs.open(step.task_id ?? "", step.step_type, source);
+	if (run.length === 0) {
+		counts.tasks += 1;
+		state.skipped.noteStep(run.task_id);
+	} else if (run.history === null) loseHistory(state, run);
+	if (run.last_source !== source) {
+		run.last_source = source;
+		run.run_in_last = 1;
+	}
+	run.length += 1;
+	counts.steps += 1;
+	run.now = timeAfter(run.now, step);
+	run.history ??= newDeferredHistory(sets.whole);
+	takeAgent(state, run, step);
+	evaluateStep(state, run, step, occasionIn(run.state, step), numberOf(step, run));
+	record(sets.whole, run.history, step, run.now);
+	if (isBlocked(step)) counts.recorded_blocks += 1;
+	const before = run.state;
+	run.state = stateAfter(before, step.step_type);
+	if (run.state === "running") return;
+	if (before !== "ended") counts.ended += 1;
+	runs.settle(run);
+}
+function numberOf({ step }, { length }) {
+	return Number.isSafeInteger(step) ? step : length;
+}
+function takeAgent({ sets, is_agent_given }, run, { meta }) {
+	const given = is_agent_given || run.agent !== null ? void 0 : meta?.agent;
+	if (given !== void 0) {
+		run.agent = isMap$1(given) ? given : {};
+		run.view = sets.viewOf(run.agent);
+	}
+	if (run.length === 1 || given !== void 0) run.view.tasks += 1;
+}
+function evaluateStep({ sets, outcomes, onStep }, run, step, occasion, number) {
+	const agent = run.agent ?? noAgent;
+	const context = {
+		step,
+		agent,
+		context: agent,
+		history: run.history ?? newDeferredHistory(sets.whole),
+		now: run.now ?? 0,
+		readings: []
+	};
+	const { set, against } = run.view;
+	const after = evaluateAndCount(set, occasion, context, outcomes.passed);
+	const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed);
+	onStep?.({
+		task_id: run.task_id,
+		run: run.run,
+		step,
+		occasion,
+		after,
+		before
+	});
+	if (isQuiet(after) && (before === null || isQuiet(before))) return;
+	outcomes.note(run, step, number, after, before);
+}
+const noAgent = {};
+function isQuiet({ policies, passed }) {
+	return policies === passed;
+}
+function endTask(state, task_id) {
+	const run = state.runs.find(task_id);
+	if (run === null) return;
+	if (run.state === "running") {
+		state.counts.ended += 1;
+		const agent_id = run.agent?.agent_id;
+		const step = {
+			...typeof agent_id === "string" && { agent_id },
+			step_type: "task.end",
+			task_id
+		};
+		if (run.history === null) loseHistory(state, run);
+		else evaluateStep(state, run, step, "end", null);
+	}
+	run.state = "none";
+	state.runs.settle(run);
+}
+function noteEvaluation({ runs, skipped }, task_id) {
+	if (runs.find(task_id) === null) skipped.noteEvaluation(task_id);
+}
+function loseHistory({ skipped }, run) {
+	if (!run.history_lost) skipped.noteLost(run.task_id);
+	run.history_lost = true;
+}
+function resultOf({ sets, outcomes, skipped, counts }) {
+	const { tasks, steps, ended, recorded_blocks, unreadable_lines } = counts;
+	return {
+		tasks,
+		steps,
+		unfinished_tasks: tasks - ended,
+		...outcomes.result(),
+		recorded_blocks,
+		unreadable_lines,
+		...skipped.result(),
+		rejected: sets.whole.dropped
+	};
 }
 
 // engine/manifest/materialise.ts
@@ -27605,7 +28228,7 @@ function diffMembers(directions, old, next, isKind = () => false) {
 		const ordered = orderedOf((Object.hasOwn(directions, path) ? directions[path] : void 0) ?? "none");
 		const [before, after] = [given(ordered, old, path), given(ordered, next, path)];
 		if (isSame(before, after)) return [];
-		const effect = effectOf$2(ordered.stricter, before, after, isKind(path));
+		const effect = effectOf$1(ordered.stricter, before, after, isKind(path));
 		return effect === "none" ? [] : [{
 			path,
 			...valuesOf(old, next, path),
@@ -27638,7 +28261,7 @@ function given({ absent = "all" }, params, name) {
 function isSame(old, next) {
 	return typeof old === "object" && typeof next === "object" ? sameJson(old.value, next.value) : old === next;
 }
-function effectOf$2(order, old, next, is_kind) {
+function effectOf$1(order, old, next, is_kind) {
 	if (order === "none" || old === "other" || next === "other") return "changed";
 	const [before, after] = [meaningOf(old), meaningOf(next)];
 	switch (order) {
@@ -27999,11 +28622,11 @@ function waiverDays(old, next, agent_key) {
 			path: "waiver",
 			...until !== void 0 && { old: dayOf(until) },
 			...now !== void 0 && { new: dayOf(now) },
-			effect: effectOf$1(until ?? 0, now ?? 0)
+			effect: effectOf(until ?? 0, now ?? 0)
 		};
 	};
 }
-function effectOf$1(until, now) {
+function effectOf(until, now) {
 	return now > until ? "looser" : "stricter";
 }
 function dayOf(until) {
@@ -28246,7 +28869,7 @@ function diffMarkdown(report) {
 	].join("\n\n")}\n`;
 }
 function manifestParts$1(diff) {
-	const rows = [...diff.policies.toSorted(byChange).map(policyRow), ...diff.waivers.map((waiver) => row(mark$1(waiver.change), markdownText(waiverWords(waiver)), ""))];
+	const rows = [...diff.policies.toSorted(byChange).map(policyRow), ...diff.waivers.map((waiver) => row(mark(waiver.change), markdownText(waiverWords(waiver)), ""))];
 	const agents = diff.agents.filter(({ policies }) => policies.length > 0);
 	return [
 		`### ${markdownCode(diff.path)} ${markdownText(manifestWords(diff))}`,
@@ -28263,31 +28886,25 @@ function manifestParts$1(diff) {
 	];
 }
 function policyRow(policy) {
-	return row(mark$1(policy.change), nameOf(policy), policy.members.map(memberPart).join("<br>"));
+	return row(mark(policy.change), nameOf(policy), policy.members.map(memberPart).join("<br>"));
 }
 function memberPart(member) {
 	const { path, what } = memberWords(member);
-	return `${markdownCode(path)} ${markdownText(what)}`;
+	return `${markdownCode(shortened(path))} ${markdownText(what)}`;
 }
 function agentRow({ agent_key, name, risk_classification, policies }) {
-	const changes = policies.toSorted(byChange).map((policy) => [`${mark$1(policy.change)} ${nameOf(policy)}`, ...ownMembers(policy).map(memberPart)].join(", "));
-	return row(name === null ? markdownCode(agent_key) : `${markdownCode(agent_key)} ${markdownText(name)}`, risk_classification, changes.join("<br>"));
+	const changes = policies.toSorted(byChange).map((policy) => [`${mark(policy.change)} ${nameOf(policy)}`, ...ownMembers(policy).map(memberPart)].join(", "));
+	const agent = name === null ? markdownCode(agent_key) : `${markdownCode(agent_key)} ${markdownText(name)}`;
+	return row(agent, risk_classification, changes.join("<br>"));
 }
-function mark$1(change) {
+function mark(change) {
 	return change === "looser" || change === "removed" ? `**${change}**` : changeWord(change);
 }
 function nameOf({ name, old_name }) {
 	return markdownText(old_name === void 0 ? name : `${name} (was ${old_name})`);
 }
-function table(heads, rows) {
-	return [
-		row(...heads),
-		row(...heads.map(() => "---")),
-		...rows
-	].join("\n");
-}
-function row(...cells) {
-	return `| ${cells.join(" | ")} |`;
+function markdownText(text) {
+	return markdownText$1(shortened(text));
 }
 
 // engine/impact/inventory.ts
@@ -28403,611 +29020,6 @@ function pathOf$1({ was, is }) {
 	return is?.file ?? was?.file ?? "";
 }
 
-// engine/manifest/past.ts
-const begin = Date.UTC(2026, 0, 5, 9);
-function timesOf(steps) {
-	let last = null;
-	return steps.map((step) => {
-		last = timeAfter(last, step);
-		return last;
-	});
-}
-function timeAfter(last, { timestamp }) {
-	const time = parseTimestamp(timestamp ?? "");
-	if (last === null) return time ?? begin;
-	return time === null ? last + 1e3 : Math.max(last, time);
-}
-function historyOf(set, steps, times) {
-	const history = newHistory(set);
-	for (const [index, step] of steps.entries()) record(set, history, step, times[index] ?? begin);
-	return history;
-}
-
-// engine/policy/runs.ts
-function startsRun(state, step_type) {
-	if (state === "none") return true;
-	const type = canonicalType(step_type);
-	return state === "ended" && type !== "task.error" && type !== "task.end";
-}
-function stateAfter(state, step_type) {
-	if (canonicalType(step_type) === "task.end") return "ended";
-	return startsRun(state, step_type) ? "running" : state;
-}
-function occasionIn(state, step) {
-	return state === "ended" ? "step" : occasionOf(step);
-}
-
-// engine/impact/replay-causes.ts
-function effectOf({ policy }, result, outcome) {
-	if (result.waived) return "waived";
-	if (result.mode === "observe") return "observed";
-	if (!stopsStep(policy, result)) return "warns";
-	return outcome === "ask" ? "asks" : "blocks";
-}
-function causesOf(listed, decision) {
-	return violationsOf(listed, decision).filter(({ effect }) => effect === "blocks" || effect === "asks");
-}
-function differencesOf(listed, before, after) {
-	const [old, now] = [violationsOf(listed, before), violationsOf(listed, after)];
-	const keyOf = ({ name, effect }) => `${effect} ${name}`;
-	const without = (some, others) => {
-		const keys = new Set(others.map(keyOf));
-		return some.filter((cause) => !keys.has(keyOf(cause)));
-	};
-	return [...without(now, old), ...without(old, now)];
-}
-function violationsOf(listed, { violations, outcome }) {
-	return violations.flatMap((result) => {
-		const policy = listed[result.policy_id];
-		return policy === void 0 ? [] : [causeOf(policy, result, outcome)];
-	});
-}
-function causeOf(policy, result, outcome) {
-	const { name, severity, violation_details: details } = result;
-	return {
-		name,
-		side: policy.side,
-		severity,
-		effect: effectOf(policy, result, outcome),
-		code: details?.code ?? "",
-		reason: details?.reason ?? "",
-		remedy: details?.remedy ?? null,
-		manifest: policy.file,
-		line: policy.line
-	};
-}
-
-// engine/impact/replay-list.ts
-function createList(max) {
-	const ranks = [];
-	let total = 0;
-	return {
-		add: (rank, make) => {
-			total += 1;
-			ranks[rank] ??= [];
-			const list = ranks[rank];
-			if (list.length < max) list.push(make());
-		},
-		result: () => ({
-			total,
-			listed: ranks.flat().slice(0, max)
-		})
-	};
-}
-
-// engine/impact/replay-tally.ts
-function newTally({ listed }) {
-	const zeros = () => new Float64Array(listed.length);
-	return {
-		passed: zeros(),
-		approved: zeros(),
-		violated: zeros(),
-		blocked: zeros(),
-		asked: zeros(),
-		tasks_violated: zeros(),
-		examples: listed.map(() => null)
-	};
-}
-function countDecision(tally, { listed }, decision, run, place) {
-	if (decision.policies === decision.passed) return;
-	for (const result of decision.policies) {
-		const { policy_id: id } = result;
-		const policy = listed[id];
-		if (policy === void 0) continue;
-		if (result.violated) {
-			count(tally.violated, id);
-			const effect = effectOf(policy, result, decision.outcome);
-			if (effect === "blocks") count(tally.blocked, id);
-			if (effect === "asks") count(tally.asked, id);
-			countTask(tally, result, run, place);
-		} else if (result.approved_by_step !== void 0) {
-			count(tally.approved, id);
-			count(tally.passed, id);
-		}
-	}
-}
-function countTask({ tasks_violated, examples }, { policy_id: id }, run, place) {
-	run.violated ??= /* @__PURE__ */ new Set();
-	if (run.violated.has(id)) return;
-	run.violated.add(id);
-	count(tasks_violated, id);
-	if (examples[id] !== null) return;
-	const { task_id, run: number, step } = place();
-	examples[id] = {
-		task_id,
-		run: number,
-		step
-	};
-}
-function count(numbers, id) {
-	numbers[id] = (numbers[id] ?? 0) + 1;
-}
-function rowsOf$1(tally, sets, side) {
-	return sets.listed.flatMap(({ policy, file, line, side: own }, id) => {
-		if (own !== side) return [];
-		const at = (numbers) => numbers[id] ?? 0;
-		const { name, severity, mode, scope } = policy;
-		return [{
-			name,
-			manifest: file,
-			line,
-			severity,
-			mode,
-			scope,
-			tasks: tasksWith(sets, side, id),
-			applicable: at(tally.passed) + at(tally.violated),
-			passed: at(tally.passed),
-			approved: at(tally.approved),
-			violated: at(tally.violated),
-			blocked: at(tally.blocked),
-			asked: at(tally.asked),
-			tasks_violated: at(tally.tasks_violated),
-			example: tally.examples[id] ?? null
-		}];
-	});
-}
-function tasksWith({ views }, side, id) {
-	let tasks = 0;
-	for (const view of views()) if ((side === "new" ? view.set : view.against)?.policies.some(({ policy }) => policy.id === id)) tasks += view.tasks;
-	return tasks;
-}
-
-// engine/impact/replay-outcomes.ts
-function createOutcomes(sets, runs, max_listed) {
-	const { listed, is_compared } = sets;
-	const tally = newTally(sets);
-	const first_blocks = createList(max_listed);
-	const flips = createList(max_listed);
-	const tasks = {
-		blocked: 0,
-		asked: 0,
-		warned: 0,
-		flipped: 0,
-		newly_blocked: 0,
-		no_longer_blocked: 0
-	};
-	const noteTask = (run, after, before) => {
-		const was = differenceOf(run);
-		mark(run.after, after, tasks);
-		if (before === null) return;
-		mark(run.before, before, null);
-		const is = differenceOf(run);
-		if (was !== null) tasks[was] -= 1;
-		if (is !== null) tasks[is] += 1;
-	};
-	return {
-		passed: tally.passed,
-		note: (run, step, number, after, before) => {
-			const place = () => placeOf(run, step, number);
-			countDecision(tally, sets, after, run, place);
-			if (after.blocked && !run.after.blocked && !run.after.asked) first_blocks.add(after.outcome === "block" ? 0 : 1, () => ({
-				...place(),
-				outcome: after.outcome,
-				policies: causesOf(listed, after)
-			}));
-			noteTask(run, after.outcome, before?.outcome ?? null);
-			if (before === null) return;
-			countDecision(tally, sets, before, run, place);
-			if (before.outcome === after.outcome) return;
-			if (!run.flipped) tasks.flipped += 1;
-			run.flipped = true;
-			flips.add(rankOf(before.outcome, after.outcome), () => ({
-				...place(),
-				before: before.outcome,
-				after: after.outcome,
-				policies: differencesOf(listed, before, after)
-			}));
-		},
-		result: () => ({
-			blocked_tasks: tasks.blocked,
-			asked_tasks: tasks.asked,
-			warned_tasks: tasks.warned,
-			flipped_tasks: is_compared ? tasks.flipped : null,
-			newly_blocked_tasks: is_compared ? tasks.newly_blocked : null,
-			no_longer_blocked_tasks: is_compared ? tasks.no_longer_blocked : null,
-			policies: rowsOf$1(tally, sets, "new"),
-			old_policies: is_compared ? rowsOf$1(tally, sets, "old") : null,
-			first_blocks: withRuns(first_blocks.result(), runs),
-			flips: withRuns(flips.result(), runs)
-		})
-	};
-}
-function mark(marks, outcome, counter) {
-	if (outcome === "allow") return;
-	const key = {
-		block: "blocked",
-		ask: "asked",
-		warn: "warned"
-	}[outcome];
-	if (!marks[key] && counter !== null) counter[key] += 1;
-	marks[key] = true;
-}
-function differenceOf({ after, before }) {
-	if (after.blocked === before.blocked) return null;
-	return after.blocked ? "newly_blocked" : "no_longer_blocked";
-}
-function rankOf(before, after) {
-	if (after === "block") return 0;
-	if (before === "block") return 1;
-	return before === "ask" || after === "ask" ? 2 : 3;
-}
-function placeOf(run, evaluated, step) {
-	const { task_id, source: file, run_in_source } = run;
-	const { step_type, verb, step_name } = evaluated;
-	const source = run.last_source === file ? {
-		file,
-		run: run_in_source,
-		runs: null
-	} : null;
-	return {
-		task_id,
-		run: run.run,
-		source,
-		step,
-		step_type,
-		verb: verb ?? null,
-		step_name: step_name ?? null
-	};
-}
-function withRuns({ total, listed }, runs) {
-	return {
-		total,
-		listed: listed.map((found) => {
-			const last = found.source === null ? null : runs.find(found.task_id);
-			if (found.source === null || last === null || last.last_source !== found.source.file) return found;
-			return {
-				...found,
-				source: {
-					...found.source,
-					runs: last.run_in_last
-				}
-			};
-		})
-	};
-}
-
-// engine/impact/replay-runs.ts
-function createRuns(bounds, begin) {
-	const table = {
-		...bounds,
-		begin,
-		running: /* @__PURE__ */ new Map(),
-		ended: /* @__PURE__ */ new Map(),
-		past: /* @__PURE__ */ new Map(),
-		last: null,
-		evicted: 0
-	};
-	return {
-		open: (task_id, step_type, source) => open(table, task_id, step_type, source),
-		find: (task_id) => find(table, task_id),
-		settle: (run) => settle(table, run),
-		running: () => table.running.size,
-		evicted: () => table.evicted
-	};
-}
-function find({ last, running, ended, past }, task_id) {
-	if (last?.task_id === task_id) return last;
-	return running.get(task_id) ?? ended.get(task_id) ?? past.get(task_id) ?? null;
-}
-function open(table, task_id, step_type, source) {
-	const known = find(table, task_id);
-	if (known !== null && known === table.last && known.state === "running") return known;
-	const run = known !== null && !startsRun(known.state, step_type) ? known : table.begin(task_id, source, known);
-	table.last = run;
-	table.ended.delete(task_id);
-	table.past.delete(task_id);
-	table.running.delete(task_id);
-	table.running.set(task_id, run);
-	if (table.running.size > table.max_running) evictFirst(table);
-	return run;
-}
-function settle(table, run) {
-	if (run.state === "running") return;
-	const { task_id } = run;
-	table.running.delete(task_id);
-	if (table.last === run) table.last = null;
-	if (run.state === "none") {
-		table.ended.delete(task_id);
-		forget(table, run);
-		return;
-	}
-	table.ended.delete(task_id);
-	table.ended.set(task_id, run);
-	if (table.ended.size <= table.max_ended) return;
-	const [oldest] = table.ended.values();
-	if (oldest === void 0) return;
-	table.ended.delete(oldest.task_id);
-	forget(table, oldest);
-}
-function evictFirst(table) {
-	const [oldest] = table.running.values();
-	if (oldest === void 0) return;
-	table.running.delete(oldest.task_id);
-	table.evicted += 1;
-	forget(table, oldest);
-}
-function forget({ past, max_past }, run) {
-	run.history = null;
-	if (run.state !== "running") run.agent = null;
-	past.delete(run.task_id);
-	past.set(run.task_id, run);
-	if (past.size <= max_past) return;
-	const [oldest] = past.keys();
-	if (oldest !== void 0) past.delete(oldest);
-}
-function newRun(task_id, source, known, agent, view) {
-	const run_in_source = known?.last_source === source ? known.run_in_last + 1 : 1;
-	return {
-		task_id,
-		run: (known?.run ?? 0) + 1,
-		source,
-		run_in_source,
-		last_source: source,
-		run_in_last: run_in_source,
-		state: "none",
-		history: null,
-		length: 0,
-		now: null,
-		agent,
-		view,
-		history_lost: false,
-		after: {
-			blocked: false,
-			asked: false,
-			warned: false
-		},
-		before: {
-			blocked: false,
-			asked: false,
-			warned: false
-		},
-		flipped: false,
-		violated: null
-	};
-}
-
-// engine/impact/replay-sets.ts
-function createSets(policies, against) {
-	const listed = [...listedOf(policies, "new"), ...against === null ? [] : listedOf(against, "old")];
-	const whole = compile(listed.map(({ policy }, id) => ({
-		...policy,
-		id
-	})));
-	const known = /* @__PURE__ */ new Map();
-	const setFor = (side, given, agent) => withPolicies(whole, whole.policies.flatMap((compiled) => {
-		const one = listed[compiled.policy.id];
-		const applied = one?.side === side ? given.onAgent(one, agent) : null;
-		return applied === null ? [] : [{
-			...compiled,
-			policy: {
-				...applied,
-				id: compiled.policy.id
-			}
-		}];
-	}));
-	return {
-		whole,
-		listed,
-		is_compared: against !== null,
-		viewOf: (agent) => {
-			const key = JSON.stringify([policies.keyOf(agent), against?.keyOf(agent)]);
-			const found = known.get(key);
-			if (found !== void 0) return found;
-			const view = {
-				set: setFor("new", policies, agent),
-				against: against && setFor("old", against, agent),
-				tasks: 0
-			};
-			known.set(key, view);
-			return view;
-		},
-		views: () => known.values()
-	};
-}
-function listedOf({ policies }, side) {
-	return policies.map((policy) => ({
-		...policy,
-		side
-	}));
-}
-
-// engine/impact/replay-skipped.ts
-const maxNames = 100;
-const maxWaiting = 5e4;
-const reason = "no step is recorded: each evaluation of it blocked or asked";
-function createSkipped() {
-	const waiting = /* @__PURE__ */ new Set();
-	const lost = [];
-	let lost_total = 0;
-	let forgotten = 0;
-	return {
-		noteEvaluation: (task_id) => {
-			if (waiting.size < maxWaiting) waiting.add(task_id);
-			else if (!waiting.has(task_id)) forgotten += 1;
-		},
-		noteStep: (task_id) => {
-			if (waiting.size > 0) waiting.delete(task_id);
-		},
-		noteLost: (task_id) => {
-			lost_total += 1;
-			if (lost.length < maxNames) lost.push(task_id);
-		},
-		result: () => ({
-			history_lost: {
-				total: lost_total,
-				listed: lost
-			},
-			skipped_tasks: {
-				total: waiting.size + forgotten,
-				listed: [...waiting].slice(0, maxNames).map((task_id) => ({
-					task_id,
-					reason
-				}))
-			}
-		})
-	};
-}
-
-// engine/impact/replay.ts
-const max_ended = 100;
-const max_past = 1e6;
-function createReplay(options) {
-	const { policies, against = null, agent = null, max_running = 1e4, max_listed = 1e3, onStep = null } = options;
-	const sets = createSets(policies, against);
-	const runs = createRuns({
-		max_running,
-		max_ended,
-		max_past
-	}, (task_id, source, known) => {
-		const given = typeof agent === "function" ? agent(task_id) : agent;
-		return newRun(task_id, source, known, given, sets.viewOf(given ?? {}));
-	});
-	const state = {
-		sets,
-		runs,
-		is_agent_given: agent !== null,
-		onStep,
-		outcomes: createOutcomes(sets, runs, max_listed),
-		skipped: createSkipped(),
-		counts: {
-			tasks: 0,
-			steps: 0,
-			ended: 0,
-			recorded_blocks: 0,
-			unreadable_lines: 0
-		}
-	};
-	return {
-		add: (line, source = "") => {
-			if (line.kind === "step") addStep(state, line.step, source);
-			else if (line.kind === "end") endTask(state, line.task_id ?? "");
-			else if (line.kind === "evaluation") noteEvaluation(state, line.row.task_id);
-			else if (line.kind === "problem") state.counts.unreadable_lines += 1;
-		},
-		finish: () => resultOf(state)
-	};
-}
-function addStep(state, step, source) {
-	const { sets, runs, counts } = state;
-	const run = runs.open(step.task_id ?? "", step.step_type, source);
-	if (run.length === 0) {
-		counts.tasks += 1;
-		state.skipped.noteStep(run.task_id);
-	} else if (run.history === null) loseHistory(state, run);
-	if (run.last_source !== source) {
-		run.last_source = source;
-		run.run_in_last = 1;
-	}
-	run.length += 1;
-	counts.steps += 1;
-	run.now = timeAfter(run.now, step);
-	run.history ??= newDeferredHistory(sets.whole);
-	takeAgent(state, run, step);
-	evaluateStep(state, run, step, occasionIn(run.state, step), numberOf(step, run));
-	record(sets.whole, run.history, step, run.now);
-	if (isBlocked(step)) counts.recorded_blocks += 1;
-	const before = run.state;
-	run.state = stateAfter(before, step.step_type);
-	if (run.state === "running") return;
-	if (before !== "ended") counts.ended += 1;
-	runs.settle(run);
-}
-function numberOf({ step }, { length }) {
-	return Number.isSafeInteger(step) ? step : length;
-}
-function takeAgent({ sets, is_agent_given }, run, { meta }) {
-	const given = is_agent_given || run.agent !== null ? void 0 : meta?.agent;
-	if (given !== void 0) {
-		run.agent = isMap$1(given) ? given : {};
-		run.view = sets.viewOf(run.agent);
-	}
-	if (run.length === 1 || given !== void 0) run.view.tasks += 1;
-}
-function evaluateStep({ sets, outcomes, onStep }, run, step, occasion, number) {
-	const agent = run.agent ?? noAgent;
-	const context = {
-		step,
-		agent,
-		context: agent,
-		history: run.history ?? newDeferredHistory(sets.whole),
-		now: run.now ?? 0
-	};
-	const { set, against } = run.view;
-	const after = evaluateAndCount(set, occasion, context, outcomes.passed);
-	const before = against === null ? null : evaluateAndCount(against, occasion, context, outcomes.passed);
-	onStep?.({
-		task_id: run.task_id,
-		run: run.run,
-		step,
-		occasion,
-		after,
-		before
-	});
-	if (isQuiet(after) && (before === null || isQuiet(before))) return;
-	outcomes.note(run, step, number, after, before);
-}
-const noAgent = {};
-function isQuiet({ policies, passed }) {
-	return policies === passed;
-}
-function endTask(state, task_id) {
-	const run = state.runs.find(task_id);
-	if (run === null) return;
-	if (run.state === "running") {
-		state.counts.ended += 1;
-		const agent_id = run.agent?.agent_id;
-		const step = {
-			...typeof agent_id === "string" && { agent_id },
-			step_type: "task.end",
-			task_id
-		};
-		if (run.history === null) loseHistory(state, run);
-		else evaluateStep(state, run, step, "end", null);
-	}
-	run.state = "none";
-	state.runs.settle(run);
-}
-function noteEvaluation({ runs, skipped }, task_id) {
-	if (runs.find(task_id) === null) skipped.noteEvaluation(task_id);
-}
-function loseHistory({ skipped }, run) {
-	if (!run.history_lost) skipped.noteLost(run.task_id);
-	run.history_lost = true;
-}
-function resultOf({ sets, outcomes, skipped, counts }) {
-	const { tasks, steps, ended, recorded_blocks, unreadable_lines } = counts;
-	return {
-		tasks,
-		steps,
-		unfinished_tasks: tasks - ended,
-		...outcomes.result(),
-		recorded_blocks,
-		unreadable_lines,
-		...skipped.result(),
-		rejected: sets.whole.dropped
-	};
-}
-
 // engine/impact/replay-findings.ts
 function neverApplied({ policies, tasks, unfinished_tasks }) {
 	const ended = tasks - unfinished_tasks;
@@ -29039,12 +29051,12 @@ function placeCells({ task_id, run, step, step_type, verb, step_name }) {
 		verb,
 		step_name
 	].flatMap((part) => part ?? []).join(" ");
-	return [`${markdownCode(shortened(task_id))}${run === 1 ? "" : ` (run ${run})`}`, `${step === null ? "its end" : step}: ${markdownText(shortened(what))}`];
+	return [`${markdownCode(shortened(task_id))}${run === 1 ? "" : ` (run ${run})`}`, `${step === null ? "its end" : step}: ${markdownText$1(shortened(what))}`];
 }
 const maxCauses = 5;
 function causesMarkdown(causes) {
 	const shown = causes.slice(0, maxCauses).map(({ name, side, reason }) => {
-		return `${side === "old" ? "before: " : ""}**${markdownText(shortened(name))}**: ${messageMarkdown(reason)}`;
+		return `${side === "old" ? "before: " : ""}**${markdownText$1(shortened(name))}**: ${messageMarkdown(reason)}`;
 	});
 	const more = causes.length - shown.length;
 	return [...shown, ...more > 0 ? [`${more} more`] : []].join("<br>");
@@ -30056,7 +30068,7 @@ function testText({ name, file, line, failures, policies }, address) {
 	const named = policies.toSorted((a, b) => order.indexOf(a.answer) - order.indexOf(b.answer)).slice(0, maxPolicies);
 	const more = policies.length - named.length;
 	return [
-		`**${markdownText(shortened(name))}** (${placeMarkdown(file, line, address)})`,
+		`**${markdownText$1(shortened(name))}** (${placeMarkdown(file, line, address)})`,
 		failures.map((failure) => `- ${messageMarkdown(failure)}`).join("\n"),
 		...named.length > 0 ? [answerTable(named)] : [],
 		...more > 0 ? [`${more} more ${more === 1 ? "policy" : "policies"}.`] : []
@@ -30064,15 +30076,15 @@ function testText({ name, file, line, failures, policies }, address) {
 }
 function answerTable(policies) {
 	const has_reasons = policies.some(({ violation_details: details }) => details !== null);
-	const rows = policies.map((policy) => row$1(...answerCells(policy), ...has_reasons ? reasonCells(policy) : []));
-	return table$1([
+	const rows = policies.map((policy) => row(...answerCells(policy), ...has_reasons ? reasonCells(policy) : []));
+	return table([
 		"Policy",
 		"Answer",
 		...has_reasons ? ["Why", "Remedy"] : []
 	], rows);
 }
 function answerCells({ name, answer, severity }) {
-	return [markdownText(shortened(name)), answer === "violated" ? `${words[answer]} (${severity})` : words[answer]];
+	return [markdownText$1(shortened(name)), answer === "violated" ? `${words[answer]} (${severity})` : words[answer]];
 }
 function reasonCells({ violation_details: details }) {
 	return [details?.reason, details?.remedy].map((text) => text ? messageMarkdown(text) : "");
@@ -31075,7 +31087,7 @@ function changeParts(comparison) {
 	const { base, report, left_out } = comparison;
 	const { texts, more } = limited(diffMarkdown(report).trimEnd().split("\n"), maxBytes$2);
 	return [
-		`## What changes, compared with ${markdownText(base.name)}`,
+		`## What changes, compared with ${markdownText$1(base.name)}`,
 		`The base is the commit ${markdownCode(base.commit.slice(0, 12))}.${report.manifests.length > 0 ? ` ${legend}` : ""}`,
 		texts.join("\n"),
 		...more > 0 ? [`${counted(more)}: set \`json-file\` for all of them.`] : [],
@@ -31110,7 +31122,7 @@ function impactParts(impact) {
 		"## Impact on recorded tasks",
 		headline(impact),
 		`Evaluated again, each task as a whole path: ${replayed}.`,
-		...texts.length > 0 ? [table$1(heads, texts)] : [],
+		...texts.length > 0 ? [table(heads, texts)] : [],
 		...more > 0 ? [`${counted$1(more, "more step")}: \`svc replay\` lists them.`] : [],
 		...remarks(result)
 	];
@@ -31121,10 +31133,10 @@ function headline({ result, is_compared }) {
 	return `${`**${newly_blocked_tasks ?? 0} of ${counted$1(tasks, "task")} would now be blocked, ${no_longer_blocked_tasks ?? 0} no longer.**`} In ${counted$1(flipped_tasks ?? 0, "task")} at least one step has another outcome.`;
 }
 function flips({ flips: { total, listed } }) {
-	return rowsOf(listed.slice(0, maxSteps).map((flip) => row$1(...placeCells(flip), flip.before, `**${flip.after}**`, causesMarkdown(flip.policies))), total);
+	return rowsOf(listed.slice(0, maxSteps).map((flip) => row(...placeCells(flip), flip.before, `**${flip.after}**`, causesMarkdown(flip.policies))), total);
 }
 function blocks({ first_blocks: { total, listed } }) {
-	return rowsOf(listed.slice(0, maxSteps).map((block) => row$1(...placeCells(block), `**${block.outcome}**`, causesMarkdown(block.policies))), total);
+	return rowsOf(listed.slice(0, maxSteps).map((block) => row(...placeCells(block), `**${block.outcome}**`, causesMarkdown(block.policies))), total);
 }
 function rowsOf(rows, total) {
 	const { texts } = limited(rows, maxBytes$1);
@@ -31181,7 +31193,7 @@ function head({ valid, failed, totals, notes, comparison }) {
 		`# ${valid ? failed || warnings > 0 ? "⚠️" : "✅" : "❌"} Policies: ${valid ? "the manifests are valid" : "the manifests are not valid"}${wrong.length > 0 ? ` (${wrong.join(", ")})` : ""}`,
 		`${sentenceOf(totals)}. ${failed ? "**This step fails.**" : "This step does not fail."}`,
 		...comparison === null ? [] : [changeSentence(totals, affected_agents, comparison.left_out.length)],
-		...notes.map(({ title, message }) => `> **${markdownText(title)}:** ${messageMarkdown(message)}`)
+		...notes.map(({ title, message }) => `> **${markdownText$1(title)}:** ${messageMarkdown(message)}`)
 	];
 }
 const maxAgents = 10;
@@ -31196,7 +31208,7 @@ function findingParts({ validation }, address) {
 	const { texts, more } = limited(rows, maxFindings);
 	return [
 		"## What to correct",
-		table$1(findingHeads, texts),
+		table(findingHeads, texts),
 		...more > 0 ? [`${more} more: set \`json-file\` for all of them.`] : []
 	];
 }
@@ -31204,7 +31216,7 @@ function manifestParts({ validation: { manifests, skipped } }) {
 	const { texts, more } = limited(manifests.map(manifestRow), maxManifests);
 	return [
 		"## What was checked",
-		...texts.length > 0 ? [table$1([
+		...texts.length > 0 ? [table([
 			"Manifest",
 			"Name",
 			"Version",
@@ -31220,7 +31232,7 @@ function manifestRow({ file, name, version, policies, tests, valid }) {
 	const passed = tests.filter((test) => test.passed).length;
 	const ran = tests.length === 0 ? "none ran" : `${passed} of ${tests.length} passed`;
 	const result = valid ? passed < tests.length ? "❌ failed tests" : "✅ valid" : "❌ errors";
-	return row$1(markdownCode(file), markdownText(name ?? ""), markdownText(version ?? ""), `${policies}`, ran, result);
+	return row(markdownCode(file), markdownText$1(name ?? ""), markdownText$1(version ?? ""), `${policies}`, ran, result);
 }
 
 // action/run.ts
