@@ -10,18 +10,20 @@ import {
   withTransaction,
 } from '@svc/platform'
 import { checkHead, checkMergeGroup, checkPullRequest, type MergeGroup } from './check/check-pull-request.js'
-import type { CheckParts } from './check/parts.js'
-import { type CheckingParts, checkParts } from './check-parts.js'
+import { type CheckingParts, checkParts, followPush } from './check-parts.js'
 import type { InstalledAt } from './github/repository-client.js'
 import { asJob } from './github/retry-later.js'
 
 const pullRequestName = 'check-pull-request'
 const mergeGroupName = 'check-merge-group'
 const headName = 'check-head'
+const pushName = 'follow-push'
 
 /** Most of the time a check waits for GitHub, or for the thread that replays. */
 const concurrency = 2
 const timeout_seconds = 600
+/** Until another process has read the branch. */
+const readAgainSeconds = 1
 
 type Named<More extends JobData> = More & { readonly org_id: string; readonly repo_id: number }
 
@@ -29,10 +31,11 @@ type Named<More extends JobData> = More & { readonly org_id: string; readonly re
 type PullRequestData = Named<{ readonly number: number; readonly head: string }>
 
 export function checkJobs(parts: CheckingParts): Job[] {
+  const check = (target: InstalledAt, signal: AbortSignal) => checkParts(parts, target, signal)
   const define = <More extends JobData>(
     name: string,
     key: (data: Named<More>) => string,
-    check: (parts: CheckParts, data: Named<More>) => Promise<void>,
+    work: (target: InstalledAt, data: Named<More>, signal: AbortSignal, send: Send) => Promise<void>,
   ) =>
     defineJob<Named<More>>({
       name,
@@ -45,26 +48,40 @@ export function checkJobs(parts: CheckingParts): Job[] {
         // The repository is no longer connected.
         if (target === null) return
         const again = (after_seconds: number) => send(name, data, { after_seconds })
-        await asJob(check(checkParts(parts, target, signal), data), again)
+        await asJob(work(target, data, signal, send), again)
       },
     })
   return [
     define<PullRequestData>(
       pullRequestName,
       ({ number }) => String(number),
-      (check, { number, head }) => checkPullRequest(check, number, head === '' ? null : head),
+      (target, { number, head }, signal) => checkPullRequest(check(target, signal), number, head === '' ? null : head),
     ),
     define<Named<{ readonly head_sha: string; readonly base_sha: string; readonly base_ref: string }>>(
       mergeGroupName,
       ({ head_sha }) => head_sha,
-      (check, { head_sha, base_sha, base_ref }) => checkMergeGroup(check, { head_sha, base_sha, base_ref }),
+      (target, { head_sha, base_sha, base_ref }, signal) =>
+        checkMergeGroup(check(target, signal), { head_sha, base_sha, base_ref }),
     ),
     define<Named<{ readonly head_sha: string }>>(
       headName,
       ({ head_sha }) => head_sha,
-      (check, { head_sha }) => checkHead(check, head_sha),
+      (target, { head_sha }, signal) => checkHead(check(target, signal), head_sha),
+    ),
+    define<Named<JobData>>(
+      pushName,
+      () => '',
+      async (target, data, _signal, send) => {
+        const { repo_id } = data
+        if (!(await followPush(parts, target, repo_id))) await sendPush(send, parts.scope, repo_id, readAgainSeconds)
+      },
     ),
   ]
+}
+
+/** A push to the branch of a connection. */
+export function sendPush(send: Send, { org_id }: Scope, repo_id: number, after_seconds = 0): Promise<void> {
+  return send(pushName, { org_id, repo_id }, { isUrgent: true, after_seconds })
 }
 
 /** `head`: the commit that the event named; null without one. */

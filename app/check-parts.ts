@@ -1,15 +1,16 @@
 // The parts of a check of one repository: what it may read, the one thing that it may write, and read-only snapshots.
 import {
-  type Database,
-  type InstalledRow,
   impactOf,
+  inForceAfter,
   installedRepositories,
+  type Reading,
   type ReadingParts,
+  reconcile,
   type Scope,
   withSnapshot,
-  withTransaction,
 } from '@svc/platform'
-import type { CheckParts } from './check/parts.js'
+import { reportMerge } from './check/after-merge.js'
+import type { CheckParts, Checks } from './check/parts.js'
 import type { Api } from './github/api.js'
 import { checksPermissions, createChecks } from './github/checks.js'
 import { asSource } from './github/errors.js'
@@ -18,7 +19,7 @@ import { createReader, readerPermissions } from './github/reader.js'
 import { type InstalledAt, repositoryClient } from './github/repository-client.js'
 
 export interface CheckingParts {
-  readonly reading: Pick<ReadingParts, 'db' | 'clock' | 'sources'>
+  readonly reading: ReadingParts
   readonly scope: Scope
   readonly api: Api
   readonly tokens: InstallationTokens
@@ -29,34 +30,50 @@ export interface CheckingParts {
 
 /** `signal` ends a replay. */
 export function checkParts(parts: CheckingParts, target: InstalledAt, signal: AbortSignal): CheckParts {
-  const { reading, scope, app_id, api_url } = parts
-  const { db, clock, sources } = reading
-  const { owner, name } = target
+  const { reading, scope, api_url } = parts
+  const { clock, sources } = reading
+  const { owner, name, installation_id, github_id } = target
+  const read = snapshotsOf(parts)
   const reader = repositoryClient(parts, target, readerPermissions)
   const address = { provider: 'github' as const, owner, name, branch: null, url: null, token: null }
   const source = sources.open({ ...address, app_token: () => asSource(reader.token()) }, `${scope.org_id}/check`)
   return {
     reader: createReader(reader, source),
-    checks: createChecks(repositoryClient(parts, target, checksPermissions), app_id),
+    checks: checksOf(parts, target),
     followed: async (branch) => {
-      const rows = await connectionsOf(db, scope, target)
+      const rows = await read((tx) => installedRepositories(scope, tx, { installation_id, github_ids: [github_id] }))
       return rows.find((row) => row.branch === branch) ?? null
     },
-    impactOf: (request, seed) =>
-      impactOf((work) => withSnapshot(db, scope, work), scope, request, { clock, seed, signal }),
+    impactOf: (request, seed) => impactOf(read, scope, request, { clock, seed, signal }),
     web_url: `${webAddressOf(api_url)}/${owner}/${name}`,
     clock,
   }
 }
 
-function connectionsOf(
-  db: Database,
-  scope: Scope,
-  { installation_id, github_id }: InstalledAt,
-): Promise<InstalledRow[]> {
-  return withTransaction(db, scope, (tx) =>
-    installedRepositories(scope, tx, { installation_id, github_ids: [github_id] }),
-  )
+/**
+ * Reads the branch of a connection, and writes the check run of its head: what is in force now. False when another process reads
+ * the branch.
+ */
+export async function followPush(parts: CheckingParts, target: InstalledAt, repo_id: number): Promise<boolean> {
+  const { reading, scope } = parts
+  const outcome = await reconcile(reading, scope, repo_id)
+  if (outcome === 'leased' || outcome === 'superseded') return false
+  const read = snapshotsOf(parts)
+  const [row] = await read((tx) => installedRepositories(scope, tx, { ids: [repo_id] }))
+  const commit_sha = row?.last_commit_sha ?? null
+  if (outcome !== 'read' || commit_sha === null) return true
+  const inForce = () => inForceAfter(read, scope, repo_id, commit_sha)
+  await reportMerge({ checks: checksOf(parts, target), clock: reading.clock, inForce }, commit_sha)
+  return true
+}
+
+/** A check has no other access to the database. */
+function snapshotsOf({ reading: { db }, scope }: CheckingParts): Reading {
+  return (work) => withSnapshot(db, scope, work)
+}
+
+function checksOf(parts: CheckingParts, target: InstalledAt): Checks {
+  return createChecks(repositoryClient(parts, target, checksPermissions), parts.app_id)
 }
 
 /** Where people see what the REST API describes: GitHub Enterprise Server has its API below `/api/v3`. */

@@ -4,6 +4,7 @@ import {
   createTargets,
   type Ground,
   installedRepositories,
+  markDue,
   organizationsUnscoped,
   PlatformError,
   type ReadingParts,
@@ -15,7 +16,7 @@ import {
   withTransaction,
   withUnscopedTransaction,
 } from '@svc/platform'
-import { checkJobs, sendHead, sendMergeGroup, sendPullRequest } from './check-jobs.js'
+import { checkJobs, sendHead, sendMergeGroup, sendPullRequest, sendPush } from './check-jobs.js'
 import type { AppConfig } from './config.js'
 import { createApi } from './github/api.js'
 import { createAppApi } from './github/app-api.js'
@@ -93,7 +94,7 @@ function readingBy(reading: ReadingParts, scope: Scope) {
 }
 
 function handlerParts({ app_id }: AppConfig, reading: ReadingParts, scope: Scope, send: Send): HandlerParts {
-  const { db } = reading
+  const { db, clock } = reading
   return {
     app_id,
     connections: (installation_id, github_id) =>
@@ -102,7 +103,10 @@ function handlerParts({ app_id }: AppConfig, reading: ReadingParts, scope: Scope
         const rows = await installedRepositories(scope, tx, { installation_id, github_ids: [github_id] })
         return rows.map(({ id, branch }) => ({ repo_id: id, branch }))
       }),
-    readSoon: (repo_id) => readingBy(reading, scope)(repo_id, send),
+    followPush: async (repo_id) => {
+      await withTransaction(db, scope, (tx) => markDue(scope, tx, repo_id, clock()))
+      await sendPush(send, scope, repo_id)
+    },
     checkPullRequest: (repo_id, number, head) => sendPullRequest(send, scope, repo_id, number, head),
     checkMergeGroup: (repo_id, group) => sendMergeGroup(send, scope, repo_id, group),
     checkHead: (repo_id, head_sha) => sendHead(send, scope, repo_id, head_sha),

@@ -1,7 +1,23 @@
 // The exports of the package.
 export { credentialsPath } from './access/credentials.js'
+export { organizationsUnscoped } from './access/store/organizations.js'
 export { type Config, readConfig } from './config.js'
+export {
+  type Database,
+  type Resources,
+  type Transaction,
+  withSnapshot,
+  withTransaction,
+  withUnscopedTransaction,
+} from './db/db.js'
+export { type Scope, scopeOf } from './db/scope.js'
 export { PlatformError } from './errors.js'
+export {
+  type CoveredRepository,
+  coverRepository,
+  renameRepositories,
+  uncoverRepositories,
+} from './git/commands/follow-installation.js'
 export { type ImpactOptions, impactOf } from './git/impact/impact.js'
 export type {
   ImpactAgent,
@@ -12,7 +28,20 @@ export type {
   TaskFlip,
   TaskShare,
 } from './git/impact/impact-report.js'
+export { type AssignmentState, type InForce, inForceAfter } from './git/in-force.js'
+export { type Installation, type Installations, notCovered } from './git/installations.js'
+export { readSoonBy } from './git/jobs.js'
+export type { ReadingParts } from './git/parts.js'
+export { reconcile } from './git/reconcile.js'
 export type { Reading } from './git/recorded/reading.js'
 export type { LeftOutReason } from './git/recorded/whole-tasks.js'
+export { entryProblem, type ManifestText, manifestText } from './git/source/manifest-text.js'
+export { type GitSource, SourceError, type SourceFault, type TreeEntry } from './git/source/source.js'
+export { type InstalledRow, installedRepositories } from './git/store/installed.js'
+export { markDue } from './git/store/repositories.js'
+export { byAnonymous, type Reply, type Route, route } from './http/route.js'
+export { defineJob, type Job, type JobData, type Send } from './jobs/job.js'
+export { createOutgoing, type Outgoing } from './outgoing/outgoing.js'
+export { createTargets } from './outgoing/targets.js'
 export { createPlatform, type RunningPlatform } from './platform.js'
 export type { ConfigureRoom, Ground, OpenRoom, RequestParts, Room } from './room.js'

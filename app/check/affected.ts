@@ -2,8 +2,8 @@
 import { type Cause, causesMarkdown, type Flip, markdownCode, placeCells, placeMarkdown, row } from '@svc/engine'
 import type { ImpactAgent, TaskFlip } from '@svc/platform'
 import { addressOf, type CheckFacts, placeOfPolicy } from './facts.js'
-import type { Part } from './fit.js'
-import { boldName, counted, cut } from './words.js'
+import { type Part, text } from './fit.js'
+import { boldName, counted, cut, listed } from './words.js'
 
 export function agentPart({ impact }: CheckFacts): Part[] {
   if (impact === null || impact.agents.length === 0) return []
@@ -35,6 +35,14 @@ export function agentPart({ impact }: CheckFacts): Part[] {
       more: (count) => `${counted(count, 'more agent')}.`,
     },
   ]
+}
+
+/** Agents that keep their version: the change does not reach them. */
+export function pinnedPart({ impact }: CheckFacts): Part[] {
+  const names = (impact?.pinned_agents ?? []).map(({ name }) => boldName(name))
+  if (names.length === 0) return []
+  const [has, keeps] = names.length === 1 ? ['has', 'keeps'] : ['have', 'keep']
+  return [text(`Not affected: ${listed(names)} ${has} a pinned version, and ${keeps} it.`)]
 }
 
 /** Agents that lose every policy first, then those with the most tasks that are blocked now. */

@@ -1,6 +1,6 @@
 // The summary of a check run: the verdict, what to do, who is affected, and the first steps that change.
 import { findingHeads, findingRows, markdownCode, messageMarkdown } from '@svc/engine'
-import { agentPart, flipPart } from './affected.js'
+import { agentPart, flipPart, pinnedPart } from './affected.js'
 import { changeWords } from './change-words.js'
 import { addressOf, type CheckFacts, ungovernedAgents } from './facts.js'
 import { type Part, pageOf, text } from './fit.js'
@@ -18,6 +18,7 @@ export function summaryOf(facts: CheckFacts, verdict: Verdict): string {
       : [text(`### What to do\n\n${items.map((item, index) => `${index + 1}. ${item}`).join('\n')}`)]),
     ...findingPart(facts),
     ...agentPart(facts),
+    ...pinnedPart(facts),
     ...flipPart(facts),
   ])
 }

@@ -13,7 +13,8 @@ export interface HandlerParts {
   readonly app_id: number
   /** The connections of a repository by an installation of the workspace; none for an installation that it does not have. */
   readonly connections: (installation_id: number, github_id: number) => Promise<readonly Connection[]>
-  readonly readSoon: (repo_id: number) => Promise<void>
+  /** Reads the branch of a connection, and reports what is in force then. */
+  readonly followPush: (repo_id: number) => Promise<void>
   /** `head`: the commit that the event names. */
   readonly checkPullRequest: (repo_id: number, number: number, head: string | null) => Promise<void>
   readonly checkMergeGroup: (repo_id: number, group: MergeGroup) => Promise<void>

@@ -8,6 +8,6 @@ export const push: Handler = {
   run: async (parts, payload) => {
     const ref = textIn(payload, 'ref')
     for (const { repo_id, branch } of await connectionsOf(parts, payload))
-      if (ref === `refs/heads/${branch}`) await parts.readSoon(repo_id)
+      if (ref === `refs/heads/${branch}`) await parts.followPush(repo_id)
   },
 }

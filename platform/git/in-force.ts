@@ -6,7 +6,7 @@ import type { Scope } from '../db/scope.js'
 import { assignmentsFrom } from '../policies/store/assignments.js'
 import { readText } from '../policies/store/manifest-texts.js'
 import { versionsOf } from '../policies/store/versions.js'
-import type { Reading } from './dry-run/dry-run.js'
+import type { Reading } from './recorded/reading.js'
 
 /** An assignment after a branch was read. */
 export interface AssignmentState {

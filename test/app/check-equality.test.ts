@@ -19,7 +19,15 @@ interface Json {
 
 async function both(base: Files, head: Files) {
   const { parts } = checkWorld({ base, head }, async () => Promise.reject(new Error('no agent')))
-  const none = { agents: [], recorded_tasks: 0, sampled_tasks: 0, replayed_tasks: 0, replayed_steps: 0, left_out: [] }
+  const none = {
+    agents: [],
+    pinned_agents: [],
+    recorded_tasks: 0,
+    sampled_tasks: 0,
+    replayed_tasks: 0,
+    replayed_steps: 0,
+    left_out: [],
+  }
   const share = { tasks: 0, interval: null }
   const impact = {
     ...none,

@@ -9,6 +9,7 @@ import { type CheckWorld, checkWorld, shas } from '../support/check-repository.j
 const share = { tasks: 0, interval: null }
 const nothing: ImpactReport = {
   agents: [],
+  pinned_agents: [],
   recorded_tasks: 0,
   sampled_tasks: 0,
   replayed_tasks: 0,

@@ -88,6 +88,7 @@ function factsWith(words: readonly string[], kind: number): CheckFacts {
   const flip = (index: number): TaskFlip => ({
     agent_id: `ag_${index}`,
     agent_key: word(index + 1),
+    change: null,
     flip: {
       task_id: word(index + 3),
       run: 1,
@@ -190,6 +191,9 @@ function factsWith(words: readonly string[], kind: number): CheckFacts {
     checked: [{ path: file, what: `the waiver of \`${word(4)}\` is added` }],
     impact: {
       agents: Array.from({ length: 60 }, (_, index) => agent(index)),
+      pinned_agents: [
+        { agent_id: 'ag_p', agent_key: word(1), name: word(2), manifest_path: file, pinned_sha: 'c'.repeat(40) },
+      ],
       recorded_tasks: 100,
       sampled_tasks: 100,
       replayed_tasks: 100,

@@ -32,7 +32,7 @@ function recording(): { readonly parts: HandlerParts; readonly calls: string[] }
             { repo_id: 3, branch: 'next' },
           ]
         : [],
-    readSoon: record('readSoon'),
+    followPush: record('followPush'),
     checkPullRequest: record('checkPullRequest'),
     checkMergeGroup: record('checkMergeGroup'),
     checkHead: record('checkHead'),

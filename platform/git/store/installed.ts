@@ -5,12 +5,13 @@ import type { Scope } from '../../db/scope.js'
 import { filters } from '../../db/sql.js'
 
 /** A connection of a repository of GitHub. */
-export interface InstalledRow extends Pick<Repository, 'id' | 'owner' | 'name' | 'branch' | 'installation_id'> {
+export interface InstalledRow
+  extends Pick<Repository, 'id' | 'owner' | 'name' | 'branch' | 'installation_id' | 'last_commit_sha'> {
   /** Null for a connection that no installation has covered. */
   readonly github_id: number | null
 }
 
-const columns = 'id, owner, name, branch, installation_id, github_id'
+const columns = 'id, owner, name, branch, installation_id, github_id, last_commit_sha'
 
 interface Wanted {
   readonly ids?: readonly number[]
