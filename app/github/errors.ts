@@ -1,6 +1,6 @@
 // What GitHub answers instead of a result, as errors with a remedy.
 import { quote } from '@svc/engine'
-import { SourceError, type SourceFault } from '@svc/platform'
+import { SourceError, type SourceFault, secondsToWait } from '@svc/platform'
 
 /**
  * `credential`: GitHub rejects the key of the App; `permission`: the installation does not grant what the request needs;
@@ -54,7 +54,7 @@ interface Asked {
 /** The error of an answer with a status of 400 or more. */
 export function faultOf(answer: FailedAnswer, asked: Asked): GithubError {
   const { status } = answer
-  const retry_after = secondsToWait(answer, asked.now)
+  const retry_after = secondsToWait(answer.headers, asked.now)
   if (status === 429 || (status === 403 && retry_after !== null))
     return new GithubError('rate_limited', 'the rate limit of GitHub is reached', {
       status,
@@ -113,15 +113,6 @@ function detailOf(error: unknown): string {
   if (typeof error === 'string') return error
   const { field, code, message } = (error ?? {}) as Readonly<Record<string, unknown>>
   return [field, message ?? code].filter((part) => typeof part === 'string').join(': ')
-}
-
-/** Seconds until the request may be sent again; null when the answer asks for no wait. */
-function secondsToWait({ headers }: FailedAnswer, now: number): number | null {
-  const after = Number(headers['retry-after'] ?? Number.NaN)
-  if (after >= 0) return Math.ceil(after)
-  const reset = Number(headers['x-ratelimit-reset'] ?? Number.NaN)
-  if (headers['x-ratelimit-remaining'] !== '0' || Number.isNaN(reset)) return null
-  return Math.max(1, Math.ceil(reset - now / 1000))
 }
 
 const sourceFaults: Readonly<Record<GithubFault, SourceFault>> = {

@@ -1,5 +1,5 @@
 // The reading client of a check: its token can read contents, pull requests and metadata of one repository, and nothing else.
-import { type GitSource, SourceError } from '@svc/platform'
+import { type GitSource, refPath, SourceError, shaIn } from '@svc/platform'
 import type { Account, GithubReader, PullRequest, PullRequestCommit, Review } from '../check/parts.js'
 import { asSource, orNull } from './errors.js'
 import type { RepositoryClient } from './repository-client.js'
@@ -77,8 +77,7 @@ async function reviews(client: RepositoryClient, number: number): Promise<Review
 }
 
 async function branchHead(client: RepositoryClient, branch: string): Promise<string | null> {
-  const path = branch.split('/').map(encodeURIComponent).join('/')
-  const answer = await orNull(client.ask('GET', `/git/ref/heads/${path}`))
+  const answer = await orNull(client.ask('GET', refPath(branch)))
   return answer === null ? null : shaIn(membersOf(membersOf(answer.body).object).sha)
 }
 
@@ -95,9 +94,4 @@ function membersOf(value: unknown): Members {
 function accountIn(value: unknown): Account | null {
   const { login, type } = membersOf(value)
   return typeof login === 'string' && typeof type === 'string' ? { login, type } : null
-}
-
-function shaIn(value: unknown): string {
-  if (typeof value === 'string' && /^[0-9a-f]{40}$/.test(value)) return value
-  throw new SourceError('fetch_failed', 'GitHub sent no SHA: check SVC_GITHUB_API_URL')
 }

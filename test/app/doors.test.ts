@@ -19,7 +19,7 @@ describe('the App', () => {
   })
 
   it('calls GitHub in one folder, through the door of the platform', () => {
-    expect(filesWith(/x-github-api-version/)).toEqual(['github/api.ts'])
+    expect(filesWith(/githubHeaders|x-github-api-version/)).toEqual(['github/api.ts'])
     expect(filesWith(/(?<![.\w])fetch\(|'node:https?'|'node:net'|'undici'/)).toEqual([])
   })
 

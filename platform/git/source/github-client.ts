@@ -1,5 +1,6 @@
 // Requests to the REST API of GitHub about one repository: credentials, redirects of renamed repositories, rate limits.
 import { type Answer, type Outgoing, TooLarge } from '../../outgoing/outgoing.js'
+import { followRedirects, githubHeaders, secondsToWait } from './github-rest.js'
 import { type RepositoryAddress, SourceError } from './source.js'
 
 export interface GithubParts {
@@ -30,8 +31,6 @@ export interface GetOptions {
   readonly maxBytes?: number
 }
 
-const maxRedirects = 3
-
 /** The credential that requests for an address carry. */
 export function credentialFor(
   { token, app_token }: Pick<RepositoryAddress, 'token' | 'app_token'>,
@@ -49,50 +48,31 @@ export function githubClient(
   credential: Credential,
   token: string | null,
 ): GithubClient {
-  const headers = {
-    accept: 'application/vnd.github+json',
-    'user-agent': 'svc',
-    'x-github-api-version': '2022-11-28',
-    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-  }
+  const headers = githubHeaders(token)
+  const { outgoing, api_url, clock } = parts
   return {
     credential,
     get: async (path, { etag = null, maxBytes } = {}) => {
       const sent = etag === null ? headers : { ...headers, 'if-none-match': etag }
-      const answer = await follow(parts, `${parts.api_url}/repos/${repository}${path}`, sent, maxBytes)
-      if (![200, 304, 404].includes(answer.status)) throw faultOf(answer, credential, parts.clock())
+      const send = (url: string) => outgoing.get(url, sent, maxBytes).catch(throwUnreachable)
+      const answer = await followRedirects(api_url, `${api_url}/repos/${repository}${path}`, send, astray)
+      if (![200, 304, 404].includes(answer.status)) throw faultOf(answer, credential, clock())
       const body = answer.status === 200 ? jsonOf(answer.text) : null
       return { status: answer.status, etag: answer.headers.etag ?? null, body }
     },
   }
 }
 
-/** Follows redirects of renamed repositories below the same address only: the token goes with the request. */
-async function follow(
-  { outgoing, api_url }: GithubParts,
-  first: string,
-  headers: Readonly<Record<string, string>>,
-  maxBytes: number | undefined,
-): Promise<Answer> {
-  let url = first
-  for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    const answer = await outgoing.get(url, headers, maxBytes).catch((error) => {
-      throw unreachable(error)
-    })
-    if (![301, 302, 307, 308].includes(answer.status)) return answer
-    const { location = '' } = answer.headers
-    const next = URL.canParse(location, url) ? new URL(location, url).href : ''
-    if (!next.startsWith(`${api_url}/`))
-      throw new SourceError('rejected', 'GitHub redirects to another host: connect the repository by its new name')
-    url = next
-  }
-  throw new SourceError('fetch_failed', 'GitHub redirects too often')
+function astray(reason: 'other_host' | 'too_often'): SourceError {
+  return reason === 'too_often'
+    ? new SourceError('fetch_failed', 'GitHub redirects too often')
+    : new SourceError('rejected', 'GitHub redirects to another host: connect the repository by its new name')
 }
 
-function unreachable(error: unknown): SourceError {
+function throwUnreachable(error: unknown): never {
   if (error instanceof TooLarge)
-    return new SourceError('too_large', `GitHub sends too much: ${error.message}; use a repository for manifests only`)
-  return new SourceError('fetch_failed', `GitHub cannot be reached: ${error instanceof Error ? error.message : error}`)
+    throw new SourceError('too_large', `GitHub sends too much: ${error.message}; use a repository for manifests only`)
+  throw new SourceError('fetch_failed', `GitHub cannot be reached: ${error instanceof Error ? error.message : error}`)
 }
 
 function faultOf({ status, headers }: Answer, credential: Credential, now: number): SourceError {
@@ -112,15 +92,6 @@ function faultOf({ status, headers }: Answer, credential: Credential, now: numbe
 /** What to do when the App that is connected cannot read a repository. */
 export const appDenied =
   'the GitHub App cannot read the repository any more: install it for this repository again, or connect it with your own token'
-
-/** Seconds until the rate limit ends; null when the answer is not about one. */
-function secondsToWait(headers: Answer['headers'], now: number): number | null {
-  const after = Number(headers['retry-after'] ?? Number.NaN)
-  if (after >= 0) return Math.ceil(after)
-  const reset = Number(headers['x-ratelimit-reset'] ?? Number.NaN)
-  if (headers['x-ratelimit-remaining'] !== '0' || Number.isNaN(reset)) return null
-  return Math.max(1, Math.ceil(reset - now / 1000))
-}
 
 function jsonOf(text: string): unknown {
   try {

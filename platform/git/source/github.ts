@@ -3,6 +3,7 @@ import { quote } from '@svc/engine'
 import { branchProblem } from './branch-name.js'
 import { blobSha } from './git-objects.js'
 import { appDenied, credentialFor, type GithubClient, type GithubParts, githubClient } from './github-client.js'
+import { refPath, shaIn } from './github-rest.js'
 import { githubTree } from './github-tree.js'
 import type { Limits } from './limits.js'
 import { type GitSource, type Inspection, type RepositoryAddress, SourceError } from './source.js'
@@ -41,7 +42,7 @@ async function inspect(client: GithubClient, branch: string | null): Promise<Ins
   const visibility = isPublic(body) ? 'public' : 'private'
   if (visibility === 'private' && client.credential !== 'own' && client.credential !== 'app') throw privateRepository()
   const name = branch ?? (typeof default_branch === 'string' ? default_branch : '')
-  const { status: found } = await client.get(refPath(name))
+  const { status: found } = await client.get(pathOfBranch(name))
   if (found === 404) throw branchMissing(name)
   return { visibility, branch: name }
 }
@@ -57,7 +58,7 @@ function githubSource(client: GithubClient, branch: string, limits: Limits): Git
     resolve: async (known) => {
       isChecked = false
       await assertCheckedOnce()
-      const { status, body, etag } = await client.get(refPath(branch), { etag: known?.etag ?? null })
+      const { status, body, etag } = await client.get(pathOfBranch(branch), { etag: known?.etag ?? null })
       if (status === 304 && known !== null) return known
       if (status === 404)
         throw (await client.get('')).status === 404 ? repositoryMissing(client) : branchMissing(branch)
@@ -137,15 +138,11 @@ function pathOf({ owner, name }: RepositoryAddress): string {
   return `${owner}/${name}`
 }
 
-function refPath(branch: string): string {
+/** Throws SourceError for an invalid name. */
+function pathOfBranch(branch: string): string {
   const problem = branchProblem(branch)
   if (problem !== null) throw new SourceError('rejected', problem)
-  return `/git/ref/heads/${branch.split('/').map(encodeURIComponent).join('/')}`
-}
-
-function shaIn(value: unknown): string {
-  if (typeof value === 'string' && /^[0-9a-f]{40}$/.test(value)) return value
-  throw new SourceError('fetch_failed', 'GitHub sent no SHA: check SVC_GITHUB_API_URL')
+  return refPath(branch)
 }
 
 function repositoryMissing({ credential }: GithubClient): SourceError {
