@@ -2,6 +2,7 @@
 import type { Api } from './api.js'
 import { type AppKey, appToken } from './app-token.js'
 import { GithubError, orNull } from './errors.js'
+import { idIn, membersOf, objectIn, textIn } from './members.js'
 import { listAll } from './pages.js'
 
 export interface Installation {
@@ -34,8 +35,8 @@ export interface Attempt {
 }
 
 export interface AppApi {
-  /** The account that owns the App, in lower case, and the address of the App's page. */
-  readonly self: () => Promise<{ readonly owner: string; readonly slug: string }>
+  /** The account that owns the App, in lower case. */
+  readonly owner: () => Promise<string>
   /** Null for one that is gone. */
   readonly installation: (id: number) => Promise<Installation | null>
   readonly installations: () => Promise<readonly Installation[]>
@@ -52,13 +53,11 @@ const maxAttempts = 5000
 export function createAppApi(api: Api, key: AppKey, clock: () => number): AppApi {
   const asApp = () => ({ token: appToken(key, clock()), as: 'app' as const })
   return {
-    self: async () => {
+    owner: async () => {
       const { body } = await api({ method: 'GET', path: '/app', ...asApp() })
-      const { owner, slug } = (body ?? {}) as Readonly<Record<string, unknown>>
-      const login = (owner as { login?: unknown } | null | undefined)?.login
-      if (typeof login !== 'string')
-        throw new GithubError('unavailable', 'GitHub sent no App: check SVC_GITHUB_API_URL')
-      return { owner: login.toLowerCase(), slug: typeof slug === 'string' ? slug : '' }
+      const login = textIn(objectIn(membersOf(body), 'owner'), 'login')
+      if (login === null) throw new GithubError('unavailable', 'GitHub sent no App: check SVC_GITHUB_API_URL')
+      return login.toLowerCase()
     },
     installation: async (id) => {
       const answer = await orNull(api({ method: 'GET', path: `/app/installations/${id}`, ...asApp() }))
@@ -82,44 +81,34 @@ export function createAppApi(api: Api, key: AppKey, clock: () => number): AppApi
 }
 
 /** An installation as GitHub describes it; null for other values. */
-export function installationIn(value: unknown): Installation | null {
-  const { id, account, suspended_at, permissions } = (value ?? {}) as Readonly<Record<string, unknown>>
-  const { id: account_id, login } = (account ?? {}) as Readonly<Record<string, unknown>>
-  if (!isId(id) || !isId(account_id) || typeof login !== 'string') return null
-  const granted = Object.entries((permissions ?? {}) as object).filter(([, level]) => typeof level === 'string')
+function installationIn(value: unknown): Installation | null {
+  const found = membersOf(value)
+  const account = objectIn(found, 'account')
+  const [installation_id, id, login] = [idIn(found), idIn(account), textIn(account, 'login')]
+  if (installation_id === null || id === null || login === null) return null
+  const granted = Object.entries(objectIn(found, 'permissions')).filter(([, level]) => typeof level === 'string')
   return {
-    installation_id: id,
-    account: { id: account_id, login },
-    is_suspended: typeof suspended_at === 'string',
-    permissions: Object.fromEntries(granted),
+    installation_id,
+    account: { id, login },
+    is_suspended: textIn(found, 'suspended_at') !== null,
+    permissions: Object.fromEntries(granted) as Installation['permissions'],
   }
 }
 
 function attemptIn(value: unknown): Attempt | null {
-  const { id, guid, delivered_at, status_code, event, action } = (value ?? {}) as Readonly<Record<string, unknown>>
-  const at = Date.parse(String(delivered_at))
-  if (!isId(id) || typeof guid !== 'string' || Number.isNaN(at)) return null
-  const is_delivered = typeof status_code === 'number' && status_code >= 200 && status_code < 300
-  return {
-    id,
-    guid,
-    at,
-    is_delivered,
-    event: typeof event === 'string' ? event : '',
-    action: typeof action === 'string' ? action : null,
-  }
-}
-
-/** Whether a value is an id of GitHub. */
-export function isId(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0
+  const found = membersOf(value)
+  const [id, guid, at] = [idIn(found), textIn(found, 'guid'), Date.parse(textIn(found, 'delivered_at') ?? '')]
+  if (id === null || guid === null || Number.isNaN(at)) return null
+  const status = idIn(found, 'status_code') ?? 0
+  const is_delivered = status >= 200 && status < 300
+  return { id, guid, at, is_delivered, event: textIn(found, 'event') ?? '', action: textIn(found, 'action') }
 }
 
 /** A repository as GitHub describes it; null for other values. */
 export function repositoryIn(value: unknown): InstalledRepository | null {
-  const { id, name, owner, default_branch, private: isPrivate } = (value ?? {}) as Readonly<Record<string, unknown>>
-  const { login } = (owner ?? {}) as Readonly<Record<string, unknown>>
-  if (!isId(id) || typeof name !== 'string' || typeof login !== 'string' || typeof default_branch !== 'string')
-    return null
-  return { github_id: id, owner: login, name, default_branch, is_private: isPrivate !== false }
+  const found = membersOf(value)
+  const [github_id, owner] = [idIn(found), textIn(objectIn(found, 'owner'), 'login')]
+  const [name, default_branch] = [textIn(found, 'name'), textIn(found, 'default_branch')]
+  if (github_id === null || owner === null || name === null || default_branch === null) return null
+  return { github_id, owner, name, default_branch, is_private: found.private !== false }
 }

@@ -1,8 +1,8 @@
 // The writing client of a check: its token can write check runs of one repository, and nothing else.
 import { SourceError } from '@svc/platform'
 import type { CheckRun, Checks } from '../check/parts.js'
-import { isId } from './app-api.js'
 import { asSource } from './errors.js'
+import { idIn, membersOf, objectIn, textIn } from './members.js'
 import type { RepositoryClient } from './repository-client.js'
 
 /** What the token of a checks client may do. */
@@ -16,8 +16,8 @@ export function createChecks(client: RepositoryClient, app_id: number): Checks {
     find: (head_sha, name) => asSource(find(client, app_id, head_sha, name)),
     create: async (head_sha, name, change) => {
       const { body } = await asSource(client.ask('POST', '/check-runs', { name, head_sha, ...change }))
-      const { id } = (body ?? {}) as { id?: unknown }
-      if (!isId(id)) throw new SourceError('fetch_failed', 'GitHub sent no check run: check SVC_GITHUB_API_URL')
+      const id = idIn(membersOf(body))
+      if (id === null) throw new SourceError('fetch_failed', 'GitHub sent no check run: check SVC_GITHUB_API_URL')
       return id
     },
     update: async (id, change) => {
@@ -40,14 +40,13 @@ async function find(
 
 /** Null for a check run of another App or with another name. */
 function checkRunIn(value: unknown, own_id: number, own_name: string): CheckRun | null {
-  const { id, name, status, external_id, app, output } = (value ?? {}) as Readonly<Record<string, unknown>>
-  const { id: app_id } = (app ?? {}) as { id?: unknown }
-  if (!isId(id) || app_id !== own_id || name !== own_name) return null
-  const { annotations_count } = (output ?? {}) as { annotations_count?: unknown }
+  const run = membersOf(value)
+  const id = idIn(run)
+  if (id === null || idIn(objectIn(run, 'app')) !== own_id || textIn(run, 'name') !== own_name) return null
   return {
     id,
-    status: typeof status === 'string' ? status : '',
-    external_id: typeof external_id === 'string' && external_id !== '' ? external_id : null,
-    annotations_count: typeof annotations_count === 'number' ? annotations_count : 0,
+    status: textIn(run, 'status') ?? '',
+    external_id: textIn(run, 'external_id') || null,
+    annotations_count: idIn(objectIn(run, 'output'), 'annotations_count') ?? 0,
   }
 }

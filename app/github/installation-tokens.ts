@@ -2,6 +2,7 @@
 import type { Api } from './api.js'
 import { type AppKey, appToken } from './app-token.js'
 import { GithubError } from './errors.js'
+import { membersOf, textIn } from './members.js'
 
 /** What a token may do: permissions as GitHub names them. */
 export type Permissions = Readonly<Record<string, 'read' | 'write'>>
@@ -52,9 +53,9 @@ export function createInstallationTokens({ api, key, clock }: Parts): Installati
     }).catch((error) => {
       throw refused(error, permissions)
     })
-    const { token, expires_at } = (body ?? {}) as Readonly<Record<string, unknown>>
-    const until = Date.parse(String(expires_at)) - marginMs
-    if (typeof token === 'string' && token !== '' && !Number.isNaN(until)) return { token, until }
+    const token = textIn(membersOf(body), 'token')
+    const until = Date.parse(textIn(membersOf(body), 'expires_at') ?? '') - marginMs
+    if (token !== null && token !== '' && !Number.isNaN(until)) return { token, until }
     throw new GithubError('unavailable', 'GitHub sent no token of the installation: check SVC_GITHUB_API_URL')
   }
   return {

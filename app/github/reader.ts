@@ -2,6 +2,7 @@
 import { type GitSource, refPath, SourceError, shaIn } from '@svc/platform'
 import type { Account, GithubReader, PullRequest, PullRequestCommit, Review } from '../check/parts.js'
 import { asSource, orNull } from './errors.js'
+import { idIn, type Members, membersOf, objectIn, textIn } from './members.js'
 import type { RepositoryClient } from './repository-client.js'
 
 /** What the token of a reader may do. */
@@ -28,19 +29,16 @@ export function createReader(client: RepositoryClient, source: Pick<GitSource, '
   }
 }
 
-type Members = Readonly<Record<string, unknown>>
-
 async function pullRequest(client: RepositoryClient, number: number): Promise<PullRequest | null> {
   const answer = await orNull(client.ask('GET', `/pulls/${number}`))
   if (answer === null) return null
-  const { state, user, head, base } = membersOf(answer.body)
-  const base_ref = membersOf(base).ref
+  const pull = membersOf(answer.body)
   return {
     number,
-    is_open: state === 'open',
-    author: accountIn(user),
-    head_sha: shaIn(membersOf(head).sha),
-    base_ref: typeof base_ref === 'string' ? base_ref : '',
+    is_open: pull.state === 'open',
+    author: accountIn(pull, 'user'),
+    head_sha: shaIn(objectIn(pull, 'head').sha),
+    base_ref: textIn(objectIn(pull, 'base'), 'ref') ?? '',
   }
 }
 
@@ -48,8 +46,10 @@ async function openPullRequests(client: RepositoryClient, head_sha: string): Pro
   // A list of the pull requests of a commit leaves out those of forks.
   const { items } = await client.list('/pulls?state=open', null, maxOpen)
   return items.flatMap((item) => {
-    const { number, state, head } = membersOf(item)
-    return state === 'open' && membersOf(head).sha === head_sha && typeof number === 'number' ? [number] : []
+    const pull = membersOf(item)
+    const number = idIn(pull, 'number')
+    const isWanted = pull.state === 'open' && objectIn(pull, 'head').sha === head_sha
+    return isWanted && number !== null ? [number] : []
   })
 }
 
@@ -59,39 +59,36 @@ async function commits(client: RepositoryClient, number: number) {
 }
 
 function commitIn(value: unknown): PullRequestCommit {
-  const { sha, author, committer } = membersOf(value)
-  return { sha: shaIn(sha), author: accountIn(author), committer: accountIn(committer) }
+  const commit = membersOf(value)
+  return { sha: shaIn(commit.sha), author: accountIn(commit, 'author'), committer: accountIn(commit, 'committer') }
 }
 
 async function reviews(client: RepositoryClient, number: number): Promise<Review[]> {
   const { items, is_complete } = await client.list(`/pulls/${number}/reviews`, null, maxReviews)
   if (!is_complete) throw new SourceError('too_large', `the pull request has more than ${maxReviews} reviews`)
   return items.map((item) => {
-    const { user, state, commit_id } = membersOf(item)
+    const review = membersOf(item)
     return {
-      user: accountIn(user),
-      state: typeof state === 'string' ? state : '',
-      commit_id: typeof commit_id === 'string' ? commit_id : null,
+      user: accountIn(review, 'user'),
+      state: textIn(review, 'state') ?? '',
+      commit_id: textIn(review, 'commit_id'),
     }
   })
 }
 
 async function branchHead(client: RepositoryClient, branch: string): Promise<string | null> {
   const answer = await orNull(client.ask('GET', refPath(branch)))
-  return answer === null ? null : shaIn(membersOf(membersOf(answer.body).object).sha)
+  return answer === null ? null : shaIn(objectIn(membersOf(answer.body), 'object').sha)
 }
 
 async function mergeBase(client: RepositoryClient, base_sha: string, head_sha: string): Promise<string | null> {
   const path = `/compare/${shaIn(base_sha)}...${shaIn(head_sha)}?per_page=1`
   const answer = await orNull(client.ask('GET', path, undefined, maxComparisonBytes))
-  return answer === null ? null : shaIn(membersOf(membersOf(answer.body).merge_base_commit).sha)
+  return answer === null ? null : shaIn(objectIn(membersOf(answer.body), 'merge_base_commit').sha)
 }
 
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {}
-}
-
-function accountIn(value: unknown): Account | null {
-  const { login, type } = membersOf(value)
-  return typeof login === 'string' && typeof type === 'string' ? { login, type } : null
+function accountIn(members: Members, name: string): Account | null {
+  const account = objectIn(members, name)
+  const [login, type] = [textIn(account, 'login'), textIn(account, 'type')]
+  return login === null || type === null ? null : { login, type }
 }

@@ -1,6 +1,6 @@
 // A handler of an event. It only sends jobs: what a payload says is a hint, and the jobs read afresh what is true.
 import type { MergeGroup } from '../check/check-pull-request.js'
-import type { Payload } from './payload.js'
+import type { Members } from '../github/members.js'
 
 /** A connection of a repository in the workspace of the App. */
 export interface Connection {
@@ -27,5 +27,5 @@ export interface HandlerParts {
 export interface Handler {
   /** As GitHub names them, with the action: `push`, `pull_request.opened`. */
   readonly events: readonly string[]
-  readonly run: (parts: HandlerParts, payload: Payload) => Promise<void>
+  readonly run: (parts: HandlerParts, payload: Members) => Promise<void>
 }

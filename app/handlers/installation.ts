@@ -1,5 +1,5 @@
+import { idIn, objectIn } from '../github/members.js'
 import type { Handler } from './handler.js'
-import { idIn, objectIn } from './payload.js'
 
 /** Whatever happened to the installation or to a repository of it: what is true now is asked for. */
 export const installation: Handler = {

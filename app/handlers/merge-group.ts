@@ -1,6 +1,6 @@
+import { objectIn, shaIn, textIn } from '../github/members.js'
 import { firstConnection } from './connections.js'
 import type { Handler } from './handler.js'
-import { objectIn, shaIn, textIn } from './payload.js'
 
 export const mergeGroup: Handler = {
   events: ['merge_group.checks_requested'],

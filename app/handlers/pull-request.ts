@@ -1,8 +1,8 @@
+import { idIn, type Members, objectIn, shaIn } from '../github/members.js'
 import { firstConnection } from './connections.js'
 import type { Handler, HandlerParts } from './handler.js'
-import { idIn, objectIn, type Payload, shaIn } from './payload.js'
 
-async function check(parts: HandlerParts, payload: Payload): Promise<void> {
+async function check(parts: HandlerParts, payload: Members): Promise<void> {
   const pull = objectIn(payload, 'pull_request')
   const number = idIn(pull, 'number')
   const connection = await firstConnection(parts, payload)

@@ -1,6 +1,6 @@
+import { textIn } from '../github/members.js'
 import { connectionsOf } from './connections.js'
 import type { Handler } from './handler.js'
-import { textIn } from './payload.js'
 
 /** The branch of a connection is read; other branches and tags concern no assignment. */
 export const push: Handler = {

@@ -1,9 +1,9 @@
 import { checkName } from '../check/parts.js'
+import { idIn, type Members, objectIn, shaIn, textIn } from '../github/members.js'
 import { firstConnection } from './connections.js'
 import type { Handler, HandlerParts } from './handler.js'
-import { idIn, objectIn, type Payload, shaIn, textIn } from './payload.js'
 
-async function check(parts: HandlerParts, payload: Payload, requested: Payload): Promise<void> {
+async function check(parts: HandlerParts, payload: Members, requested: Members): Promise<void> {
   // Check runs of other Apps reach this one as well.
   if (idIn(objectIn(requested, 'app')) !== parts.app_id) return
   const head_sha = shaIn(requested, 'head_sha')

@@ -9,9 +9,9 @@ import {
   withTransaction,
 } from '@svc/platform'
 import type { Api } from '../github/api.js'
-import { isId } from '../github/app-api.js'
 import { asSource, orNull } from '../github/errors.js'
 import type { InstallationTokens } from '../github/installation-tokens.js'
+import { idIn, membersOf } from '../github/members.js'
 import { findInstallation, type InstallationRow, listInstallations } from './installations-store.js'
 
 interface Parts {
@@ -54,15 +54,15 @@ async function covering(
 ): Promise<Installation | null> {
   const path = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`
   const found = await orNull(api({ method: 'GET', path: `${path}/installation`, token: appToken(), as: 'app' }))
-  const { id: installation_id } = (found?.body ?? {}) as { id?: unknown }
+  const installation_id = idIn(membersOf(found?.body))
   const own = candidates.find((one) => one.installation_id === installation_id && !one.is_suspended)
   if (own === undefined) return null
   const wanted = { installation_id: own.installation_id, github_id: null, permissions: { metadata: 'read' as const } }
   const repository = await orNull(
     api({ method: 'GET', path, token: await tokens.tokenFor(wanted), as: 'installation' }),
   )
-  const { id: github_id } = (repository?.body ?? {}) as { id?: unknown }
-  return isId(github_id) ? { installation_id: own.installation_id, github_id } : null
+  const github_id = idIn(membersOf(repository?.body))
+  return github_id === null ? null : { installation_id: own.installation_id, github_id }
 }
 
 function suspended({ account }: InstallationRow): SourceError {

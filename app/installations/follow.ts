@@ -12,7 +12,7 @@ import {
   withTransaction,
 } from '@svc/platform'
 import type { Api } from '../github/api.js'
-import { type AppApi, type Installation, isId, repositoryIn } from '../github/app-api.js'
+import { type AppApi, type Installation, repositoryIn } from '../github/app-api.js'
 import type { InstallationTokens } from '../github/installation-tokens.js'
 import { listAll } from '../github/pages.js'
 import { isAccepted, lacking, leftOut } from './accepted.js'
@@ -52,8 +52,7 @@ export async function followInstallation(parts: InstallationParts, id: number, s
   const { app, accounts, warnOnce } = parts
   const found = await app.installation(id)
   if (found === null) return removeInstallation(parts, id, send)
-  const { owner } = await app.self()
-  if (!isAccepted(found, owner, accounts)) {
+  if (!isAccepted(found, await app.owner(), accounts)) {
     warnOnce(leftOut(found))
     // It may have been accepted before the configuration changed.
     return removeInstallation(parts, id, send)
@@ -119,7 +118,7 @@ async function uncoverOthers(
 ): Promise<void> {
   const rows = await withTransaction(reading.db, scope, (tx) => installedRepositories(scope, tx, { installation_id }))
   const listed = new Set(covered.map(({ github_id }) => github_id))
-  const github_ids = rows.flatMap(({ github_id }) => (isId(github_id) && !listed.has(github_id) ? [github_id] : []))
+  const github_ids = rows.flatMap(({ github_id }) => (github_id !== null && !listed.has(github_id) ? [github_id] : []))
   if (github_ids.length === 0) return
   for (const repo_id of await uncoverRepositories(reading, scope, { installation_id, github_ids }))
     await readSoon(repo_id, send)

@@ -32,19 +32,18 @@ export async function saveInstallation(
   )
 }
 
-/** Returns false for an installation that the workspace does not have. */
+/** Ends an installation; without effect for one that the workspace does not have. */
 export async function endInstallation(
   scope: Scope,
   tx: Transaction,
   now: number,
   installation_id: number,
-): Promise<boolean> {
-  const rows = await tx.query(
+): Promise<void> {
+  await tx.query(
     `update github_installations set removed_at = $3
-     where org_id = $1 and installation_id = $2 and removed_at is null returning 1`,
+     where org_id = $1 and installation_id = $2 and removed_at is null`,
     [scope.org_id, installation_id, new Date(now).toISOString()],
   )
-  return rows.length > 0
 }
 
 /** Null for an installation that the workspace does not have, or no longer. */

@@ -1,9 +1,11 @@
 // A delivery whose signature has been checked: its headers and the members that every payload has.
 import { quote } from '@svc/engine'
 import { PlatformError } from '@svc/platform'
+import { idIn, type Members, objectIn, textIn } from '../github/members.js'
 import type { NewDelivery } from './deliveries-store.js'
 import type { Header } from './signature.js'
 
+const eventName = /^[a-z][a-z_]{0,99}$/
 const bytesToText = new TextDecoder('utf-8', { fatal: true })
 
 /** Throws UNSUPPORTED_MEDIA_TYPE, MALFORMED or INVALID. */
@@ -14,23 +16,23 @@ export function deliveryIn(raw: Uint8Array, header: Header): NewDelivery {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(delivery_id))
     throw new PlatformError('INVALID', `the header \`X-GitHub-Delivery\` must be a GUID, found ${quote(delivery_id)}`)
   const event = header('x-github-event') ?? ''
-  if (!/^[a-z][a-z_]{0,99}$/.test(event))
+  if (!eventName.test(event))
     throw new PlatformError('INVALID', `the header \`X-GitHub-Event\` must name an event, found ${quote(event)}`)
-  const { action, installation } = payloadIn(raw)
-  const { id } = (installation ?? {}) as { id?: unknown }
+  const payload = payloadIn(raw)
+  const action = textIn(payload, 'action') ?? ''
   return {
     delivery_id,
     event,
-    action: typeof action === 'string' && /^[a-z][a-z_]{0,99}$/.test(action) ? action : null,
-    installation_id: Number.isSafeInteger(id) ? (id as number) : null,
+    action: eventName.test(action) ? action : null,
+    installation_id: idIn(objectIn(payload, 'installation')),
     body: raw,
   }
 }
 
 /** The payload of a delivery. Throws MALFORMED for bytes that are not a JSON object in UTF-8. */
-export function payloadIn(raw: Uint8Array): Readonly<Record<string, unknown>> {
+export function payloadIn(raw: Uint8Array): Members {
   const value = parsed(raw)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members
   throw new PlatformError('MALFORMED', 'the body must be a JSON object in UTF-8')
 }
 

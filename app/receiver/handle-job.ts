@@ -1,5 +1,6 @@
 // Handles stored deliveries, at least once each: the job of a delivery is stored with it, and a timer finds those without one.
 import { type Database, defineJob, type Job, type Send, withUnscopedTransaction } from '@svc/platform'
+import type { Members } from '../github/members.js'
 import {
   beginDeliveryUnscoped,
   deleteDeliveriesUnscoped,
@@ -15,7 +16,7 @@ export interface Received {
   /** The GUID of the delivery. */
   readonly id: string
   readonly event: string
-  readonly payload: Readonly<Record<string, unknown>>
+  readonly payload: Members
 }
 
 export interface HandlingParts {

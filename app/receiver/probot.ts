@@ -4,9 +4,9 @@ import type { Ground } from '@svc/platform'
 import type { AppConfig } from '../config.js'
 import type { Network } from '../github/api.js'
 import { fetchThrough } from '../github/fetch.js'
+import type { Members } from '../github/members.js'
 import type { HandlerParts } from '../handlers/handler.js'
 import { handlers } from '../handlers/handlers.js'
-import type { Payload } from '../handlers/payload.js'
 import type { Received } from './handle-job.js'
 
 type Logger = Ground['logger']
@@ -47,13 +47,13 @@ async function loadProbot({ config, network, api_url, logger }: Parts) {
   await probot.ready()
   const partsOf = new WeakMap<object, HandlerParts>()
   for (const { events, run } of handlers)
-    probot.on(events as never, async ({ payload }: { payload: Payload }) => {
+    probot.on(events as never, async ({ payload }: { payload: Members }) => {
       const given = partsOf.get(payload)
       if (given === undefined) throw new Error('Probot gave another payload than it received')
       await run(given, payload)
     })
   return {
-    receive: async (id: string, name: string, payload: Payload, given: HandlerParts) => {
+    receive: async (id: string, name: string, payload: Members, given: HandlerParts) => {
       partsOf.set(payload, given)
       try {
         await probot.receive({ id, name, payload } as never)

@@ -134,7 +134,7 @@ describe('the checks client', () => {
 describe('what the App asks about itself', () => {
   it('is its owner, and its installations on all pages', async () => {
     const { app } = parts()
-    expect(await app.self()).toEqual({ owner: 'acme', slug: 'svc-policies' })
+    expect(await app.owner()).toBe('acme')
     for (let count = 0; count < 120; count += 1) github.install(installation.app, github.account(`account-${count}`))
     expect(await app.installations()).toHaveLength(121)
     expect(await app.installation(installation.id)).toMatchObject({ account: { login: 'acme' }, is_suspended: false })
@@ -165,7 +165,7 @@ describe('an error of GitHub', () => {
   it('names a wrong key, a wrong id, or a clock that is off', async () => {
     const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const wrong = parts(github.now, other.export({ type: 'pkcs8', format: 'pem' }).toString())
-    expect(await rejection(wrong.app.self())).toMatchObject({
+    expect(await rejection(wrong.app.owner())).toMatchObject({
       code: 'credential',
       message: expect.stringMatching(/rejects the key of the App: .*SVC_GITHUB_APP_PRIVATE_KEY/),
     })
@@ -173,7 +173,7 @@ describe('an error of GitHub', () => {
       [3600_000, 'ahead of'],
       [-3600_000, 'behind'],
     ] as const)
-      expect(await rejection(parts(() => github.now() + ms).app.self())).toMatchObject({
+      expect(await rejection(parts(() => github.now() + ms).app.owner())).toMatchObject({
         code: 'credential',
         message: expect.stringMatching(
           new RegExp(`the clock of this machine is 36\\d\\d s ${words}|359\\d s ${words}`),
@@ -181,7 +181,7 @@ describe('an error of GitHub', () => {
       })
     const api = createApi({ network, api_url: github.url, clock: github.now })
     const unknown = createAppApi(api, { app_id: 999_999, private_key: installation.app.private_key }, github.now)
-    expect(await rejection(unknown.self())).toMatchObject({
+    expect(await rejection(unknown.owner())).toMatchObject({
       code: 'credential',
       message: expect.stringContaining('compare SVC_GITHUB_APP_ID'),
     })
@@ -200,7 +200,7 @@ describe('an error of GitHub', () => {
     ],
   ])('is %s', async (_name, fault, code, retry_after) => {
     github.faults.answer = () => fault
-    const error = await rejection(parts().app.self())
+    const error = await rejection(parts().app.owner())
     expect(error).toMatchObject({ code, retry_after })
     expect(error).toBeInstanceOf(GithubError)
     expect(error?.message).not.toMatch(/\p{Cc}|eyJ/u)

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import type { Members } from '../../app/github/members.js'
 import type { HandlerParts } from '../../app/handlers/handler.js'
 import { handlers, isHandled } from '../../app/handlers/handlers.js'
-import type { Payload } from '../../app/handlers/payload.js'
 
 interface Case {
   readonly event: string
-  readonly payload: Payload
+  readonly payload: Members
   readonly calls: readonly string[]
 }
 
