@@ -1,7 +1,7 @@
 // The clients of the App against a GitHub that enforces its rules: narrow tokens, lists of many pages, errors with a remedy.
 import { generateKeyPairSync } from 'node:crypto'
 import { SourceError } from '@svc/platform'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createApi } from '../../app/github/api.js'
 import { createAppApi } from '../../app/github/app-api.js'
 import { checksPermissions, createChecks } from '../../app/github/checks.js'
@@ -15,14 +15,14 @@ import { failedDeliveries } from '../../app/receiver/missed.js'
 import { createOutgoing, type Outgoing } from '../../platform/outgoing/outgoing.js'
 import { createTargets } from '../../platform/outgoing/targets.js'
 import { type FakeGithub, secondaryLimit, serverError, startFakeGithub } from '../github/fake-github.js'
-import type { Installation, Repository } from '../github/world.js'
+import { type Installation, noFaults, type Repository } from '../github/world.js'
 import { registerApp } from '../support/github-app.js'
 
 let github: FakeGithub
 let network: Outgoing
 let repository: Repository
 let installation: Installation
-beforeEach(async () => {
+beforeAll(async () => {
   github = await startFakeGithub()
   network = createOutgoing(createTargets('all', false))
   const owner = github.account('acme', 'Organization')
@@ -31,7 +31,12 @@ beforeEach(async () => {
   github.repository(owner, 'other', { files: { 'a.yaml': 'a: 1' } })
   installation = github.install(app, owner)
 })
-afterEach(async () => {
+beforeEach(() => {
+  github.requests.length = 0
+  Object.assign(github.faults, noFaults())
+  Object.assign(installation.rate, { used: 0, resets: github.now() + 3600_000 })
+})
+afterAll(async () => {
   await network.close()
   await github.close()
 })

@@ -1,5 +1,6 @@
 // Installations: the repositories of accepted ones are connected and followed by GitHub's ids, also when webhooks are lost.
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type Account, noFaults } from '../github/world.js'
 import { type GithubApp, openGithubApp } from '../support/github-app.js'
 
 const manifest = JSON.stringify({
@@ -16,37 +17,55 @@ const manifest = JSON.stringify({
   ],
 })
 
-let opened: GithubApp | null = null
-const open = async (start = {}) => {
-  opened = await openGithubApp(start)
-  return opened
-}
-afterEach(async () => {
-  await opened?.close()
-  opened = null
+/** Each test has an account of its own; `stranger` is one that the operator has not named. */
+const accounts = Array.from({ length: 10 }, (_, index) => `acme-${index}`)
+let app: GithubApp
+let github: GithubApp['github']
+let owner: Account
+let used = 0
+beforeAll(async () => {
+  app = await openGithubApp({ env: { SVC_GITHUB_APP_ACCOUNTS: accounts.join(' ') } })
+  github = app.github
 })
+beforeEach(() => {
+  owner = github.account(accounts[used++] ?? '', 'Organization')
+})
+afterEach(() => {
+  Object.assign(github.faults, noFaults())
+})
+afterAll(() => app.close())
 
-const events = async ({ platform }: GithubApp, kind: string) => {
+const connected = async () => (await app.connected()).filter((one) => one.owner === owner.login)
+
+const connectedTo = (...names: readonly string[]) =>
+  until(async () => {
+    const repos = await connected()
+    expect(repos.map(({ name }) => name).sort()).toEqual([...names].sort())
+    return repos
+  })
+
+const events = async (kind: string) => {
   type Event = { readonly kind: string; readonly data: Readonly<Record<string, unknown>> }
-  const { body } = await platform.call<{ events: Event[] }>('GET', `/api/v1/events?kind=${kind}&limit=100`)
-  return body.events.filter(({ data }) => data.provider !== 'bundled').map(({ data }) => data)
+  const { body } = await app.platform.call<{ events: Event[] }>('GET', `/api/v1/events?kind=${kind}&limit=100`)
+  return body.events.map(({ data }) => data).filter((data) => String(data.owner).toLowerCase() === owner.login)
 }
 
-const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 50 })
+const until = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 60_000, interval: 50 })
 
-const isRead = (app: GithubApp) =>
+const isRead = () =>
   until(async () => {
-    for (const { last_commit_sha, status } of await app.connected()) {
+    for (const { last_commit_sha, status } of await connected()) {
       expect(last_commit_sha).toMatch(/^[0-9a-f]{40}$/)
       expect(status).toBe('synced')
     }
   })
 
 /** An agent with the manifest of the repository. */
-const assign = async ({ platform }: GithubApp, repo_id: number) => {
+const assign = async (repo_id: number) => {
+  const { platform } = app
   const agent = await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
     as: 'key',
-    body: { agent_key: 'desk' },
+    body: { agent_key: owner.login },
   })
   const body = { agent_id: agent.body.agent_id, repo_id, manifest_path: 'refunds.yaml' }
   const made = await platform.call<{ id: number }>('POST', '/api/v1/assignments', { body })
@@ -56,18 +75,16 @@ const assign = async ({ platform }: GithubApp, repo_id: number) => {
 
 describe('an installation', () => {
   it('connects the default branch of each repository, and reads it', async () => {
-    const app = await open()
-    const { github, owner } = app
     github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
     github.repository(owner, 'tools', { visibility: 'public', default_branch: 'trunk', files: { 'a.md': 'a' } })
     const { id } = github.install(app.app, owner)
-    const repos = await app.connectedTo('acme/policies', 'acme/tools')
+    const repos = await connectedTo('policies', 'tools')
     expect(repos.map(({ branch, visibility, installation_id }) => ({ branch, visibility, installation_id }))).toEqual([
       { branch: 'main', visibility: 'private', installation_id: id },
       { branch: 'trunk', visibility: 'public', installation_id: id },
     ])
-    await isRead(app)
-    expect(await events(app, 'repository.connected')).toHaveLength(2)
+    await isRead()
+    expect(await events('repository.connected')).toHaveLength(2)
     const tokens = github.requests.filter(({ path }) => path.endsWith('/access_tokens')).map(({ body }) => body)
     const narrow = { permissions: { contents: 'read', metadata: 'read' }, repository_ids: [expect.any(Number)] }
     expect(tokens).toContainEqual(narrow)
@@ -75,53 +92,46 @@ describe('an installation', () => {
   })
 
   it('of which no webhook arrived is found at the start', async () => {
-    const app = await open()
-    const { github, owner } = app
     github.faults.deliver = () => 'lose'
     github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
     github.install(app.app, owner)
     await app.restart()
-    await app.connectedTo('acme/policies')
+    await connectedTo('policies')
   })
 
   it('of another account is left out, and accepted when the operator names the account', async () => {
-    const app = await open()
-    const { github } = app
-    const other = github.account('other')
-    github.repository(other, 'policies', { files: { 'refunds.yaml': manifest } })
-    github.install(app.app, other)
+    owner = github.account('Stranger')
+    github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
+    github.requests.length = 0
+    github.install(app.app, owner)
     await github.idle()
     await until(async () => expect(github.requests.some(({ path }) => path === '/app')).toBe(true))
-    expect(await app.connected()).toEqual([])
-    await app.restart({ SVC_GITHUB_APP_ACCOUNTS: 'someone Other' })
-    await app.connectedTo('other/policies')
+    expect(await connected()).toEqual([])
+    await app.restart({ SVC_GITHUB_APP_ACCOUNTS: [...accounts, 'stranger'].join(' ') })
+    await connectedTo('policies')
   })
 
   it('takes over a connection that was made by hand, without a second one', async () => {
-    const app = await open()
-    const { github, owner } = app
     const files = { 'refunds.yaml': manifest }
     const repository = github.repository(owner, 'policies', { visibility: 'public', files })
-    const body = { owner: 'Acme', name: 'policies' }
+    const body = { owner: owner.login.toUpperCase(), name: 'policies' }
     expect((await app.platform.call('POST', '/api/v1/repos', { body })).status).toBe(201)
     const { id } = github.install(app.app, owner)
     await until(async () =>
-      expect(await app.connected()).toMatchObject([{ owner: 'acme', name: 'policies', installation_id: id }]),
+      expect(await connected()).toMatchObject([{ owner: owner.login, name: 'policies', installation_id: id }]),
     )
-    expect(await events(app, 'repository.installed')).toHaveLength(1)
+    expect(await events('repository.installed')).toHaveLength(1)
     repository.visibility = 'private'
     await app.restart()
-    await until(async () => expect(await app.connected()).toMatchObject([{ visibility: 'private', status: 'synced' }]))
+    await until(async () => expect(await connected()).toMatchObject([{ visibility: 'private', status: 'synced' }]))
   })
 
   it('lets a private repository be connected by hand, on another branch', async () => {
-    const app = await open()
-    const { github, owner } = app
     const repository = github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
     github.install(app.app, owner)
-    await app.connectedTo('acme/policies')
+    await connectedTo('policies')
     github.push(repository, { branch: 'next', files: { 'refunds.yaml': manifest }, message: 'Next' })
-    const body = { owner: 'acme', name: 'policies', branch: 'next' }
+    const body = { owner: owner.login, name: 'policies', branch: 'next' }
     const made = await app.platform.call('POST', '/api/v1/repos', { body })
     expect(made).toMatchObject({ status: 201, body: { branch: 'next', status: 'synced' } })
   })
@@ -129,15 +139,13 @@ describe('an installation', () => {
 
 describe('a repository', () => {
   it('that gets another name keeps its connection', async () => {
-    const app = await open()
-    const { github, owner } = app
     const [a, b] = ['a', 'b'].map((name) => github.repository(owner, name, { files: { 'refunds.yaml': manifest } }))
     if (a === undefined || b === undefined) throw new Error('two repositories are made')
     github.install(app.app, owner)
-    const before = await app.connectedTo('acme/a', 'acme/b')
+    const before = await connectedTo('a', 'b')
     const idOf = (name: string) => before.find((one) => one.name === name)?.id
     github.rename(a, 'c')
-    await app.connectedTo('acme/b', 'acme/c')
+    await connectedTo('b', 'c')
     // They exchange their names before the App asks again.
     github.faults.deliver = () => 'lose'
     github.rename(b, 'x')
@@ -145,7 +153,7 @@ describe('a repository', () => {
     github.faults.deliver = () => 'send'
     github.rename(b, 'c')
     await until(async () => {
-      const names = (await app.connected()).map(({ id, name }) => [id, name])
+      const names = (await connected()).map(({ id, name }) => [id, name])
       expect(new Map(names as [number, string][])).toEqual(
         new Map([
           [idOf('a'), 'b'],
@@ -153,23 +161,21 @@ describe('a repository', () => {
         ]),
       )
     })
-    await isRead(app)
-    expect((await events(app, 'repository.renamed')).map(({ from }) => from)).toContain('acme/a')
+    await isRead()
+    expect((await events('repository.renamed')).map(({ from }) => from)).toContain(`${owner.login}/a`)
   })
 
   it('that the installation no longer covers is disconnected, unless a manifest of it is assigned', async () => {
-    const app = await open()
-    const { github, owner } = app
-    const used = github.repository(owner, 'used', { files: { 'refunds.yaml': manifest } })
+    const assigned = github.repository(owner, 'used', { files: { 'refunds.yaml': manifest } })
     const unused = github.repository(owner, 'unused', { files: { 'refunds.yaml': manifest } })
     const installation = github.install(app.app, owner)
-    const repos = await app.connectedTo('acme/used', 'acme/unused')
-    await isRead(app)
+    const repos = await connectedTo('used', 'unused')
+    await isRead()
     const id = repos.find(({ name }) => name === 'used')?.id ?? 0
-    const assignment = await assign(app, id)
-    github.removeRepositories(installation, [used, unused])
+    const assignment = await assign(id)
+    github.removeRepositories(installation, [assigned, unused])
     await until(async () =>
-      expect(await app.connected()).toMatchObject([
+      expect(await connected()).toMatchObject([
         {
           id,
           installation_id: null,
@@ -180,46 +186,42 @@ describe('a repository', () => {
     )
     const { body } = await app.platform.call('GET', `/api/v1/assignments/${assignment}`)
     expect(body).toMatchObject({ conditions: [{ kind: 'access_revoked' }], policies: 1 })
-    github.addRepositories(installation, [used])
+    github.addRepositories(installation, [assigned])
     await until(async () =>
-      expect(await app.connected()).toMatchObject([{ id, installation_id: installation.id, status: 'synced' }]),
+      expect(await connected()).toMatchObject([{ id, installation_id: installation.id, status: 'synced' }]),
     )
   })
 
   it('with the name of a removed one never takes its place', async () => {
-    const app = await open()
-    const { github, owner } = app
     const first = github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
     github.install(app.app, owner)
-    const [before] = await app.connectedTo('acme/policies')
-    await isRead(app)
-    await assign(app, before?.id ?? 0)
+    const [before] = await connectedTo('policies')
+    await isRead()
+    await assign(before?.id ?? 0)
     github.remove(first)
     github.repository(owner, 'policies', { files: { 'other.md': 'x' } })
     await app.restart()
     await until(async () =>
-      expect(await app.connected()).toMatchObject([{ id: before?.id, installation_id: null, status: 'degraded' }]),
+      expect(await connected()).toMatchObject([{ id: before?.id, installation_id: null, status: 'degraded' }]),
     )
   })
 })
 
 describe('a suspended installation', () => {
   it('degrades its repositories, which recover when it is unsuspended', async () => {
-    const app = await open()
-    const { github, owner } = app
     github.repository(owner, 'policies', { files: { 'refunds.yaml': manifest } })
     const installation = github.install(app.app, owner)
-    await app.connectedTo('acme/policies')
-    await isRead(app)
+    await connectedTo('policies')
+    await isRead()
     github.suspend(installation)
     await until(async () =>
-      expect(await app.connected()).toMatchObject([
+      expect(await connected()).toMatchObject([
         { status: 'degraded', conditions: [{ message: expect.stringContaining('is suspended') }] },
       ]),
     )
     github.unsuspend(installation)
-    await until(async () => expect(await app.connected()).toMatchObject([{ status: 'synced', conditions: [] }]))
+    await until(async () => expect(await connected()).toMatchObject([{ status: 'synced', conditions: [] }]))
     github.uninstall(installation)
-    await app.connectedTo()
+    await connectedTo()
   })
 })

@@ -231,15 +231,20 @@ export function newWorld(given: Pick<World, 'url' | 'now' | 'folder'>): World {
     held: [],
     sending: new Set(),
     requests: [],
-    faults: {
-      rate_limit: 5000,
-      tree_limit: 100_000,
-      blob_limit: 100 * 1024 * 1024,
-      answer: () => null,
-      deliver: () => 'send',
-      hold: false,
-      webhook_timeout_ms: 10_000,
-    },
+    faults: noFaults(),
+  }
+}
+
+/** GitHub as it is on a good day. */
+export function noFaults(): Faults {
+  return {
+    rate_limit: 5000,
+    tree_limit: 100_000,
+    blob_limit: 100 * 1024 * 1024,
+    answer: () => null,
+    deliver: () => 'send',
+    hold: false,
+    webhook_timeout_ms: 10_000,
   }
 }
 
