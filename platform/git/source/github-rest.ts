@@ -15,7 +15,7 @@ export function githubHeaders(token: string | null): Record<string, string> {
 const maxRedirects = 3
 
 /**
- * The first answer that is no redirect. A renamed repository redirects; the token goes with the request, so that another address
+ * The first answer without a redirect. A renamed repository redirects; the token goes with the request, so that another address
  * than `api_url` rejects with what `astray` makes of the reason.
  */
 export async function followRedirects(
