@@ -60,6 +60,11 @@ export function addressOf({ web_url, head_sha }: Pick<CheckFacts, 'web_url' | 'h
   return `${web_url}/blob/${head_sha}`
 }
 
+/** What makes a manifest unusable: a failed test does not. */
+export function errorsOf({ findings }: Pick<Validation, 'findings'>): Finding[] {
+  return findings.filter(({ severity, id }) => severity === 'error' && id !== 'test-failed')
+}
+
 /** Agents that had policies, and would have none. */
 export function ungovernedAgents({ impact }: Pick<CheckFacts, 'impact'>) {
   return (

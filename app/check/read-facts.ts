@@ -6,14 +6,13 @@ import {
   parseManifest,
   type ReplayManifest,
   type SourceFile,
-  type Validation,
 } from '@svc/engine'
 import type { ImpactReport, ManifestChange } from '@svc/platform'
 import { brokenTests } from './base-tests.js'
 import { type ChangedFiles, changedPaths, readChangedFiles, readText, type Tree } from './changed-files.js'
 import { checkedChanges, guardingLoosenings } from './checked-changes.js'
 import { codeownersPaths, readCodeowners } from './codeowners.js'
-import { type CheckFacts, type Move, ungovernedAgents } from './facts.js'
+import { type CheckFacts, errorsOf, type Move, ungovernedAgents } from './facts.js'
 import { looseningsOf } from './loosening.js'
 import type { CheckParts, FollowedRepository } from './parts.js'
 import { type Authorship, requirementOf } from './review.js'
@@ -47,7 +46,7 @@ export async function readFacts(
   const { files: pairs, left_out } = pairFiles(old.manifests, head.manifests)
   const moves = pairs.flatMap(({ path, aliases = [] }) => movesOf(path, aliases))
   const days = settings.impact_days
-  const changes = isUsable(validation) ? changesOf(files) : []
+  const changes = errorsOf(validation).length === 0 ? changesOf(files) : []
   const request = { repo_id: repository.id, changes, days, max_tasks: maxTasks }
   const impact = changes.length === 0 ? null : await parts.impactOf(request, head_sha)
   const broken_tests = brokenTests(files.old, files.next, head.manifests, (path) => pathInBase(moves, path))
@@ -100,11 +99,6 @@ function movesOf(to: string, aliases: readonly string[]): Move[] {
 
 function pathInBase(moves: readonly Move[], path: string): string {
   return moves.find(({ to }) => to === path)?.from ?? path
-}
-
-/** Failed tests leave manifests that can be replayed. */
-function isUsable({ findings }: Validation): boolean {
-  return findings.every(({ severity, id }) => severity !== 'error' || id === 'test-failed')
 }
 
 /** The most tasks to replay; of more a random sample. */

@@ -2,7 +2,7 @@
 import { findingHeads, findingRows, markdownCode, messageMarkdown } from '@svc/engine'
 import { agentPart, flipPart, pinnedPart } from './affected.js'
 import { changeWords } from './change-words.js'
-import { addressOf, type CheckFacts, ungovernedAgents } from './facts.js'
+import { addressOf, type CheckFacts, errorsOf, ungovernedAgents } from './facts.js'
 import { type Part, pageOf, text } from './fit.js'
 import { toDo } from './to-do.js'
 import { taskWords, type Verdict } from './verdict.js'
@@ -38,9 +38,7 @@ function unchanged({ pull_number }: CheckFacts): string {
 function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
   const { validation, requirement, impact } = facts
   if (kind === 'invalid') {
-    const files = [
-      ...new Set(validation.findings.filter(({ severity }) => severity === 'error').map(({ file }) => file)),
-    ]
+    const files = [...new Set(errorsOf(validation).map(({ file }) => file))]
     const shown = listed(
       files.map((file) => markdownCode(cut(file, 200))),
       { max: 3 },
@@ -50,7 +48,7 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
   if (kind === 'tests')
     return '**The policies decide otherwise than the tests of the manifests expect.** Either a policy or a test is wrong.'
   if (kind === 'approval' && requirement.kind === 'required')
-    return `**A person must approve this change, because it takes protection away, or may do so:** ${looseningWords(facts)}. The rule applies because ${becauseMarkdown(requirement.because)}.`
+    return `**A person must approve this change, because it takes protection away, or may do so:** ${looseningWords(facts)}. The rule applies because ${messageMarkdown(requirement.because)}.`
   const ungoverned = ungovernedAgents(facts)
   const bare =
     ungoverned.length === 0
@@ -59,13 +57,6 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
   const approved =
     requirement.kind === 'approved' ? ` ${listed(requirement.by.map((login) => markdownCode(login)))} approved it.` : ''
   return `**${changeWords(facts)}${impact === null ? '' : ` ${impactSentence(facts)}`}**${bare}${approved}`
-}
-
-function becauseMarkdown(because: string): string {
-  return because
-    .split(/`([^`]*)`/)
-    .map((part, index) => (index % 2 === 1 ? markdownCode(part) : part))
-    .join('')
 }
 
 /** What takes protection away, or may; the details have all of it. */

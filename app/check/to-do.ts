@@ -1,6 +1,6 @@
 // What a person does next: numbered, each item with the line to open or the person to ask.
 import { type Finding, markdownCode, messageMarkdown, placeMarkdown } from '@svc/engine'
-import { addressOf, type CheckFacts, placeOfPolicy, ungovernedAgents } from './facts.js'
+import { addressOf, type CheckFacts, errorsOf, placeOfPolicy, ungovernedAgents } from './facts.js'
 import type { MissingApproval } from './review.js'
 import type { Verdict } from './verdict.js'
 import { boldName, counted, cut, listed, plainName } from './words.js'
@@ -21,7 +21,7 @@ export function toDo(facts: CheckFacts, { kind }: Verdict): string[] {
 const unwanted = 'If the change is not wanted, close the pull request: nothing has changed for any agent.'
 
 function corrections(facts: CheckFacts): string[] {
-  const errors = facts.validation.findings.filter(({ severity, id }) => severity === 'error' && id !== 'test-failed')
+  const errors = errorsOf(facts.validation)
   const more = errors.length - maxNamed
   return [
     ...errors

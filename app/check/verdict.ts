@@ -1,7 +1,7 @@
 // The conclusion of a check, and the one sentence that says why.
 import { onOneLine } from '@svc/engine'
 import type { ImpactReport } from '@svc/platform'
-import { type CheckFacts, ungovernedAgents } from './facts.js'
+import { type CheckFacts, errorsOf, ungovernedAgents } from './facts.js'
 import type { Conclusion } from './parts.js'
 import { counted, cut } from './words.js'
 
@@ -22,7 +22,7 @@ export function verdictOf(facts: CheckFacts): Verdict {
 
 function verdict(facts: CheckFacts): Verdict {
   const { validation, requirement, changed, loosenings } = facts
-  const errors = validation.findings.filter(({ severity, id }) => severity === 'error' && id !== 'test-failed')
+  const errors = errorsOf(validation)
   if (errors.length > 0) {
     const files = new Set(errors.map(({ file }) => file))
     const [file = ''] = files
@@ -47,7 +47,7 @@ function verdict(facts: CheckFacts): Verdict {
 }
 
 /** What becomes of the policies, in a word or two. */
-export function directionOf({ diff: { counts } }: CheckFacts): string {
+function directionOf({ diff: { counts } }: CheckFacts): string {
   const [stricter, looser] = [counts.added + counts.stricter, counts.removed + counts.looser]
   if (stricter > 0 && looser > 0) return 'Stricter and looser'
   if (looser > 0) return 'Looser'

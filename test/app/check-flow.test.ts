@@ -142,6 +142,15 @@ describe('the conclusion', () => {
   })
 })
 
+describe('the summary of errors', () => {
+  it('names the files that have them, and none whose tests fail', async () => {
+    const head = { 'bad.yaml': 'policies: 1', 'tested.yaml': manifest(500, test(400)) }
+    const { parts, runs } = checkWorld({ base: { 'bad.yaml': manifest(1) }, head }, async () => nothing)
+    await checkPullRequest(parts, 12)
+    expect(runs[0]?.output?.summary).toContain('**`bad.yaml` cannot be used: it has errors.**')
+  })
+})
+
 const findings = (count: number) =>
   `name: Refunds\nversion: "1.0.0"\npolicies:\n${Array.from({ length: count }, (_, index) => `  - { name: p${index}, rule_type: nothing, scope: step_execution, severity: low }\n`).join('')}`
 
