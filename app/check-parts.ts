@@ -77,6 +77,6 @@ function checksOf(parts: CheckingParts, target: InstalledAt): Checks {
 }
 
 /** Where people see what the REST API describes: GitHub Enterprise Server has its API below `/api/v3`. */
-export function webAddressOf(api_url: string): string {
+function webAddressOf(api_url: string): string {
   return api_url === 'https://api.github.com' ? 'https://github.com' : api_url.replace(/\/api\/v3$/, '')
 }

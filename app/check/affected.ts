@@ -120,7 +120,7 @@ const words: Readonly<Record<string, string>> = {
   block: 'blocked',
 }
 
-export function outcomeWords({ before, after }: Pick<Flip, 'before' | 'after'>): string {
+function outcomeWords({ before, after }: Pick<Flip, 'before' | 'after'>): string {
   return `${words[before] ?? before} → **${words[after] ?? after}**`
 }
 

@@ -8,7 +8,7 @@ import type { CheckParts, Conclusion } from './parts.js'
 import { boldName, counted, cut, listed, plainName } from './words.js'
 
 /** The name of the check run of a commit on a followed branch. */
-export const inForceName = 'svc / in force'
+const inForceName = 'svc / in force'
 
 /** Writes the check run of a commit once its branch was read. Rejects where another try can help. */
 export async function reportMerge(

@@ -10,9 +10,7 @@ import {
 } from '@svc/engine'
 import type { Side } from './changed-files.js'
 import type { BrokenTest } from './facts.js'
-
-/** Answers of policies: more tests of a manifest are not run again. */
-const maxAnswers = 100_000
+import { maxAnswers } from './validated.js'
 
 /** `paths`: where each manifest of the head was in the base. */
 export function brokenTests(
@@ -26,6 +24,7 @@ export function brokenTests(
     const now = new Map(testsIn(next, file).map((test) => [test.name, keyOf(test)]))
     // A test that is still there was run by the validation of the head.
     const gone = testsIn(old, pathInBase(file)).filter((test) => now.get(test.name) !== keyOf(test))
+    // More tests are not run again.
     if (gone.length * value.policies.length > maxAnswers) return []
     return runTests(value, gone).flatMap(({ name, passed, failures }): BrokenTest[] =>
       passed ? [] : [{ path: file, name, change: now.has(name) ? 'rewritten' : 'removed', failures }],

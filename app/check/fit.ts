@@ -2,7 +2,7 @@
 import { limited, row, table } from '@svc/engine'
 
 /** GitHub rejects a longer summary or text. Bytes: there are never fewer of them than characters. */
-export const maxPage = 65_535
+const maxPage = 65_535
 
 /** Kept for what follows a cut list. */
 const reserve = 300

@@ -15,7 +15,7 @@ import type { Side } from './changed-files.js'
 import type { PolicyLines } from './facts.js'
 
 /** Answers of policies to tests of one manifest: more take seconds. */
-const max_answers = 100_000
+export const maxAnswers = 100_000
 
 /** The same result as that of `validateFiles` for these files. */
 export async function validatedSide(
@@ -28,7 +28,7 @@ export async function validatedSide(
   const found: Validation[] = []
   for (const group of groups) {
     await setImmediate()
-    found.push(validateFiles(group, { ...options, max_answers }))
+    found.push(validateFiles(group, { ...options, max_answers: maxAnswers }))
   }
   return {
     manifests: found.flatMap((one) => one.manifests),
