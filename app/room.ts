@@ -72,7 +72,7 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
       ...checkJobs({ reading, scope, api, tokens, app_id: config.app_id, api_url }),
       missedJob({ db, clock, app, isHandled }),
     ],
-    routesWith: ({ send }) => receiverRoutes({ db, clock, send, secrets: config.webhook_secrets, isHandled }),
+    routesWith: (send) => receiverRoutes({ db, clock, send, secrets: config.webhook_secrets, isHandled }),
     start: async (send) => {
       await sendInstallations(send)
       await sendMissed(send)

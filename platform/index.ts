@@ -4,7 +4,6 @@ export { organizationsUnscoped } from './access/store/organizations.js'
 export { type Config, readConfig } from './config.js'
 export {
   type Database,
-  type Resources,
   type Transaction,
   withSnapshot,
   withTransaction,
@@ -24,7 +23,6 @@ export type {
   ImpactReport,
   ImpactRequest,
   ManifestChange,
-  PinnedAgent,
   TaskFlip,
   TaskShare,
 } from './git/impact/impact-report.js'
@@ -36,13 +34,13 @@ export { reconcile } from './git/reconcile.js'
 export type { Reading } from './git/recorded/reading.js'
 export type { LeftOutReason } from './git/recorded/whole-tasks.js'
 export { followRedirects, githubHeaders, refPath, secondsToWait, shaIn } from './git/source/github-rest.js'
-export { entryProblem, type ManifestText, manifestText } from './git/source/manifest-text.js'
+export { entryProblem, manifestText } from './git/source/manifest-text.js'
 export { type GitSource, SourceError, type SourceFault, type TreeEntry } from './git/source/source.js'
 export { type InstalledRow, installedRepositories } from './git/store/installed.js'
 export { markDue } from './git/store/repositories.js'
-export { byAnonymous, type Reply, type Route, route } from './http/route.js'
+export { byAnonymous, type Route, route } from './http/route.js'
 export { defineJob, type Job, type JobData, type Send } from './jobs/job.js'
 export { type Answer, createOutgoing, type Outgoing, type Sent } from './outgoing/outgoing.js'
 export { createTargets } from './outgoing/targets.js'
 export { createPlatform, type RunningPlatform } from './platform.js'
-export type { ConfigureRoom, Ground, OpenRoom, RequestParts, Room } from './room.js'
+export type { ConfigureRoom, Ground, Room } from './room.js'

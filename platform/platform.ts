@@ -216,7 +216,7 @@ function requestHandler({ config, access, operator, meter, ingest, log, jobs, gi
   const health = healthRouter({ ...access, meter, version, started_at: clock(), rejected, jobs, identify })
   const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }
   const git_parts = git.partsWith(jobs.send)
-  const served = [...routes, ...above.routesWith({ ...git_parts, send: jobs.send, url: access.url })]
+  const served = [...routes, ...above.routesWith(jobs.send)]
   const parts = {
     ...access,
     ingest,

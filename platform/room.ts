@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import type { Resources } from './db/db.js'
 import { type Installations, noInstallations } from './git/installations.js'
-import type { GitParts, ReadingParts } from './git/parts.js'
+import type { ReadingParts } from './git/parts.js'
 import type { Route } from './http/route.js'
 import type { Job, Send } from './jobs/job.js'
 
@@ -19,17 +19,10 @@ export interface Room {
   readonly installations: Installations
   readonly jobsWith: (parts: ReadingParts) => readonly Job[]
   /** Routes keep the parts that they use; the platform passes them none. */
-  readonly routesWith: (parts: RequestParts) => readonly Route<unknown>[]
+  readonly routesWith: (send: Send) => readonly Route<unknown>[]
   /** Sends the jobs of the start. Rejects with UNAVAILABLE. */
   readonly start: (send: Send) => Promise<void>
   readonly close: () => Promise<void>
-}
-
-/** What requests to a room can use besides. */
-export interface RequestParts extends GitParts {
-  readonly send: Send
-  /** The address at which people reach the platform. */
-  readonly url: () => string
 }
 
 export type OpenRoom = (ground: Ground) => Promise<Room>

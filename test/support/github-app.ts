@@ -2,12 +2,12 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { Repository as Connected, RepositoryList } from '@svc/schemas'
 import { expect, vi } from 'vitest'
+import { webhookPath } from '../../app/receiver/routes.js'
 import { type FakeGithub, startFakeGithub } from '../github/fake-github.js'
 import type { Account, App } from '../github/world.js'
 import { type Answer, discard, type Start, startPlatform, type TestPlatform } from './platform.js'
 
 export const webhookSecret = 'a-secret-of-this-test-only'
-export const webhookPath = '/api/v1/github/webhook'
 
 export interface GithubApp {
   readonly github: FakeGithub
