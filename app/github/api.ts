@@ -43,8 +43,7 @@ export function createApi({ network, api_url, clock }: ApiParts): Api {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
     const sent = { method, headers: { ...githubHeaders(token), ...type }, ...content }
     const send = (url: string) => network.send(url, sent, maxBytes).catch(throwUnreachable)
-    const url = `${api_url}${path}`
-    const answer = method === 'GET' ? await followRedirects(api_url, url, send, astray) : await send(url)
+    const answer = await followRedirects(`${api_url}${path}`, { method, api_url, send, astray })
     return answerOf(answer, { method, path, as, now: clock() })
   }
 }

@@ -55,7 +55,7 @@ export function githubClient(
     get: async (path, { etag = null, maxBytes } = {}) => {
       const sent = etag === null ? headers : { ...headers, 'if-none-match': etag }
       const send = (url: string) => outgoing.get(url, sent, maxBytes).catch(throwUnreachable)
-      const answer = await followRedirects(api_url, `${api_url}/repos/${repository}${path}`, send, astray)
+      const answer = await followRedirects(`${api_url}/repos/${repository}${path}`, { api_url, send, astray })
       if (![200, 304, 404].includes(answer.status)) throw faultOf(answer, credential, clock())
       const body = answer.status === 200 ? jsonOf(answer.text) : null
       return { status: answer.status, etag: answer.headers.etag ?? null, body }

@@ -14,20 +14,24 @@ export function githubHeaders(token: string | null): Record<string, string> {
 
 const maxRedirects = 3
 
-/**
- * The first answer without a redirect. A renamed repository redirects; the token goes with the request, so that another address
- * than `api_url` rejects with what `astray` makes of the reason.
- */
-export async function followRedirects(
-  api_url: string,
-  first: string,
-  send: (url: string) => Promise<Answer>,
-  astray: (reason: 'other_host' | 'too_often') => Error,
-): Promise<Answer> {
+interface Following {
+  /** By default `GET`. */
+  readonly method?: string
+  readonly api_url: string
+  readonly send: (url: string) => Promise<Answer>
+  /** Makes the error of a redirect that is not followed. */
+  readonly astray: (reason: 'other_host' | 'too_often') => Error
+}
+
+/** The first answer without a redirect, which a renamed repository gives; the token goes below the address of the API only. */
+export async function followRedirects(first: string, following: Following): Promise<Answer> {
+  const { method = 'GET', api_url, send, astray } = following
+  // RFC 9110: only the last two keep the method and the body.
+  const statuses = method === 'GET' ? [301, 302, 307, 308] : [307, 308]
   let url = first
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
     const answer = await send(url)
-    if (![301, 302, 307, 308].includes(answer.status)) return answer
+    if (!statuses.includes(answer.status)) return answer
     const { location = '' } = answer.headers
     const next = URL.canParse(location, url) ? new URL(location, url).href : ''
     if (!next.startsWith(`${api_url}/`)) throw astray('other_host')
