@@ -3,10 +3,9 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { handlers } from '../../app/handlers/handlers.js'
-import { webhookPath } from '../../app/receiver/routes.js'
 import { readConfig } from '../../platform/config.js'
 import { type Database, openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
-import { type GithubApp, openGithubApp, signature, webhookSecret } from '../support/github-app.js'
+import { type GithubApp, openGithubApp, signature, webhookPath, webhookSecret } from '../support/github-app.js'
 
 const newSecret = 'the-new-secret-of-this-test'
 

@@ -7,6 +7,8 @@ import { type FakeGithub, startFakeGithub } from '../github/fake-github.js'
 import type { Account, App } from '../github/world.js'
 import { type Answer, discard, type Start, startPlatform, type TestPlatform } from './platform.js'
 
+export { webhookPath }
+
 export const webhookSecret = 'a-secret-of-this-test-only'
 
 export interface GithubApp {
