@@ -11,13 +11,14 @@ const joiner = '\u2060'
 function withoutReferences(text: string): string {
   return text
     .replace(/(?<=[@#])(?=[\p{L}\p{N}_+-])|(?<=:)(?=[\p{L}\p{N}_+-]+:)|(?<=\bgh-)(?=\d)/giu, joiner)
-    .replace(/(?<![\p{L}\p{N}_])[0-9a-f]{7,64}(?![\p{L}\p{N}_])/giu, withoutCommit)
+    .replace(/(?<![a-z0-9_])[0-9a-f]{7,64}(?![a-z0-9_])/gi, withoutCommit)
 }
 
 /** GitHub links what is written like the id of a commit. Numbers and words stay as they are. */
 function withoutCommit(id: string): string {
   const isCommit = id.length >= 40 || (/\d/.test(id) && /[a-f]/i.test(id))
-  return isCommit ? `${id.slice(0, 1)}${joiner}${id.slice(1)}` : id
+  // Every part is shorter than an id: of 41 digits the last 40 would be one.
+  return isCommit ? id.replace(/.{6}(?=.)/g, `$&${joiner}`) : id
 }
 
 /** The text as running text, also in a cell of a table. Only what would mean something is escaped. */

@@ -25,6 +25,8 @@ const attacks = [
   '-->',
   '</td></table>',
   '<details>',
+  // Without its first digit it is the id of a commit.
+  'fa1b2c3d4e5f60718293a4b5c6d7e8f9012345678',
   '|',
   '`',
   '``',
@@ -41,6 +43,7 @@ const attacks = [
   '$x$',
   '&lt;',
   '&#64;mia',
+  '`@mia`',
   '\u202e',
   '\u2066',
   '\u0000\u0007\u001b[31m',
@@ -210,7 +213,7 @@ function factsWith(words: readonly string[], kind: number): CheckFacts {
       kind === 3
         ? {
             kind: 'required',
-            because: `\`${word(2)}\` is the account of an agent`,
+            because: `\`${word(2)}\` is the account of an agent, ${word(1)}`,
             missing: [
               { path: file, users: [word(3)], unresolved: [] },
               { path: word(4), users: [], unresolved: [word(5)] },
@@ -241,6 +244,9 @@ const ours = new Set([
   'a',
 ])
 
+/** Mentions, issues, and ids of commits: of short ones only those with a digit and a letter are no words. */
+const references = /@[a-z0-9]\S*|#\d+|\bGH-\d+|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b|\b[0-9a-f]{40}\b/gi
+
 /** What a page does that none of our own words does. */
 function harms(page: string): string[] {
   const html = md.render(page)
@@ -265,7 +271,7 @@ function harms(page: string): string[] {
     ...raw.map(({ content }) => `HTML ${content}`),
     ...links.map((link) => `link ${link}`),
     ...(html.includes('<!--') ? ['comment'] : []),
-    ...(text.match(/@[a-z0-9]\S*|#\d+|\bGH-\d+|\b[0-9a-f]{40}\b/gi) ?? []).map((one) => `reference ${one}`),
+    ...(text.match(references) ?? []).map((one) => `reference ${one}`),
     ...(page.match(/[\p{Bidi_Control}\p{Cs}\u{E0000}-\u{E007F}]|(?!\n)\p{Cc}/gu) ?? []).map(
       (one) => `character ${one.codePointAt(0)?.toString(16)}`,
     ),
