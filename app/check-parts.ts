@@ -1,5 +1,6 @@
 // The parts of a check of one repository: what it may read, the one thing that it may write, and read-only snapshots.
 import {
+  assignedPaths,
   impactOf,
   inForceAfter,
   installedRepositories,
@@ -10,7 +11,8 @@ import {
   withSnapshot,
 } from '@svc/platform'
 import { reportMerge } from './check/after-merge.js'
-import type { CheckParts, Checks } from './check/parts.js'
+import type { CheckParts, Checks, GithubReader } from './check/parts.js'
+import { hiddenBy, settingsOf } from './check/settings.js'
 import type { Api } from './github/api.js'
 import { checksPermissions, createChecks } from './github/checks.js'
 import { asSource } from './github/errors.js'
@@ -31,18 +33,17 @@ export interface CheckingParts {
 /** `signal` ends a replay. */
 export function checkParts(parts: CheckingParts, target: InstalledAt, signal: AbortSignal): CheckParts {
   const { reading, scope, api_url } = parts
-  const { clock, sources } = reading
+  const { clock } = reading
   const { owner, name, installation_id, github_id } = target
   const read = snapshotsOf(parts)
-  const reader = repositoryClient(parts, target, readerPermissions)
-  const address = { provider: 'github' as const, owner, name, branch: null, url: null, token: null }
-  const source = sources.open({ ...address, app_token: () => asSource(reader.token()) }, `${scope.org_id}/check`)
   return {
-    reader: createReader(reader, source),
+    reader: readerOf(parts, target),
     checks: checksOf(parts, target),
     followed: async (branch) => {
       const rows = await read((tx) => installedRepositories(scope, tx, { installation_id, github_ids: [github_id] }))
-      return rows.find((row) => row.branch === branch) ?? null
+      const row = rows.find((one) => one.branch === branch)
+      if (row === undefined) return null
+      return { ...row, assigned: await read((tx) => assignedPaths(scope, tx, row.id)) }
     },
     impactOf: (request, seed) => impactOf(read, scope, request, { clock, seed, signal }),
     web_url: `${webAddressOf(api_url)}/${owner}/${name}`,
@@ -62,7 +63,13 @@ export async function followPush(parts: CheckingParts, target: InstalledAt, repo
   const [row] = await read((tx) => installedRepositories(scope, tx, { ids: [repo_id] }))
   const commit_sha = row?.last_commit_sha ?? null
   if (outcome !== 'read' || commit_sha === null) return true
-  const inForce = () => inForceAfter(read, scope, repo_id, commit_sha)
+  const { visibility, branch } = row ?? { visibility: 'public', branch: '' }
+  const inForce = async () => {
+    const reader = readerOf(parts, target)
+    const { settings } = await settingsOf(reader.read, await reader.list(commit_sha))
+    const report = await inForceAfter(read, scope, repo_id, commit_sha)
+    return { report, hidden: hiddenBy(settings, visibility), branch }
+  }
   await reportMerge({ checks: checksOf(parts, target), clock: reading.clock, inForce }, commit_sha)
   return true
 }
@@ -70,6 +77,15 @@ export async function followPush(parts: CheckingParts, target: InstalledAt, repo
 /** A check has no other access to the database. */
 function snapshotsOf({ reading: { db }, scope }: CheckingParts): Reading {
   return (work) => withSnapshot(db, scope, work)
+}
+
+function readerOf(parts: CheckingParts, target: InstalledAt): GithubReader {
+  const { reading, scope } = parts
+  const { owner, name } = target
+  const client = repositoryClient(parts, target, readerPermissions)
+  const address = { provider: 'github' as const, owner, name, branch: null, url: null, token: null }
+  const app_token = () => asSource(client.token())
+  return createReader(client, reading.sources.open({ ...address, app_token }, `${scope.org_id}/check`))
 }
 
 function checksOf(parts: CheckingParts, target: InstalledAt): Checks {

@@ -3575,6 +3575,10 @@ export interface SvcSettings {
    * recorded tasks of this many days are replayed
    */
   impact_days?: number
+  /**
+   * whether the check shows agents, tasks and steps by name; without it a private repository does, and a public one shows counts only
+   */
+  details?: boolean
 }
 
 /**

@@ -27231,10 +27231,10 @@ function onOneLine(text) {
 }
 const joiner = "⁠";
 function withoutReferences(text) {
-	return text.replace(/(?<=[@#])(?=[\p{L}\p{N}_+-])|(?<=:)(?=[\p{L}\p{N}_+-]+:)|(?<=\bgh-)(?=\d)/giu, joiner).replace(/(?<![\p{L}\p{N}_])[0-9a-f]{7,64}(?![\p{L}\p{N}_])/giu, withoutCommit);
+	return text.replace(/(?<=[@#])(?=[\p{L}\p{N}_+-])|(?<=:)(?=[\p{L}\p{N}_+-]+:)|(?<=\bgh-)(?=\d)/giu, joiner).replace(/(?<![a-z0-9_])[0-9a-f]{7,64}(?![a-z0-9_])/gi, withoutCommit);
 }
 function withoutCommit(id) {
-	return id.length >= 40 || /\d/.test(id) && /[a-f]/i.test(id) ? `${id.slice(0, 1)}${joiner}${id.slice(1)}` : id;
+	return id.length >= 40 || /\d/.test(id) && /[a-f]/i.test(id) ? id.replace(/.{6}(?=.)/g, `$&${joiner}`) : id;
 }
 function markdownText$1(text) {
 	return withoutReferences(onOneLine(text).trim()).replace(/[\\`*_[\]<>|~&$@#]/g, "\\$&").replace(/^(\d+)(?=[.)])/, "$1\\").replace(/^[-+=]/, "\\$&").replace(/:(?=\/)|(?<=www)\./gi, "\\$&");

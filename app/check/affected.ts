@@ -1,12 +1,13 @@
 // Who is affected, and which recorded step would be the first to end otherwise.
 import { type Cause, causesMarkdown, type Flip, markdownCode, placeCells, placeMarkdown, row } from '@svc/engine'
-import type { ImpactAgent, TaskFlip } from '@svc/platform'
+import type { ImpactAgent, ImpactReport, TaskFlip } from '@svc/platform'
 import { addressOf, type CheckFacts, placeOfPolicy } from './facts.js'
 import { type Part, text } from './fit.js'
-import { boldName, counted, cut, listed } from './words.js'
+import { agentWords, boldName, counted, cut } from './words.js'
 
-export function agentPart({ impact }: CheckFacts): Part[] {
+export function agentPart({ impact, hidden }: CheckFacts): Part[] {
   if (impact === null || impact.agents.length === 0) return []
+  if (hidden !== null) return [totalPart(impact)]
   const counts = [
     ['Would now be blocked', 'newly_blocked_tasks'],
     ['Would now wait for a person', 'newly_asked_tasks'],
@@ -37,12 +38,28 @@ export function agentPart({ impact }: CheckFacts): Part[] {
   ]
 }
 
+/** The numbers of all agents together. */
+function totalPart({ agents, replayed_tasks, newly_blocked, newly_asked, no_longer_blocked }: ImpactReport): Part {
+  const heads = [
+    'Agents',
+    'Tasks replayed',
+    'Would now be blocked',
+    'Would now wait for a person',
+    'Would no longer be blocked',
+  ]
+  const numbers = [newly_blocked, newly_asked, no_longer_blocked].map(({ tasks }) => taskCell(tasks))
+  const rows = [row(`${agents.length}`, `${replayed_tasks}`, ...numbers)]
+  return { kind: 'rows', before: '### Who is affected', heads, rows, maxBytes: 1000, more: () => '' }
+}
+
 /** Agents that keep their version: the change does not reach them. */
-export function pinnedPart({ impact }: CheckFacts): Part[] {
-  const names = (impact?.pinned_agents ?? []).map(({ name }) => boldName(name))
-  if (names.length === 0) return []
-  const [has, keeps] = names.length === 1 ? ['has', 'keeps'] : ['have', 'keep']
-  return [text(`Not affected: ${listed(names)} ${has} a pinned version, and ${keeps} it.`)]
+export function pinnedPart(facts: CheckFacts): Part[] {
+  const agents = facts.impact?.pinned_agents ?? []
+  if (agents.length === 0) return []
+  const [has, keeps] = agents.length === 1 ? ['has', 'keeps'] : ['have', 'keep']
+  return [
+    text(`Not affected: ${agentWords(facts, agents, { isBold: true })} ${has} a pinned version, and ${keeps} it.`),
+  ]
 }
 
 /** Agents that lose every policy first, then those with the most tasks that are blocked now. */
@@ -73,8 +90,8 @@ function taskCell(tasks: number): string {
 const maxFlips = 20
 
 export function flipPart(facts: CheckFacts): Part[] {
-  const { impact } = facts
-  if (impact === null || impact.first_flips.total === 0) return []
+  const { impact, hidden } = facts
+  if (impact === null || hidden !== null || impact.first_flips.total === 0) return []
   const { total, listed } = impact.first_flips
   const shown = listed.slice(0, maxFlips)
   return [

@@ -3,6 +3,7 @@ import { type ManifestDiff, markdownCode, messageMarkdown, row } from '@svc/engi
 import type { AssignmentState, InForce } from '@svc/platform'
 import { runCheck } from './check-run.js'
 import type { CheckContent } from './content.js'
+import { hiddenNote } from './counts-only.js'
 import { type Part, pageOf, text } from './fit.js'
 import type { CheckParts, Conclusion } from './parts.js'
 import { boldName, counted, cut, listed, plainName } from './words.js'
@@ -12,11 +13,32 @@ const inForceName = 'svc / in force'
 
 /** Writes the check run of a commit once its branch was read. Rejects where another try can help. */
 export async function reportMerge(
-  parts: Pick<CheckParts, 'checks' | 'clock'> & { readonly inForce: () => Promise<InForce> },
+  parts: Pick<CheckParts, 'checks' | 'clock'> & { readonly inForce: () => Promise<ShownInForce> },
   commit_sha: string,
 ): Promise<void> {
   const { checks, clock, inForce } = parts
-  await runCheck({ checks, clock, name: inForceName }, commit_sha, async () => inForceContent(await inForce()))
+  await runCheck({ checks, clock, name: inForceName }, commit_sha, async () => contentOfMerge(await inForce()))
+}
+
+/** What is in force, and why names of agents are left out; null where they are shown. */
+export interface ShownInForce {
+  readonly report: InForce
+  readonly hidden: 'public' | 'setting' | null
+  readonly branch: string
+}
+
+/** The content of the check run; without names it has numbers only. */
+export function contentOfMerge({ report, hidden, branch }: ShownInForce): CheckContent {
+  const content = inForceContent(report)
+  if (hidden === null) return content
+  const { conclusion, title } = content
+  const where = '`svc list-assignments` shows an operator which agents these are, and what to do for each.'
+  const mark = report.counts.kept > 0 ? '⚠️' : '✅'
+  return {
+    ...content,
+    conclusion,
+    summary: pageOf([text(`${mark} **${title}.**`), text(where), text(hiddenNote(hidden, branch))]),
+  }
 }
 
 /** The content of that check run, within the limits of GitHub. Names in it are inert. */

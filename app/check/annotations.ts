@@ -70,7 +70,7 @@ function flipAnnotations(facts: CheckFacts): CheckAnnotation[] {
     }
   const tasks = impact === null ? '' : counted(impact.replayed_tasks, `${taskKind(impact)} task`)
   const isCut = (impact?.first_flips.total ?? 0) > (impact?.first_flips.listed.length ?? 0)
-  return [...effects.values()].map((effect) => effectAnnotation(effect, tasks, isCut))
+  return [...effects.values()].map((effect) => effectAnnotation(effect, { tasks, isCut, facts }))
 }
 
 const ranks: readonly string[] = ['allow', 'warn', 'ask', 'block']
@@ -83,8 +83,7 @@ const verbs: Readonly<Record<string, string>> = {
 
 function effectAnnotation(
   { place, cause, tasks, agents, first }: Effect,
-  replayed: string,
-  isCut: boolean,
+  { tasks: replayed, isCut, facts }: { readonly tasks: string; readonly isCut: boolean; readonly facts: CheckFacts },
 ): CheckAnnotation {
   const { flip } = first
   const verb = verbs[flip.after] ?? 'change'
@@ -94,6 +93,7 @@ function effectAnnotation(
   const example = `first: task ${cut(flip.task_id, 100)} of ${cut(first.agent_key, 100)}, ${step} (${cut(what, 200)})`
   const isLooser = ranks.indexOf(flip.after) < ranks.indexOf(flip.before)
   const title = `${cut(cause.name, 150)}: would ${verb} recorded tasks`
-  const message = `would ${verb} ${number}; ${example}: ${cut(cause.reason, 500)}`
+  const shown = facts.hidden === null ? `; ${example}: ${cut(cause.reason, 500)}` : ''
+  const message = `would ${verb} ${number}${shown}`
   return annotation(place.file, place.line, null, isLooser ? 'warning' : 'notice', title, message)
 }

@@ -28,14 +28,15 @@ export function changedPaths(old: Tree, next: Tree): string[] {
   return [...new Set([...old.keys(), ...next.keys()])].filter(differs).sort()
 }
 
-/** The manifests that differ, or whose tests differ, with their tests. Rejects with SourceError. */
+/** The manifests that differ, or whose tests differ, with their tests; `assigned` are paths of manifests. Rejects with SourceError. */
 export async function readChangedFiles(
   read: GithubReader['read'],
   old: Tree,
   next: Tree,
   paths: readonly string[],
+  assigned: ReadonlySet<string>,
 ): Promise<ChangedFiles> {
-  const yaml = paths.filter(isYamlInFolder)
+  const yaml = paths.filter((path) => isYamlInFolder(path) || isOfAssigned(path, assigned))
   if (yaml.length > maxFiles)
     throw new SourceError(
       'too_large',
@@ -46,7 +47,8 @@ export async function readChangedFiles(
   )
   const entriesOf = (tree: Tree) => [...wanted].flatMap((path) => tree.get(path) ?? [])
   const texts = await readTexts(read, [...entriesOf(old), ...entriesOf(next)])
-  const [before, after] = [entriesOf(old).map(texts), entriesOf(next).map(texts)]
+  const named = (file: SourceFile) => (assigned.has(file.path) ? { ...file, named: true } : file)
+  const [before, after] = [entriesOf(old).map(texts).map(named), entriesOf(next).map(texts).map(named)]
   const was = new Set(before.filter((file) => !isTestFile(file.path) && isManifest(file)).map(({ path }) => path))
   // A file that was a manifest is reported when it is not one any more; another file that cannot be read is not.
   const known = after
@@ -58,6 +60,11 @@ export async function readChangedFiles(
     manifests.has(path) ||
     (isTestFile(path) && [path, ...manifestsOfTestFile(path)].some((one) => manifests.has(one) || one === path))
   return { changed: yaml.filter(isOfManifest), old: old_side, next: next_side }
+}
+
+/** An assignment can name a file that readers of folders leave out, such as one in a dot-folder. */
+function isOfAssigned(path: string, assigned: ReadonlySet<string>): boolean {
+  return assigned.has(path) || (isTestFile(path) && manifestsOfTestFile(path).some((one) => assigned.has(one)))
 }
 
 function sideOf(files: readonly SourceFile[]): Side {

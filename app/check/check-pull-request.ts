@@ -48,21 +48,21 @@ export async function checkMergeGroup(parts: CheckParts, group: MergeGroup): Pro
   await runCheck(parts, head_sha, async () => {
     const repository = await parts.followed(base_ref)
     if (repository === null) return unfollowed
-    const commits = { base_branch: base_ref, tip_sha: base_sha, fork_sha: base_sha, head_sha }
+    const commits = { base_branch: base_ref, tip_sha: base_sha, fork_sha: base_sha, head_sha, is_fork: false }
     return contentOf(await readFacts(parts, repository, commits, async () => null))
   })
 }
 
 async function contentOfPull(parts: CheckParts, pull: PullRequest): Promise<CheckContent> {
   const { reader } = parts
-  const { base_ref, head_sha } = pull
+  const { base_ref, head_sha, is_fork } = pull
   const repository = await parts.followed(base_ref)
   if (repository === null) return unfollowed
   const tip_sha = await reader.branchHead(base_ref)
   if (tip_sha === null) throw new SourceError('branch_missing', 'the branch of the base does not exist')
   const fork_sha = await reader.mergeBase(tip_sha, head_sha)
   // Histories without a common commit: everything of the head is new.
-  const commits = { base_branch: base_ref, tip_sha, fork_sha: fork_sha ?? tip_sha, head_sha }
+  const commits = { base_branch: base_ref, tip_sha, fork_sha: fork_sha ?? tip_sha, head_sha, is_fork }
   return contentOf(await readFacts(parts, repository, commits, () => reviewedOf(parts, pull)))
 }
 

@@ -49,6 +49,10 @@ export interface CheckFacts {
   /** Null when the manifests have errors: half of a manifest would give a wrong picture. */
   readonly impact: ImpactReport | null
   readonly days: number
+  /** Why the names of agents, tasks and steps are left out of `impact` and `diff`; null where they are not. */
+  readonly hidden: 'public' | 'setting' | null
+  /** False for a change whose author may not learn numbers of recorded tasks. */
+  readonly is_replayed: boolean
   readonly loosenings: readonly Loosening[]
   readonly requirement: Requirement
   /** Of the settings of the base, which do not apply then. */

@@ -16,6 +16,8 @@ export interface PullRequest {
   readonly head_sha: string
   /** The branch that it would be merged into, without `refs/heads/`. */
   readonly base_ref: string
+  /** Whether the head is in another repository, which may be gone: anyone who reads a public repository can open one. */
+  readonly is_fork: boolean
 }
 
 /** A review as GitHub sends it, such as `APPROVED` at a commit; `commit_id` is null when that commit is gone. */
@@ -115,6 +117,9 @@ export interface FollowedRepository {
   readonly owner: string
   readonly name: string
   readonly branch: string
+  readonly visibility: 'public' | 'private'
+  /** The paths that assignments name. */
+  readonly assigned: ReadonlySet<string>
 }
 
 /** What a check uses. Nothing here can write but `checks`, and that only check runs. */

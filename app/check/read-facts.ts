@@ -12,11 +12,12 @@ import { brokenTests } from './base-tests.js'
 import { type ChangedFiles, changedPaths, readChangedFiles, readText, type Tree } from './changed-files.js'
 import { checkedChanges, guardingLoosenings } from './checked-changes.js'
 import { codeownersPaths, readCodeowners } from './codeowners.js'
+import { countsOnly } from './counts-only.js'
 import { type CheckFacts, errorsOf, type Move, ungovernedAgents } from './facts.js'
 import { looseningsOf } from './loosening.js'
 import type { CheckParts, FollowedRepository } from './parts.js'
 import { type Authorship, requirementOf } from './review.js'
-import { readSettings, type SettingsReading, settingsPath } from './settings.js'
+import { hiddenBy, misnamedPath, type SettingsReading, settingsOf, settingsPath } from './settings.js'
 import { policyLines, validatedSide } from './validated.js'
 
 /** The commits of a change. Settings and owners are read from `tip`, the head of the base branch. */
@@ -26,6 +27,8 @@ export interface ChangeCommits {
   /** Where the change has parted from the base. */
   readonly fork_sha: string
   readonly head_sha: string
+  /** Whether the head comes from another repository. */
+  readonly is_fork: boolean
 }
 
 /** Null for a merge group, whose pull requests were reviewed one by one. */
@@ -40,19 +43,23 @@ export async function readFacts(
   commits: ChangeCommits,
   reviewed: () => Promise<Reviewed>,
 ): Promise<CheckFacts> {
-  const { base_branch: branch, fork_sha, head_sha } = commits
-  const { paths, rules, files, old, head, validation } = await readChange(parts, commits)
+  const { base_branch: branch, fork_sha, head_sha, is_fork } = commits
+  const { paths, rules, files, old, head, validation } = await readChange(parts, commits, repository.assigned)
   const { settings, findings: settings_findings } = rules.settings
   const { files: pairs, left_out } = pairFiles(old.manifests, head.manifests)
   const moves = pairs.flatMap(({ path, aliases = [] }) => movesOf(path, aliases))
   const days = settings.impact_days
   const changes = errorsOf(validation).length === 0 ? changesOf(files) : []
   const request = { repo_id: repository.id, changes, days, max_tasks: maxTasks }
-  const impact = changes.length === 0 ? null : await parts.impactOf(request, head_sha)
+  const hidden = hiddenBy(settings, repository.visibility)
+  const is_replayed = !(is_fork && hidden === 'public')
+  const lines = { head: policyLines(files.next.manifests), base: policyLines(files.old.manifests) }
+  const replayed = changes.length === 0 || !is_replayed ? null : await parts.impactOf(request, head_sha)
+  const impact = replayed === null || hidden === null ? replayed : countsOnly(replayed, lines)
   const broken_tests = brokenTests(files.old, files.next, head.manifests, (path) => pathInBase(moves, path))
   const diff = {
-    ...diffFiles(pairs, inventoryOf(impact)),
-    ungoverned_agents: ungovernedAgents({ impact }).map(({ agent_key }) => agent_key),
+    ...diffFiles(pairs, hidden === null ? inventoryOf(impact) : []),
+    ungoverned_agents: hidden === null ? ungovernedAgents({ impact }).map(({ agent_key }) => agent_key) : [],
   }
   const loosenings = [...looseningsOf(diff), ...guardingLoosenings(paths)]
   const authorship = await reviewed()
@@ -65,7 +72,7 @@ export async function readFacts(
     web_url: parts.web_url,
     changed: files.changed,
     validation,
-    lines: { head: policyLines(files.next.manifests), base: policyLines(files.old.manifests) },
+    lines,
     diff,
     left_out,
     moves,
@@ -73,6 +80,8 @@ export async function readFacts(
     checked: checkedChanges(diff, { old: old.manifests, next: head.manifests }, broken_tests, paths),
     impact,
     days,
+    hidden,
+    is_replayed,
     loosenings,
     requirement:
       authorship === null ? { kind: 'none' } : requirementOf(loosenings, broken, { ...authorship, ...known }),
@@ -81,11 +90,15 @@ export async function readFacts(
 }
 
 /** The files that differ, validated on both sides, and the rules of the base. */
-async function readChange({ reader, clock }: Parts, { tip_sha, fork_sha, head_sha }: ChangeCommits) {
+async function readChange(
+  { reader, clock }: Parts,
+  { tip_sha, fork_sha, head_sha }: ChangeCommits,
+  assigned: ReadonlySet<string>,
+) {
   const [old_tree, next_tree] = [await reader.list(fork_sha), await reader.list(head_sha)]
   const rules = await readRules(reader.read, tip_sha === fork_sha ? old_tree : await reader.list(tip_sha))
   const paths = changedPaths(old_tree, next_tree)
-  const files = await readChangedFiles(reader.read, old_tree, next_tree, paths)
+  const files = await readChangedFiles(reader.read, old_tree, next_tree, paths, assigned)
   const now = clock()
   const old = await validatedSide(files.old, { tests: 'off', now })
   const head = await validatedSide(files.next, { tests: rules.settings.settings.tests, now })
@@ -112,14 +125,14 @@ interface Rules {
 async function readRules(read: CheckParts['reader']['read'], tree: Tree): Promise<Rules> {
   const owners = codeownersPaths.find((path) => tree.has(path))
   return {
-    settings: readSettings(await readText(read, tree, settingsPath)),
+    settings: await settingsOf(read, tree),
     codeowners: readCodeowners(owners === undefined ? null : await readText(read, tree, owners)),
   }
 }
 
 /** What is wrong with settings that the change writes: they do not apply yet, and would not after the merge. */
 async function settingsOfHead(read: CheckParts['reader']['read'], tree: Tree, paths: readonly string[]) {
-  return paths.includes(settingsPath) ? readSettings(await readText(read, tree, settingsPath)).findings : []
+  return paths.includes(settingsPath) || paths.includes(misnamedPath) ? (await settingsOf(read, tree)).findings : []
 }
 
 /** The manifests after the change, by the paths that assignments name; those whose tests alone differ are left out. */

@@ -9,20 +9,50 @@ import {
   type SchemaProblem,
 } from '@svc/engine'
 import { documents, type SvcSettings } from '@svc/schemas'
+import { readText, type Tree } from './changed-files.js'
+import type { FollowedRepository, GithubReader } from './parts.js'
 
 export const settingsPath = '.github/svc.yml'
 
-export type Settings = Required<SvcSettings>
+export interface Settings extends Required<Omit<SvcSettings, 'details'>> {
+  /** Null: a private repository shows details. */
+  readonly details: boolean | null
+}
 
-export const defaultSettings: Settings = { tests: 'if-present', agent_accounts: [], impact_days: 30 }
+export const defaultSettings: Settings = { tests: 'if-present', agent_accounts: [], impact_days: 30, details: null }
 
 export interface SettingsReading {
   readonly settings: Settings
-  /** With one of these the defaults apply. */
+  /** With one of these the defaults apply, and nothing is known about accounts of agents. */
   readonly findings: readonly Finding[]
 }
 
 const check = lazyCheck(documents['svc-settings'], 'yaml')
+
+/** Settings there have no effect. */
+export const misnamedPath = '.github/svc.yaml'
+
+/** The settings of a tree: a file that is not text, and one with another name, are findings. Rejects with SourceError. */
+export async function settingsOf(read: GithubReader['read'], tree: Tree): Promise<SettingsReading> {
+  if (tree.has(misnamedPath)) return unreadable(misnamedPath, `has no effect: name it \`${settingsPath}\``)
+  if (!tree.has(settingsPath)) return readSettings(null)
+  const text = await readText(read, tree, settingsPath)
+  return text === null ? unreadable(settingsPath, 'must be a file with text of at most 256 KiB') : readSettings(text)
+}
+
+function unreadable(file: string, problem: string): SettingsReading {
+  const finding = findingAt('unreadable-file', `the file ${problem}`, { file, path: '', line: 1, column: 1 })
+  return { settings: defaultSettings, findings: [finding] }
+}
+
+/** Why names of agents, tasks and steps are left out; null where they are shown. */
+export function hiddenBy(
+  { details }: Settings,
+  visibility: FollowedRepository['visibility'],
+): 'public' | 'setting' | null {
+  if (details ?? visibility === 'private') return null
+  return visibility === 'public' ? 'public' : 'setting'
+}
 
 /** Reads the text of the file; null for a branch without it. Never throws. */
 export function readSettings(text: string | null): SettingsReading {

@@ -2,11 +2,12 @@
 import { findingHeads, findingRows, markdownCode, messageMarkdown } from '@svc/engine'
 import { agentPart, flipPart, pinnedPart } from './affected.js'
 import { changeWords } from './change-words.js'
+import { hiddenNote, notReplayed } from './counts-only.js'
 import { addressOf, type CheckFacts, errorsOf, ungovernedAgents } from './facts.js'
 import { type Part, pageOf, text } from './fit.js'
 import { toDo } from './to-do.js'
 import { taskWords, type Verdict } from './verdict.js'
-import { counted, cut, listed, plainName } from './words.js'
+import { agentWords, counted, cut, listed } from './words.js'
 
 export function summaryOf(facts: CheckFacts, verdict: Verdict): string {
   if (verdict.kind === 'unchanged') return pageOf([text(unchanged(facts))])
@@ -20,7 +21,13 @@ export function summaryOf(facts: CheckFacts, verdict: Verdict): string {
     ...agentPart(facts),
     ...pinnedPart(facts),
     ...flipPart(facts),
+    ...notePart(facts),
   ])
+}
+
+function notePart({ hidden, is_replayed, impact, base, diff }: CheckFacts): Part[] {
+  if (!is_replayed) return diff.compared === 0 ? [] : [text(notReplayed)]
+  return hidden === null || impact === null ? [] : [text(hiddenNote(hidden, base.branch))]
 }
 
 const marks = { failure: '❌', action_required: '✋', success: '✅', neutral: 'ℹ️' } as const
@@ -53,7 +60,7 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
   const bare =
     ungoverned.length === 0
       ? ''
-      : ` **${counted(ungoverned.length, 'agent')} would be left without any policy: ${listed(ungoverned.map(({ name }) => plainName(name)))}.**`
+      : ` **${counted(ungoverned.length, 'agent')} would be left without any policy${facts.hidden === null ? `: ${agentWords(facts, ungoverned)}` : ''}.**`
   const approved =
     requirement.kind === 'approved' ? ` ${listed(requirement.by.map((login) => markdownCode(login)))} approved it.` : ''
   return `**${changeWords(facts)}${impact === null ? '' : ` ${impactSentence(facts)}`}**${bare}${approved}`

@@ -3,7 +3,7 @@ import { type Finding, markdownCode, messageMarkdown, placeMarkdown } from '@svc
 import { addressOf, type CheckFacts, errorsOf, placeOfPolicy, ungovernedAgents } from './facts.js'
 import type { MissingApproval } from './review.js'
 import type { Verdict } from './verdict.js'
-import { boldName, counted, cut, listed, plainName } from './words.js'
+import { agentWords, boldName, counted, cut, listed } from './words.js'
 
 /** Errors and tests that are named; the tables have all of them. */
 const maxNamed = 5
@@ -101,7 +101,7 @@ function ungovernedItems(facts: CheckFacts): string[] {
     ...(agents.length === 0
       ? []
       : [
-          `Assign another manifest to ${listed(agents.map(({ name }) => boldName(name)))} before the merge, or restore the policies: ${agents.length === 1 ? 'this agent' : 'each of these agents'} would be left without any policy.`,
+          `Assign another manifest to ${agentWords(facts, agents, { isBold: true })} before the merge, or restore the policies: ${agents.length === 1 ? 'this agent' : 'each of these agents'} would be left without any policy.`,
         ]),
     ...moved
       .slice(0, maxNamed)
@@ -131,7 +131,9 @@ function effects(facts: CheckFacts): string[] {
         ? 'work that would now wait for a person'
         : 'work that was stopped and would now go on'
   return [
-    `Read “First steps that change” below: each row is ${what}.`,
+    facts.hidden === null
+      ? `Read “First steps that change” below: each row is ${what}.`
+      : `Read “Who is affected” below: the numbers count ${what}.`,
     `If a step there must keep its old outcome, change the policy ${cause === undefined ? '' : `(the first is ${boldName(cause.name)}${at})`}, and push again. If the new outcomes are what you want, merge.`,
   ]
 }
@@ -147,12 +149,7 @@ function afterMerge(facts: CheckFacts): string[] {
   const [kept, changed] = [
     impact.agents.filter(({ manifest_paths }) => manifest_paths.some(isKept)),
     impact.agents.filter(({ manifest_paths }) => !manifest_paths.every(isKept)),
-  ].map((agents) =>
-    listed(
-      agents.map(({ name }) => plainName(name)),
-      { max: 3 },
-    ),
-  )
+  ].map((agents) => agentWords(facts, agents, { max: 3 }))
   const held = loosenings.some(({ is_certain }) => is_certain)
     ? ' A version that takes protection from a critical policy is held: `svc list-assignments` shows it, and an operator puts it in force with `svc approve-resync ID`.'
     : ''

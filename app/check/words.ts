@@ -34,3 +34,20 @@ export function boldName(name: string): string {
 export function plainName(name: string): string {
   return markdownText(cut(name, maxName))
 }
+
+interface Named {
+  readonly name: string
+}
+
+/** Agents by name, or their number where names are left out. */
+export function agentWords(
+  { hidden }: { readonly hidden: unknown },
+  agents: readonly Named[],
+  { isBold = false, max = 5 } = {},
+): string {
+  if (hidden !== null) return agents.length === 0 ? '' : counted(agents.length, 'agent')
+  return listed(
+    agents.map(({ name }) => (isBold ? boldName(name) : plainName(name))),
+    { max },
+  )
+}

@@ -33,12 +33,14 @@ async function pullRequest(client: RepositoryClient, number: number): Promise<Pu
   const answer = await orNull(client.ask('GET', `/pulls/${number}`))
   if (answer === null) return null
   const pull = membersOf(answer.body)
+  const [from, into] = ['head', 'base'].map((side) => objectIn(objectIn(pull, side), 'repo').id)
   return {
     number,
     is_open: pull.state === 'open',
     author: accountIn(pull, 'user'),
     head_sha: shaIn(objectIn(pull, 'head').sha),
     base_ref: textIn(objectIn(pull, 'base'), 'ref') ?? '',
+    is_fork: from === undefined || from !== into,
   }
 }
 

@@ -36,8 +36,15 @@ async function both(base: Files, head: Files) {
     no_longer_blocked: share,
     first_flips: { total: 0, listed: [] },
   }
-  const commits = { base_branch: 'main', tip_sha: shas.base, fork_sha: shas.base, head_sha: shas.head }
-  const repository = { id: 1, owner: 'acme', name: 'policies', branch: 'main' }
+  const commits = { base_branch: 'main', tip_sha: shas.base, fork_sha: shas.base, head_sha: shas.head, is_fork: false }
+  const repository = {
+    id: 1,
+    owner: 'acme',
+    name: 'policies',
+    branch: 'main',
+    visibility: 'private' as const,
+    assigned: new Set<string>(),
+  }
   const facts = await readFacts({ ...parts, impactOf: async () => impact }, repository, commits, async () => null)
   const workspace = newWorkspace({ 'README.md': '', ...base })
   const commit = workspace.commit()

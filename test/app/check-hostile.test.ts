@@ -208,6 +208,8 @@ function factsWith(words: readonly string[], kind: number): CheckFacts {
       first_flips: { total: 90, listed: Array.from({ length: 60 }, (_, index) => flip(index)) },
     },
     days: 30,
+    hidden: null,
+    is_replayed: true,
     loosenings: [{ path: file, what: `the policy \`${word(5)}\` is looser`, is_certain: true }],
     requirement:
       kind === 3

@@ -15,6 +15,10 @@ export interface CheckWorld {
   /** `login state`, or `login state old` for a review of an earlier commit. */
   readonly reviews?: readonly string[]
   readonly followed?: boolean
+  readonly visibility?: 'public' | 'private'
+  readonly is_fork?: boolean
+  /** Paths that assignments name. */
+  readonly assigned?: readonly string[]
 }
 
 export const shas = { base: 'b'.repeat(40), head: 'a'.repeat(40), tip: 'c'.repeat(40) }
@@ -46,7 +50,7 @@ export interface StoredRun extends Omit<CheckRunChange, 'output'> {
 }
 
 export function checkWorld(
-  { base, head, tip = base, author = 'mia', commits = [author], reviews = [], followed = true }: CheckWorld,
+  { base, head, tip = base, author = 'mia', commits = [author], reviews = [], followed = true, ...more }: CheckWorld,
   impactOf: CheckParts['impactOf'],
 ) {
   const trees: Record<string, Files> = { [shas.base]: base, [shas.head]: head, [shas.tip]: tip }
@@ -60,6 +64,7 @@ export function checkWorld(
     author: account(author),
     head_sha: shas.head,
     base_ref: 'main',
+    is_fork: more.is_fork ?? false,
   }
   const parts: CheckParts = {
     reader: {
@@ -102,7 +107,11 @@ export function checkWorld(
         runs[at] = { ...known, ...change, output }
       },
     },
-    followed: async (branch) => (followed ? { id: 7, owner: 'acme', name: 'policies', branch } : null),
+    followed: async (branch) => {
+      const { visibility = 'private', assigned = [] } = more
+      const repository = { id: 7, owner: 'acme', name: 'policies', branch, visibility, assigned: new Set(assigned) }
+      return followed ? repository : null
+    },
     impactOf,
     web_url: 'https://github.com/acme/policies',
     clock: () => Date.UTC(2026, 10, 22),

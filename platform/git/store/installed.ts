@@ -6,12 +6,12 @@ import { filters } from '../../db/sql.js'
 
 /** A connection of a repository of GitHub. */
 export interface InstalledRow
-  extends Pick<Repository, 'id' | 'owner' | 'name' | 'branch' | 'installation_id' | 'last_commit_sha'> {
+  extends Pick<Repository, 'id' | 'owner' | 'name' | 'branch' | 'visibility' | 'installation_id' | 'last_commit_sha'> {
   /** Null for a connection that no installation has covered. */
   readonly github_id: number | null
 }
 
-const columns = 'id, owner, name, branch, installation_id, github_id, last_commit_sha'
+const columns = 'id, owner, name, branch, visibility, installation_id, github_id, last_commit_sha'
 
 interface Wanted {
   readonly ids?: readonly number[]
@@ -31,6 +31,15 @@ export async function installedRepositories(
     .add('installation_id = ?', installation_id)
     .add('github_id = any(?::bigint[])', github_ids ?? undefined)
   return tx.query<InstalledRow>(`select ${columns} from repositories where ${where.text} order by id`, where.values)
+}
+
+/** The paths that active assignments of a connection name: any file can be a manifest. */
+export async function assignedPaths(scope: Scope, tx: Transaction, repo_id: number): Promise<ReadonlySet<string>> {
+  const rows = await tx.query<{ manifest_path: string }>(
+    'select distinct manifest_path from assignments where org_id = $1 and repo_id = $2 and removed_at is null',
+    [scope.org_id, repo_id],
+  )
+  return new Set(rows.map(({ manifest_path }) => manifest_path))
 }
 
 /** The connections of the repository that has this name at GitHub. */
