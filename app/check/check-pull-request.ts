@@ -3,7 +3,14 @@ import { SourceError } from '@svc/platform'
 import { isoTime } from '@svc/schemas'
 import { runCheck } from './check-run.js'
 import { type CheckContent, contentOf } from './content.js'
-import { type CheckParts, type Conclusion, checkName, type PullRequest } from './parts.js'
+import {
+  type CheckParts,
+  type Conclusion,
+  checkName,
+  type FollowedRepository,
+  otherName,
+  type PullRequest,
+} from './parts.js'
 import { type Reviewed, readFacts } from './read-facts.js'
 
 /**
@@ -20,20 +27,39 @@ export async function checkPullRequest(parts: CheckParts, number: number, hint: 
 
 /** Checks a commit, for every open pull request that it is the head of; `known` are some of them. Rejects where another try can help. */
 export async function checkHead(parts: CheckParts, head_sha: string, known: readonly number[] = []): Promise<void> {
-  const { reader } = parts
+  const pulls = await pullsAt(parts, head_sha, known)
+  const followed: Followed[] = []
+  for (const pull of pulls) {
+    const repository = await parts.followed(pull.base_ref)
+    if (repository !== null) followed.push({ pull, repository })
+  }
+  if (pulls.length === 0) return endSuperseded(parts, head_sha)
+  if (followed.length === 0) return runCheck({ ...parts, name: otherName }, head_sha, async () => unfollowed)
   await runCheck(parts, head_sha, async () => {
-    const numbers = new Set([...known, ...(await reader.openPullRequests(head_sha))])
     const contents: CheckContent[] = []
-    for (const number of numbers) {
-      const pull = await reader.pullRequest(number)
-      if (pull?.is_open && pull.head_sha === head_sha) contents.push(await contentOfPull(parts, pull))
-    }
+    for (const one of followed) contents.push(await contentOfPull(parts, one))
     // A commit has one result, and branches require it: a pull request to another branch must not hide a failure.
     return contents.sort((a, b) => ranks.indexOf(a.conclusion) - ranks.indexOf(b.conclusion))[0] ?? superseded
   })
 }
 
 const ranks: readonly Conclusion[] = ['failure', 'action_required', 'success', 'neutral']
+
+interface Followed {
+  readonly pull: PullRequest
+  readonly repository: FollowedRepository
+}
+
+/** The open pull requests with this head. */
+async function pullsAt({ reader }: CheckParts, head_sha: string, known: readonly number[]): Promise<PullRequest[]> {
+  const numbers = new Set([...known, ...(await reader.openPullRequests(head_sha))])
+  const pulls: PullRequest[] = []
+  for (const number of numbers) {
+    const pull = await reader.pullRequest(number)
+    if (pull?.is_open && pull.head_sha === head_sha) pulls.push(pull)
+  }
+  return pulls
+}
 
 export interface MergeGroup {
   readonly base_sha: string
@@ -45,19 +71,17 @@ export interface MergeGroup {
 /** Checks a group of pull requests that a merge queue tries together. */
 export async function checkMergeGroup(parts: CheckParts, group: MergeGroup): Promise<void> {
   const { base_sha, base_ref, head_sha } = group
+  const repository = await parts.followed(base_ref)
+  if (repository === null) return runCheck({ ...parts, name: otherName }, head_sha, async () => unfollowed)
   await runCheck(parts, head_sha, async () => {
-    const repository = await parts.followed(base_ref)
-    if (repository === null) return unfollowed
     const commits = { base_branch: base_ref, tip_sha: base_sha, fork_sha: base_sha, head_sha, is_fork: false }
     return contentOf(await readFacts(parts, repository, commits, async () => null))
   })
 }
 
-async function contentOfPull(parts: CheckParts, pull: PullRequest): Promise<CheckContent> {
+async function contentOfPull(parts: CheckParts, { pull, repository }: Followed): Promise<CheckContent> {
   const { reader } = parts
   const { base_ref, head_sha, is_fork } = pull
-  const repository = await parts.followed(base_ref)
-  if (repository === null) return unfollowed
   const tip_sha = await reader.branchHead(base_ref)
   if (tip_sha === null) throw new SourceError('branch_missing', 'the branch of the base does not exist')
   const fork_sha = await reader.mergeBase(tip_sha, head_sha)
@@ -71,7 +95,10 @@ async function reviewedOf({ reader }: CheckParts, pull: PullRequest): Promise<Re
   return { number, pull, commits: await reader.commits(number), reviews: await reader.reviews(number) }
 }
 
-/** A check run of the old head must not stay in progress. */
+/**
+ * A check run of the old head must not stay in progress. One that is completed keeps its result, and none lets a required check
+ * pass: a pull request that is closed, checked again and opened again would have it.
+ */
 async function endSuperseded({ checks, clock }: CheckParts, head_sha: string): Promise<void> {
   const run = await checks.find(head_sha, checkName)
   if (run === null || run.status === 'completed') return
@@ -85,13 +112,14 @@ async function endSuperseded({ checks, clock }: CheckParts, head_sha: string): P
 }
 
 const superseded: CheckContent = {
-  conclusion: 'neutral',
+  conclusion: 'cancelled',
   title: 'Not checked: no open pull request has this commit as its head',
   summary: 'ℹ️ A newer commit has its own check, or the pull request is closed.',
   text: undefined,
   annotations: [],
 }
 
+/** INVARIANT (not under `checkName`): a pull request can be retargeted, and would pass by a result that nothing was checked for. */
 const unfollowed: CheckContent = {
   conclusion: 'neutral',
   title: 'Not checked: no agent follows this branch',

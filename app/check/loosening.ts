@@ -18,6 +18,20 @@ export function looseningsOf({ manifests }: DiffReport): Loosening[] {
   })
 }
 
+/** What no diff shows: manifests that have left the path of an assignment, and those that nothing can be compared with. */
+export function unseenLoosenings(
+  moves: readonly { readonly from: string; readonly to: string }[],
+  left_out: readonly string[],
+  added: readonly string[],
+): Loosening[] {
+  const may = (path: string, what: string) => ({ path, what, is_certain: false })
+  return [
+    ...moves.map(({ from, to }) => may(from, `the manifest is moved to ${quote(to)}, away from its assignments`)),
+    ...left_out.map((path) => may(path, 'the manifest cannot be compared with the base, which has errors')),
+    ...added.map((path) => may(path, 'an assignment names the path, where the base has no manifest to compare with')),
+  ]
+}
+
 type Part = Omit<Loosening, 'path'>
 
 function deleted({ old }: FileDiff): Part {

@@ -25,6 +25,8 @@ export interface Review {
   readonly user: Account | null
   readonly state: string
   readonly commit_id: string | null
+  /** ms since 1970; 0 where GitHub sends no time. */
+  readonly submitted_at: number
 }
 
 export interface PullRequestCommit {
@@ -49,6 +51,10 @@ export interface GithubReader {
   ) => Promise<{ readonly listed: readonly PullRequestCommit[]; readonly is_complete: boolean }>
   /** Every review of every page, the oldest first. */
   readonly reviews: (number: number) => Promise<readonly Review[]>
+  /** Whether an account may push to the repository: anyone may approve in a public one, also by a login that a person gave up. */
+  readonly canPush: (login: string) => Promise<boolean>
+  /** When the pull request got another base branch, ms since 1970; 0 where it never did. */
+  readonly baseChangedAt: (number: number) => Promise<number>
   /** The commit at the head of a branch now; null for an unknown branch. */
   readonly branchHead: (branch: string) => Promise<string | null>
   /** The commit where the two have parted; null for histories without a common commit. */
@@ -59,7 +65,8 @@ export interface GithubReader {
   readonly read: (blob_shas: readonly string[]) => Promise<ReadonlyMap<string, Uint8Array>>
 }
 
-export type Conclusion = 'success' | 'failure' | 'neutral' | 'action_required'
+/** GitHub lets a required check pass with `success` and `neutral`. */
+export type Conclusion = 'success' | 'failure' | 'neutral' | 'action_required' | 'cancelled'
 
 export interface CheckAnnotation {
   readonly path: string
@@ -138,3 +145,6 @@ export interface CheckParts {
 
 /** The name of the check run, which rules of branches can require. */
 export const checkName = 'svc / policies'
+
+/** Of a pull request that no required check may pass by: a result under `checkName` would count for other branches as well. */
+export const otherName = 'svc / other branch'

@@ -14,9 +14,9 @@ import { checkedChanges, guardingLoosenings } from './checked-changes.js'
 import { codeownersPaths, readCodeowners } from './codeowners.js'
 import { countsOnly } from './counts-only.js'
 import { type CheckFacts, errorsOf, type Move, ungovernedAgents } from './facts.js'
-import { looseningsOf } from './loosening.js'
+import { looseningsOf, unseenLoosenings } from './loosening.js'
 import type { CheckParts, FollowedRepository } from './parts.js'
-import { type Authorship, requirementOf } from './review.js'
+import { type Authorship, requirementOf, vouchedRequirement } from './review.js'
 import { hiddenBy, misnamedPath, type SettingsReading, settingsOf, settingsPath } from './settings.js'
 import { policyLines, validatedSide } from './validated.js'
 
@@ -32,7 +32,9 @@ export interface ChangeCommits {
 }
 
 /** Null for a merge group, whose pull requests were reviewed one by one. */
-export type Reviewed = (Omit<Authorship, 'agent_accounts' | 'codeowners'> & { readonly number: number }) | null
+export type Reviewed =
+  | (Omit<Authorship, 'agent_accounts' | 'codeowners' | 'settings_known'> & { readonly number: number })
+  | null
 
 type Parts = Pick<CheckParts, 'reader' | 'impactOf' | 'web_url' | 'clock'>
 
@@ -61,9 +63,12 @@ export async function readFacts(
     ...diffFiles(pairs, hidden === null ? inventoryOf(impact) : []),
     ungoverned_agents: hidden === null ? ungovernedAgents({ impact }).map(({ agent_key }) => agent_key) : [],
   }
-  const loosenings = [...looseningsOf(diff), ...guardingLoosenings(paths)]
+  const added = pairs.flatMap(({ path, old }) => (old === null && repository.assigned.has(path) ? [path] : []))
+  const unseen = isUsable(validation) ? unseenLoosenings(moves, left_out, added) : []
+  const loosenings = [...looseningsOf(diff), ...unseen, ...guardingLoosenings(paths)]
   const authorship = await reviewed()
-  const known = { agent_accounts: settings.agent_accounts, codeowners: rules.codeowners }
+  const settings_known = settings_findings.length === 0
+  const known = { agent_accounts: settings.agent_accounts, codeowners: rules.codeowners, settings_known }
   const broken = new Set(broken_tests.map(({ path }) => path))
   return {
     pull_number: authorship?.number ?? null,
@@ -84,7 +89,11 @@ export async function readFacts(
     is_replayed,
     loosenings,
     requirement:
-      authorship === null ? { kind: 'none' } : requirementOf(loosenings, broken, { ...authorship, ...known }),
+      authorship === null
+        ? { kind: 'none' }
+        : await vouchedRequirement(parts.reader, authorship.number, (vouching) =>
+            requirementOf(loosenings, broken, { ...authorship, ...known }, vouching),
+          ),
     settings_findings,
   }
 }

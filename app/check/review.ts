@@ -1,7 +1,7 @@
 // Whether a change that loosens policies needs the approval of a person, and whether it has it.
 import type { Codeowners, Owners } from './codeowners.js'
 import type { Loosening } from './loosening.js'
-import type { Account, PullRequest, PullRequestCommit, Review } from './parts.js'
+import type { Account, GithubReader, PullRequest, PullRequestCommit, Review } from './parts.js'
 
 export interface Authorship {
   readonly pull: Pick<PullRequest, 'author' | 'head_sha'>
@@ -11,6 +11,39 @@ export interface Authorship {
   /** Logins that the settings of the base name. */
   readonly agent_accounts: readonly string[]
   readonly codeowners: Codeowners
+  /** False where the settings of the base have errors. */
+  readonly settings_known: boolean
+}
+
+/** What is asked only where an approval counts on it. */
+export interface Vouching {
+  /** Logins in lower case of accounts that may not push. */
+  readonly strangers: ReadonlySet<string>
+  /** ms since 1970: an earlier review is of another change. */
+  readonly base_changed_at: number
+}
+
+const unasked: Vouching = { strangers: new Set(), base_changed_at: 0 }
+
+/** The requirement by those approvals alone that count. Rejects with SourceError. */
+export async function vouchedRequirement(
+  { canPush, baseChangedAt }: Pick<GithubReader, 'canPush' | 'baseChangedAt'>,
+  number: number,
+  requirementBy: (vouching: Vouching) => Requirement,
+): Promise<Requirement> {
+  if (requirementBy(unasked).kind !== 'approved') return requirementBy(unasked)
+  const base_changed_at = await baseChangedAt(number)
+  const asked = new Set<string>()
+  const strangers = new Set<string>()
+  for (;;) {
+    const found = requirementBy({ strangers, base_changed_at })
+    const unknown = found.kind === 'approved' ? found.by.filter((login) => !asked.has(login)) : []
+    if (unknown.length === 0) return found
+    for (const login of unknown) {
+      asked.add(login)
+      if (!(await canPush(login))) strangers.add(login)
+    }
+  }
 }
 
 export interface MissingApproval extends Owners {
@@ -27,6 +60,7 @@ export function requirementOf(
   loosenings: readonly Loosening[],
   broken: ReadonlySet<string>,
   facts: Authorship,
+  vouching = unasked,
 ): Requirement {
   const agent = agentReason(facts)
   const guarded =
@@ -34,7 +68,7 @@ export function requirementOf(
   const paths = [...new Set(guarded.map(({ path }) => path))]
   if (paths.length === 0) return { kind: 'none' }
   const because = agent ?? 'tests of the base fail on a looser manifest, and the pull request removes or rewrites them'
-  const approvers = approversOf(facts, agent === null)
+  const approvers = approversOf(facts, agent === null, vouching)
   const states = paths.map((path) => {
     const owners = facts.codeowners.ownersOf(path)
     return { path, ...owners, by: owners.users.filter((login) => approvers.has(login)) }
@@ -46,8 +80,10 @@ export function requirementOf(
 }
 
 /** Why the change counts as written by an agent; null for one that people wrote. */
-function agentReason({ pull, commits, agent_accounts }: Authorship): string | null {
+function agentReason({ pull, commits, agent_accounts, settings_known }: Authorship): string | null {
   const isAgent = agentTest(agent_accounts)
+  if (!settings_known)
+    return 'the settings of the base, `.github/svc.yml`, cannot be used, so that the accounts of agents are not known'
   if (pull.author === null) return 'the account that opened the pull request does not exist any more'
   if (isAgent(pull.author))
     return `\`${pull.author.login}\`, the author of the pull request, is the account of an agent`
@@ -61,12 +97,16 @@ function agentReason({ pull, commits, agent_accounts }: Authorship): string | nu
 }
 
 function agentTest(agent_accounts: readonly string[]) {
-  const listed = new Set(agent_accounts.map((login) => login.replace(/^@/, '').toLowerCase()))
+  const listed = new Set(agent_accounts.map((login) => login.trim().replace(/^@/, '').toLowerCase()))
   return ({ login, type }: Account) => type === 'Bot' || /\[bot\]$/i.test(login) || listed.has(login.toLowerCase())
 }
 
 /** Logins in lower case of the people whose last review approves this head; an author who is a person vouches for a change of their own. */
-function approversOf({ pull, reviews, agent_accounts }: Authorship, author_counts: boolean): ReadonlySet<string> {
+function approversOf(
+  { pull, reviews, agent_accounts }: Authorship,
+  author_counts: boolean,
+  { strangers, base_changed_at }: Vouching,
+): ReadonlySet<string> {
   const isAgent = agentTest(agent_accounts)
   const author = pull.author?.login.toLowerCase()
   const last = new Map<string, Review>()
@@ -76,7 +116,13 @@ function approversOf({ pull, reviews, agent_accounts }: Authorship, author_count
     if (login !== undefined && review.user?.type === 'User' && !isAgent(review.user)) last.set(login, review)
   }
   const approving = [...last].filter(
-    ([login, { state, commit_id }]) => /^approved$/i.test(state) && commit_id === pull.head_sha && login !== author,
+    ([login, { state, commit_id, submitted_at }]) =>
+      /^approved$/i.test(state) &&
+      commit_id === pull.head_sha &&
+      login !== author &&
+      // Times of GitHub are whole seconds.
+      (base_changed_at === 0 || submitted_at > base_changed_at),
   )
-  return new Set([...approving.map(([login]) => login), ...(author_counts && author !== undefined ? [author] : [])])
+  const found = [...approving.map(([login]) => login), ...(author_counts && author !== undefined ? [author] : [])]
+  return new Set(found.filter((login) => !strangers.has(login)))
 }

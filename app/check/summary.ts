@@ -30,7 +30,7 @@ function notePart({ hidden, is_replayed, impact, base, diff }: CheckFacts): Part
   return hidden === null || impact === null ? [] : [text(hiddenNote(hidden, base.branch))]
 }
 
-const marks = { failure: '❌', action_required: '✋', success: '✅', neutral: 'ℹ️' } as const
+const marks = { failure: '❌', action_required: '✋', success: '✅', neutral: 'ℹ️', cancelled: 'ℹ️' } as const
 
 /** A change that takes protection away is worth a second look, also where no rule asks for one. */
 function markOf({ loosenings, validation }: CheckFacts, { conclusion }: Verdict): string {

@@ -75,7 +75,7 @@ function approvals({ requirement, head_sha, base }: CheckFacts): string[] {
       : []),
     ...(withOwner
       ? [
-          `The owner reads “Who is affected” below, then opens **Files changed**, **Review changes**, **Approve**. The approval counts for the commit ${markdownCode(head_sha.slice(0, 12))} only; the check runs again by itself.`,
+          `The owner reads “Who is affected” below, then opens **Files changed**, **Review changes**, **Approve**. The approval counts for the commit ${markdownCode(head_sha.slice(0, 12))} only, from a person who may push; the check runs again by itself.`,
         ]
       : []),
   ]

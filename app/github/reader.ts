@@ -12,6 +12,7 @@ export const readerPermissions = { contents: 'read', pull_requests: 'read', meta
 const maxCommits = 250
 const maxReviews = 5000
 const maxOpen = 3000
+const maxEvents = 5000
 /** The comparison of two commits carries up to 300 changed files. */
 const maxComparisonBytes = 20 * 1024 * 1024
 
@@ -22,6 +23,8 @@ export function createReader(client: RepositoryClient, source: Pick<GitSource, '
     openPullRequests: (head_sha) => asSource(openPullRequests(client, head_sha)),
     commits: (number) => asSource(commits(client, number)),
     reviews: (number) => asSource(reviews(client, number)),
+    canPush: (login) => asSource(canPush(client, login)),
+    baseChangedAt: (number) => asSource(baseChangedAt(client, number)),
     branchHead: (branch) => asSource(branchHead(client, branch)),
     mergeBase: (base_sha, head_sha) => asSource(mergeBase(client, base_sha, head_sha)),
     list: source.list,
@@ -74,8 +77,31 @@ async function reviews(client: RepositoryClient, number: number): Promise<Review
       user: accountIn(review, 'user'),
       state: textIn(review, 'state') ?? '',
       commit_id: textIn(review, 'commit_id'),
+      submitted_at: timeIn(review.submitted_at) ?? 0,
     }
   })
+}
+
+async function canPush(client: RepositoryClient, login: string): Promise<boolean> {
+  const answer = await orNull(client.ask('GET', `/collaborators/${encodeURIComponent(login)}/permission`))
+  const { permission } = membersOf(answer?.body)
+  return permission === 'admin' || permission === 'write'
+}
+
+const baseChanges: readonly unknown[] = ['base_ref_changed', 'automatic_base_change_succeeded']
+
+async function baseChangedAt(client: RepositoryClient, number: number): Promise<number> {
+  const { items, is_complete } = await client.list(`/issues/${number}/timeline`, null, maxEvents)
+  if (!is_complete) throw new SourceError('too_large', `the pull request has more than ${maxEvents} events`)
+  const changes = items.map(membersOf).filter(({ event }) => baseChanges.includes(event))
+  // A change without a time could be later than any review.
+  return Math.max(0, ...changes.map(({ created_at }) => timeIn(created_at) ?? Number.POSITIVE_INFINITY))
+}
+
+/** ms since 1970; null for other values. */
+function timeIn(value: unknown): number | null {
+  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? null : at
 }
 
 async function branchHead(client: RepositoryClient, branch: string): Promise<string | null> {

@@ -215,7 +215,7 @@ describe('a check run', () => {
     await parts.checks.create('d'.repeat(40), 'svc / policies', { status: 'in_progress' })
     await checkPullRequest(parts, 12, 'd'.repeat(40))
     expect(runs.map(({ status, conclusion }) => `${status} ${conclusion}`)).toEqual([
-      'completed neutral',
+      'completed cancelled',
       'completed success',
     ])
   })

@@ -68,9 +68,10 @@ describe('an approval', () => {
       },
       reviews: reviews.map((text): Review => {
         const [login = '', state = '', old] = text.split(' ')
-        return { user: account(login), state, commit_id: old === undefined ? shas.head : shas.base }
+        return { user: account(login), state, commit_id: old === undefined ? shas.head : shas.base, submitted_at: 1 }
       }),
       agent_accounts: agents,
+      settings_known: true,
       codeowners,
     })
     expect([requirement.kind, ...(requirement.kind === 'approved' ? requirement.by : [])].join(' ')).toBe(one.want)

@@ -242,3 +242,25 @@ describe('the fetch of Octokit', () => {
       await expect(fetched(url)).rejects.toThrow('only the API of GitHub')
   })
 })
+
+describe('what an approval counts on', () => {
+  it('is who may push', async () => {
+    const { reader } = clients()
+    const reading = github.account('kim')
+    github.account('mia')
+    repository.readers.add(reading)
+    const answers = ['acme', 'MIA', 'kim', 'gone', '../x'].map((login) => reader.canPush(login))
+    expect(await Promise.all(answers)).toEqual([true, true, false, false, false])
+  })
+
+  it('is when the base branch was changed', async () => {
+    const { reader } = clients()
+    github.push(repository, { branch: 'next', files: { 'b.yaml': 'b: 1' } })
+    const pull = github.openPull(repository, { branch: 'change', files: { 'a.yaml': 'a: 2' } })
+    expect(await reader.baseChangedAt(pull.number)).toBe(0)
+    github.edit(pull, { title: 'x' })
+    expect(await reader.baseChangedAt(pull.number)).toBe(0)
+    github.edit(pull, { base_branch: 'next' })
+    expect(await reader.baseChangedAt(pull.number)).toBe(Date.parse(String(pull.events[0]?.created_at)))
+  })
+})

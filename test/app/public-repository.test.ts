@@ -148,7 +148,7 @@ const report: InForce = {
     manifest_sha: 'a'.repeat(40),
     kind,
     pinned: false,
-    conditions: [{ kind: 'guard_tripped', reason: null, message: secret, since: '2026-11-22T00:00:00Z' }],
+    conditions: [{ kind: 'guard_tripped', reason: 'x', message: secret, since: '2026-11-22T00:00:00Z' }],
     old_sha: null,
     diff: null,
   })),

@@ -129,6 +129,7 @@ function peopleAndRepositories(world: World) {
       former_names: new Set(),
       heads: bare.branches(),
       pulls: [],
+      readers: new Set(),
       deleted: false,
       ...more,
     }

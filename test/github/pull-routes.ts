@@ -5,6 +5,7 @@ import { accountShape, commitShape, fileShape, pullShape, reviewShape } from './
 import type { Json, Pull, Repository, World } from './world.js'
 
 const need = { permission: 'pull_requests', level: 'read' } as const
+const metadata = { permission: 'metadata', level: 'read' } as const
 
 export const pullRoutes: readonly Route[] = [
   repositoryRoute('GET', '/pulls', need, list),
@@ -25,6 +26,15 @@ export const pullRoutes: readonly Route[] = [
   repositoryRoute('GET', '/pulls/(\\d+)/reviews', need, (call, repository, number) => {
     const pull = find(repository, number)
     return page(call, pull.reviews, (rows) => rows.map((row) => reviewShape(call.world, pull, row)))
+  }),
+  repositoryRoute('GET', '/issues/(d+)/timeline', need, (call, repository, number) =>
+    page(call, find(repository, number).events, (rows) => rows),
+  ),
+  repositoryRoute('GET', '/collaborators/([^/]+)/permission', metadata, ({ world }, repository, login = '') => {
+    const found = world.accounts.get(login.toLowerCase())
+    if (found === undefined) throw notFound()
+    const permission = found === repository.owner ? 'admin' : repository.readers.has(found) ? 'read' : 'write'
+    return { status: 200, body: { permission, role_name: permission, user: accountShape(world, found) } }
   }),
 ]
 

@@ -73,6 +73,7 @@ export function openPull(world: World, repository: Repository, given: NewPull): 
     merged_by: null,
     merge_commit_sha: null,
     reviews: [],
+    events: [],
   }
   repository.pulls.push(pull)
   tellPull(world, pull, 'opened', author)
@@ -83,7 +84,10 @@ export function openPull(world: World, repository: Repository, given: NewPull): 
 export function edit(world: World, pull: Pull, change: Partial<Pick<Pull, 'title' | 'body' | 'base_branch'>>): void {
   const { title, body, base_branch, base_sha } = pull
   Object.assign(pull, change)
-  if (change.base_branch !== undefined) pull.base_sha = pull.repository.heads.get(change.base_branch) ?? base_sha
+  if (change.base_branch !== undefined) {
+    pull.base_sha = pull.repository.heads.get(change.base_branch) ?? base_sha
+    pull.events.push({ id: world.nextId(), event: 'base_ref_changed', created_at: isoTime(world.now()) })
+  }
   const changes = {
     ...(change.title === undefined ? {} : { title: { from: title } }),
     ...(change.body === undefined ? {} : { body: { from: body } }),

@@ -71,6 +71,8 @@ export interface Repository {
   /** Branch to commit, as the last push left them. */
   heads: ReadonlyMap<string, string>
   readonly pulls: Pull[]
+  /** Accounts that may read only; other accounts may push. */
+  readonly readers: Set<Account>
   deleted: boolean
 }
 
@@ -105,6 +107,8 @@ export interface Pull {
   merged_by: Account | null
   merge_commit_sha: string | null
   readonly reviews: Review[]
+  /** Of the timeline: changes of the base branch only. */
+  readonly events: Json[]
 }
 
 export interface Annotation {

@@ -17,6 +17,12 @@ export interface CheckWorld {
   readonly followed?: boolean
   readonly visibility?: 'public' | 'private'
   readonly is_fork?: boolean
+  /** Modes of paths, such as 120000 for a symbolic link. */
+  readonly modes?: Readonly<Record<string, string>>
+  /** Logins that may not push. */
+  readonly strangers?: readonly string[]
+  /** Times of reviews are 1, 2, …; the base branch was changed at this one. */
+  readonly base_changed_at?: number
   /** Paths that assignments name. */
   readonly assigned?: readonly string[]
 }
@@ -33,11 +39,11 @@ function blobSha(text: string): string {
     .digest('hex')
 }
 
-function treeOf(files: Files): Map<string, TreeEntry> {
+function treeOf(files: Files, modes: Files = {}): Map<string, TreeEntry> {
   return new Map(
     Object.entries(files).map(([path, text]) => [
       path,
-      { path, blob_sha: blobSha(text), mode: '100644', size: Buffer.byteLength(text) },
+      { path, blob_sha: blobSha(text), mode: modes[path] ?? '100644', size: Buffer.byteLength(text) },
     ]),
   )
 }
@@ -77,13 +83,16 @@ export function checkWorld(
         is_complete: true,
       }),
       reviews: async () =>
-        reviews.map((text): Review => {
+        reviews.map((text, index): Review => {
           const [login = '', state = '', old] = text.split(' ')
-          return { user: account(login), state, commit_id: old === undefined ? shas.head : shas.base }
+          const commit_id = old === undefined ? shas.head : shas.base
+          return { user: account(login), state, commit_id, submitted_at: index + 1 }
         }),
+      canPush: async (login) => !(more.strangers ?? []).includes(login),
+      baseChangedAt: async () => more.base_changed_at ?? 0,
       branchHead: async () => shas.tip,
       mergeBase: async () => shas.base,
-      list: async (sha) => treeOf(trees[sha] ?? {}),
+      list: async (sha) => treeOf(trees[sha] ?? {}, more.modes),
       read: async (wanted) => new Map(wanted.map((sha) => [sha, Buffer.from(blobs.get(sha) ?? '')])),
     },
     checks: {
