@@ -59,11 +59,18 @@ export async function followPush(parts: CheckingParts, target: InstalledAt, repo
   const { reading, scope } = parts
   const outcome = await reconcile(reading, scope, repo_id)
   if (outcome === 'leased' || outcome === 'superseded') return false
+  if (outcome === 'read') await reportInForce(parts, target, repo_id)
+  return true
+}
+
+/** Writes the check run of the commit that was read last. It reads as a check does: in snapshots, and with the token of a check. */
+export async function reportInForce(parts: CheckingParts, target: InstalledAt, repo_id: number): Promise<void> {
+  const { reading, scope } = parts
   const read = snapshotsOf(parts)
   const [row] = await read((tx) => installedRepositories(scope, tx, { ids: [repo_id] }))
   const commit_sha = row?.last_commit_sha ?? null
-  if (outcome !== 'read' || commit_sha === null) return true
-  const { visibility, branch } = row ?? { visibility: 'public', branch: '' }
+  if (row === undefined || commit_sha === null) return
+  const { visibility, branch } = row
   const inForce = async () => {
     const reader = readerOf(parts, target)
     const { settings } = await settingsOf(reader.read, await reader.list(commit_sha))
@@ -71,7 +78,6 @@ export async function followPush(parts: CheckingParts, target: InstalledAt, repo
     return { report, hidden: hiddenBy(settings, visibility), branch }
   }
   await reportMerge({ checks: checksOf(parts, target), clock: reading.clock, inForce }, commit_sha)
-  return true
 }
 
 /** A check has no other access to the database. */

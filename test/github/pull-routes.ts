@@ -27,7 +27,7 @@ export const pullRoutes: readonly Route[] = [
     const pull = find(repository, number)
     return page(call, pull.reviews, (rows) => rows.map((row) => reviewShape(call.world, pull, row)))
   }),
-  repositoryRoute('GET', '/issues/(d+)/timeline', need, (call, repository, number) =>
+  repositoryRoute('GET', '/issues/(\\d+)/timeline', need, (call, repository, number) =>
     page(call, find(repository, number).events, (rows) => rows),
   ),
   repositoryRoute('GET', '/collaborators/([^/]+)/permission', metadata, ({ world }, repository, login = '') => {
