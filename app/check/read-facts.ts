@@ -64,7 +64,7 @@ export async function readFacts(
     ungoverned_agents: hidden === null ? ungovernedAgents({ impact }).map(({ agent_key }) => agent_key) : [],
   }
   const added = pairs.flatMap(({ path, old }) => (old === null && repository.assigned.has(path) ? [path] : []))
-  const unseen = isUsable(validation) ? unseenLoosenings(moves, left_out, added) : []
+  const unseen = errorsOf(validation).length === 0 ? unseenLoosenings(moves, left_out, added) : []
   const loosenings = [...looseningsOf(diff), ...unseen, ...guardingLoosenings(paths)]
   const authorship = await reviewed()
   const settings_known = settings_findings.length === 0

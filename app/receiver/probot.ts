@@ -53,7 +53,9 @@ async function loadProbot({ config, network, api_url, logger }: Parts) {
       await run(given, payload)
     })
   return {
-    receive: async (id: string, name: string, payload: Members, given: HandlerParts) => {
+    receive: async (id: string, name: string, sent: Members, given: HandlerParts) => {
+      // Probot makes a text of it, which not every value allows.
+      const payload = typeof sent.action === 'string' ? sent : { ...sent, action: undefined }
       partsOf.set(payload, given)
       try {
         await probot.receive({ id, name, payload } as never)

@@ -62,9 +62,14 @@ beforeAll(async () => {
   })
   const body = { agent_id: made.body.agent_id, repo_id, manifest_path: 'refunds.yaml' }
   expect(await platform.call<MadeAssignment>('POST', '/api/v1/assignments', { body })).toMatchObject({ status: 201 })
-  const input = { amount: 1 }
-  const step = { agent_key: 'desk', task_id: 't-1', event: { step_type: 'step.exec', step_name: 'refund', input } }
-  expect(await platform.call('POST', '/api/v1/evaluate', { as: 'key', body: step })).toMatchObject({ status: 200 })
+  const { agent_id } = made.body
+  const refund = { step_type: 'step.resource', verb: 'POST', step_name: 'refund', input: { amount: 1 } }
+  const steps = [{ step_type: 'task.start' }, refund, { step_type: 'task.end' }]
+  const entries = steps.map((step, index) => {
+    return { agent_id, task_id: 't-1', step: index + 1, timestamp: new Date(1.79e12 + index).toISOString(), ...step }
+  })
+  const logged = await platform.call('POST', '/api/v1/logs/batch', { as: 'key', body: { entries } })
+  expect(logged).toMatchObject({ status: 200 })
   await platform.close()
   github.account('mia')
   pull = github.openPull(repository, {
@@ -135,7 +140,9 @@ describe('a check', () => {
     for (const text of begun)
       expect(text).toMatch(/^begin isolation level repeatable read read only; set local role svc_app;/)
     for (const text of sql)
-      expect(text).toMatch(/^\s*(begin isolation level repeatable read read only;|with|select|commit$)/i)
+      expect(text).toMatch(
+        /^\s*(begin isolation level repeatable read read only;|with|select|(set local enable_\w+ = \w+(; |$))+$|commit$)/i,
+      )
     expect(sql.length).toBeGreaterThan(begun.length * 2)
     const seen = requests.slice(asked).map(shown)
     expect(seen.filter((one) => !reads.test(one) && !writes.test(one) && !asks.test(one))).toEqual([])
