@@ -44,7 +44,7 @@ export function deliveryJobs(parts: HandlingParts): Job[] {
       name: handleName,
       key: ({ delivery_id }) => delivery_id,
       concurrency,
-      // Handlers only send jobs. A job of a killed process is found again a minute after this time.
+      // Handlers only send jobs.
       timeout_seconds: 30,
       retries: 5,
       run: ({ delivery_id }, _signal, send) => handleDelivery(parts, delivery_id, send),

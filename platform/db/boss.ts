@@ -60,6 +60,10 @@ create table if not exists svc_jobs.last_runs (
   completed_at timestamptz(3),
   failed_at timestamptz(3),
   last_error text
+);
+create table if not exists svc_jobs.processes (
+  id text primary key,
+  seen_at timestamptz(3) not null
 )`
 
 /** Creates the tables of jobs, or brings them up to date. Called under the lock of the migrations. */

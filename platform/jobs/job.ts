@@ -50,6 +50,8 @@ export interface JobTimes {
   readonly drain: number
   /** How long a run that ignores its aborted signal is waited for. */
   readonly grace: number
+  /** How long a process is silent until others run its jobs. */
+  readonly silence: number
 }
 
 /** The settings of the queue of a job, as pg-boss names them. */
@@ -61,7 +63,7 @@ export function queueSettings(job: Job) {
     retryLimit: job.retries ?? (job.schedule === undefined ? 3 : 0),
     retryDelay: job.retry_delay_seconds ?? 5,
     retryBackoff: true,
-    // Later than the run has failed by itself: only a killed process leaves a job until then.
+    // Later than the run has failed by itself, and than a killed process is noticed.
     expireInSeconds: job.timeout_seconds + 60,
   }
 }

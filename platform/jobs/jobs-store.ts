@@ -27,6 +27,51 @@ export async function bringForwardUnscoped(
   )
 }
 
+/** Says that a process is alive. */
+export async function beatUnscoped(tx: Transaction, process_id: string): Promise<void> {
+  await tx.query(
+    'insert into svc_jobs.processes (id, seen_at) values ($1, now()) on conflict (id) do update set seen_at = now()',
+    [process_id],
+  )
+}
+
+export async function forgetProcessUnscoped(tx: Transaction, process_id: string): Promise<void> {
+  await tx.query('delete from svc_jobs.processes where id = $1', [process_id])
+}
+
+/** Notes which process runs these jobs, in the column that holds the result later. */
+export async function holdUnscoped(
+  tx: Transaction,
+  process_id: string,
+  name: string,
+  ids: readonly string[],
+): Promise<void> {
+  await tx.query(
+    `update svc_jobs.job set output = jsonb_build_object('process', $1::text) where name = $2 and id = any($3::uuid[])`,
+    [process_id, name, ids],
+  )
+}
+
+/** Whether the process still runs the job: false once it was given to another one. The row stays locked. */
+export async function isHeldUnscoped(tx: Transaction, process_id: string, name: string, id: string): Promise<boolean> {
+  const rows = await tx.query(
+    `select 1 from svc_jobs.job where name = $2 and id = $3 and state = 'active' and output->>'process' = $1 for update`,
+    [process_id, name, id],
+  )
+  return rows.length > 0
+}
+
+/** Lets the runs of processes start again that were not seen alive for so many ms; returns the number of these processes. */
+export async function requeueLostUnscoped(tx: Transaction, ms: number): Promise<number> {
+  const rows = await tx.query<{ id: string }>(
+    `delete from svc_jobs.processes where seen_at < now() - $1 * interval '1 millisecond' returning id`,
+    [ms],
+  )
+  const ids = rows.map(({ id }) => id)
+  if (ids.length > 0) await tx.query(`${requeueKilled} and output->>'process' = any($1::text[])`, [ids])
+  return ids.length
+}
+
 /** Lets runs that were interrupted start again at once. pg-boss counts a job with a start as repeated. */
 export async function requeueUnscoped(tx: Transaction, name: string, ids: readonly string[]): Promise<void> {
   await tx.query(
@@ -41,13 +86,13 @@ export async function requeueUnscoped(tx: Transaction, name: string, ids: readon
  * ended the process has failed after one run more than it may be repeated.
  */
 export async function requeueAllUnscoped(tx: Transaction): Promise<void> {
-  await tx.query(
-    `update svc_jobs.job set start_after = now(),
-       state = case when retry_count <= retry_limit then 'retry' else 'failed' end::svc_jobs.job_state,
-       completed_on = case when retry_count <= retry_limit then null else now() end
-     where state = 'active'`,
-  )
+  await tx.query(requeueKilled)
 }
+
+const requeueKilled = `update svc_jobs.job set start_after = now(),
+  state = case when retry_count <= retry_limit then 'retry' else 'failed' end::svc_jobs.job_state,
+  completed_on = case when retry_count <= retry_limit then null else now() end
+  where state = 'active'`
 
 /** A run that has ended; times are ms since 1970. */
 export interface EndedRun {

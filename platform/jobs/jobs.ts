@@ -1,4 +1,5 @@
 // The job room: scheduled and queued jobs of all rooms, kept in the database by pg-boss.
+import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { asOwner, type Boss, bossOf, executorIn } from '../db/boss.js'
 import { type Database, type Resources, type Transaction, withUnscopedTransaction } from '../db/db.js'
@@ -12,6 +13,7 @@ import {
   queueStatesUnscoped,
   requeueAllUnscoped,
 } from './jobs-store.js'
+import { createPresence } from './presence.js'
 import { lastDue, readSchedule, runId } from './schedule.js'
 import { createWorker } from './worker.js'
 
@@ -36,7 +38,7 @@ export interface Jobs {
   readonly close: () => Promise<void>
 }
 
-const ordinaryTimes: JobTimes = { poll: 2000, drain: 5000, grace: 3000 }
+const ordinaryTimes: JobTimes = { poll: 2000, drain: 5000, grace: 3000, silence: 20_000 }
 const maintenanceMs = 60_000
 /** The number of the advisory lock; unique to this lock. */
 const queueLock = 7_283_004
@@ -47,9 +49,14 @@ export async function openJobs({ db, clock, logger, jobs }: JobParts, times = or
   const names = jobs.map(({ name }) => name)
   const sendDue = await createScheduler(db, boss, clock, jobs)
   await db.exclusively(queueLock, () => prepareQueues(boss, jobs))
-  // No other process uses an embedded database: what is active was left by a killed one. On a server, it expires.
+  const process_id = randomUUID()
+  const presence = createPresence(db, process_id, times.silence, () => performance.now())
+  // No other process uses an embedded database: what is active was left by a killed one.
   if (db.kind === 'pglite') await withUnscopedTransaction(db, requeueAllUnscoped)
-  else await boss.maintain()
+  else {
+    await presence.beat()
+    await boss.maintain()
+  }
   const closing = new AbortController()
   const outage = createOutage(logger)
   const send: Send = async (name, data, options = {}) => {
@@ -61,9 +68,10 @@ export async function openJobs({ db, clock, logger, jobs }: JobParts, times = or
     if (options.tx === undefined) wake()
     else options.tx.afterCommit(wake)
   }
-  const parts = { db, clock, boss, logger, send, lost: outage.begin, closing: closing.signal, times }
+  const parts = { db, clock, boss, process_id, logger, send, lost: outage.begin, closing: closing.signal, times }
   const workers = new Map(jobs.map((job) => [job.name, createWorker(parts, job)]))
   const poll = async () => {
+    if (db.kind !== 'pglite') await presence.beat()
     await sendDue()
     for (const name of await withUnscopedTransaction(db, (tx) => dueQueuesUnscoped(tx, names)))
       workers.get(name)?.wake()
@@ -81,6 +89,8 @@ export async function openJobs({ db, clock, logger, jobs }: JobParts, times = or
   const close = async () => {
     closing.abort()
     await Promise.all([...timers, ...workers.values()].map((one) => one.close()))
+    // Without a database, the others notice by themselves.
+    if (db.kind !== 'pglite') await presence.end().catch(() => undefined)
   }
   return { send, state, isRunning: () => !closing.signal.aborted && !outage.isOn(), close }
 }

@@ -3,13 +3,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { onOneLine } from '@svc/engine'
 import type { Logger } from 'pino'
-import { type Boss, executorIn, executorOf } from '../db/boss.js'
+import { type Boss, executorIn } from '../db/boss.js'
 import { type Resources, withUnscopedTransaction } from '../db/db.js'
 import { type Job, type JobData, type JobTimes, queueSettings, type Send } from './job.js'
-import { recordRunUnscoped, requeueUnscoped } from './jobs-store.js'
+import { holdUnscoped, isHeldUnscoped, recordRunUnscoped, requeueUnscoped } from './jobs-store.js'
 
 export interface WorkerParts extends Resources {
   readonly boss: Boss
+  /** The id of this process. */
+  readonly process_id: string
   readonly logger: Logger
   readonly send: Send
   /** Receives errors of the database. */
@@ -83,17 +85,21 @@ export function createWorker(parts: WorkerParts, job: Job): Worker {
 }
 
 /** Rejects with UNAVAILABLE; pg-boss itself takes every error for an empty queue. */
-async function fetchJobs({ db, boss }: WorkerParts, name: string, batchSize: number): Promise<Fetched[]> {
-  const failed: unknown[] = []
-  const executor = executorOf(db)
-  const executeSql: typeof executor.executeSql = (text, values) =>
-    executor.executeSql(text, values).catch((error: unknown) => {
-      failed.push(error)
-      throw error
-    })
-  const jobs = await boss.fetch<JobData>(name, { batchSize, includeMetadata: true, db: { executeSql } })
-  if (failed.length > 0) throw failed[0]
-  return jobs
+function fetchJobs({ db, boss, process_id }: WorkerParts, name: string, batchSize: number): Promise<Fetched[]> {
+  return withUnscopedTransaction(db, async (tx) => {
+    const failed: unknown[] = []
+    const executor = executorIn(tx)
+    const executeSql: typeof executor.executeSql = (text, values) =>
+      executor.executeSql(text, values).catch((error: unknown) => {
+        failed.push(error)
+        throw error
+      })
+    const jobs = await boss.fetch<JobData>(name, { batchSize, includeMetadata: true, db: { executeSql } })
+    if (failed.length > 0) throw failed[0]
+    const ids = jobs.map(({ id }) => id)
+    if (ids.length > 0) await holdUnscoped(tx, process_id, name, ids)
+    return jobs
+  })
 }
 
 /** Never rejects. */
@@ -151,10 +157,15 @@ interface Outcome {
   readonly isInterrupted: boolean
 }
 
-/** Stores the result of a run: completed, failed, or interrupted by the end of the process. Rejects with UNAVAILABLE. */
-function settle({ db, boss, clock }: WorkerParts, { name }: Job, { id }: Fetched, outcome: Outcome): Promise<void> {
+/**
+ * Stores the result of a run: completed, failed, or interrupted by the end of the process; none when the job was given to another
+ * process meanwhile. Rejects with UNAVAILABLE.
+ */
+function settle(parts: WorkerParts, { name }: Job, { id }: Fetched, outcome: Outcome): Promise<void> {
+  const { db, boss, clock, process_id } = parts
   const { started_at, failure, isInterrupted } = outcome
   return withUnscopedTransaction(db, async (tx) => {
+    if (!(await isHeldUnscoped(tx, process_id, name, id))) return
     if (isInterrupted) return requeueUnscoped(tx, name, [id])
     const error = failure === null ? null : textOf(failure)
     if (error === null) await boss.complete(name, id, {}, { db: executorIn(tx) })

@@ -3,13 +3,13 @@ import type { Config } from '@svc/platform'
 import { pino } from 'pino'
 import { type Database, openDatabase } from '../../platform/db/db.js'
 import { migrate } from '../../platform/db/migrations/index.js'
-import type { Job } from '../../platform/jobs/job.js'
+import type { Job, JobTimes } from '../../platform/jobs/job.js'
 import { type Jobs, openJobs } from '../../platform/jobs/jobs.js'
 
 export interface JobRoom {
   readonly db: Database
   /** Opens the room, as a start of the platform does. */
-  readonly open: (jobs: readonly Job[], clock?: () => number) => Promise<Jobs>
+  readonly open: (jobs: readonly Job[], clock?: () => number, times?: Partial<JobTimes>) => Promise<Jobs>
   /** The lines of the log so far. */
   readonly logged: Record<string, unknown>[]
   readonly close: () => Promise<void>
@@ -21,8 +21,9 @@ export async function openJobRoom(config: Config): Promise<JobRoom> {
   const logged: Record<string, unknown>[] = []
   const logger = pino({}, { write: (line: string) => logged.push(JSON.parse(line)) })
   const opened: Jobs[] = []
-  const open = async (jobs: readonly Job[], clock: () => number = Date.now) => {
-    const made = await openJobs({ db, clock, logger, jobs }, { poll: 100, drain: 300, grace: 100 })
+  const open: JobRoom['open'] = async (jobs, clock = Date.now, times = {}) => {
+    const quick = { poll: 100, drain: 300, grace: 100, silence: 1000 }
+    const made = await openJobs({ db, clock, logger, jobs }, { ...quick, ...times })
     opened.push(made)
     return made
   }

@@ -11,7 +11,7 @@ const org_id = `org_${'0'.repeat(32)}`
 const scope = scopeOf(org_id, { kind: 'system', id: 'test' })
 const base = { timeout_seconds: 60 }
 
-await forEachDatabase('the job room', ({ fresh }) => {
+await forEachDatabase('the job room', ({ fresh, kind }) => {
   let room: JobRoom
   beforeAll(async () => {
     room = await openJobRoom(fresh())
@@ -130,12 +130,44 @@ await forEachDatabase('the job room', ({ fresh }) => {
       await jobs.close()
     })
 
+    it('starts with the commit, not with the next look at the queue', async () => {
+      const others = gate()
+      const run: Job['run'] = async ({ id }) => {
+        ran.push(id)
+        if (id === 'other') await others.passed
+      }
+      const jobs = await room.open([{ ...job, concurrency: 2, run }], Date.now, { poll: 3600_000 })
+      await withTransaction(room.db, scope, async (tx) => {
+        await jobs.send('in-transaction', { id: 'late' }, { tx })
+        // The worker has looked at the queue before the commit. The embedded database has one transaction at a time.
+        if (kind === 'pglite') return
+        await jobs.send('in-transaction', { id: 'other' })
+        await until(() => expect(ran).toContain('other'))
+      })
+      await until(() => expect(ran).toContain('late'))
+      others.open()
+      await jobs.close()
+    })
+
     it('is invisible to the role of organizations', async () => {
-      for (const table of ['job', 'queue', 'archive', 'last_runs'])
+      for (const table of ['job', 'queue', 'archive', 'last_runs', 'processes'])
         await expect(
           withTransaction(room.db, scope, (tx) => tx.query(`select * from svc_jobs.${table}`)),
         ).rejects.toMatchObject({ code: '42501' })
     })
+  })
+
+  it('leaves the result of a run to the process that the job was given to meanwhile', async () => {
+    const held = gate()
+    const jobs = await room.open([{ ...base, name: 'given-away', run: () => held.passed }])
+    await jobs.send('given-away', {})
+    await until(async () => expect(await jobs.state()).toMatchObject([{ active: 1 }]))
+    const give = `update svc_jobs.job set output = '{"process": "another"}' where name = 'given-away'`
+    await withUnscopedTransaction(room.db, (tx) => tx.query(give))
+    held.open()
+    await jobs.close()
+    const [state] = await jobs.state()
+    expect(state).toMatchObject({ active: 1, last_completed_at: null, last_failed_at: null })
   })
 
   describe('a scheduled job', () => {

@@ -1,0 +1,30 @@
+// Which processes are alive. Jobs that a killed process ran start again on another one, long before they expire.
+import { type Database, withUnscopedTransaction } from '../db/db.js'
+import { beatUnscoped, forgetProcessUnscoped, requeueLostUnscoped } from './jobs-store.js'
+
+export interface Presence {
+  /** Says that this process is alive, and lets the jobs of those start again that are not. Rejects with UNAVAILABLE. */
+  readonly beat: () => Promise<void>
+  /** For a process whose jobs have ended. Rejects with UNAVAILABLE. */
+  readonly end: () => Promise<void>
+}
+
+/** A process that is silent for `silence` ms is taken for killed. `now` in ms, from any start. */
+export function createPresence(db: Database, process_id: string, silence: number, now: () => number): Presence {
+  let since: number | null = null
+  let last = 0
+  return {
+    beat: async () => {
+      const at = now()
+      // After an outage of the database every process was silent: the others need time to say that they are alive.
+      if (since === null || at - last > silence / 2) since = at
+      const isSettled = at - since > silence
+      await withUnscopedTransaction(db, async (tx) => {
+        await beatUnscoped(tx, process_id)
+        if (isSettled) await requeueLostUnscoped(tx, silence)
+      })
+      last = now()
+    },
+    end: () => withUnscopedTransaction(db, (tx) => forgetProcessUnscoped(tx, process_id)),
+  }
+}
