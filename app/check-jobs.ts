@@ -7,17 +7,25 @@ import {
   type JobData,
   type Scope,
   type Send,
+  SourceError,
   withTransaction,
 } from '@svc/platform'
-import { checkHead, checkMergeGroup, checkPullRequest, type MergeGroup } from './check/check-pull-request.js'
+import {
+  checkHead,
+  checkMergeGroup,
+  checkPullRequest,
+  type MergeGroup,
+  unfinishedChecks,
+} from './check/check-pull-request.js'
 import { type CheckingParts, checkParts, followPush } from './check-parts.js'
 import type { InstalledAt } from './github/repository-client.js'
-import { asJob } from './github/retry-later.js'
+import type { Patience } from './github/retry-later.js'
 
 const pullRequestName = 'check-pull-request'
 const mergeGroupName = 'check-merge-group'
 const headName = 'check-head'
 const pushName = 'follow-push'
+const unfinishedName = 'find-unfinished-checks'
 
 /** Most of the time a check waits for GitHub, or for the thread that replays. */
 const concurrency = 2
@@ -25,12 +33,17 @@ const timeout_seconds = 600
 /** Until another process has read the branch. */
 const readAgainSeconds = 1
 
-type Named<More extends JobData> = More & { readonly org_id: string; readonly repo_id: number }
+/** `tries`: how often GitHub did not answer. */
+type Named<More extends JobData> = More & { readonly org_id: string; readonly repo_id: number; readonly tries?: number }
+
+interface Parts extends CheckingParts {
+  readonly patience: Patience
+}
 
 /** The head that the event named, or an empty text. */
 type PullRequestData = Named<{ readonly number: number; readonly head: string }>
 
-export function checkJobs(parts: CheckingParts): Job[] {
+export function checkJobs(parts: Parts): Job[] {
   const check = (target: InstalledAt, signal: AbortSignal) => checkParts(parts, target, signal)
   const define = <More extends JobData>(
     name: string,
@@ -47,8 +60,9 @@ export function checkJobs(parts: CheckingParts): Job[] {
         const target = await targetOf(parts, data)
         // The repository is no longer connected.
         if (target === null) return
-        const again = (after_seconds: number) => send(name, data, { after_seconds })
-        await asJob(work(target, data, signal, send), again)
+        const { tries = 0 } = data
+        const again = (after_seconds: number) => sendAgain(send, name, { ...data, tries: tries + 1 }, after_seconds)
+        await parts.patience.asJob(work(target, data, signal, send), again, tries)
       },
     })
   return [
@@ -69,6 +83,14 @@ export function checkJobs(parts: CheckingParts): Job[] {
       (target, { head_sha }, signal) => checkHead(check(target, signal), head_sha),
     ),
     define<Named<JobData>>(
+      unfinishedName,
+      () => '',
+      async (target, { repo_id }, signal, send) => {
+        for (const { number, head_sha } of await orNone(unfinishedChecks(check(target, signal))))
+          await sendPullRequest(send, parts.scope, repo_id, number, head_sha)
+      },
+    ),
+    define<Named<JobData>>(
       pushName,
       () => '',
       async (target, data, _signal, send) => {
@@ -82,6 +104,11 @@ export function checkJobs(parts: CheckingParts): Job[] {
 /** A push to the branch of a connection. */
 export function sendPush(send: Send, { org_id }: Scope, repo_id: number, after_seconds = 0): Promise<void> {
   return send(pushName, { org_id, repo_id }, { isUrgent: true, after_seconds })
+}
+
+/** For a repository that the App can read again: nothing was delivered meanwhile, and no check could be completed. */
+export function sendUnfinished(send: Send, { org_id }: Scope, repo_id: number): Promise<void> {
+  return send(unfinishedName, { org_id, repo_id })
 }
 
 /** `head`: the commit that the event named; null without one. */
@@ -102,6 +129,22 @@ export function sendMergeGroup(send: Send, { org_id }: Scope, repo_id: number, g
 
 export function sendHead(send: Send, { org_id }: Scope, repo_id: number, head_sha: string): Promise<void> {
   return send(headName, { org_id, repo_id, head_sha }, { isUrgent: true })
+}
+
+/** Without access nothing can be completed; when there is access again, this is asked again. */
+async function orNone<T>(work: Promise<readonly T[]>): Promise<readonly T[]> {
+  return work.catch((error) => {
+    if (error instanceof SourceError && error.code === 'access_revoked') return []
+    throw error
+  })
+}
+
+/** A waiting check of the same pull request can be about a later head: then this head is checked beside it. */
+function sendAgain(send: Send, name: string, data: Named<JobData>, after_seconds: number): Promise<void> {
+  const { org_id, repo_id, tries = 0, head: head_sha = '' } = data as Named<{ readonly head?: string }>
+  return name === pullRequestName && head_sha !== ''
+    ? send(headName, { org_id, repo_id, head_sha, tries }, { after_seconds })
+    : send(name, data, { after_seconds })
 }
 
 async function targetOf({ reading, scope }: CheckingParts, { org_id, repo_id }: Named<JobData>) {

@@ -28,6 +28,8 @@ export interface CheckingParts {
   readonly app_id: number
   /** Of the REST API. */
   readonly api_url: string
+  /** Tells the operator in the log. */
+  readonly warn: (message: string) => void
 }
 
 /** `signal` ends a replay. */
@@ -46,6 +48,7 @@ export function checkParts(parts: CheckingParts, target: InstalledAt, signal: Ab
       return { ...row, assigned: await read((tx) => assignedPaths(scope, tx, row.id)) }
     },
     impactOf: (request, seed) => impactOf(read, scope, request, { clock, seed, signal }),
+    warn: warningOf(parts, target),
     web_url: `${webAddressOf(api_url)}/${owner}/${name}`,
     clock,
   }
@@ -77,7 +80,8 @@ export async function reportInForce(parts: CheckingParts, target: InstalledAt, r
     const report = await inForceAfter(read, scope, repo_id, commit_sha)
     return { report, hidden: hiddenBy(settings, visibility), branch }
   }
-  await reportMerge({ checks: checksOf(parts, target), clock: reading.clock, inForce }, commit_sha)
+  const warn = warningOf(parts, target)
+  await reportMerge({ checks: checksOf(parts, target), clock: reading.clock, warn, inForce }, commit_sha)
 }
 
 /** A check has no other access to the database. */
@@ -90,12 +94,16 @@ function readerOf(parts: CheckingParts, target: InstalledAt): GithubReader {
   const { owner, name } = target
   const client = repositoryClient(parts, target, readerPermissions)
   const address = { provider: 'github' as const, owner, name, branch: null, url: null, token: null }
-  const app_token = () => asSource(client.token())
+  const app_token = (rejected?: string) => asSource(client.token(rejected))
   return createReader(client, reading.sources.open({ ...address, app_token }, `${scope.org_id}/check`))
 }
 
 function checksOf(parts: CheckingParts, target: InstalledAt): Checks {
   return createChecks(repositoryClient(parts, target, checksPermissions), parts.app_id)
+}
+
+function warningOf({ warn }: CheckingParts, { owner, name }: InstalledAt): CheckParts['warn'] {
+  return (problem) => warn(`a check of ${owner}/${name} could not be made: ${problem}`)
 }
 
 /** Where people see what the REST API describes: GitHub Enterprise Server has its API below `/api/v3`. */

@@ -16,12 +16,13 @@ import {
   withTransaction,
   withUnscopedTransaction,
 } from '@svc/platform'
-import { checkJobs, sendHead, sendMergeGroup, sendPullRequest, sendPush } from './check-jobs.js'
+import { checkJobs, sendHead, sendMergeGroup, sendPullRequest, sendPush, sendUnfinished } from './check-jobs.js'
 import type { AppConfig } from './config.js'
 import { createApi } from './github/api.js'
 import { createAppApi } from './github/app-api.js'
 import { appToken } from './github/app-token.js'
 import { createInstallationTokens } from './github/installation-tokens.js'
+import { createPatience } from './github/retry-later.js'
 import type { HandlerParts } from './handlers/handler.js'
 import { isHandled } from './handlers/handlers.js'
 import { installationAccess } from './installations/access.js'
@@ -47,6 +48,7 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
   const tokens = createInstallationTokens({ api, key: config, clock })
   const dispatch = createDispatch({ config, network, api_url, logger })
   const accounts = config.accounts
+  const patience = createPatience(logger)
   const warnOnce = oncePerMessage((message) => logger.warn(message))
   const installed = (reading: ReadingParts) =>
     installationJobs({
@@ -55,6 +57,7 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
       api,
       app,
       tokens,
+      patience,
       scope,
       accounts,
       warnOnce,
@@ -69,8 +72,8 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
         handle: (received, send) => dispatch(received, handlerParts(config, reading, scope, send)),
       }),
       ...installed(reading),
-      ...checkJobs({ reading, scope, api, tokens, app_id: config.app_id, api_url }),
-      missedJob({ db, clock, app, isHandled }),
+      ...checkJobs({ reading, scope, api, tokens, patience, app_id: config.app_id, api_url, warn: warnOnce }),
+      missedJob({ db, clock, app, patience, isHandled }),
     ],
     routesWith: (send) => receiverRoutes({ db, clock, send, secrets: config.webhook_secrets, isHandled }),
     start: async (send) => {
@@ -90,7 +93,10 @@ async function workspaceOf({ workspace }: AppConfig, { db, first_workspace }: Gr
 }
 
 function readingBy(reading: ReadingParts, scope: Scope) {
-  return (repo_id: number, send: Send) => readSoonBy(reading, send)(scope, repo_id)
+  return async (repo_id: number, send: Send) => {
+    await readSoonBy(reading, send)(scope, repo_id)
+    await sendUnfinished(send, scope, repo_id)
+  }
 }
 
 function handlerParts({ app_id }: AppConfig, reading: ReadingParts, scope: Scope, send: Send): HandlerParts {

@@ -13,11 +13,11 @@ const inForceName = 'svc / in force'
 
 /** Writes the check run of a commit once its branch was read. Rejects where another try can help. */
 export async function reportMerge(
-  parts: Pick<CheckParts, 'checks' | 'clock'> & { readonly inForce: () => Promise<ShownInForce> },
+  parts: Pick<CheckParts, 'checks' | 'clock' | 'warn'> & { readonly inForce: () => Promise<ShownInForce> },
   commit_sha: string,
 ): Promise<void> {
-  const { checks, clock, inForce } = parts
-  await runCheck({ checks, clock, name: inForceName }, commit_sha, async () => contentOfMerge(await inForce()))
+  const { checks, clock, warn, inForce } = parts
+  await runCheck({ checks, clock, warn, name: inForceName }, commit_sha, async () => contentOfMerge(await inForce()))
 }
 
 /** What is in force, and why names of agents are left out; null where they are shown. */

@@ -8,6 +8,7 @@ import {
   type Conclusion,
   checkName,
   type FollowedRepository,
+  type OpenPullRequest,
   otherName,
   type PullRequest,
 } from './parts.js'
@@ -42,6 +43,19 @@ export async function checkHead(parts: CheckParts, head_sha: string, known: read
     return contents.sort((a, b) => ranks.indexOf(a.conclusion) - ranks.indexOf(b.conclusion))[0] ?? superseded
   })
 }
+
+/** The open pull requests, of those that changed last, whose heads have no completed check. Rejects where another try can help. */
+export async function unfinishedChecks({ reader, checks }: CheckParts): Promise<readonly OpenPullRequest[]> {
+  const unfinished: OpenPullRequest[] = []
+  for (const pull of (await reader.lastOpenPullRequests()).slice(0, maxUnfinished)) {
+    const run = await checks.find(pull.head_sha, checkName)
+    if (run?.status !== 'completed') unfinished.push(pull)
+  }
+  return unfinished
+}
+
+/** Each costs a request. */
+const maxUnfinished = 50
 
 const ranks: readonly Conclusion[] = ['failure', 'action_required', 'success', 'neutral']
 

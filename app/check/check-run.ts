@@ -4,7 +4,7 @@ import { isoTime } from '@svc/schemas'
 import type { CheckContent } from './content.js'
 import { type CheckParts, type CheckRun, type Checks, checkName } from './parts.js'
 
-interface Parts extends Pick<CheckParts, 'checks' | 'clock'> {
+interface Parts extends Pick<CheckParts, 'checks' | 'clock' | 'warn'> {
   /** By default that of the check of a change. */
   readonly name?: string
 }
@@ -35,6 +35,7 @@ export async function runCheck(parts: Parts, head_sha: string, work: () => Promi
   } catch (error) {
     await complete(parts, run, head_sha, failed(error))
     if (canHeal(error)) throw error
+    parts.warn((error as Error).message)
     return
   }
   await complete(parts, run, head_sha, content)
@@ -51,22 +52,48 @@ async function begin(
   return known.id
 }
 
-/** Writes the result. Annotations cannot be taken back: other ones than the run has begin another run, which replaces it. */
-async function complete(
-  { checks, clock, name = checkName }: Parts,
-  run: CheckRun,
-  head_sha: string,
-  content: CheckContent,
-): Promise<void> {
-  const { conclusion, title, summary, text, annotations } = content
-  const external_id = digestOf(annotations)
+/**
+ * Writes the result. What GitHub rejects of it is left out, so that the run does not stay in progress: the annotations, then all.
+ * Annotations cannot be taken back: other ones than the run has begin another run, which replaces it.
+ */
+async function complete(parts: Parts, run: CheckRun, head_sha: string, content: CheckContent): Promise<void> {
+  const external_id = digestOf(content.annotations)
   const isOther = run.annotations_count > 0 && run.external_id !== external_id
-  const id = isOther ? await replaced({ checks, clock, name }, run, head_sha) : run.id
-  const left = annotations.slice(isOther ? 0 : run.annotations_count)
+  const id = isOther ? await replaced(parts, run, head_sha) : run.id
+  const left = content.annotations.slice(isOther ? 0 : run.annotations_count)
+  const plain = { ...content, summary: `${content.summary}\n\n${unannotated}` }
+  const attempts = [
+    () => write(parts, id, external_id, content, left),
+    ...(left.length === 0 ? [] : [() => write(parts, id, '', plain, [])]),
+  ]
+  for (const attempt of attempts) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isRejected(error)) throw error
+      parts.warn((error as Error).message)
+    }
+  }
+  await write(parts, id, '', failed({ code: 'rejected' }), [])
+}
+
+const unannotated = 'GitHub did not take the notes at the lines of the files.'
+
+function isRejected(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'rejected'
+}
+
+async function write(
+  { checks, clock }: Parts,
+  id: number,
+  external_id: string,
+  { conclusion, title, summary, text }: CheckContent,
+  annotations: CheckContent['annotations'],
+): Promise<void> {
   const output = { title, summary, ...(text === undefined ? {} : { text }) }
-  for (let at = 0; at < left.length - maxBatch; at += maxBatch)
-    await checks.update(id, { external_id, output: { ...output, annotations: left.slice(at, at + maxBatch) } })
-  const last = left.slice(Math.max(0, Math.ceil(left.length / maxBatch) - 1) * maxBatch)
+  for (let at = 0; at < annotations.length - maxBatch; at += maxBatch)
+    await checks.update(id, { external_id, output: { ...output, annotations: annotations.slice(at, at + maxBatch) } })
+  const last = annotations.slice(Math.max(0, Math.ceil(annotations.length / maxBatch) - 1) * maxBatch)
   await checks.update(id, {
     status: 'completed',
     conclusion,

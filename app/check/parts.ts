@@ -20,6 +20,8 @@ export interface PullRequest {
   readonly is_fork: boolean
 }
 
+export type OpenPullRequest = Pick<PullRequest, 'number' | 'head_sha'>
+
 /** A review as GitHub sends it, such as `APPROVED` at a commit; `commit_id` is null when that commit is gone. */
 export interface Review {
   readonly user: Account | null
@@ -45,6 +47,8 @@ export interface GithubReader {
   readonly pullRequest: (number: number) => Promise<PullRequest | null>
   /** Numbers of the open pull requests whose head is this commit: a check run belongs to a commit, not to a pull request. */
   readonly openPullRequests: (head_sha: string) => Promise<readonly number[]>
+  /** Up to a hundred, those that changed last first. */
+  readonly lastOpenPullRequests: () => Promise<readonly OpenPullRequest[]>
   /** The commits, the oldest first. GitHub lists 250 at most: `is_complete` is false for more. */
   readonly commits: (
     number: number,
@@ -139,6 +143,8 @@ export interface CheckParts {
   readonly impactOf: (request: ImpactRequest, seed: string) => Promise<ImpactReport>
   /** Where people see the repository, without a slash at the end, such as `https://github.com/acme/policies`. */
   readonly web_url: string
+  /** Tells the operator why a check could not be made. */
+  readonly warn: (problem: string) => void
   /** ms since 1970. */
   readonly clock: () => number
 }

@@ -52,7 +52,7 @@ export async function readFacts(
   const moves = pairs.flatMap(({ path, aliases = [] }) => movesOf(path, aliases))
   const days = settings.impact_days
   const changes = errorsOf(validation).length === 0 ? changesOf(files) : []
-  const request = { repo_id: repository.id, changes, days, max_tasks: maxTasks }
+  const request = { repo_id: repository.id, changes, days, max_tasks: maxTasks, max_steps: maxSteps }
   const hidden = hiddenBy(settings, repository.visibility)
   const is_replayed = !(is_fork && hidden === 'public')
   const lines = { head: policyLines(files.next.manifests), base: policyLines(files.old.manifests) }
@@ -123,8 +123,9 @@ function pathInBase(moves: readonly Move[], path: string): string {
   return moves.find(({ to }) => to === path)?.from ?? path
 }
 
-/** The most tasks to replay; of more a random sample. */
-const maxTasks = 2000
+/** The most to replay, about 20 s of work; of more a random sample. */
+const maxTasks = 10_000
+const maxSteps = 300_000
 
 interface Rules {
   readonly settings: SettingsReading

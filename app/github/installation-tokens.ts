@@ -15,8 +15,8 @@ export interface TokenFor {
 }
 
 export interface InstallationTokens {
-  /** A token that is valid for at least a minute. Rejects with GithubError. */
-  readonly tokenFor: (wanted: TokenFor) => Promise<string>
+  /** A token that is valid for at least a minute, and not the one that GitHub has rejected. Rejects with GithubError. */
+  readonly tokenFor: (wanted: TokenFor, rejected?: string) => Promise<string>
   /** Forgets the tokens of an installation, which GitHub has revoked. */
   readonly forget: (installation_id: number) => void
 }
@@ -32,6 +32,7 @@ interface Held {
   /** ms since 1970; from then on the next use asks for another one. */
   until: number
   readonly token: Promise<string>
+  value: string | null
 }
 
 /** Tokens are valid for an hour. */
@@ -59,17 +60,19 @@ export function createInstallationTokens({ api, key, clock }: Parts): Installati
     throw new GithubError('unavailable', 'GitHub sent no token of the installation: check SVC_GITHUB_API_URL')
   }
   return {
-    tokenFor: (wanted) => {
+    tokenFor: (wanted, rejected) => {
       const id = idOf(wanted)
       const known = held.get(id)
-      if (known !== undefined && known.until > clock()) return known.token
+      const isUsable = known !== undefined && known.until > clock()
+      if (isUsable && (rejected === undefined || known.value !== rejected)) return known.token
       const fetched = fetchToken(wanted)
       const one: Held = {
         installation_id: wanted.installation_id,
         // While it is fetched, others wait for the same one.
         until: Number.POSITIVE_INFINITY,
+        value: null,
         token: fetched.then(({ token, until }) => {
-          one.until = until
+          Object.assign(one, { until, value: token })
           return token
         }),
       }

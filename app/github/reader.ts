@@ -1,6 +1,6 @@
 // The reading client of a check: its token can read contents, pull requests and metadata of one repository, and nothing else.
 import { type GitSource, refPath, SourceError, shaIn } from '@svc/platform'
-import type { Account, GithubReader, PullRequest, PullRequestCommit, Review } from '../check/parts.js'
+import type { Account, GithubReader, OpenPullRequest, PullRequest, PullRequestCommit, Review } from '../check/parts.js'
 import { asSource, orNull } from './errors.js'
 import { idIn, type Members, membersOf, objectIn, textIn } from './members.js'
 import type { RepositoryClient } from './repository-client.js'
@@ -21,6 +21,7 @@ export function createReader(client: RepositoryClient, source: Pick<GitSource, '
   return {
     pullRequest: (number) => asSource(pullRequest(client, number)),
     openPullRequests: (head_sha) => asSource(openPullRequests(client, head_sha)),
+    lastOpenPullRequests: () => asSource(lastOpenPullRequests(client)),
     commits: (number) => asSource(commits(client, number)),
     reviews: (number) => asSource(reviews(client, number)),
     canPush: (login) => asSource(canPush(client, login)),
@@ -55,6 +56,15 @@ async function openPullRequests(client: RepositoryClient, head_sha: string): Pro
     const number = idIn(pull, 'number')
     const isWanted = pull.state === 'open' && objectIn(pull, 'head').sha === head_sha
     return isWanted && number !== null ? [number] : []
+  })
+}
+
+async function lastOpenPullRequests(client: RepositoryClient): Promise<OpenPullRequest[]> {
+  const { items } = await client.list('/pulls?state=open&sort=updated&direction=desc', null, 100)
+  return items.flatMap((item) => {
+    const pull = membersOf(item)
+    const number = idIn(pull, 'number')
+    return number === null ? [] : [{ number, head_sha: shaIn(objectIn(pull, 'head').sha) }]
   })
 }
 

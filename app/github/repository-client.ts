@@ -17,8 +17,8 @@ export interface RepositoryClient {
   readonly ask: (method: Asking['method'], path: string, body?: object, maxBytes?: number) => Promise<ApiAnswer>
   /** The items of every page, up to `max_items`. Rejects with GithubError. */
   readonly list: (path: string, member: string | null, max_items: number) => Promise<Listed>
-  /** The token of the next request. */
-  readonly token: () => Promise<string>
+  /** The token of the next request, and not a rejected one. */
+  readonly token: (rejected?: string) => Promise<string>
 }
 
 interface Parts {
@@ -32,13 +32,15 @@ export function repositoryClient(
   permissions: Permissions,
 ): RepositoryClient {
   const base = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`
-  const token = () => tokens.tokenFor({ installation_id, github_id, permissions })
+  const token = (rejected?: string) => tokens.tokenFor({ installation_id, github_id, permissions }, rejected)
   const withToken = async <T>(use: (token: string) => Promise<T>): Promise<T> => {
+    const first = await token()
     try {
-      return await use(await token())
+      return await use(first)
     } catch (error) {
-      if (error instanceof GithubError && error.status === 401) tokens.forget(installation_id)
-      throw error
+      if (!(error instanceof GithubError && error.status === 401)) throw error
+      // It was revoked: GitHub has done nothing yet, and gives another one unless the installation is gone.
+      return use(await token(first))
     }
   }
   const as = 'installation' as const

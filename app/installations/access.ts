@@ -35,12 +35,12 @@ export function installationAccess(parts: Parts): Installations {
       const candidates = known.filter(({ account }) => account.toLowerCase() === owner.toLowerCase())
       return candidates.length === 0 ? null : asSource(covering(parts, candidates, owner, name))
     },
-    token: async (org_id, { installation_id, github_id }) => {
+    token: async (org_id, { installation_id, github_id }, rejected) => {
       if (org_id !== scope.org_id) throw notCovered()
       const known = await withTransaction(db, scope, (tx) => findInstallation(scope, tx, installation_id))
       if (known === null) throw notCovered()
       if (known.is_suspended) throw suspended(known)
-      return asSource(tokens.tokenFor({ installation_id, github_id, permissions: contents }))
+      return asSource(tokens.tokenFor({ installation_id, github_id, permissions: contents }, rejected))
     },
   }
 }

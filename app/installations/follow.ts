@@ -15,6 +15,7 @@ import type { Api } from '../github/api.js'
 import { type AppApi, type Installation, repositoryIn } from '../github/app-api.js'
 import type { InstallationTokens } from '../github/installation-tokens.js'
 import { listAll } from '../github/pages.js'
+import type { Patience } from '../github/retry-later.js'
 import { isAccepted, lacking, leftOut } from './accepted.js'
 import { endInstallation, findInstallation, listInstallations, saveInstallation } from './installations-store.js'
 
@@ -24,11 +25,13 @@ export interface InstallationParts {
   readonly api: Api
   readonly app: AppApi
   readonly tokens: InstallationTokens
+  readonly patience: Patience
   /** The workspace that installations belong to. */
   readonly scope: Scope
   readonly accounts: readonly string[]
   /** Logs a warning once in this process. */
   readonly warnOnce: (message: string) => void
+  /** Reads the branch of a connection, and finds the checks that it lacks. */
   readonly readSoon: (repo_id: number, send: Send) => Promise<void>
 }
 

@@ -1,6 +1,5 @@
 // The jobs of installations: one is followed when a webhook announces a change, all of them at the start and hourly.
 import { defineJob, type Job, type Send } from '@svc/platform'
-import { asJob } from '../github/retry-later.js'
 import { followInstallation, followInstallations, type InstallationParts } from './follow.js'
 
 const followName = 'follow-github-installation'
@@ -8,6 +7,8 @@ const followAllName = 'follow-github-installations'
 
 interface Named {
   readonly installation_id: number
+  /** How often GitHub did not answer. */
+  readonly tries: number
   readonly [name: string]: number
 }
 
@@ -18,20 +19,23 @@ export function installationJobs(parts: InstallationParts): Job[] {
       key: ({ installation_id }) => String(installation_id),
       timeout_seconds: 600,
       retries: 8,
-      run: ({ installation_id }, _signal, send) =>
-        asJob(followInstallation(parts, installation_id, send), (after_seconds) =>
-          send(followName, { installation_id }, { after_seconds }),
+      run: ({ installation_id, tries = 0 }, _signal, send) =>
+        parts.patience.asJob(
+          followInstallation(parts, installation_id, send),
+          (after_seconds) => send(followName, { installation_id, tries: tries + 1 }, { after_seconds }),
+          tries,
         ),
     }),
-    defineJob({
+    defineJob<{ readonly tries: number }>({
       name: followAllName,
       schedule: '41 * * * *',
       timeout_seconds: 300,
       retries: 3,
-      run: (_data, _signal, send) =>
-        asJob(
+      run: ({ tries = 0 }, _signal, send) =>
+        parts.patience.asJob(
           followInstallations(parts, (id) => sendInstallation(send, id)),
-          (after_seconds) => send(followAllName, {}, { after_seconds }),
+          (after_seconds) => send(followAllName, { tries: tries + 1 }, { after_seconds }),
+          tries,
         ),
     }),
   ]

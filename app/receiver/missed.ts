@@ -1,13 +1,14 @@
 // Deliveries that GitHub could not deliver: it does not try again by itself, so it is asked to.
 import { type Database, defineJob, type Job, type Send, withUnscopedTransaction } from '@svc/platform'
 import type { AppApi, Attempt } from '../github/app-api.js'
-import { asJob } from '../github/retry-later.js'
+import type { Patience } from '../github/retry-later.js'
 import { receivedDeliveriesUnscoped } from './deliveries-store.js'
 
 interface Parts {
   readonly db: Database
   readonly clock: () => number
   readonly app: Pick<AppApi, 'attemptsSince' | 'deliverAgain'>
+  readonly patience: Patience
   /** Whether a delivery of the event would be stored. */
   readonly isHandled: (event: string, action: string | null) => boolean
 }
@@ -22,12 +23,16 @@ const maxAsked = 100
 const maxAttempts = 6
 
 export function missedJob(parts: Parts): Job {
-  return defineJob({
+  return defineJob<{ readonly tries: number }>({
     name: missedName,
     schedule: '11 * * * *',
     timeout_seconds: 600,
-    run: (_data, _signal, send) =>
-      asJob(askForMissed(parts), (after_seconds) => send(missedName, {}, { after_seconds })),
+    run: ({ tries = 0 }, _signal, send) =>
+      parts.patience.asJob(
+        askForMissed(parts),
+        (after_seconds) => send(missedName, { tries: tries + 1 }, { after_seconds }),
+        tries,
+      ),
   })
 }
 

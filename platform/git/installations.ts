@@ -11,8 +11,8 @@ export interface Installation {
 export interface Installations {
   /** The installation of this workspace that covers the repository; null without one. Rejects with SourceError. */
   readonly find: (scope: Scope, owner: string, name: string) => Promise<Installation | null>
-  /** A token that can read the contents of this repository and nothing else. Rejects with SourceError. */
-  readonly token: (org_id: string, installation: Installation) => Promise<string>
+  /** A token that can read the contents of this repository and nothing else, and not a rejected one. Rejects with SourceError. */
+  readonly token: (org_id: string, installation: Installation, rejected?: string) => Promise<string>
 }
 
 /** A platform without the App. */

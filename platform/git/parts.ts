@@ -38,7 +38,10 @@ export function sourceOf(
   const token = sealed === null ? null : openSealed(sealer, tokenContext(org_id, id), sealed)
   if (token === null && sealed !== null) throw unopened(id)
   const installation = token === null ? installationOf(row) : null
-  const app = installation === null ? {} : { app_token: () => installations.token(org_id, installation) }
+  const app =
+    installation === null
+      ? {}
+      : { app_token: (rejected?: string) => installations.token(org_id, installation, rejected) }
   return sources.open({ provider, owner, name, branch, url, token, ...app }, `${org_id}/${id}`)
 }
 

@@ -10,7 +10,7 @@ import { fetchThrough } from '../../app/github/fetch.js'
 import { createInstallationTokens } from '../../app/github/installation-tokens.js'
 import { createReader, readerPermissions } from '../../app/github/reader.js'
 import { repositoryClient } from '../../app/github/repository-client.js'
-import { asJob } from '../../app/github/retry-later.js'
+import { createPatience } from '../../app/github/retry-later.js'
 import { failedDeliveries } from '../../app/receiver/missed.js'
 import { createOutgoing, type Outgoing } from '../../platform/outgoing/outgoing.js'
 import { createTargets } from '../../platform/outgoing/targets.js'
@@ -81,11 +81,10 @@ describe('a token of an installation', () => {
     expect(await tokens.tokenFor(wanted)).not.toBe(one)
   })
 
-  it('that was revoked is replaced at the next request', async () => {
+  it('that was revoked is replaced at once', async () => {
     const { reader } = clients()
     const head = await reader.branchHead('main')
     github.revokeTokens()
-    expect(await rejection(reader.branchHead('main'))).toMatchObject({ code: 'fetch_failed' })
     expect(await reader.branchHead('main')).toBe(head)
   })
 
@@ -218,12 +217,26 @@ describe('an error of GitHub', () => {
     const limited = await rejection(clients().reading.ask('GET', '/git/ref/heads/main'))
     expect(limited).toMatchObject({ code: 'rate_limited' })
     expect(limited?.retry_after).toBeGreaterThan(3000)
+    const { asJob } = createPatience({ warn: () => undefined, info: () => undefined })
     const waits: number[] = []
-    await asJob(Promise.reject(limited), async (seconds) => {
-      waits.push(seconds)
-    })
+    await asJob(Promise.reject(limited), async (seconds) => void waits.push(seconds))
     expect(waits).toEqual([limited?.retry_after])
     await expect(asJob(Promise.reject(new Error('other')), async () => undefined)).rejects.toThrow('other')
+  })
+
+  it('without an answer waits longer each time, for about a day, and is said once until GitHub answers', async () => {
+    const lines: string[] = []
+    const { asJob } = createPatience({
+      warn: (line: unknown) => void lines.push(String(line)),
+      info: (line: unknown) => void lines.push(String(line)),
+    })
+    const away = () => Promise.reject(new GithubError('unavailable', 'GitHub cannot be reached: no response'))
+    const waits: number[] = []
+    for (const tries of [0, 1, 2, 7, 8, 299]) await asJob(away(), async (seconds) => void waits.push(seconds), tries)
+    expect(waits).toEqual([2, 4, 8, 256, 300, 300])
+    await expect(asJob(away(), async () => undefined, 300)).rejects.toThrow('cannot be reached')
+    await asJob(Promise.resolve(), async () => undefined)
+    expect(lines).toEqual([expect.stringContaining('SVC_GITHUB_API_URL'), 'GitHub answers again'])
   })
 
   it('is a SourceError for those who read repositories', async () => {

@@ -74,6 +74,7 @@ async function measure({ impact: { repo_id, manifest_path, text, tasks } }: Impa
     changes: [{ manifest_path, next: { manifest, file: manifest_path, lines } }],
     days: 30,
     max_tasks: tasks,
+    max_steps: 300_000,
   }
   const before = process.memoryUsage.rss() / 2 ** 20
   let peak = before

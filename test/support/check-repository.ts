@@ -76,6 +76,7 @@ export function checkWorld(
     reader: {
       pullRequest: async (number) => (number === 12 ? pull : null),
       openPullRequests: async () => [12],
+      lastOpenPullRequests: async () => [{ number: 12, head_sha: shas.head }],
       commits: async () => ({
         listed: commits.map(
           (login): PullRequestCommit => ({ sha: shas.head, author: account(login), committer: account('web-flow') }),
@@ -122,6 +123,7 @@ export function checkWorld(
       return followed ? repository : null
     },
     impactOf,
+    warn: () => undefined,
     web_url: 'https://github.com/acme/policies',
     clock: () => Date.UTC(2026, 10, 22),
   }

@@ -33,7 +33,7 @@ export async function openImpact({ env }: TestPlatform, org_id: string, clock = 
       return work(tx)
     })
   const impact: ImpactOn['impact'] = (request, options) => {
-    const all = { repo_id: 0, changes: [], days: 30, max_tasks: 10_000, ...request }
+    const all = { repo_id: 0, changes: [], days: 30, max_tasks: 10_000, max_steps: 300_000, ...request }
     return impactOf(read, scope, all, { clock, seed: 'head', ...options })
   }
   return { db, read, scope, impact, close: () => db.close() }

@@ -53,7 +53,13 @@ async function byInstallation({ installations }: GitParts, scope: Scope, address
   const { provider, token, owner, name } = address
   const installation = provider === 'github' && token === null ? await installations.find(scope, owner, name) : null
   if (installation === null) return { installation, address }
-  return { installation, address: { ...address, app_token: () => installations.token(scope.org_id, installation) } }
+  return {
+    installation,
+    address: {
+      ...address,
+      app_token: (rejected?: string) => installations.token(scope.org_id, installation, rejected),
+    },
+  }
 }
 
 /** Throws INVALID for a request that names no repository. */

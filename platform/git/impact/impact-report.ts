@@ -17,6 +17,8 @@ export interface ImpactRequest {
   readonly days: number
   /** The most tasks to replay; of more, a random sample is replayed. */
   readonly max_tasks: number
+  /** The most steps of them together: with more, the random sample is smaller. The time of a replay is bounded by it. */
+  readonly max_steps: number
 }
 
 /** An agent with an active assignment of a changed manifest that follows its branch. */

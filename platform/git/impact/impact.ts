@@ -46,7 +46,8 @@ export async function impactOf(
   const affected = await affectedAgents(reading, scope, request)
   const ids = affected.agents.map(({ agent: { agent_id } }) => agent_id)
   const from = isoTime(clock() - request.days * 86_400_000)
-  const { recorded, tasks } = await sampledTasks(reading, scope, ids, { from, seed, max_tasks: request.max_tasks })
+  const { max_tasks, max_steps } = request
+  const { recorded, tasks } = await sampledTasks(reading, scope, ids, { from, seed, max_tasks, max_steps })
   const tally = createTally(affected)
   if (tasks.length > 0) {
     const work = { policies: affected.policies, agents: affected.agents.map(sidesOf), max_listed: maxListed }

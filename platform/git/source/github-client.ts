@@ -26,6 +26,16 @@ export interface GithubClient {
   readonly get: (path: string, options?: GetOptions) => Promise<GithubAnswer>
 }
 
+/** GitHub rejects a token of the App, which was valid when it was given: another one is needed. */
+export class TokenRejected extends SourceError {
+  readonly token: string
+
+  constructor(token: string) {
+    super('fetch_failed', 'GitHub rejects the token of the installation: it was revoked')
+    this.token = token
+  }
+}
+
 export interface GetOptions {
   readonly etag?: string | null
   readonly maxBytes?: number
@@ -56,6 +66,7 @@ export function githubClient(
       const sent = etag === null ? headers : { ...headers, 'if-none-match': etag }
       const send = (url: string) => outgoing.get(url, sent, maxBytes).catch(throwUnreachable)
       const answer = await followRedirects(`${api_url}/repos/${repository}${path}`, { api_url, send, astray })
+      if (answer.status === 401 && credential === 'app' && token !== null) throw new TokenRejected(token)
       if (![200, 304, 404].includes(answer.status)) throw faultOf(answer, credential, clock())
       const body = answer.status === 200 ? jsonOf(answer.text) : null
       return { status: answer.status, etag: answer.headers.etag ?? null, body }

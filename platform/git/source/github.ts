@@ -2,7 +2,14 @@
 import { quote } from '@svc/engine'
 import { branchProblem } from './branch-name.js'
 import { blobSha } from './git-objects.js'
-import { appDenied, credentialFor, type GithubClient, type GithubParts, githubClient } from './github-client.js'
+import {
+  appDenied,
+  credentialFor,
+  type GithubClient,
+  type GithubParts,
+  githubClient,
+  TokenRejected,
+} from './github-client.js'
 import { refPath, shaIn } from './github-rest.js'
 import { githubTree } from './github-tree.js'
 import type { Limits } from './limits.js'
@@ -15,22 +22,32 @@ export interface Github {
 }
 
 export function createGithub(parts: GithubParts & { readonly limits: Limits }): Github {
-  const clientOf = async (address: RepositoryAddress) => {
+  return {
+    inspect: (address) => inspect(renewing(parts, address), address.branch),
+    open: (address) => githubSource(renewing(parts, address), address.branch ?? '', parts.limits),
+  }
+}
+
+/** A client that asks for another token of the App when GitHub rejects the first. An invalid name rejects the call that uses it. */
+function renewing(parts: GithubParts, address: RepositoryAddress): GithubClient {
+  const credential = credentialFor(address, parts)
+  const clientWith = async (rejected?: string) => {
     const path = pathOf(address)
-    const credential = credentialFor(address, parts)
-    const token = (await address.app_token?.()) ?? address.token ?? parts.fallback_token
+    const token = (await address.app_token?.(rejected)) ?? address.token ?? parts.fallback_token
     return githubClient(parts, path, credential, token)
   }
+  let client: Promise<GithubClient> | null = null
   return {
-    inspect: async (address) => inspect(await clientOf(address), address.branch),
-    open: (address) => {
-      // An invalid name rejects the call that would use it.
-      let client: Promise<GithubClient> | null = null
-      const get: GithubClient['get'] = async (path, options) => {
-        client ??= clientOf(address)
+    credential,
+    get: async (path, options) => {
+      client ??= clientWith()
+      try {
+        return await (await client).get(path, options)
+      } catch (error) {
+        if (!(error instanceof TokenRejected)) throw error
+        client = clientWith(error.token)
         return (await client).get(path, options)
       }
-      return githubSource({ credential: credentialFor(address, parts), get }, address.branch ?? '', parts.limits)
     },
   }
 }

@@ -42,8 +42,11 @@ export interface RepositoryAddress {
   readonly url: string | null
   /** The caller's own token. */
   readonly token: string | null
-  /** A token of the GitHub App for a repository that it may read; it replaces `token`. Rejects with SourceError. */
-  readonly app_token?: () => Promise<string>
+  /**
+   * A token of the GitHub App for a repository that it may read; it replaces `token`. One that GitHub has rejected is not
+   * given again. Rejects with SourceError.
+   */
+  readonly app_token?: (rejected?: string) => Promise<string>
 }
 
 export interface GitSources {

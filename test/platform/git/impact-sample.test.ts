@@ -60,6 +60,8 @@ describe.skipIf(postgres === null)('the impact on a random sample', () => {
     expect([part.recorded_tasks, part.sampled_tasks, part.replayed_tasks]).toEqual([tasks, 100, 100])
     expect(part.newly_blocked.interval).toEqual(wilsonInterval(part.newly_blocked.tasks, 100))
     expect(await on.impact({ repo_id, changes, max_tasks: 100 })).toEqual(part)
+    expect(await on.impact({ repo_id, changes, max_steps: 100 * 18 })).toEqual(part)
+    expect(await on.impact({ repo_id, changes, max_steps: 1 })).toMatchObject({ sampled_tasks: 1 })
     expect(await on.impact({ repo_id, changes, max_tasks: 100 }, { seed: 'other' })).not.toEqual(part)
   })
 
@@ -68,7 +70,10 @@ describe.skipIf(postgres === null)('the impact on a random sample', () => {
     let held = 0
     const drawn = new Map<string, number>()
     for (let seed = 0; seed < 200; seed += 1) {
-      const sample = await sampledTasks(on.read, on.scope, ids, { from, seed: `seed ${seed}`, max_tasks: 80 })
+      // By the number of tasks, and by their steps, of which each has 18.
+      const most =
+        seed % 2 === 0 ? { max_tasks: 80, max_steps: 300_000 } : { max_tasks: 10_000, max_steps: 80 * 18 + 17 }
+      const sample = await sampledTasks(on.read, on.scope, ids, { from, seed: `seed ${seed}`, ...most })
       expect([sample.recorded, new Set(sample.tasks.map(({ task_id }) => task_id)).size]).toEqual([tasks, 80])
       for (const { task_id } of sample.tasks) drawn.set(task_id, (drawn.get(task_id) ?? 0) + 1)
       const flips = sample.tasks.filter(({ task_id }) => Number(task_id.slice(5)) % 20 === 0).length

@@ -286,7 +286,7 @@ describe.skipIf(postgres === null)('the impact of a change', () => {
       if (reads.count === reads.last) abort.abort(reason)
       return found
     }
-    const all = { ...request, days: 30, max_tasks: 10 }
+    const all = { ...request, days: 30, max_tasks: 10, max_steps: 300_000 }
     const replayed = (signal?: AbortSignal) =>
       impactOf(read, on.scope, all, { clock: Date.now, seed: 'head', ...(signal && { signal }) })
     expect((await replayed()).replayed_tasks).toBe(3)
