@@ -38,7 +38,7 @@ export interface Jobs {
   readonly close: () => Promise<void>
 }
 
-const ordinaryTimes: JobTimes = { poll: 2000, drain: 5000, grace: 3000, silence: 20_000 }
+const ordinaryTimes: JobTimes = { poll: 2000, drain: 3000, grace: 1500, silence: 20_000 }
 const maintenanceMs = 60_000
 /** The number of the advisory lock; unique to this lock. */
 const queueLock = 7_283_004

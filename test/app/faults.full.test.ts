@@ -53,6 +53,8 @@ const revoke = ({ app, installation }: Setting) =>
   })
 
 const cases: readonly Case[] = [
+  // First, because a request is waited for 30 s.
+  { name: 'hang-tree', on: tree, fault: () => ({ kind: 'hang' }), title: checked },
   ...[
     { at: 'pull', on: pull },
     { at: 'tree', on: tree },
@@ -66,7 +68,6 @@ const cases: readonly Case[] = [
     { name: `revoked-${at}`, on, fault: revoke, title: checked },
   ]),
   { name: 'errors-tree', on: tree, times: 3, fault: () => serverError(503), title: checked },
-  { name: 'hang-tree', on: tree, fault: () => ({ kind: 'hang' }), title: checked },
   {
     name: 'primary-limit',
     on: blob,

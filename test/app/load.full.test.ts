@@ -79,6 +79,7 @@ describe.each([
   const isDone = (head_sha: string) => runsOf(app.github, head_sha).some(({ status }) => status === 'completed')
 
   it('answers everything meanwhile', async () => {
+    await answers(app, setTimeout(2000))
     const quiet = await answers(app, setTimeout(5000))
     const pull = open('one', 500)
     const start = performance.now()
