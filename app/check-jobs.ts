@@ -19,7 +19,7 @@ import {
 } from './check/check-pull-request.js'
 import { type CheckingParts, checkParts, followPush } from './check-parts.js'
 import type { InstalledAt } from './github/repository-client.js'
-import type { Patience } from './github/retry-later.js'
+import type { Repeats } from './github/retry-later.js'
 
 const pullRequestName = 'check-pull-request'
 const mergeGroupName = 'check-merge-group'
@@ -37,7 +37,7 @@ const readAgainSeconds = 1
 type Named<More extends JobData> = More & { readonly org_id: string; readonly repo_id: number; readonly tries?: number }
 
 interface Parts extends CheckingParts {
-  readonly patience: Patience
+  readonly repeats: Repeats
 }
 
 /** The head that the event named, or an empty text. */
@@ -62,7 +62,7 @@ export function checkJobs(parts: Parts): Job[] {
         if (target === null) return
         const { tries = 0 } = data
         const again = (after_seconds: number) => sendAgain(send, name, { ...data, tries: tries + 1 }, after_seconds)
-        await parts.patience.asJob(work(target, data, signal, send), again, tries)
+        await parts.repeats.asJob(work(target, data, signal, send), again, tries)
       },
     })
   return [

@@ -22,7 +22,7 @@ import { createApi } from './github/api.js'
 import { createAppApi } from './github/app-api.js'
 import { appToken } from './github/app-token.js'
 import { createInstallationTokens } from './github/installation-tokens.js'
-import { createPatience } from './github/retry-later.js'
+import { createRepeats } from './github/retry-later.js'
 import type { HandlerParts } from './handlers/handler.js'
 import { isHandled } from './handlers/handlers.js'
 import { installationAccess } from './installations/access.js'
@@ -48,7 +48,7 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
   const tokens = createInstallationTokens({ api, key: config, clock })
   const dispatch = createDispatch({ config, network, api_url, logger })
   const accounts = config.accounts
-  const patience = createPatience(logger)
+  const repeats = createRepeats(logger)
   const warnOnce = oncePerMessage((message) => logger.warn(message))
   const installed = (reading: ReadingParts) =>
     installationJobs({
@@ -57,7 +57,7 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
       api,
       app,
       tokens,
-      patience,
+      repeats,
       scope,
       accounts,
       warnOnce,
@@ -72,8 +72,8 @@ export async function openApp(config: AppConfig, ground: Ground): Promise<Room> 
         handle: (received, send) => dispatch(received, handlerParts(config, reading, scope, send)),
       }),
       ...installed(reading),
-      ...checkJobs({ reading, scope, api, tokens, patience, app_id: config.app_id, api_url, warn: warnOnce }),
-      missedJob({ db, clock, app, patience, isHandled }),
+      ...checkJobs({ reading, scope, api, tokens, repeats, app_id: config.app_id, api_url, warn: warnOnce }),
+      missedJob({ db, clock, app, repeats, isHandled }),
     ],
     routesWith: (send) => receiverRoutes({ db, clock, send, secrets: config.webhook_secrets, isHandled }),
     start: async (send) => {

@@ -9,7 +9,7 @@ const maxBackoffSeconds = 300
 /** About a day of tries. */
 const maxTries = 300
 
-export interface Patience {
+export interface Repeats {
   /**
    * Calls `again` with the seconds to wait instead of rejecting when GitHub asks for a wait or does not answer; `tries`: how often
    * it was called for this work before.
@@ -21,8 +21,8 @@ export interface Patience {
   ) => Promise<void>
 }
 
-/** Says in the log when GitHub does not answer, once until it does. */
-export function createPatience(logger: Pick<Ground['logger'], 'warn' | 'info'>): Patience {
+/** Warns when GitHub does not answer, once until it does. */
+export function createRepeats(logger: Pick<Ground['logger'], 'warn' | 'info'>): Repeats {
   let isAway = false
   return {
     asJob: async (work, again, tries = 0) => {
@@ -44,7 +44,7 @@ export function createPatience(logger: Pick<Ground['logger'], 'warn' | 'info'>):
 const remedy =
   'what waits for GitHub runs again by itself. If this stays, check that this machine reaches the address in SVC_GITHUB_API_URL (https://api.github.com by default) and https://www.githubstatus.com'
 
-/** Null for what another try does not heal, and for what is no matter of GitHub. */
+/** Null for what another try does not heal, and for errors of the platform. */
 function secondsToWait(error: unknown, tries: number): number | null {
   if (!(error instanceof GithubError || error instanceof SourceError)) return null
   if (error.retry_after !== null) return error.retry_after

@@ -15,7 +15,7 @@ import type { Api } from '../github/api.js'
 import { type AppApi, type Installation, repositoryIn } from '../github/app-api.js'
 import type { InstallationTokens } from '../github/installation-tokens.js'
 import { listAll } from '../github/pages.js'
-import type { Patience } from '../github/retry-later.js'
+import type { Repeats } from '../github/retry-later.js'
 import { isAccepted, lacking, leftOut } from './accepted.js'
 import { endInstallation, findInstallation, listInstallations, saveInstallation } from './installations-store.js'
 
@@ -25,7 +25,7 @@ export interface InstallationParts {
   readonly api: Api
   readonly app: AppApi
   readonly tokens: InstallationTokens
-  readonly patience: Patience
+  readonly repeats: Repeats
   /** The workspace that installations belong to. */
   readonly scope: Scope
   readonly accounts: readonly string[]

@@ -20,7 +20,7 @@ export function installationJobs(parts: InstallationParts): Job[] {
       timeout_seconds: 600,
       retries: 8,
       run: ({ installation_id, tries = 0 }, _signal, send) =>
-        parts.patience.asJob(
+        parts.repeats.asJob(
           followInstallation(parts, installation_id, send),
           (after_seconds) => send(followName, { installation_id, tries: tries + 1 }, { after_seconds }),
           tries,
@@ -32,7 +32,7 @@ export function installationJobs(parts: InstallationParts): Job[] {
       timeout_seconds: 300,
       retries: 3,
       run: ({ tries = 0 }, _signal, send) =>
-        parts.patience.asJob(
+        parts.repeats.asJob(
           followInstallations(parts, (id) => sendInstallation(send, id)),
           (after_seconds) => send(followAllName, { tries: tries + 1 }, { after_seconds }),
           tries,

@@ -1,14 +1,14 @@
 // Deliveries that GitHub could not deliver: it does not try again by itself, so it is asked to.
 import { type Database, defineJob, type Job, type Send, withUnscopedTransaction } from '@svc/platform'
 import type { AppApi, Attempt } from '../github/app-api.js'
-import type { Patience } from '../github/retry-later.js'
+import type { Repeats } from '../github/retry-later.js'
 import { receivedDeliveriesUnscoped } from './deliveries-store.js'
 
 interface Parts {
   readonly db: Database
   readonly clock: () => number
   readonly app: Pick<AppApi, 'attemptsSince' | 'deliverAgain'>
-  readonly patience: Patience
+  readonly repeats: Repeats
   /** Whether a delivery of the event would be stored. */
   readonly isHandled: (event: string, action: string | null) => boolean
 }
@@ -28,7 +28,7 @@ export function missedJob(parts: Parts): Job {
     schedule: '11 * * * *',
     timeout_seconds: 600,
     run: ({ tries = 0 }, _signal, send) =>
-      parts.patience.asJob(
+      parts.repeats.asJob(
         askForMissed(parts),
         (after_seconds) => send(missedName, { tries: tries + 1 }, { after_seconds }),
         tries,

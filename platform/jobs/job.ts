@@ -51,7 +51,7 @@ export interface JobTimes {
   /** How long a run that ignores its aborted signal is waited for. */
   readonly grace: number
   /** How long a process is silent until others run its jobs. */
-  readonly silence: number
+  readonly unseen: number
 }
 
 /** The settings of the queue of a job, as pg-boss names them. */

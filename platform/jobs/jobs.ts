@@ -38,7 +38,7 @@ export interface Jobs {
   readonly close: () => Promise<void>
 }
 
-const ordinaryTimes: JobTimes = { poll: 2000, drain: 3000, grace: 1500, silence: 20_000 }
+const ordinaryTimes: JobTimes = { poll: 2000, drain: 3000, grace: 1500, unseen: 20_000 }
 const maintenanceMs = 60_000
 /** The number of the advisory lock; unique to this lock. */
 const queueLock = 7_283_004
@@ -50,7 +50,7 @@ export async function openJobs({ db, clock, logger, jobs }: JobParts, times = or
   const sendDue = await createScheduler(db, boss, clock, jobs)
   await db.exclusively(queueLock, () => prepareQueues(boss, jobs))
   const process_id = randomUUID()
-  const presence = createPresence(db, process_id, times.silence, () => performance.now())
+  const presence = createPresence(db, process_id, times.unseen, () => performance.now())
   // No other process uses an embedded database: what is active was left by a killed one.
   if (db.kind === 'pglite') await withUnscopedTransaction(db, requeueAllUnscoped)
   else {

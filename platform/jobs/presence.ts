@@ -9,19 +9,19 @@ export interface Presence {
   readonly end: () => Promise<void>
 }
 
-/** A process that is silent for `silence` ms is taken for killed. `now` in ms, from any start. */
-export function createPresence(db: Database, process_id: string, silence: number, now: () => number): Presence {
+/** A process that is silent for `unseen` ms is taken for killed. `now` in ms, from any start. */
+export function createPresence(db: Database, process_id: string, unseen: number, now: () => number): Presence {
   let since: number | null = null
   let last = 0
   return {
     beat: async () => {
       const at = now()
       // After an outage of the database every process was silent: the others need time to say that they are alive.
-      if (since === null || at - last > silence / 2) since = at
-      const isSettled = at - since > silence
+      if (since === null || at - last > unseen / 2) since = at
+      const isSettled = at - since > unseen
       await withUnscopedTransaction(db, async (tx) => {
         await beatUnscoped(tx, process_id)
-        if (isSettled) await requeueLostUnscoped(tx, silence)
+        if (isSettled) await requeueLostUnscoped(tx, unseen)
       })
       last = now()
     },

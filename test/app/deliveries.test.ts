@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readConfig } from '@svc/platform'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Attempt } from '../../app/github/app-api.js'
-import { createPatience } from '../../app/github/retry-later.js'
+import { createRepeats } from '../../app/github/retry-later.js'
 import { deliveryJobs, type Received } from '../../app/receiver/handle-job.js'
 import { missedJob } from '../../app/receiver/missed.js'
 import { receive } from '../../app/receiver/receive.js'
@@ -138,8 +138,8 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
     }
     const app = { attemptsSince: async () => attempts, deliverAgain }
     const isHandled = (event: string) => event === 'push'
-    const patience = createPatience({ warn: () => undefined, info: () => undefined })
-    const job = missedJob({ db: room.db, clock: Date.now, app, patience, isHandled })
+    const repeats = createRepeats({ warn: () => undefined, info: () => undefined })
+    const job = missedJob({ db: room.db, clock: Date.now, app, repeats, isHandled })
     await job.run({}, new AbortController().signal, async () => undefined)
     expect(asked).toEqual([5])
   })

@@ -10,7 +10,7 @@ import { fetchThrough } from '../../app/github/fetch.js'
 import { createInstallationTokens } from '../../app/github/installation-tokens.js'
 import { createReader, readerPermissions } from '../../app/github/reader.js'
 import { repositoryClient } from '../../app/github/repository-client.js'
-import { createPatience } from '../../app/github/retry-later.js'
+import { createRepeats } from '../../app/github/retry-later.js'
 import { failedDeliveries } from '../../app/receiver/missed.js'
 import { createOutgoing, type Outgoing } from '../../platform/outgoing/outgoing.js'
 import { createTargets } from '../../platform/outgoing/targets.js'
@@ -217,7 +217,7 @@ describe('an error of GitHub', () => {
     const limited = await rejection(clients().reading.ask('GET', '/git/ref/heads/main'))
     expect(limited).toMatchObject({ code: 'rate_limited' })
     expect(limited?.retry_after).toBeGreaterThan(3000)
-    const { asJob } = createPatience({ warn: () => undefined, info: () => undefined })
+    const { asJob } = createRepeats({ warn: () => undefined, info: () => undefined })
     const waits: number[] = []
     await asJob(Promise.reject(limited), async (seconds) => void waits.push(seconds))
     expect(waits).toEqual([limited?.retry_after])
@@ -226,7 +226,7 @@ describe('an error of GitHub', () => {
 
   it('without an answer waits longer each time, for about a day, and is said once until GitHub answers', async () => {
     const lines: string[] = []
-    const { asJob } = createPatience({
+    const { asJob } = createRepeats({
       warn: (line: unknown) => void lines.push(String(line)),
       info: (line: unknown) => void lines.push(String(line)),
     })

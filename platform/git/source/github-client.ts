@@ -28,6 +28,7 @@ export interface GithubClient {
 
 /** GitHub rejects a token of the App, which was valid when it was given: another one is needed. */
 export class TokenRejected extends SourceError {
+  override readonly code = 'fetch_failed' as const
   readonly token: string
 
   constructor(token: string) {
