@@ -2,7 +2,7 @@
 import type { ImpactReport } from '@svc/platform'
 import { SourceError } from '@svc/platform'
 import { describe, expect, it } from 'vitest'
-import { checkHead, checkMergeGroup, checkPullRequest } from '../../app/check/check-pull-request.js'
+import { checkHead, checkMergeGroup, checkPullRequest, unfinishedChecks } from '../../app/check/check-pull-request.js'
 import type { CheckParts } from '../../app/check/parts.js'
 import { type CheckWorld, checkWorld, shas } from '../support/check-repository.js'
 
@@ -208,6 +208,36 @@ describe('a check run', () => {
     await expect(checkPullRequest(parts, 12)).rejects.toThrow('secret')
     expect(runs.map(({ status, conclusion }) => `${status} ${conclusion}`)).toEqual(['completed failure'])
     expect(JSON.stringify(runs)).not.toContain('secret')
+  })
+
+  it.each([
+    ['the lines', 'annotations', 'failure: Invalid: 120 errors in a.yaml'],
+    ['the result', 'Invalid', 'failure: Not checked: GitHub rejects what the App asks for'],
+  ])('is completed when GitHub rejects %s, and the operator gets the reason', async (_, rejected, result) => {
+    const { parts, runs } = checkWorld({ base: {}, head: { 'a.yaml': findings(120) } }, async () => nothing)
+    const warned: string[] = []
+    const update: CheckParts['checks']['update'] = async (id, change) => {
+      const { annotations, ...output } = change.output ?? {}
+      const sent = JSON.stringify(annotations?.length ? { annotations, output } : output)
+      if (sent.includes(rejected)) throw new SourceError('rejected', 'status 422')
+      await parts.checks.update(id, change)
+    }
+    const warn = (problem: string) => void warned.push(problem)
+    await checkPullRequest({ ...parts, warn, checks: { ...parts.checks, update } }, 12)
+    expect(runs.map(({ status, conclusion, output }) => `${status} ${conclusion}: ${output?.title}`)).toEqual([
+      `completed ${result}`,
+    ])
+    expect(new Set(warned)).toEqual(new Set(['status 422']))
+  })
+
+  it('is wanted for an open pull request without a completed one', async () => {
+    const { parts } = checkWorld(edit, async () => nothing)
+    const pull = { number: 12, head_sha: shas.head }
+    expect(await unfinishedChecks(parts)).toEqual([pull])
+    await parts.checks.create(shas.head, 'svc / policies', { status: 'in_progress' })
+    expect(await unfinishedChecks(parts)).toEqual([pull])
+    await checkPullRequest(parts, 12)
+    expect(await unfinishedChecks(parts)).toEqual([])
   })
 
   it('of an earlier head does not stay in progress', async () => {
