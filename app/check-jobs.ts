@@ -134,7 +134,7 @@ export function sendHead(send: Send, { org_id }: Scope, repo_id: number, head_sh
 /** Without access nothing can be completed; when there is access again, this is asked again. */
 async function orNone<T>(work: Promise<readonly T[]>): Promise<readonly T[]> {
   return work.catch((error) => {
-    if (error instanceof SourceError && error.code === 'access_revoked') return []
+    if (error instanceof SourceError && ['access_revoked', 'repository_missing'].includes(error.code)) return []
     throw error
   })
 }

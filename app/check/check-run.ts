@@ -152,7 +152,8 @@ const ofPlatform: Fault = {
 const away: Fault = {
   heals: true,
   reason: 'GitHub did not answer, or asks to wait',
-  remedy: `Wait some minutes. ${again}`,
+  remedy:
+    'Wait until GitHub answers: the check tries again by itself for a day. After that, choose **Re-run** on this check.',
 }
 
 const revoked: Fault = {
@@ -187,7 +188,8 @@ const faults: Readonly<Record<string, Fault>> = {
   },
   too_large: {
     heals: false,
-    reason: 'the change, or a file of it, is too large',
-    remedy: 'Split it: at most 2,000 YAML files of a pull request, and 1 MiB of one file, are checked.',
+    reason: 'the change, a file of it, or the repository is too large',
+    remedy:
+      'Split it: at most 2,000 YAML files of a pull request, and 1 MiB of one file, are checked. A repository with more than 100,000 files and folders keeps its manifests in a repository of their own.',
   },
 }
