@@ -1,9 +1,9 @@
 // Who is affected, and which recorded step would be the first to end otherwise.
-import { type Cause, causesMarkdown, type Flip, markdownCode, placeCells, placeMarkdown, row } from '@svc/engine'
+import { type Cause, type Flip, markdownCode, messageMarkdown, placeCells, placeMarkdown, row } from '@svc/engine'
 import type { ImpactAgent, ImpactReport, TaskFlip } from '@svc/platform'
 import { addressOf, type CheckFacts, placeOfPolicy } from './facts.js'
 import { type Part, text } from './fit.js'
-import { agentWords, boldName, counted, cut } from './words.js'
+import { agentWords, boldName, counted, cut, listed, plainName } from './words.js'
 
 export function agentPart({ impact, hidden }: CheckFacts): Part[] {
   if (impact === null || impact.agents.length === 0) return []
@@ -16,12 +16,18 @@ export function agentPart({ impact, hidden }: CheckFacts): Part[] {
   const shown = counts.filter(
     ([head, name]) => head.includes('now be blocked') || impact.agents.some((agent) => agent[name] > 0),
   )
+  const isQuiet = ({ tasks, policies_before, policies_after }: ImpactAgent) =>
+    tasks === 0 && (policies_after > 0 || policies_before === 0)
+  const quiet = impact.agents.filter(isQuiet)
+  const isShort = impact.agents.length <= maxQuiet
+  const rows = isShort ? impact.agents : impact.agents.filter((agent) => !isQuiet(agent))
+  const others = quiet.map(({ name }) => plainName(name))
   return [
     {
       kind: 'rows',
       before: '### Who is affected',
       heads: ['Agent', 'Risk level', 'Policies', 'Tasks replayed', ...shown.map(([head]) => head)],
-      rows: impact.agents
+      rows: rows
         .toSorted(byEffect)
         .map((agent) =>
           row(
@@ -35,6 +41,9 @@ export function agentPart({ impact, hidden }: CheckFacts): Part[] {
       maxBytes: 16_000,
       more: (count) => `${counted(count, 'more agent')}.`,
     },
+    ...(isShort || quiet.length === 0
+      ? []
+      : [text(`${counted(quiet.length, 'agent')} without a replayed task, not in the table: ${listed(others)}.`)]),
   ]
 }
 
@@ -51,6 +60,9 @@ function totalPart({ agents, replayed_tasks, newly_blocked, newly_asked, no_long
   const rows = [row(`${agents.length}`, `${replayed_tasks}`, ...numbers)]
   return { kind: 'rows', before: '### Who is affected', heads, rows, maxBytes: 1000, more: () => '' }
 }
+
+/** Agents up to which those without tasks are in the table. */
+const maxQuiet = 20
 
 /** Agents that keep their version: the change does not reach them. */
 export function pinnedPart(facts: CheckFacts): Part[] {
@@ -86,47 +98,66 @@ function taskCell(tasks: number): string {
   return tasks === 0 ? '0' : `**${tasks}**`
 }
 
-/** The flips of this part of the table; GitHub folds nothing in a check run. */
+/** The flips of this part; GitHub folds nothing in a check run. */
 const maxFlips = 20
 
+/** A table for each agent, so that its name is not in each row. */
 export function flipPart(facts: CheckFacts): Part[] {
   const { impact, hidden } = facts
   if (impact === null || hidden !== null || impact.first_flips.total === 0) return []
-  const { total, listed } = impact.first_flips
-  const shown = listed.slice(0, maxFlips)
-  return [
-    {
-      kind: 'rows',
-      before: '### First steps that change\n\nThe first step of each recorded task that would end otherwise.',
-      heads: ['Task', 'Step', 'Before → after', 'Policy, and why', 'Line'],
-      rows: shown.map((flip) => flipRow(flip, facts)),
-      maxBytes: 24_000,
-      more: (count) => `${counted(count, 'more task')}.`,
-      left_out: total - shown.length,
-    },
-  ]
+  const { total, listed: flips } = impact.first_flips
+  const shown = flips.slice(0, maxFlips)
+  const keys = [...new Set(shown.map(({ agent_key }) => agent_key))]
+  const heading = '### First steps that change\n\nFor each recorded task the first step that would end otherwise.'
+  return keys.map((key, index) => ({
+    kind: 'rows',
+    before: `${index === 0 ? `${heading}\n\n` : ''}${agentLine(facts, key)}`,
+    heads: ['Task', 'Step', 'Before → after', 'Policy, and why'],
+    rows: shown.filter(({ agent_key }) => agent_key === key).map((flip) => flipRow(flip, facts)),
+    maxBytes: 24_000,
+    more: (count) => `${counted(count, 'more task')}.`,
+    left_out: index === keys.length - 1 ? total - shown.length : 0,
+  }))
 }
 
-function flipRow({ agent_key, flip }: TaskFlip, facts: CheckFacts): string {
+function agentLine({ impact }: CheckFacts, key: string): string {
+  const agent = impact?.agents.find(({ agent_key }) => agent_key === key)
+  const code = markdownCode(cut(key, 100))
+  return agent === undefined ? code : `${boldName(agent.name)} ${code}`
+}
+
+function flipRow({ flip, blocked_step, change }: TaskFlip, facts: CheckFacts): string {
   const [task, step] = placeCells({
     ...flip,
     task_id: cut(flip.task_id, 100),
     step_name: flip.step_name && cut(flip.step_name, 100),
   })
-  return row(
-    `${task}<br>of ${markdownCode(cut(agent_key, 100))}`,
-    step,
-    outcomeWords(flip),
-    causesMarkdown(flip.policies.map(brief)),
-    flip.policies
-      .slice(0, 1)
-      .map((cause) => lineOf(cause, facts))
-      .join(''),
-  )
+  const later = blocked_step === null ? 'blocked at its end' : `step ${blocked_step}: blocked`
+  const isLater = change === 'newly_blocked' && flip.after !== 'block'
+  const outcome = `${outcomeWords(flip)}${isLater ? `<br>**${later}**` : ''}`
+  return row(task, step, outcome, causesCell(flip.policies, facts))
+}
+
+/** Policies of a step that are named. */
+const maxCauses = 5
+
+/** Each policy with its reason and its line; what held before is shown only where it is not the same now. */
+function causesCell(causes: readonly Cause[], facts: CheckFacts): string {
+  const isSame = (one: Cause) =>
+    one.side === 'old' &&
+    causes.some(({ side, name, reason }) => side === 'new' && name === one.name && reason === one.reason)
+  const different = causes.filter((cause) => !isSame(cause))
+  const shown = different.slice(0, maxCauses).map((cause) => {
+    const { name, side, reason } = brief(cause)
+    const place = lineOf(cause, facts)
+    return `${side === 'old' ? 'before: ' : ''}${boldName(name)}: ${messageMarkdown(reason)}${place === '' ? '' : `<br>${place}`}`
+  })
+  const more = different.length - shown.length
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('<br>')
 }
 
 /** A cause with a name and a reason of ordinary length. */
-export function brief(cause: Cause): Cause {
+function brief(cause: Cause): Cause {
   return { ...cause, name: cut(cause.name, 120), reason: cut(cause.reason, 300) }
 }
 

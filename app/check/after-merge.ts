@@ -46,17 +46,12 @@ export function inForceContent({ counts, listed: states }: InForce): CheckConten
   const { changed, kept, unchanged } = counts
   const total = changed + kept + unchanged
   const held = states.filter((state) => isHeld(state))
-  const words = [
-    ...(changed > 0 ? [`${counted(changed, 'assignment has', 'assignments have')} the new version`] : []),
-    ...(kept > 0 ? [`${counted(kept, 'keeps', 'keep')} another one`] : []),
-    ...(unchanged > 0 ? [`${counted(unchanged, 'is', 'are')} not touched by this commit`] : []),
-  ]
-  const title = total === 0 ? 'No agent has a manifest of this repository' : listed(words)
+  const title = titleOf(counts, held.length)
   const more = (count: number) => `${counted(count, 'more assignment')}: \`svc list-assignments\` shows them.`
   const left_out = (kind: AssignmentState['kind']) =>
     counts[kind] - states.filter((state) => state.kind === kind).length
   const parts: Part[] = [
-    text(`${kept > 0 ? '⚠️' : '✅'} **${title}.**`),
+    text(sentenceOf(counts)),
     ...toDo(held, kept),
     table(
       '### Which agents do not have it, and why',
@@ -88,6 +83,34 @@ export function inForceContent({ counts, listed: states }: InForce): CheckConten
   }
 }
 
+/** `held`: those of `kept` that wait for an approval, as far as they are listed. */
+function titleOf({ changed, kept, unchanged }: InForce['counts'], held: number): string {
+  if (changed + kept + unchanged === 0) return 'No agent has a manifest of this repository'
+  const rows = [
+    [changed, 'has the new version', 'have the new version'],
+    [held, 'waits for an approval', 'wait for an approval'],
+    [kept - held, 'keeps another version', 'keep another version'],
+    [unchanged, 'is not touched by this commit', 'are not touched by this commit'],
+  ] as const
+  const [first = '', ...others] = rows
+    .filter(([count]) => count > 0)
+    .map(([count, one, many], index) =>
+      index === 0 ? counted(count, `assignment ${one}`, `assignments ${many}`) : counted(count, one, many),
+    )
+  const state = kept === 0 ? 'In force' : held > 0 ? 'Held' : 'Not in force everywhere'
+  return `${state}: ${listed([first, ...others])}`
+}
+
+/** What the title means for the agents. */
+function sentenceOf({ changed, kept, unchanged }: InForce['counts']): string {
+  if (kept > 0)
+    return '⚠️ **Not every agent has the version at the head of the branch.** Those below are governed by the version that they had.'
+  if (changed > 0) return '✅ **The new version is in force**, for each agent below from its next step on.'
+  return unchanged > 0
+    ? '✅ **No agent changes:** this commit changes no manifest that is assigned.'
+    : 'ℹ️ **No agent changes:** assign a manifest with `svc assign-manifest --agent-id AGENT --repo-id ID --manifest PATH`.'
+}
+
 /** A version that was pinned on purpose fails nothing. */
 function conclusionOf(total: number, states: readonly AssignmentState[]): Conclusion {
   if (total === 0) return 'neutral'
@@ -105,7 +128,7 @@ function toDo(held: readonly AssignmentState[], kept: number): Part[] {
     .slice(0, 5)
     .map(
       ({ id, agent }) =>
-        `Read what changes for ${boldName(agent.name)}. To put the new version in force, an operator runs \`svc approve-resync ${id}\`.`,
+        `Read in the table what changes for ${boldName(agent.name)}. If it is right, an operator runs \`svc approve-resync ${id}\`.`,
     )
   const items = [
     ...shown,

@@ -1,20 +1,18 @@
 // Changes of what is checked, and how strictly: waivers, modes, tests, settings, owners, workflows.
 import { type DiffReport, type FileDiff, type ManifestTest, quote, type ValidatedManifest } from '@svc/engine'
 import { codeownersPaths } from './codeowners.js'
-import type { BrokenTest, CheckedChange } from './facts.js'
+import type { CheckedChange } from './facts.js'
 import type { Loosening } from './loosening.js'
 import { settingsPath } from './settings.js'
 
 export function checkedChanges(
   diff: DiffReport,
   manifests: { readonly old: readonly ValidatedManifest[]; readonly next: readonly ValidatedManifest[] },
-  broken: readonly BrokenTest[],
   paths: readonly string[],
 ): CheckedChange[] {
   return [
     ...diff.manifests.flatMap((one) => [...waivers(one), ...modes(one)]),
     ...tests(manifests),
-    ...broken.map(({ path, name, change }) => ({ path, what: `the test ${quote(name)} is ${change}, and would fail` })),
     ...guardingFiles(paths),
   ]
 }

@@ -38,6 +38,7 @@ function withoutNames({ change, flip }: TaskFlip, index: number, agent: string, 
     agent_id: agent,
     agent_key: agent,
     change,
+    blocked_step: null,
     flip: {
       task_id: String(index),
       run: 1,

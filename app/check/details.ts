@@ -1,5 +1,5 @@
 // The text below the summary: what changes, the tests, what is checked otherwise, and how the numbers were found.
-import { diffMarkdown, failedTestTexts, markdownCode, messageMarkdown } from '@svc/engine'
+import { diffMarkdown, type FileDiff, failedTestTexts, markdownCode, messageMarkdown } from '@svc/engine'
 import type { ImpactReport, LeftOutReason, TaskShare } from '@svc/platform'
 import { addressOf, type CheckFacts } from './facts.js'
 import { type Part, pageOf, text } from './fit.js'
@@ -9,18 +9,20 @@ import { boldName, counted, cut, listed } from './words.js'
 /** Undefined where there is nothing to add. */
 export function detailsOf(facts: CheckFacts, { kind }: Verdict): string | undefined {
   const parts = [
-    ...(kind === 'unchanged' ? [] : [...diffPart(facts), ...testPart(facts)]),
+    ...(kind === 'unchanged' ? [] : [...diffPart(facts), ...testPart(facts, kind)]),
     ...brokenPart(facts),
     ...checkedPart(facts),
     ...methodPart(facts),
   ]
-  return parts.length === 0 ? undefined : pageOf(parts)
+  // GitHub puts no space between the summary and this text.
+  return parts.length === 0 ? undefined : pageOf([text('---'), ...parts])
 }
 
 const legend =
   'A policy that is **added** or **stricter** allows nothing that was blocked before. One that is **removed** or **looser** stops less than before. For **changed** neither is certain.'
 
 function diffPart({ diff, base, left_out }: CheckFacts): Part[] {
+  if (diff.compared === 0) return []
   const missing = left_out.map((path) => markdownCode(cut(path, 200)))
   const compared = `## What changes\n\nCompared with ${markdownCode(cut(base.branch, 200))} at the commit ${markdownCode(base.commit.slice(0, 12))}.`
   return [
@@ -28,7 +30,9 @@ function diffPart({ diff, base, left_out }: CheckFacts): Part[] {
       kind: 'rows',
       before: diff.manifests.length > 0 ? `${compared} ${legend}` : compared,
       heads: null,
-      rows: diff.compared === 0 ? [] : diffMarkdown(diff).trimEnd().split('\n'),
+      rows: diffMarkdown({ ...diff, manifests: diff.manifests.map(withoutAgents) })
+        .trimEnd()
+        .split('\n'),
       maxBytes: 36_000,
       more: (count) => `${counted(count, 'more line')}: \`svc diff\` prints all of them.`,
     },
@@ -36,16 +40,24 @@ function diffPart({ diff, base, left_out }: CheckFacts): Part[] {
   ]
 }
 
-function testPart({ validation, ...facts }: CheckFacts): Part[] {
+/** Without the agents for which the same changes: the summary names them. */
+function withoutAgents(manifest: FileDiff): FileDiff {
+  const wordsOf = (policies: FileDiff['policies']) => JSON.stringify(policies)
+  const all = wordsOf(manifest.policies)
+  return { ...manifest, agents: manifest.agents.filter(({ policies }) => wordsOf(policies) !== all) }
+}
+
+function testPart({ validation, ...facts }: CheckFacts, kind: Verdict['kind']): Part[] {
   const tests = validation.manifests.flatMap((manifest) => manifest.tests)
   const failed = tests.filter(({ passed }) => !passed).length
+  if (tests.length === 0 && (kind === 'invalid' || validation.manifests.length === 0)) return []
   if (failed === 0) {
     const words = tests.length === 0 ? 'No test ran.' : `${counted(tests.length, 'test')} passed.`
     return [text(`## Tests\n\n${words}`)]
   }
   const { texts, more: left_out } = failedTestTexts(validation.manifests, addressOf(facts), 12_000)
   const more = (count: number) => `${counted(count, 'more failed test')}: \`svc test\` prints all of them.`
-  const before = `## Tests\n\n${failed} of ${counted(tests.length, 'test')} failed. The policies decide otherwise than the test expects.`
+  const before = `## Tests\n\n${failed} of ${counted(tests.length, 'test')} failed. The policies give another result than the test expects.`
   return [{ kind: 'rows', before, heads: null, rows: texts, are_paragraphs: true, maxBytes: 13_000, more, left_out }]
 }
 

@@ -76,6 +76,24 @@ export function ungovernedAgents({ impact }: Pick<CheckFacts, 'impact'>) {
   )
 }
 
+/**
+ * The agents by what the merge does to them. `kept`: every manifest of theirs that changes is gone from its path, so that they keep
+ * its last version until their assignment is removed. `changed`: all others.
+ */
+export function agentsByFate({ impact, diff, moves }: Pick<CheckFacts, 'impact' | 'diff' | 'moves'>) {
+  const gone = new Set([
+    ...diff.manifests.filter((one) => one.new === null).map(({ path }) => path),
+    ...moves.map(({ from }) => from),
+  ])
+  const agents = impact?.agents ?? []
+  const isKept = (path: string) => gone.has(path)
+  return {
+    kept: agents.filter(({ manifest_paths }) => manifest_paths.every(isKept)),
+    partly: agents.filter(({ manifest_paths }) => manifest_paths.some(isKept)),
+    changed: agents.filter(({ manifest_paths }) => !manifest_paths.every(isKept)),
+  }
+}
+
 /** Where a policy of this repository is: at the head, or in the base where the change removes it. */
 export interface PolicyPlace {
   readonly file: string

@@ -82,7 +82,7 @@ export async function readFacts(
     left_out,
     moves,
     broken_tests,
-    checked: checkedChanges(diff, { old: old.manifests, next: head.manifests }, broken_tests, paths),
+    checked: checkedChanges(diff, { old: old.manifests, next: head.manifests }, paths),
     impact,
     days,
     hidden,

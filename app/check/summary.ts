@@ -3,11 +3,11 @@ import { findingHeads, findingRows, markdownCode, messageMarkdown } from '@svc/e
 import { agentPart, flipPart, pinnedPart } from './affected.js'
 import { changeWords } from './change-words.js'
 import { hiddenNote, notReplayed } from './counts-only.js'
-import { addressOf, type CheckFacts, errorsOf, ungovernedAgents } from './facts.js'
+import { addressOf, agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from './facts.js'
 import { type Part, pageOf, text } from './fit.js'
 import { toDo } from './to-do.js'
-import { taskWords, type Verdict } from './verdict.js'
-import { agentWords, counted, cut, listed } from './words.js'
+import type { Verdict } from './verdict.js'
+import { agentWords, counted, cut, listed, plainName } from './words.js'
 
 export function summaryOf(facts: CheckFacts, verdict: Verdict): string {
   if (verdict.kind === 'unchanged') return pageOf([text(unchanged(facts))])
@@ -33,17 +33,20 @@ function notePart({ hidden, is_replayed, impact, base, diff }: CheckFacts): Part
 const marks = { failure: '❌', action_required: '✋', success: '✅', neutral: 'ℹ️', cancelled: 'ℹ️' } as const
 
 /** A change that takes protection away is worth a second look, also where no rule asks for one. */
-function markOf({ loosenings, validation }: CheckFacts, { conclusion }: Verdict): string {
-  const isDoubtful = loosenings.length > 0 || validation.findings.some(({ severity }) => severity === 'warning')
+function markOf({ loosenings, moves, validation }: CheckFacts, { conclusion }: Verdict): string {
+  const isDoubtful =
+    loosenings.length + moves.length > 0 || validation.findings.some(({ severity }) => severity === 'warning')
   return conclusion === 'success' && isDoubtful ? '⚠️' : marks[conclusion]
 }
 
-function unchanged({ pull_number }: CheckFacts): string {
-  return `This ${pull_number === null ? 'merge group' : 'pull request'} changes no manifest: no policy of an agent changes.`
+function unchanged({ pull_number, checked }: CheckFacts): string {
+  const change = pull_number === null ? 'merge group' : 'pull request'
+  const also = checked.length === 0 ? '' : ' It changes how agents or pull requests are checked: see below.'
+  return `This ${change} changes no manifest: no policy of an agent changes.${also}`
 }
 
 function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
-  const { validation, requirement, impact } = facts
+  const { validation, requirement } = facts
   if (kind === 'invalid') {
     const files = [...new Set(errorsOf(validation).map(({ file }) => file))]
     const shown = listed(
@@ -53,17 +56,47 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
     return `**${shown} cannot be used: ${files.length === 1 ? 'it has' : 'they have'} errors.** Until they are corrected, what the change would do to agents is not known. If it were merged as it is, the last valid version would stay in force.`
   }
   if (kind === 'tests')
-    return '**The policies decide otherwise than the tests of the manifests expect.** Either a policy or a test is wrong.'
+    return '**The policies give other results than the tests expect.** Either a policy or a test is wrong.'
   if (kind === 'approval' && requirement.kind === 'required')
-    return `**A person must approve this change, because it takes protection away, or may do so:** ${looseningWords(facts)}. The rule applies because ${messageMarkdown(requirement.because)}.`
-  const ungoverned = ungovernedAgents(facts)
-  const bare =
-    ungoverned.length === 0
-      ? ''
-      : ` **${counted(ungoverned.length, 'agent')} would be left without any policy${facts.hidden === null ? `: ${agentWords(facts, ungoverned)}` : ''}.**`
+    return `**An owner of the changed files must approve:** ${looseningWords(facts)}. This is required because ${messageMarkdown(requirement.because)}.`
   const approved =
     requirement.kind === 'approved' ? ` ${listed(requirement.by.map((login) => markdownCode(login)))} approved it.` : ''
-  return `**${changeWords(facts)}${impact === null ? '' : ` ${impactSentence(facts)}`}**${bare}${approved}`
+  return `${affectedSentence(facts)}${ungovernedSentence(facts)}${approved}`
+}
+
+/** Whose policies change, and which; the title has the numbers. */
+function affectedSentence(facts: CheckFacts): string {
+  const { impact, days } = facts
+  if (impact === null) return `**${changeWords(facts)}**`
+  if (impact.agents.length === 0) return '**No policy of an agent changes**, because no agent has these manifests.'
+  const { kept, changed } = agentsByFate(facts)
+  const words = changeWords(facts).replace(/\.$/, '')
+  const unknown =
+    impact.replayed_tasks > 0
+      ? ''
+      : ` What it would do is not known: no task of the last ${counted(days, 'day')} could be replayed.`
+  if (changed.length === 0)
+    return `**The merge changes nothing yet for ${agentWords(facts, kept, { max: 3 })}:** ${kept.length === 1 ? 'this agent keeps' : 'these agents keep'} the last version of a manifest that is no longer at its path.${unknown}`
+  return `**${words} for ${agentWords(facts, changed, { max: 3 })}**${policyNames(facts)}.${unknown}`
+}
+
+/** The names of the policies and waivers that change, after a colon. */
+function policyNames({ diff: { manifests } }: CheckFacts): string {
+  const names = manifests.flatMap(({ policies, waivers }) => [
+    ...policies.filter(({ change }) => change !== 'none').map(({ name }) => name),
+    ...waivers.map(({ policy }) => policy),
+  ])
+  const shown = [...new Set(names)].map((name) => `“${plainName(name)}”`)
+  return shown.length === 0 ? '' : `: ${listed(shown, { max: 3 })}`
+}
+
+function ungovernedSentence(facts: CheckFacts): string {
+  const agents = ungovernedAgents(facts)
+  if (agents.length === 0) return ''
+  const kept = new Set(agentsByFate(facts).kept)
+  const when = agents.every((agent) => kept.has(agent)) ? 'Without that version, ' : ''
+  const who = `${counted(agents.length, 'agent')} would have no policy left: ${agentWords(facts, agents, { max: 3 })}`
+  return ` ${when}**${who}.**`
 }
 
 /** What takes protection away, or may; the details have all of it. */
@@ -72,14 +105,6 @@ function looseningWords({ loosenings }: CheckFacts): string {
     loosenings.map(({ what }) => messageMarkdown(cut(what, 200))),
     { max: 4 },
   )
-}
-
-function impactSentence({ impact, days }: CheckFacts): string {
-  if (impact === null) return ''
-  if (impact.agents.length === 0) return 'No agent has these manifests.'
-  if (impact.replayed_tasks === 0)
-    return `${counted(impact.agents.length, 'agent')} ${impact.agents.length === 1 ? 'has' : 'have'} these manifests, and recorded no task in the last ${counted(days, 'day')}.`
-  return `${taskWords(impact)}.`
 }
 
 function findingPart({ validation, ...facts }: CheckFacts): Part[] {

@@ -1,6 +1,7 @@
 // What a person does next: numbered, each item with the line to open or the person to ask.
 import { type Finding, markdownCode, messageMarkdown, placeMarkdown } from '@svc/engine'
-import { addressOf, type CheckFacts, errorsOf, placeOfPolicy, ungovernedAgents } from './facts.js'
+import type { ImpactReport } from '@svc/platform'
+import { addressOf, agentsByFate, type CheckFacts, errorsOf, placeOfPolicy, ungovernedAgents } from './facts.js'
 import type { MissingApproval } from './review.js'
 import type { Verdict } from './verdict.js'
 import { agentWords, boldName, counted, cut, listed } from './words.js'
@@ -20,15 +21,13 @@ export function toDo(facts: CheckFacts, { kind }: Verdict): string[] {
 
 const unwanted = 'If the change is not wanted, close the pull request: nothing has changed for any agent.'
 
-function corrections(facts: CheckFacts): string[] {
-  const errors = errorsOf(facts.validation)
-  const more = errors.length - maxNamed
-  return [
-    ...errors
-      .slice(0, maxNamed)
-      .map((finding) => `Correct ${placeOf(facts, finding)}: ${messageMarkdown(cut(finding.message, 400))}.`),
-    ...(more > 0 ? [`Correct ${counted(more, 'more error')}: the table below has the line of each.`] : []),
-  ]
+function corrections({ validation }: CheckFacts): string[] {
+  const errors = errorsOf(validation)
+  const rows =
+    errors.length === 1
+      ? 'the error in the table below: its row has'
+      : `the ${counted(errors.length, 'error')} in the table below: each row has`
+  return [`Correct ${rows} the line, and what to write instead.`]
 }
 
 function failedTests(facts: CheckFacts): string[] {
@@ -39,7 +38,7 @@ function failedTests(facts: CheckFacts): string[] {
       .slice(0, maxNamed)
       .map(
         (test) =>
-          `Open the test ${boldName(test.name)} at ${placeOf(facts, test)}: ${messageMarkdown(cut(test.failures.join('; '), 400))}. Correct the policy, or the test if the new decision is the right one.`,
+          `Open the test ${boldName(test.name)} at ${placeOf(facts, test)}: ${messageMarkdown(cut(test.failures.join('; '), 400))}. Correct the policy, or the test if the new result is the right one.`,
       ),
     ...(more > 0 ? [`Do the same for ${counted(more, 'more failed test')}: “Details” below has all of them.`] : []),
   ]
@@ -63,7 +62,7 @@ function warnings({ validation, settings_findings, ...facts }: CheckFacts): stri
   ]
 }
 
-function approvals({ requirement, head_sha, base }: CheckFacts): string[] {
+function approvals({ requirement, head_sha, base, impact }: CheckFacts): string[] {
   if (requirement.kind !== 'required') return []
   const shown = requirement.missing.slice(0, maxNamed)
   const more = requirement.missing.length - shown.length
@@ -75,7 +74,7 @@ function approvals({ requirement, head_sha, base }: CheckFacts): string[] {
       : []),
     ...(withOwner
       ? [
-          `The owner reads “Who is affected” below, then opens **Files changed**, **Review changes**, **Approve**. The approval counts for the commit ${markdownCode(head_sha.slice(0, 12))} only, from a person who may push; the check runs again by itself.`,
+          `The owner ${impact === null ? '' : 'reads “Who is affected” below, then '}opens **Files changed**, **Review changes**, **Approve**. The approval counts for the commit ${markdownCode(head_sha.slice(0, 12))} only, from a person who may push; the check runs again by itself.`,
         ]
       : []),
   ]
@@ -101,7 +100,7 @@ function ungovernedItems(facts: CheckFacts): string[] {
     ...(agents.length === 0
       ? []
       : [
-          `Assign another manifest to ${agentWords(facts, agents, { isBold: true })} before the merge, or restore the policies: ${agents.length === 1 ? 'this agent' : 'each of these agents'} would be left without any policy.`,
+          `Assign another manifest to ${agentWords(facts, agents, { isBold: true })}, or restore the policies: ${agents.length === 1 ? 'this agent has' : 'these agents have'} no other policy.`,
         ]),
     ...moved
       .slice(0, maxNamed)
@@ -124,18 +123,21 @@ function effects(facts: CheckFacts): string[] {
   const cause = first?.flip.policies[0]
   const place = cause === undefined ? null : placeOfPolicy(facts, cause.name, cause.manifest)
   const at = place?.is_head === true ? ` at ${placeOf(facts, place)}` : ''
-  const what =
-    impact.newly_blocked.tasks > 0
-      ? 'work that would now stop'
-      : impact.newly_asked.tasks > 0
-        ? 'work that would now wait for a person'
-        : 'work that was stopped and would now go on'
   return [
     facts.hidden === null
-      ? `Read “First steps that change” below: each row is ${what}.`
-      : `Read “Who is affected” below: the numbers count ${what}.`,
-    `If a step there must keep its old outcome, change the policy ${cause === undefined ? '' : `(the first is ${boldName(cause.name)}${at})`}, and push again. If the new outcomes are what you want, merge.`,
+      ? `Read “First steps that change” below: each row is ${effectWords(impact)}. Is that right?`
+      : `Read “Who is affected” below: the numbers count ${effectWords(impact)}. Is that right?`,
+    `If it is, merge. If not, change the policy${cause === undefined ? '' : ` (the first is ${boldName(cause.name)}${at})`}, and push again.`,
   ]
+}
+
+function effectWords({ newly_blocked, newly_asked, no_longer_blocked }: ImpactReport): string {
+  const kinds = [
+    ...(newly_blocked.tasks > 0 ? ['would now stop'] : []),
+    ...(newly_asked.tasks > 0 ? ['would now wait for a person'] : []),
+    ...(no_longer_blocked.tasks > 0 ? ['was stopped and would now go on'] : []),
+  ]
+  return `work that ${kinds.length === 0 ? 'would end otherwise' : listed(kinds, { last: 'or' })}`
 }
 
 function afterMerge(facts: CheckFacts): string[] {
@@ -143,24 +145,22 @@ function afterMerge(facts: CheckFacts): string[] {
   if (impact === null)
     return diff.manifests.length === 0 ? ['After the merge, no agent changes: its policies are the same.'] : []
   if (impact.agents.length === 0)
-    return ['After the merge, no agent changes: an operator assigns a manifest with `svc assign-manifest`.']
-  const deleted = new Set(diff.manifests.filter((one) => one.new === null).map(({ path }) => path))
-  const isKept = (path: string) => deleted.has(path) || facts.moves.some(({ from }) => from === path)
-  const [kept, changed] = [
-    impact.agents.filter(({ manifest_paths }) => manifest_paths.some(isKept)),
-    impact.agents.filter(({ manifest_paths }) => !manifest_paths.every(isKept)),
-  ].map((agents) => agentWords(facts, agents, { max: 3 }))
+    return [
+      'To put a manifest on an agent after the merge, an operator runs `svc assign-manifest --agent-id AGENT --repo-id ID --manifest PATH`.',
+    ]
+  const { partly, changed } = agentsByFate(facts)
+  const [kept, next] = [partly, changed].map((agents) => agentWords(facts, agents, { max: 3 }))
   const held = loosenings.some(({ is_certain }) => is_certain)
-    ? ' A version that takes protection from a critical policy is held: `svc list-assignments` shows it, and an operator puts it in force with `svc approve-resync ID`.'
+    ? ' If it takes protection from a critical policy, it is held until an operator runs `svc approve-resync ID`; `svc list-assignments` shows the id.'
     : ''
   return [
-    ...(changed === ''
+    ...(next === ''
       ? []
-      : [`After the merge, the new version is in force for ${changed} within minutes, from the next step on.${held}`]),
+      : [`After the merge, the new version is in force for ${next} within minutes, from the next step on.${held}`]),
     ...(kept === ''
       ? []
       : [
-          `After the merge, the last version of a manifest that is gone stays in force for ${kept}, until an operator removes its assignment with \`svc unassign-manifest ID\`. The numbers below are those after that.`,
+          `After the merge, the last version stays in force for ${kept} until an operator runs \`svc unassign-manifest ID\`. The numbers below are those after that.`,
         ]),
   ]
 }

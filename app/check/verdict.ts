@@ -1,7 +1,8 @@
 // The conclusion of a check, and the one sentence that says why.
 import { onOneLine } from '@svc/engine'
 import type { ImpactReport } from '@svc/platform'
-import { type CheckFacts, errorsOf, ungovernedAgents } from './facts.js'
+import { changeWords } from './change-words.js'
+import { agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from './facts.js'
 import type { Conclusion } from './parts.js'
 import { counted, cut } from './words.js'
 
@@ -42,8 +43,24 @@ function verdict(facts: CheckFacts): Verdict {
     const title = `Approval required: ${what} protection away${changed.length === 0 ? '' : `; ${effectOf(facts)}`}`
     return { conclusion: 'action_required', kind: 'approval', title }
   }
-  if (changed.length === 0) return { conclusion: 'neutral', kind: 'unchanged', title: 'No manifest changed' }
-  return { conclusion: 'success', kind: 'change', title: `${directionOf(facts)}: ${effectOf(facts)}` }
+  if (changed.length === 0) {
+    const also = facts.checked.length === 0 ? '' : '; what is checked changes'
+    return { conclusion: 'neutral', kind: 'unchanged', title: `No manifest changed${also}` }
+  }
+  return { conclusion: 'success', kind: 'change', title: titleOf(facts) }
+}
+
+function titleOf(facts: CheckFacts): string {
+  const { impact, diff } = facts
+  if (impact?.agents.length === 0) {
+    const these = diff.manifests.length === 1 ? 'this manifest' : 'these manifests'
+    return `No agent has ${these}: ${changeWords(facts).replace(/^N/, 'n').replace(/\.$/, '')}`
+  }
+  const { kept, changed } = agentsByFate(facts)
+  if (impact === null || kept.length === 0 || changed.length > 0) return `${directionOf(facts)}: ${effectOf(facts)}`
+  const what = diff.manifests.some((one) => one.new === null) ? 'Deleted' : 'Renamed'
+  const stays = `${counted(kept.length, 'agent')} ${kept.length === 1 ? 'keeps' : 'keep'} the last version`
+  return `${what}: ${stays}; without it, ${effectOf(facts)}`
 }
 
 /** What becomes of the policies, in a word or two. */
@@ -80,8 +97,11 @@ export function taskWords(impact: ImpactReport): string {
     { share: no_longer_blocked, of: 'no_longer_blocked_tasks', what: 'would no longer be blocked' },
   ] as const
   const found = kinds.filter(({ share }) => share.tasks > 0)
+  const { total } = impact.first_flips
+  if (found.length === 0 && total > 0)
+    return `${total} of ${tasks} ${total === 1 ? 'has' : 'have'} a step that would end otherwise`
   if (found.length === 0)
-    return `${tasks} of ${counted(agents.length, 'agent')} replayed, none blocked or allowed otherwise`
+    return `${tasks} of ${counted(agents.length, 'agent')} replayed, and every step ends as before`
   const [first, ...others] = found.map(({ share, what }, index) =>
     index === 0 ? `${share.tasks} of ${tasks} ${what}` : `${share.tasks} ${what}`,
   )

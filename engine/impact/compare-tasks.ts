@@ -16,6 +16,8 @@ export interface TaskComparison {
   readonly change: TaskChange | null
   /** The first step whose outcome differs, in the order of the task; its `source` is null. */
   readonly first_flip: Flip | null
+  /** Of a newly blocked task: the first step that blocks; null where the steps end, and for other tasks. */
+  readonly blocked_step: number | null
 }
 
 /**
@@ -31,7 +33,7 @@ export function compareTasks(
   let compare: ReturnType<typeof comparer> | null = null
   return (steps, agent) => {
     given.agent = agent
-    if (!canChange(steps)) return { change: null, first_flip: null }
+    if (!canChange(steps)) return { change: null, first_flip: null, blocked_step: null }
     compare ??= comparer(before, after, given)
     return compare(steps)
   }
@@ -71,6 +73,7 @@ function detector(before: readonly ReplayPolicy[], after: readonly ReplayPolicy[
 function comparer(before: readonly ReplayPolicy[], after: readonly ReplayPolicy[], given: Given) {
   const marks = { now: newMarks(), old: newMarks() }
   let first_flip: Flip | null = null
+  let blocked: Flip | null = null
   const sides = { policies: forEveryAgent(after), against: forEveryAgent(before) }
   const note = ({ after: now, before: old }: EvaluatedStep) => {
     mark(marks.now, now.outcome)
@@ -78,13 +81,20 @@ function comparer(before: readonly ReplayPolicy[], after: readonly ReplayPolicy[
   }
   const replay = replayOf(given, sides, note, (flip) => {
     first_flip ??= { ...flip, source: null }
+    if (flip.after === 'block') blocked ??= flip
   })
   return (steps: readonly Step[]): TaskComparison => {
     Object.assign(marks, { now: newMarks(), old: newMarks() })
     first_flip = null
+    blocked = null
     for (const step of steps) replay.add({ kind: 'step', step })
-    return { change: changeOf(marks.old, marks.now), first_flip }
+    const change = changeOf(marks.old, marks.now)
+    return { change, first_flip, blocked_step: change === 'newly_blocked' ? stepOf(blocked) : null }
   }
+}
+
+function stepOf(flip: Flip | null): number | null {
+  return flip === null ? null : flip.step
 }
 
 type Sides = Readonly<{ policies: ReplayPolicies; against?: ReplayPolicies }>

@@ -145,11 +145,12 @@ export const fieldRules = [
         ...(Number.isFinite(max) ? [`at most ${max}`] : []),
       ]
       const remedy = `set \`${path}\` to a number of ${limits.join(' and ')}`
+      const range = limits.length === 2 ? `${min} to ${max}` : limits.join('')
       return (context) => {
         const value = get(context)
         if (typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max) return PASS
         const problem =
-          value === null ? 'is missing' : typeof value === 'number' ? 'is out of range' : 'is not a number'
+          value === null ? 'is missing' : typeof value === 'number' ? `is out of range (${range})` : 'is not a number'
         return violation(context, 'FIELD_NOT_IN_RANGE', `\`${path}\` ${problem}`, remedy)
       }
     },

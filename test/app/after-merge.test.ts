@@ -54,7 +54,7 @@ describe('a merged commit', () => {
       ])
       const { conclusion, title, summary } = inForceContent(report)
       expect(`${conclusion}: ${title}`).toBe(
-        'action_required: 1 assignment has the new version, 2 keep another one and 1 is not touched by this commit',
+        'action_required: Held: 1 assignment has the new version, 1 waits for an approval, 1 keeps another version and 1 is not touched by this commit',
       )
       expect(summary).toContain('an operator runs `svc approve-resync ')
       expect(summary).toContain('added four')

@@ -47,8 +47,12 @@ async function checked(world: CheckWorld, impact: CheckParts['impactOf'] = async
 
 describe('the conclusion', () => {
   it.each([
-    ['a stricter manifest', edit, 'success: Stricter: no agent has these manifests'],
-    ['a looser manifest', { base: edit.head, head: edit.base }, 'success: Looser: no agent has these manifests'],
+    ['a stricter manifest', edit, 'success: No agent has this manifest: 1 policy becomes stricter'],
+    [
+      'a looser manifest',
+      { base: edit.head, head: edit.base },
+      'success: No agent has this manifest: 1 policy becomes looser',
+    ],
     ['another file', { base: { b: '1' }, head: { b: '2' } }, 'neutral: No manifest changed'],
     [
       'a YAML file without policies',
@@ -95,7 +99,11 @@ describe('the conclusion', () => {
       { base: { ...edit.base, '.github/svc.yml': 'tests: required' }, head: edit.head },
       'failure: Invalid: 1 error in a.yaml',
     ],
-    ['a bot that makes it stricter', { ...edit, author: 'x[bot]' }, 'success: Stricter: no agent has these manifests'],
+    [
+      'a bot that makes it stricter',
+      { ...edit, author: 'x[bot]' },
+      'success: No agent has this manifest: 1 policy becomes stricter',
+    ],
     [
       'a bot that makes it looser',
       { base: edit.head, head: edit.base, author: 'x[bot]' },
@@ -127,7 +135,7 @@ describe('the conclusion', () => {
         base: { 'a.yaml': manifest(200, test(400)), CODEOWNERS: '* @mia' },
         head: { 'a.yaml': manifest(500, test(600)), CODEOWNERS: '* @mia' },
       },
-      'success: Looser: no agent has these manifests',
+      'success: No agent has this manifest: 1 policy becomes looser',
     ],
     [
       'a looser manifest and a test that goes with it, of others',
@@ -272,7 +280,7 @@ describe('a check run', () => {
     const { parts, runs } = checkWorld({ base: edit.head, head: edit.base, author: 'x[bot]' }, async () => nothing)
     await checkMergeGroup(parts, { base_sha: shas.base, base_ref: 'main', head_sha: shas.head })
     expect(runs.map(({ conclusion, output }) => `${conclusion}: ${output?.title}`)).toEqual([
-      'success: Looser: no agent has these manifests',
+      'success: No agent has this manifest: 1 policy becomes looser',
     ])
   })
 })

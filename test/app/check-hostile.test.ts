@@ -92,6 +92,7 @@ function factsWith(words: readonly string[], kind: number): CheckFacts {
     agent_id: `ag_${index}`,
     agent_key: word(index + 1),
     change: null,
+    blocked_step: null,
     flip: {
       task_id: word(index + 3),
       run: 1,
@@ -231,6 +232,7 @@ const ours = new Set([
   'p',
   'strong',
   'h2',
+  'hr',
   'h3',
   'ol',
   'ul',

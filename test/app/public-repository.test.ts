@@ -61,6 +61,7 @@ const impact: ImpactReport = {
       agent_id: `ag_${secret}_0`,
       agent_key: `${secret}-key-0`,
       change: 'newly_blocked' as const,
+      blocked_step: 7,
       flip: {
         task_id: `task-${secret}-${index}`,
         run: 1,

@@ -59,7 +59,7 @@ describe('a comparison of tasks', () => {
     const policy = { ...policyDefaults, id: 1, name: 'P', rule_type: 'not', params: {}, severity: 'critical' }
     const of = (more: object) => samePolicies([{ ...policy, ...more }] as never).policies
     const compare = compareTasks(of({ manifest_sha: 'a', description: 'x' }), of({ id: 7, manifest_sha: 'b' }))
-    expect(compare(null as never, {})).toEqual({ change: null, first_flip: null })
+    expect(compare(null as never, {})).toEqual({ change: null, first_flip: null, blocked_step: null })
   })
 })
 
@@ -99,5 +99,10 @@ function replayed(
       Number(change === 'no_longer_blocked'),
     ])
   const [first] = flips
-  return { change, first_flip: first === undefined ? null : { ...first, source: null } }
+  const blocked = flips.find(({ after }) => after === 'block')
+  return {
+    change,
+    first_flip: first === undefined ? null : { ...first, source: null },
+    blocked_step: change === 'newly_blocked' ? (blocked?.step ?? null) : null,
+  }
 }

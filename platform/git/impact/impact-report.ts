@@ -83,4 +83,6 @@ export interface TaskFlip {
   /** Null when its flips only end questions, or begin or end reports. */
   readonly change: TaskChange | null
   readonly flip: Flip
+  /** Of a newly blocked task: the first step that blocks, which may come after the flip; null at the end of the steps. */
+  readonly blocked_step: number | null
 }

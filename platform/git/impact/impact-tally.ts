@@ -35,8 +35,8 @@ export function createTally({ agents, pinned }: Affected): ImpactTally {
       }
       if (answer.flips) flips.total += 1
       const { agent_id, agent_key } = one.agent
-      const { change, first_flip: flip } = answer
-      if (flip !== null) flips.listed.push({ agent_id, agent_key, change, flip })
+      const { change, first_flip: flip, blocked_step } = answer
+      if (flip !== null) flips.listed.push({ agent_id, agent_key, change, flip, blocked_step })
     },
     report: (recorded, sampled) => {
       const shareOf = (tasks: number): TaskShare => ({

@@ -30,4 +30,6 @@ export type ReplayedTask =
       /** Whether the outcome of a step differs. */
       readonly flips: boolean
       readonly first_flip: Flip | null
+      /** As in `TaskComparison`. */
+      readonly blocked_step: number | null
     }

@@ -25,10 +25,11 @@ export function answersOn({ policies, agents, max_listed }: ReplayWork): (task: 
     if (agent === undefined) throw new Error(`no agent ${index}`)
     const steps = stepsIn(lines)
     if (isMetadataOnly(steps)) return 'metadata_only'
-    const { change, first_flip } = comparisonOf(agent)(steps, agent.facts)
+    const { change, first_flip, blocked_step } = comparisonOf(agent)(steps, agent.facts)
     const kind = change ?? 'none'
     const isListed = first_flip !== null && listed[kind] < max_listed
     if (isListed) listed[kind] += 1
-    return { steps: steps.length, change, flips: first_flip !== null, first_flip: isListed ? first_flip : null }
+    const flips = first_flip !== null
+    return { steps: steps.length, change, flips, first_flip: isListed ? first_flip : null, blocked_step }
   }
 }
