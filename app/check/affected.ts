@@ -141,11 +141,10 @@ function flipRow({ flip, blocked_step, change }: TaskFlip, facts: CheckFacts): s
 /** Policies of a step that are named. */
 const maxCauses = 5
 
-/** Each policy with its reason and its line; what held before is shown only where it is not the same now. */
+/** Each policy with its reason and its line. A policy of before is shown where it does not act on the step now. */
 function causesCell(causes: readonly Cause[], facts: CheckFacts): string {
-  const isSame = (one: Cause) =>
-    one.side === 'old' &&
-    causes.some(({ side, name, reason }) => side === 'new' && name === one.name && reason === one.reason)
+  const now = new Set(causes.filter(({ side }) => side === 'new').map(({ name }) => name))
+  const isSame = ({ side, name }: Cause) => side === 'old' && now.has(name)
   const different = causes.filter((cause) => !isSame(cause))
   const shown = different.slice(0, maxCauses).map((cause) => {
     const { name, side, reason } = brief(cause)

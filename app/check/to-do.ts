@@ -123,21 +123,23 @@ function effects(facts: CheckFacts): string[] {
   const cause = first?.flip.policies[0]
   const place = cause === undefined ? null : placeOfPolicy(facts, cause.name, cause.manifest)
   const at = place?.is_head === true ? ` at ${placeOf(facts, place)}` : ''
+  const isKept = agentsByFate(facts).changed.length === 0
+  const otherwise = `change the policy${cause === undefined ? '' : ` (the first is ${boldName(cause.name)}${at})`}, and push again`
   return [
     facts.hidden === null
       ? `Read “First steps that change” below: each row is ${effectWords(impact)}. Is that right?`
       : `Read “Who is affected” below: the numbers count ${effectWords(impact)}. Is that right?`,
-    `If it is, merge. If not, change the policy${cause === undefined ? '' : ` (the first is ${boldName(cause.name)}${at})`}, and push again.`,
+    `If it is, merge. If not, ${isKept ? 'restore the manifest at its path' : otherwise}.`,
   ]
 }
 
 function effectWords({ newly_blocked, newly_asked, no_longer_blocked }: ImpactReport): string {
+  const now = [...(newly_blocked.tasks > 0 ? ['stop'] : []), ...(newly_asked.tasks > 0 ? ['wait for a person'] : [])]
   const kinds = [
-    ...(newly_blocked.tasks > 0 ? ['would now stop'] : []),
-    ...(newly_asked.tasks > 0 ? ['would now wait for a person'] : []),
+    ...(now.length > 0 ? [`would now ${now.join(' or ')}`] : []),
     ...(no_longer_blocked.tasks > 0 ? ['was stopped and would now go on'] : []),
   ]
-  return `work that ${kinds.length === 0 ? 'would end otherwise' : listed(kinds, { last: 'or' })}`
+  return `work that ${kinds.length === 0 ? 'would end otherwise' : kinds.join(', or ')}`
 }
 
 function afterMerge(facts: CheckFacts): string[] {

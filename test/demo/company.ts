@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JsonMap, MadeAssignment, RepositoryList } from '@svc/schemas'
-import { startFakeGithub } from '../github/fake-github.js'
+import { type FakeGithub, startFakeGithub } from '../github/fake-github.js'
 import { freePort } from '../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
 import { airline } from './airline.js'
@@ -35,8 +35,18 @@ export type Company = Awaited<ReturnType<typeof openCompany>>
 
 /** `github_port`: 0 for any. `has_airline`: with the recorded runs of an airline, where they are present. */
 export async function openCompany({ github_port = 0, has_airline = existsSync(airlineRuns) } = {}) {
-  const data_dir = mkdtempSync(join(tmpdir(), 'svc-demo-'))
   const github = await startFakeGithub({ port: github_port })
+  const data_dir = mkdtempSync(join(tmpdir(), 'svc-demo-'))
+  try {
+    return await openWith(github, data_dir, has_airline)
+  } catch (error) {
+    await github.close()
+    rmSync(data_dir, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function openWith(github: FakeGithub, data_dir: string, has_airline: boolean) {
   const owner = github.account('birkholm', 'Organization')
   const port = await freePort()
   const app = github.app({

@@ -1,26 +1,70 @@
 // `npm run demo:github`: the GitHub App from the installation to the merge, on this machine and without an account.
 // `--once` ends after the last step, `--port N` serves the pages of GitHub on a fixed port.
+import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
+import { printable } from '@svc/proof'
 import type { CheckRun } from '../github/world.js'
 import { type Company, openCompany } from './company.js'
+import { taskRows } from './rows.js'
 import { begin, completedCheck, merge, openLoosening, openTightening, pageOf } from './story.js'
 
-const { values } = parseArgs({
-  options: { once: { type: 'boolean', default: false }, port: { type: 'string', default: '0' } },
-})
+const usage = 'usage: npm run demo:github -- [--once] [--port N]'
+/** Recorded tasks that are printed for each agent. */
+const maxRows = 4
 
-const company = await openCompany({ github_port: Number(values.port) })
 const stopRequested = new Promise<void>((resolve) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
 })
-try {
-  await Promise.race([tell(company), stopRequested])
-  if (!values.once) await stopRequested
-} finally {
-  await company.close()
+process.exitCode = await main().catch((error: unknown) => {
+  process.stderr.write(`the demonstration has stopped: ${printable(messageOf(error))}\n`)
+  return 1
+})
+// A wait of the story may still be under way.
+process.exit()
+
+async function main(): Promise<number> {
+  const given = givenOptions()
+  if (given === null) return 2
+  print('Starting a platform and a GitHub on this machine (about 10 seconds) …\n')
+  const company = await openCompany({ github_port: given.port })
+  try {
+    await Promise.race([tell(company, given.once), stopRequested])
+    if (!given.once) await stopRequested
+  } finally {
+    await company.close()
+  }
+  return 0
 }
 
-async function tell(company: Company): Promise<void> {
+/** Null, with a message, for wrong options and a machine without git. */
+function givenOptions(): { readonly once: boolean; readonly port: number } | null {
+  const reject = (problem: string) => {
+    process.stderr.write(`${problem}\n`)
+    return null
+  }
+  try {
+    execFileSync('git', ['merge-tree', '-h'], { stdio: 'ignore' })
+  } catch (error) {
+    if ((error as { readonly code?: string }).code === 'ENOENT')
+      return reject('the demonstration needs git: install it, and run this command again')
+  }
+  try {
+    const { values } = parseArgs({ options: { once: { type: 'boolean' }, port: { type: 'string', default: '0' } } })
+    const port = Number(values.port)
+    if (/^\d{1,5}$/.test(values.port) && port < 65_536) return { once: values.once === true, port }
+    return reject(`\`--port\` must be a number from 0 to 65535, found \`${printable(values.port)}\`\n${usage}`)
+  } catch (error) {
+    return reject(`${printable(messageOf(error))}\n${usage}`)
+  }
+}
+
+function messageOf(error: unknown): string {
+  const { code, port, message } = error as { readonly code?: string; readonly port?: number; readonly message?: string }
+  if (code === 'EADDRINUSE') return `port ${port} is in use: choose another one with \`--port\`, or leave it out`
+  return message ?? String(error)
+}
+
+async function tell(company: Company, isOnce: boolean): Promise<void> {
   const { github, platform, repository } = company
   const at = `${github.url}/${repository.owner.login}/${repository.name}`
   print(`a GitHub on this machine  ${github.url}`)
@@ -37,7 +81,7 @@ async function tell(company: Company): Promise<void> {
 
   const merged = await merge(company, tightening, 'support-desk', 'policies/support.yaml')
   print(
-    `3. It is merged. After ${(merged.ms / 1000).toFixed(1)} s the policies of support-desk carry the new version ${merged.manifest_sha}.`,
+    `3. It is merged. After ${(merged.ms / 1000).toFixed(1)} s the policies of support-desk carry the new version ${merged.manifest_sha.slice(0, 7)}.`,
   )
   show(company, await completedCheck(company, 'svc / in force', merged.commit_sha))
 
@@ -45,12 +89,25 @@ async function tell(company: Company): Promise<void> {
   print(`4. The account of a coding agent takes protection away in a pull request: ${at}/pull/${loosening.number}`)
   show(company, await completedCheck(company, 'svc / policies', loosening.head_sha))
 
-  if (!values.once) print('Open the addresses in a browser. Ctrl+C ends the demonstration and removes its data.')
+  if (!isOnce)
+    print(
+      'Open the addresses in a browser: a pull request has buttons to approve and to merge. Ctrl+C ends the demonstration and removes its data.',
+    )
 }
 
+/** The result of a check run, the first recorded tasks in it, and its page. */
 function show(company: Company, run: CheckRun): void {
-  const { title } = run
-  print(`   ${run.name}: ${run.conclusion}: ${title}`)
+  print(`   ${run.name}: ${run.conclusion}: ${run.title}`)
+  const seen = new Map<string, number>()
+  const rows = taskRows(run.summary ?? '')
+  for (const { agent, task, step, outcome, why } of rows) {
+    const count = (seen.get(agent) ?? 0) + 1
+    seen.set(agent, count)
+    if (count > maxRows) continue
+    print(`   - ${printable(`${task} of ${agent}, step ${step}`)}`)
+    print(`     ${printable(`${outcome}: ${why}`)}`)
+  }
+  if ([...seen.values()].some((count) => count > maxRows)) print('   - more are on the page:')
   print(`   ${pageOf(company, run)}\n`)
 }
 

@@ -49,13 +49,18 @@ export interface FakeStart {
 
 export type FakeGithub = Awaited<ReturnType<typeof startFakeGithub>>
 
-/** Starts a GitHub on this machine, without any account. */
+/** Starts a GitHub on this machine, without any account. Rejects with `EADDRINUSE` for a port that is in use. */
 export async function startFakeGithub({ clock = Date.now, port = 0, folder: given }: FakeStart = {}) {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'svc-fake-github-'))
   mkdirSync(folder, { recursive: true })
   let ahead = 0
   const server = createFakeServer(() => world)
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve)
+  }).catch((error: unknown) => {
+    if (given === undefined) rmSync(folder, { recursive: true, force: true })
+    throw error
+  })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const world = newWorld({ url, folder, now: () => clock() + ahead })
   return {
