@@ -58,7 +58,7 @@ function sentenceOf(facts: CheckFacts, { kind }: Verdict): string {
   if (kind === 'tests')
     return '**The policies give other results than the tests expect.** Either a policy or a test is wrong.'
   if (kind === 'approval' && requirement.kind === 'required')
-    return `**An owner of the changed files must approve:** ${looseningWords(facts)}. This is required because ${messageMarkdown(requirement.because)}.`
+    return `**An owner of the changed files must approve:** ${looseningWords(facts)}. This is required because ${messageMarkdown(cut(requirement.because, 400))}.`
   const approved =
     requirement.kind === 'approved' ? ` ${listed(requirement.by.map((login) => markdownCode(login)))} approved it.` : ''
   return `${affectedSentence(facts)}${ungovernedSentence(facts)}${approved}`

@@ -14,7 +14,7 @@ function withoutReferences(text: string): string {
     .replace(/(?<![a-z0-9_])[0-9a-f]{7,64}(?![a-z0-9_])/gi, withoutCommit)
 }
 
-/** GitHub links what is written like the id of a commit. Numbers and words stay as they are. */
+/** GitHub links what is written like the id of a commit, seven digits or more: no longer part is left. Numbers and words stay. */
 function withoutCommit(id: string): string {
   const isCommit = id.length >= 40 || (/\d/.test(id) && /[a-f]/i.test(id))
   // Every part is shorter than an id: of 41 digits the last 40 would be one.

@@ -49,12 +49,13 @@ main{padding:16px 24px;max-width:1280px;margin:auto}h1{font-size:22px;font-weigh
 .box{border:1px solid var(--line);border-radius:6px;margin:16px 0}.box>div{padding:10px 16px;border-top:1px solid var(--line)}.box>div:first-child{border-top:0}
 .state{display:inline-block;padding:3px 12px;border-radius:2em;color:#fff;background:#1a7f37}.closed{background:#8250df}
 button{font:inherit;font-weight:500;padding:4px 12px;border:1px solid #1a7f37;border-radius:6px;background:#1f883d;color:#fff;cursor:pointer}
-button.plain{color:#25292e;background:var(--soft);border-color:var(--line)}form{display:inline}
-.mark{display:inline-block;min-width:1.4em;font-weight:700}.success{color:#1a7f37}.failure{color:#d1242f}.action_required{color:#9a6700}.neutral{color:var(--dim)}
+button.plain{color:#25292e;background:var(--soft);border-color:var(--line)}form{display:inline}.side form{display:block;margin-top:8px}
+.mark{display:inline-block;min-width:1.1em;font-weight:700}.success{color:#1a7f37}.failure{color:#d1242f}.action_required{color:#9a6700}.neutral{color:var(--dim)}
 .markdown{overflow-wrap:break-word}.markdown h2,.markdown h3{border-bottom:1px solid var(--line);padding-bottom:.3em;line-height:1.25;margin:24px 0 16px}
 .markdown h2{font-size:1.5em}.markdown h3{font-size:1.25em;border:0;padding:0}
 .markdown table{border-collapse:collapse;display:block;width:max-content;max-width:100%;overflow:auto;margin:0 0 16px}
 .markdown th,.markdown td{border:1px solid var(--line);padding:6px 13px;vertical-align:top}.markdown tr:nth-child(even){background:var(--soft)}
+.markdown>:first-child{margin-top:0}.markdown>:last-child{margin-bottom:0}.markdown+.markdown{margin-top:16px}
 .markdown hr{height:4px;border:0;background:var(--line);margin:24px 0}
 code{font:85% ui-monospace,SFMono-Regular,Menlo,"Liberation Mono",monospace;background:#818b981f;padding:.2em .4em;border-radius:6px;overflow-wrap:anywhere}
 pre{font:12px/20px ui-monospace,Menlo,"Liberation Mono",monospace;margin:0;overflow:auto}pre b,pre a{display:inline-block;width:4em;text-align:right;margin-right:16px;font-weight:400;color:var(--dim)}

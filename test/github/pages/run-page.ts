@@ -38,9 +38,10 @@ export function runPage(world: World, run: CheckRun): Page {
             html`<a href="/${name}/pull/${number}">${title}</a> <span class="dim">#${number}</span>`,
         )
   }</h1>
-<div class="columns"><nav class="side"><p class="dim">${app.slug}</p>${others}</nav><div>
+<div class="columns"><nav class="side"><p class="dim">${app.slug}</p>${others}
+<form method="post" action="${addressOf(run)}/rerequest"><button class="plain">Re-run</button></form></nav><div>
 <h2 class="bar">${markOf(run)} ${run.title ?? run.name}</h2>
-<p class="dim">${run.name}: ${(run.conclusion ?? run.status).replaceAll('_', ' ')} <form method="post" action="${addressOf(run)}/rerequest"><button class="plain">Re-run</button></form></p>
+<p class="dim">${run.name}: ${(run.conclusion ?? run.status).replaceAll('_', ' ')}</p>
 ${run.summary === null ? [] : markdown(run.summary)}${run.text === null ? [] : markdown(run.text)}
 ${run.annotations.length === 0 ? [] : html`<h2 class="bar">Annotations</h2>${run.annotations.map((one) => annotationBox(run, one))}`}
 </div></div>`
