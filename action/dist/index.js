@@ -24119,11 +24119,13 @@ const fieldRules = [
 			if (min === Number.NEGATIVE_INFINITY && max === Number.POSITIVE_INFINITY) throw new ParameterError("", "give `min` or `max`, or both");
 			if (min > max) throw new ParameterError("max", `\`max\` ${max} is below \`min\` ${min}: no number is in this range`);
 			const get = compileField(path);
-			const remedy = `set \`${path}\` to a number of ${[...Number.isFinite(min) ? [`at least ${min}`] : [], ...Number.isFinite(max) ? [`at most ${max}`] : []].join(" and ")}`;
+			const limits = [...Number.isFinite(min) ? [`at least ${min}`] : [], ...Number.isFinite(max) ? [`at most ${max}`] : []];
+			const remedy = `set \`${path}\` to a number of ${limits.join(" and ")}`;
+			const range = limits.length === 2 ? `${min} to ${max}` : limits.join("");
 			return (context) => {
 				const value = get(context);
 				if (typeof value === "number" && Number.isFinite(value) && value >= min && value <= max) return 0;
-				return violation(context, "FIELD_NOT_IN_RANGE", `\`${path}\` ${value === null ? "is missing" : typeof value === "number" ? "is out of range" : "is not a number"}`, remedy);
+				return violation(context, "FIELD_NOT_IN_RANGE", `\`${path}\` ${value === null ? "is missing" : typeof value === "number" ? `is out of range (${range})` : "is not a number"}`, remedy);
 			};
 		}
 	}),
