@@ -63,6 +63,10 @@ beforeAll(async () => {
   const body = { agent_id: made.body.agent_id, repo_id, manifest_path: 'refunds.yaml' }
   expect(await platform.call<MadeAssignment>('POST', '/api/v1/assignments', { body })).toMatchObject({ status: 201 })
   const { agent_id } = made.body
+  const tests = { agent_id, repo_id, manifest_path: 'refunds.test.yaml' }
+  // Policies in a file of tests would change unseen.
+  const refused = await platform.call('POST', '/api/v1/assignments', { body: tests })
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([422, expect.stringContaining('is a file of tests')])
   const refund = { step_type: 'step.resource', verb: 'POST', step_name: 'refund', input: { amount: 1 } }
   const steps = [{ step_type: 'task.start' }, refund, { step_type: 'task.end' }]
   const entries = steps.map((step, index) => {

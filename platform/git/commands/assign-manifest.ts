@@ -1,5 +1,5 @@
 // Puts manifests on agents, and takes them off (docs/design/git.md §2).
-import { manifestIdOf, quotePath } from '@svc/engine'
+import { isTestFile, manifestIdOf, quotePath } from '@svc/engine'
 import { type AssignmentRequest, isoTime, type MadeAssignment } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { agentNotFound } from '../../agents/errors.js'
@@ -71,6 +71,9 @@ async function assignFrom(
     throw invalid([
       { path: 'manifest_path', message: 'names no file: send the path of the manifest in the repository' },
     ])
+  // Checks of changes read such a file as tests: policies in it would change unseen.
+  if (isTestFile(path))
+    throw invalid([{ path: 'manifest_path', message: 'is a file of tests: send the path of the manifest beside it' }])
   const found = await headAt(parts, scope, repo_id, path)
   const made = await assigning(parts, scope, agent_id, async (tx, moment, agent) => {
     const repository = await lockRepository(scope, tx, repo_id)
