@@ -158,7 +158,7 @@ async function answers({ platform }: AppProcess, work: Promise<unknown>): Promis
     sent.push(ask('logs', due, '/api/v1/logs', platform.api_key, entry))
     if (index % 2 === 0)
       for (const path of ['/livez', '/readyz', '/health']) sent.push(ask(path.slice(1), due, path, platform.api_key))
-    if (index % 10 === 0) sent.push(ask('list', due, '/api/v1/tasks?limit=50', platform.operator_token))
+    if (index % 10 === 0) sent.push(ask('list', due, '/api/v1/logs/tasks?limit=50', platform.operator_token))
   }
   await Promise.all(sent)
   await done
