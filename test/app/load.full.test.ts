@@ -16,7 +16,7 @@ import { sharedPostgres } from '../support/postgres.js'
 import { serverKey } from '../support/process.js'
 import { tasksOf } from '../support/task-fill.js'
 
-const tasks = Number(process.env.SVC_LOAD_TASKS ?? 10_000)
+const tasks = Number(process.env.SVC_LOAD_TASKS ?? 3000)
 const steps = 30
 const agents = 8
 const amounts = (max: number) =>
