@@ -81,7 +81,7 @@ export function openPull(world: World, repository: Repository, given: NewPull): 
 }
 
 /** Changes title, body or base branch. */
-export function edit(world: World, pull: Pull, change: Partial<Pick<Pull, 'title' | 'body' | 'base_branch'>>): void {
+export function editPull(world: World, pull: Pull, change: Partial<Pick<Pull, 'title' | 'body' | 'base_branch'>>): void {
   const { title, body, base_branch, base_sha } = pull
   Object.assign(pull, change)
   if (change.base_branch !== undefined) {
@@ -96,12 +96,12 @@ export function edit(world: World, pull: Pull, change: Partial<Pick<Pull, 'title
   tellPull(world, pull, 'edited', pull.user, { changes })
 }
 
-export function close(world: World, pull: Pull, by: Account = pull.user): void {
+export function closePull(world: World, pull: Pull, by: Account = pull.user): void {
   Object.assign(pull, { state: 'closed', closed_at: isoTime(world.now()) })
   tellPull(world, pull, 'closed', by)
 }
 
-export function reopen(world: World, pull: Pull, by: Account = pull.user): void {
+export function reopenPull(world: World, pull: Pull, by: Account = pull.user): void {
   Object.assign(pull, { state: 'open', closed_at: null })
   tellPull(world, pull, 'reopened', by)
 }
