@@ -2,7 +2,7 @@
 import type { Files, Person } from './bare.js'
 import { isMergeable } from './pull-routes.js'
 import { copyHead, noticePushes, tellPull } from './pushes.js'
-import { commitShape, pullShape, reviewShape } from './shapes.js'
+import { headCommit, pullShape, reviewShape } from './shapes.js'
 import { fire } from './webhooks.js'
 import { type Account, isoTime, type Pull, type Repository, type Review, type World } from './world.js'
 
@@ -81,7 +81,11 @@ export function openPull(world: World, repository: Repository, given: NewPull): 
 }
 
 /** Changes title, body or base branch. */
-export function editPull(world: World, pull: Pull, change: Partial<Pick<Pull, 'title' | 'body' | 'base_branch'>>): void {
+export function editPull(
+  world: World,
+  pull: Pull,
+  change: Partial<Pick<Pull, 'title' | 'body' | 'base_branch'>>,
+): void {
   const { title, body, base_branch, base_sha } = pull
   Object.assign(pull, change)
   if (change.base_branch !== undefined) {
@@ -177,13 +181,12 @@ export function enqueue(world: World, pull: Pull, by: Account = pull.repository.
   const branch = `gh-readonly-queue/${base_branch}/pr-${number}-${base_sha}`
   repository.bare.git('update-ref', `refs/heads/${branch}`, head_sha)
   noticePushes(world, repository, by)
-  const head_commit = repository.bare.log([head_sha], 1).map((one) => commitShape(world, repository, one))[0]
   const merge_group = {
     head_sha,
     head_ref: `refs/heads/${branch}`,
     base_sha,
     base_ref: `refs/heads/${base_branch}`,
-    head_commit,
+    head_commit: headCommit(repository, head_sha),
   }
   fire(world, { event: 'merge_group', repository, sender: by, payload: { action: 'checks_requested', merge_group } })
   return head_sha

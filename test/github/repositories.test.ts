@@ -1,12 +1,14 @@
 // Repositories and pull requests of the fake GitHub, read from real Git objects.
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, startWithApp, tokenOf } from './client.js'
 import { secondaryLimit, serverError } from './fake-github.js'
 
+const run = promisify(execFile)
 let world: Awaited<ReturnType<typeof startWithApp>>
 let token: string
 beforeAll(async () => {
@@ -110,8 +112,8 @@ describe('a pull request', () => {
     expect((await get(`/repos/acme/agents/git/commits/${pull.head_sha}`)).status).toBe(200)
     expect((await get('/repos/eve/agents/git/ref/heads/fork')).status).toBe(404)
     const body = { name: 'x', head_sha: pull.head_sha }
-    const run = await call(github, token, 'POST', '/repos/acme/agents/check-runs', body)
-    expect([run.status, run.body.pull_requests]).toEqual([201, []])
+    const made = await call(github, token, 'POST', '/repos/acme/agents/check-runs', body)
+    expect([made.status, made.body.pull_requests]).toEqual([201, []])
     github.remove(fork)
     expect((await get(`/repos/acme/agents/pulls/${pull.number}`)).body.head).toMatchObject({ repo: null })
   })
@@ -140,18 +142,19 @@ describe('a repository', () => {
   })
 
   it('receives a real push', async () => {
-    const { github, repository } = world
+    const { github } = world
     const folder = mkdtempSync(join(tmpdir(), 'svc-push-'))
-    const git = (...args: string[]) => execFileSync('git', ['-C', folder, ...args], { stdio: 'pipe', encoding: 'utf8' })
-    execFileSync('git', ['clone', '--quiet', repository.bare.folder, folder], { stdio: 'pipe' })
+    const git = (...args: string[]) => run('git', ['-C', folder, ...args])
+    const address = (user: string) => `${github.url.replace('//', `//${user}@`)}/acme/agents.git`
+    await run('git', ['clone', '--quiet', address(`x-access-token:${token}`), folder])
     writeFileSync(join(folder, 'pushed.yaml'), 'a')
-    git('add', '.')
-    git('-c', 'user.name=ann', '-c', 'user.email=ann@example.org', 'commit', '--quiet', '-m', 'By hand')
-    git('push', '--quiet', 'origin', 'HEAD:refs/heads/by-hand')
-    github.noticePushes(repository, world.ann)
-    expect((await get('/repos/acme/agents/git/ref/heads/by-hand')).body.object.sha).toBe(
-      git('rev-parse', 'HEAD').trim(),
-    )
+    await git('add', '.')
+    await git('-c', 'user.name=ann', '-c', 'user.email=ann@example.org', 'commit', '--quiet', '-m', 'By hand')
+    await expect(git('push', '--quiet', 'origin', 'HEAD:refs/heads/by-hand')).rejects.toThrow()
+    await git('push', '--quiet', address('ann:any'), 'HEAD:refs/heads/by-hand')
+    await expect.poll(() => world.repository.heads.has('by-hand')).toBe(true)
+    const { sha } = (await get('/repos/acme/agents/git/ref/heads/by-hand')).body.object
+    expect(sha).toBe((await git('rev-parse', 'HEAD')).stdout.trim())
     rmSync(folder, { recursive: true })
   })
 

@@ -123,6 +123,12 @@ function attempt<T>(run: () => T): T | ApiError {
 function answerCall(world: World, received: Received, body: unknown, request: IncomingMessage): Answer {
   const { method, pathname, searchParams } = received
   const answer = attempt(() => {
+    if (request.headers['user-agent'] === undefined) {
+      throw new ApiError(
+        403,
+        'Request forbidden by administrative rules. Please make sure your request has a User-Agent.',
+      )
+    }
     const caller = callerOf(world, request.headers.authorization)
     takeRate(world, caller)
     if (typeof body === 'string') throw new ApiError(400, 'Problems parsing JSON')

@@ -1,5 +1,5 @@
 // What GitHub returns for each thing, in the API and in webhooks: the members that a client may need.
-import type { ChangedFile, Commit } from './bare.js'
+import type { ChangedFile, Commit, Person } from './bare.js'
 import {
   type Account,
   type Annotation,
@@ -122,6 +122,10 @@ export function pullShape(world: World, pull: Pull, details: Json = {}): Json {
     merged_at,
     merge_commit_sha,
     draft,
+    assignees: [],
+    labels: [],
+    requested_reviewers: [],
+    requested_teams: [],
     head: side(head_repository, pull.head_branch, pull.head_sha),
     base: side(repository, pull.base_branch, pull.base_sha),
     author_association: pull.user === repository.owner ? 'OWNER' : 'CONTRIBUTOR',
@@ -165,6 +169,16 @@ export function commitShape(world: World, repository: Repository, commit: Commit
   }
 }
 
+/** A commit as webhooks have it. */
+export function headCommit({ bare }: Repository, sha: string): Json | null {
+  const [commit] = bare.log([sha], 1)
+  if (commit === undefined) return null
+  const { tree, message, author, committer } = commit
+  const person = ({ name, email }: Person) => ({ name, email })
+  const [by, put] = [person(author), person(committer)]
+  return { id: sha, tree_id: tree, message, timestamp: committer.date, author: by, committer: put }
+}
+
 export function fileShape(world: World, repository: Repository, head: string, file: ChangedFile): Json {
   const { path, previous_path, status, sha, additions, deletions, patch } = file
   const encoded = path.split('/').map(encodeURIComponent).join('/')
@@ -177,7 +191,8 @@ export function fileShape(world: World, repository: Repository, head: string, fi
     changes: additions + deletions,
     blob_url: `${world.url}/${fullName(repository)}/blob/${head}/${encoded}`,
     contents_url: `${world.url}/repos/${fullName(repository)}/contents/${encoded}?ref=${head}`,
-    ...(patch === null ? {} : { patch }),
+    // A patch above 1 MB is left out.
+    ...(patch === null || patch.length > 1_000_000 ? {} : { patch }),
     ...(previous_path === null ? {} : { previous_filename: previous_path }),
   }
 }
@@ -200,7 +215,8 @@ export function pullsOfSha(world: World, repository: Repository, sha: string): J
     }))
 }
 
-export function suiteShape(world: World, suite: CheckSuite): Json {
+/** A check suite; the one inside of a check run is shorter. */
+export function suiteShape(world: World, suite: CheckSuite, isInside = false): Json {
   const { id, app, repository, head_sha, head_branch, created_at } = suite
   const runs = world.runs.filter((run) => run.suite === suite)
   const isDone = runs.length > 0 && runs.every(({ status }) => status === 'completed')
@@ -216,7 +232,7 @@ export function suiteShape(world: World, suite: CheckSuite): Json {
     app: appShape(world, app),
     created_at,
     updated_at: isoTime(world.now()),
-    latest_check_runs_count: runs.length,
+    ...(isInside ? {} : { latest_check_runs_count: runs.length, head_commit: headCommit(repository, head_sha) }),
   }
 }
 
@@ -245,7 +261,7 @@ export function runShape(world: World, run: CheckRun, isInside = false): Json {
       annotations_count: annotations.length,
       annotations_url: `${url}/annotations`,
     },
-    check_suite: isInside ? suiteShape(world, suite) : { id: suite.id },
+    check_suite: isInside ? suiteShape(world, suite, true) : { id: suite.id },
     app: appShape(world, app),
     pull_requests: pullsOfSha(world, repository, head_sha),
   }

@@ -70,7 +70,8 @@ export function send(world: World, app: App, event: string, payload: Json): void
   const action = typeof payload.action === 'string' ? payload.action : null
   const guid = randomUUID()
   const fault = world.faults.deliver({ event, action, guid })
-  if (fault === 'lose') return
+  // Larger payloads are not delivered.
+  if (fault === 'lose' || Buffer.byteLength(JSON.stringify(payload)) > 25 * 1024 * 1024) return
   const delivery = record(world, { app, event, action, guid, payload, redelivery: false })
   const attempts = fault === 'double' ? 2 : 1
   if (fault === 'drop') Object.assign(delivery, { status: 'failed to connect to host' })

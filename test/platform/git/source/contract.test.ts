@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundledSource } from '../../../../platform/git/source/bundled.js'
 import { blobSha } from '../../../../platform/git/source/git-objects.js'
 import type { GitSource } from '../../../../platform/git/source/source.js'
+import { type FakeGithub, startFakeGithub } from '../../../github/fake-github.js'
 import { bareRepository, type GitHost, type RealRepository, startGitHost } from '../../../support/git-host.js'
 import { type MockGithub, type MockRepository, startGithub } from '../../../support/github.js'
 import { faultOf, gitAddress, githubAddress, type TestSources, testSources } from '../../../support/sources.js'
@@ -23,6 +24,9 @@ let host: GitHost
 let sources: TestSources
 let mock: MockRepository
 let real: RealRepository
+let fake: FakeGithub
+let fakeSources: TestSources
+let faked: ReturnType<FakeGithub['repository']>
 beforeAll(async () => {
   github = await startGithub()
   host = await startGitHost()
@@ -31,12 +35,19 @@ beforeAll(async () => {
   real = host.add('policies.git')
   mock.commit(files)
   real.commit(files)
+  fake = await startFakeGithub()
+  fakeSources = testSources({ github_api_url: fake.url })
+  faked = fake.repository(fake.account('acme'), 'policies', { visibility: 'public', files })
 })
 afterAll(async () => {
   await sources.discard()
+  await fakeSources.discard()
+  await fake.close()
   await github.close()
   host.close()
 })
+
+const removed = Object.fromEntries(Object.keys(files).map((path) => [path, null]))
 
 interface Implementation {
   readonly name: string
@@ -59,6 +70,11 @@ const implementations: readonly Implementation[] = [
     name: 'GitHub',
     open: (branch) => sources.open(githubAddress('policies', { branch }), 'github'),
     change: () => mock.commit(changed),
+  },
+  {
+    name: 'GitHub with real objects',
+    open: (branch) => fakeSources.open(githubAddress('policies', { branch }), 'github'),
+    change: () => fake.push(faked, { files: { ...removed, ...changed } }),
   },
   {
     name: 'a Git host',
