@@ -242,6 +242,7 @@ describe('an error of GitHub', () => {
   it('is a SourceError for those who read repositories', async () => {
     github.suspend(installation)
     const error = await rejection(clients().reader.branchHead('main'))
+    github.unsuspend(installation)
     expect(error).toBeInstanceOf(SourceError)
     expect(error).toMatchObject({ code: 'access_revoked' })
   })
@@ -250,7 +251,7 @@ describe('an error of GitHub', () => {
 describe('the fetch of Octokit', () => {
   it('goes to the API of GitHub only', async () => {
     const fetched = fetchThrough(network, github.url)
-    expect((await fetched(`${github.url}/app`)).status).toBe(401)
+    expect((await fetched(`${github.url}/app`, { headers: { 'user-agent': 'svc' } })).status).toBe(401)
     for (const url of ['https://example.org/', `${github.url}.example.org/app`, github.url])
       await expect(fetched(url)).rejects.toThrow('only the API of GitHub')
   })
@@ -271,9 +272,9 @@ describe('what an approval counts on', () => {
     github.push(repository, { branch: 'next', files: { 'b.yaml': 'b: 1' } })
     const pull = github.openPull(repository, { branch: 'change', files: { 'a.yaml': 'a: 2' } })
     expect(await reader.baseChangedAt(pull.number)).toBe(0)
-    github.edit(pull, { title: 'x' })
+    github.editPull(pull, { title: 'x' })
     expect(await reader.baseChangedAt(pull.number)).toBe(0)
-    github.edit(pull, { base_branch: 'next' })
+    github.editPull(pull, { base_branch: 'next' })
     expect(await reader.baseChangedAt(pull.number)).toBe(Date.parse(String(pull.events[0]?.created_at)))
   })
 })

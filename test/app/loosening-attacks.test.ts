@@ -35,7 +35,7 @@ const owned = { 'a.yaml': tight, CODEOWNERS: '* @mia' }
 const bot = { base: owned, head: { ...owned, 'a.yaml': loose }, author: 'x[bot]' }
 const required = (what: string) => `action_required: Approval required: ${what}; no agent has these manifests`
 const one = required('1 change takes protection away')
-const looser = 'success: Looser: no agent has these manifests'
+const looser = 'success: No agent has this manifest: 1 policy becomes looser'
 const svc = '.github/svc.yml'
 
 const second = `  - name: Payments stay small

@@ -78,9 +78,7 @@ describe('another workspace', () => {
       { timeout: 30_000, interval: 50 },
     )
     expect(JSON.stringify(runs().map(({ title, summary, text }) => [title, summary, text]))).not.toMatch(/zebra/i)
-    expect(runs().find(({ suite }) => suite.head_sha === pull.head_sha)?.title).toContain(
-      'no agent has these manifests',
-    )
+    expect(runs().find(({ suite }) => suite.head_sha === pull.head_sha)?.title).toContain('No agent has this manifest')
     expect(await reposOf()).toMatchObject([{ name: 'open', installation_id: null }])
     expect(JSON.stringify(await app.connected())).not.toContain(stranger.org_id)
   })

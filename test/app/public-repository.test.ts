@@ -149,7 +149,10 @@ const report: InForce = {
     manifest_sha: 'a'.repeat(40),
     kind,
     pinned: false,
-    conditions: [{ kind: 'guard_tripped', reason: 'x', message: secret, since: '2026-11-22T00:00:00Z' }],
+    conditions:
+      kind === 'kept'
+        ? [{ kind: 'guard_tripped' as const, reason: 'x', message: secret, since: '2026-11-22T00:00:00Z' }]
+        : [],
     old_sha: null,
     diff: null,
   })),
@@ -159,7 +162,7 @@ describe('the check of a merged commit', () => {
   it.each(['public', 'setting', null] as const)('without names (%s) shows numbers only', (hidden) => {
     const content = contentOfMerge({ report, hidden, branch: 'main' })
     expect(JSON.stringify(content).includes(secret)).toBe(hidden === null)
-    expect(content.title).toBe('1 assignment has the new version and 1 keeps another one')
+    expect(content.title).toBe('Held: 1 assignment has the new version and 1 waits for an approval')
     expect(content.conclusion).toBe('action_required')
   })
 })
