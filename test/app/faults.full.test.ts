@@ -2,7 +2,7 @@
 // no job is left. All cases run at once on one platform, each on an account of its own, beside a pull request without a fault.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { secondaryLimit, serverError } from '../github/fake-github.js'
-import { close as closePull } from '../github/pulls.js'
+import { closePull } from '../github/pulls.js'
 import type { AnswerFault, Pull, SeenRequest } from '../github/world.js'
 import {
   type AppProcess,

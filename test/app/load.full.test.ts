@@ -94,13 +94,12 @@ describe.each([
     )
     expect([...busy.statuses].sort()).toEqual(['200', '201'])
     const [run] = runsOf(app.github, pull.head_sha)
-    expect(run?.title).toMatch(new RegExp(`of ${tasks.toLocaleString('en')} recorded tasks|of ${tasks} recorded tasks`))
+    expect(run?.title).toContain(`${tasks.toLocaleString('en')} recorded tasks of 8 agents replayed`)
   }, 120_000)
 
   it('ends within seconds in the middle of it, and the check is completed after the next start', async () => {
     const pull = open('two', 400)
     await eventually('the check has begun', () => runsOf(app.github, pull.head_sha).length > 0)
-    await setTimeout(1500)
     const start = performance.now()
     expect(await app.platform.terminate()).toBe(0)
     console.log(
@@ -109,10 +108,9 @@ describe.each([
       runsOf(app.github, pull.head_sha).map(({ status, title }) => [status, title]),
     )
     await app.start()
-    await eventually('the check is completed', () => isDone(pull.head_sha))
-    expect(runsOf(app.github, pull.head_sha).map(({ status, conclusion }) => [status, conclusion])).toEqual([
-      ['completed', 'success'],
-    ])
+    // Until then it says that nothing is known.
+    await eventually('the check has its result', () => runsOf(app.github, pull.head_sha)[0]?.conclusion === 'success')
+    expect(runsOf(app.github, pull.head_sha).map(({ status }) => status)).toEqual(['completed'])
   }, 120_000)
 })
 
