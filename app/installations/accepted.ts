@@ -15,7 +15,14 @@ export function leftOut({ installation_id, account }: Installation): string {
 }
 
 /** What the App needs, as the settings of the App name it. */
-const neededPermissions = { contents: 'read', metadata: 'read', pull_requests: 'read', checks: 'write' } as const
+const neededPermissions = {
+  contents: 'read',
+  metadata: 'read',
+  pull_requests: 'read',
+  checks: 'write',
+  // Without it GitHub announces no merge groups, and a required check of one waits for ever.
+  merge_queues: 'read',
+} as const
 
 /** The permissions that an installation lacks, for the operator; null when it has all of them. */
 export function lacking({ installation_id, account, permissions }: Installation): string | null {

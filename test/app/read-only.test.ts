@@ -97,7 +97,8 @@ beforeAll(async () => {
   const tokens = createInstallationTokens({ api, key, clock: github.now })
   const sources = openSources({ config, targets, clock: Date.now })
   const reading = { db, clock: Date.now, sources } as unknown as CheckingParts['reading']
-  parts = { reading, scope, api, tokens, app_id: app.app.id, api_url: github.url }
+  const warn = (problem: string) => expect(problem).toBe('no problem')
+  parts = { reading, scope, api, tokens, app_id: app.app.id, api_url: github.url, warn }
   target = { owner: 'acme', name: 'policies', installation_id: installation.id, github_id: repository.id }
 })
 afterAll(async () => {
