@@ -12,7 +12,7 @@ import {
 } from '@svc/platform'
 import { reportMerge } from './check/after-merge.js'
 import type { CheckParts, Checks, GithubReader } from './check/parts.js'
-import { hiddenBy, settingsOf } from './check/settings.js'
+import { hiddenBy, settingsOf } from './check/rules/settings.js'
 import type { Api } from './github/api.js'
 import { checksPermissions, createChecks } from './github/checks.js'
 import { asSource } from './github/errors.js'

@@ -2,11 +2,11 @@
 import { type ManifestDiff, markdownCode, messageMarkdown, row } from '@svc/engine'
 import type { AssignmentState, InForce } from '@svc/platform'
 import { runCheck } from './check-run.js'
-import type { CheckContent } from './content.js'
-import { hiddenNote } from './counts-only.js'
-import { type Part, pageOf, text } from './fit.js'
+import type { CheckContent } from './content/content.js'
+import { hiddenNote } from './content/counts-only.js'
+import { type Part, pageOf, text } from './content/fit.js'
+import { boldName, counted, cut, listed, plainName } from './content/words.js'
 import type { CheckParts, Conclusion } from './parts.js'
-import { boldName, counted, cut, listed, plainName } from './words.js'
 
 /** The name of the check run of a commit on a followed branch. */
 const inForceName = 'svc / in force'

@@ -2,7 +2,7 @@
 import { SourceError } from '@svc/platform'
 import { isoTime } from '@svc/schemas'
 import { runCheck } from './check-run.js'
-import { type CheckContent, contentOf } from './content.js'
+import { type CheckContent, contentOf } from './content/content.js'
 import {
   type CheckParts,
   type Conclusion,

@@ -1,7 +1,7 @@
 // The life of a check run: begun before the work, completed in any case, written once more for the same commit.
 import { createHash } from 'node:crypto'
 import { isoTime } from '@svc/schemas'
-import type { CheckContent } from './content.js'
+import type { CheckContent } from './content/content.js'
 import { type CheckParts, type CheckRun, type Checks, checkName } from './parts.js'
 
 interface Parts extends Pick<CheckParts, 'checks' | 'clock' | 'warn'> {

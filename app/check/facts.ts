@@ -1,8 +1,8 @@
 // Everything that the content of a check run is made from: plain data, collected before.
 import type { DiffReport, Finding, Validation } from '@svc/engine'
 import type { ImpactReport } from '@svc/platform'
-import type { Loosening } from './loosening.js'
-import type { Requirement } from './review.js'
+import type { Loosening } from './rules/loosening.js'
+import type { Requirement } from './rules/review.js'
 
 /** A test of the base that the change removes or rewrites, and that fails on the new manifest. */
 export interface BrokenTest {

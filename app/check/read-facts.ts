@@ -8,16 +8,16 @@ import {
   type SourceFile,
 } from '@svc/engine'
 import type { ImpactReport, ManifestChange } from '@svc/platform'
-import { brokenTests } from './base-tests.js'
 import { type ChangedFiles, changedPaths, readChangedFiles, readText, type Tree } from './changed-files.js'
-import { checkedChanges, guardingLoosenings } from './checked-changes.js'
-import { codeownersPaths, readCodeowners } from './codeowners.js'
-import { countsOnly } from './counts-only.js'
+import { countsOnly } from './content/counts-only.js'
 import { type CheckFacts, errorsOf, type Move, ungovernedAgents } from './facts.js'
-import { looseningsOf, unseenLoosenings } from './loosening.js'
 import type { CheckParts, FollowedRepository } from './parts.js'
-import { type Authorship, requirementOf, vouchedRequirement } from './review.js'
-import { hiddenBy, misnamedPath, type SettingsReading, settingsOf, settingsPath } from './settings.js'
+import { brokenTests } from './rules/base-tests.js'
+import { checkedChanges, guardingLoosenings } from './rules/checked-changes.js'
+import { codeownersPaths, readCodeowners } from './rules/codeowners.js'
+import { looseningsOf, unseenLoosenings } from './rules/loosening.js'
+import { type Authorship, requirementOf, vouchedRequirement } from './rules/review.js'
+import { hiddenBy, misnamedPath, type SettingsReading, settingsOf, settingsPath } from './rules/settings.js'
 import { policyLines, validatedSide } from './validated.js'
 
 /** The commits of a change. Settings and owners are read from `tip`, the head of the base branch. */

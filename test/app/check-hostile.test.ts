@@ -3,7 +3,7 @@ import type { ImpactReport, TaskFlip } from '@svc/platform'
 import fc from 'fast-check'
 import MarkdownIt from 'markdown-it'
 import { describe, expect, it } from 'vitest'
-import { type CheckContent, contentOf } from '../../app/check/content.js'
+import { type CheckContent, contentOf } from '../../app/check/content/content.js'
 import type { CheckFacts } from '../../app/check/facts.js'
 
 const attacks = [

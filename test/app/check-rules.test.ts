@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { readCodeowners } from '../../app/check/codeowners.js'
 import type { PullRequestCommit, Review } from '../../app/check/parts.js'
-import { requirementOf } from '../../app/check/review.js'
-import { defaultSettings, readSettings } from '../../app/check/settings.js'
+import { readCodeowners } from '../../app/check/rules/codeowners.js'
+import { requirementOf } from '../../app/check/rules/review.js'
+import { defaultSettings, readSettings } from '../../app/check/rules/settings.js'
 import { account, shas } from '../support/check-repository.js'
 
 interface Cases {

@@ -27,6 +27,11 @@ describe('the App', () => {
     expect(filesWith(/'node:(child_process|fs)|process\.env/)).toEqual([])
   })
 
+  it('says what a check found, and by which rules, from values alone', () => {
+    const outside = /'node:|Date\.now|Math\.random|import (?!type)[^']*'(@svc\/platform|\.\.\/\.\.\/)/
+    expect(filesWith(outside).filter((path) => /^check\/(content|rules)\//.test(path))).toEqual([])
+  })
+
   it('holds SQL in stores', () => {
     expect(filesWith(/\.query[<(]/).filter((path) => !path.endsWith('-store.ts'))).toEqual([])
   })

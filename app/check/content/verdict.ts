@@ -1,9 +1,9 @@
 // The conclusion of a check, and the one sentence that says why.
 import { onOneLine } from '@svc/engine'
 import type { ImpactReport } from '@svc/platform'
+import { agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from '../facts.js'
+import type { Conclusion } from '../parts.js'
 import { changeWords } from './change-words.js'
-import { agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from './facts.js'
-import type { Conclusion } from './parts.js'
 import { counted, cut } from './words.js'
 
 export interface Verdict {

@@ -1,8 +1,8 @@
 // What a person does next: numbered, each item with the line to open or the person to ask.
 import { type Finding, markdownCode, messageMarkdown, placeMarkdown } from '@svc/engine'
 import type { ImpactReport } from '@svc/platform'
-import { addressOf, agentsByFate, type CheckFacts, errorsOf, placeOfPolicy, ungovernedAgents } from './facts.js'
-import type { MissingApproval } from './review.js'
+import { addressOf, agentsByFate, type CheckFacts, errorsOf, placeOfPolicy, ungovernedAgents } from '../facts.js'
+import type { MissingApproval } from '../rules/review.js'
 import type { Verdict } from './verdict.js'
 import { agentWords, boldName, counted, cut, listed } from './words.js'
 

@@ -1,5 +1,5 @@
 // What becomes of policies and waivers, in one sentence.
-import type { CheckFacts } from './facts.js'
+import type { CheckFacts } from '../facts.js'
 import { counted, listed } from './words.js'
 
 type Row = readonly [

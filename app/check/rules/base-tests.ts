@@ -8,9 +8,9 @@ import {
   testFilesOf,
   type ValidatedManifest,
 } from '@svc/engine'
-import type { Side } from './changed-files.js'
-import type { BrokenTest } from './facts.js'
-import { maxAnswers } from './validated.js'
+import type { Side } from '../changed-files.js'
+import type { BrokenTest } from '../facts.js'
+import { maxAnswers } from '../validated.js'
 
 /** `paths`: where each manifest of the head was in the base. */
 export function brokenTests(

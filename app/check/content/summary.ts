@@ -1,9 +1,9 @@
 // The summary of a check run: the verdict, what to do, who is affected, and the first steps that change.
 import { findingHeads, findingRows, markdownCode, messageMarkdown } from '@svc/engine'
+import { addressOf, agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from '../facts.js'
 import { agentPart, flipPart, pinnedPart } from './affected.js'
 import { changeWords } from './change-words.js'
 import { hiddenNote, notReplayed } from './counts-only.js'
-import { addressOf, agentsByFate, type CheckFacts, errorsOf, ungovernedAgents } from './facts.js'
 import { type Part, pageOf, text } from './fit.js'
 import { toDo } from './to-do.js'
 import type { Verdict } from './verdict.js'

@@ -1,7 +1,7 @@
 // The text below the summary: what changes, the tests, what is checked otherwise, and how the numbers were found.
 import { diffMarkdown, type FileDiff, failedTestTexts, markdownCode, messageMarkdown } from '@svc/engine'
 import type { ImpactReport, LeftOutReason, TaskShare } from '@svc/platform'
-import { addressOf, type CheckFacts } from './facts.js'
+import { addressOf, type CheckFacts } from '../facts.js'
 import { type Part, pageOf, text } from './fit.js'
 import type { Verdict } from './verdict.js'
 import { boldName, counted, cut, listed } from './words.js'

@@ -1,7 +1,7 @@
 // Changes of what is checked, and how strictly: waivers, modes, tests, settings, owners, workflows.
 import { type DiffReport, type FileDiff, type ManifestTest, quote, type ValidatedManifest } from '@svc/engine'
+import type { CheckedChange } from '../facts.js'
 import { codeownersPaths } from './codeowners.js'
-import type { CheckedChange } from './facts.js'
 import type { Loosening } from './loosening.js'
 import { settingsPath } from './settings.js'
 

@@ -1,7 +1,8 @@
 // Whether a change that loosens policies needs the approval of a person, and whether it has it.
+
+import type { Account, GithubReader, PullRequest, PullRequestCommit, Review } from '../parts.js'
 import type { Codeowners, Owners } from './codeowners.js'
 import type { Loosening } from './loosening.js'
-import type { Account, GithubReader, PullRequest, PullRequestCommit, Review } from './parts.js'
 
 export interface Authorship {
   readonly pull: Pick<PullRequest, 'author' | 'head_sha'>

@@ -1,8 +1,8 @@
 // Annotations of a check run: each finding at its place, and the effect of a policy at its line.
 import { annotationsOf, type Cause, onOneLine } from '@svc/engine'
 import type { TaskFlip } from '@svc/platform'
-import { type CheckFacts, type PolicyPlace, placeOfPolicy } from './facts.js'
-import type { CheckAnnotation } from './parts.js'
+import { type CheckFacts, type PolicyPlace, placeOfPolicy } from '../facts.js'
+import type { CheckAnnotation } from '../parts.js'
 import { taskKind } from './verdict.js'
 import { counted, cut } from './words.js'
 

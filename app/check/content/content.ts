@@ -1,8 +1,9 @@
 // From the facts of a change to the content of its check run.
+
+import type { CheckFacts } from '../facts.js'
+import type { CheckAnnotation, Conclusion } from '../parts.js'
 import { checkAnnotations } from './annotations.js'
 import { detailsOf } from './details.js'
-import type { CheckFacts } from './facts.js'
-import type { CheckAnnotation, Conclusion } from './parts.js'
 import { summaryOf } from './summary.js'
 import { verdictOf } from './verdict.js'
 

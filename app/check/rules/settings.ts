@@ -9,8 +9,8 @@ import {
   type SchemaProblem,
 } from '@svc/engine'
 import { documents, type SvcSettings } from '@svc/schemas'
-import { readText, type Tree } from './changed-files.js'
-import type { FollowedRepository, GithubReader } from './parts.js'
+import { readText, type Tree } from '../changed-files.js'
+import type { FollowedRepository, GithubReader } from '../parts.js'
 
 export const settingsPath = '.github/svc.yml'
 

@@ -1,7 +1,7 @@
 // Who is affected, and which recorded step would be the first to end otherwise.
 import { type Cause, type Flip, markdownCode, messageMarkdown, placeCells, placeMarkdown, row } from '@svc/engine'
 import type { ImpactAgent, ImpactReport, TaskFlip } from '@svc/platform'
-import { addressOf, type CheckFacts, placeOfPolicy } from './facts.js'
+import { addressOf, type CheckFacts, placeOfPolicy } from '../facts.js'
 import { type Part, text } from './fit.js'
 import { agentWords, boldName, counted, cut, listed, plainName } from './words.js'
 

@@ -1,7 +1,7 @@
 // What the check of a public repository keeps of recorded tasks: numbers, and the policies that the repository itself shows.
 import { type Cause, markdownCode } from '@svc/engine'
 import type { ImpactReport, TaskFlip } from '@svc/platform'
-import { type CheckFacts, placeOfPolicy } from './facts.js'
+import { type CheckFacts, placeOfPolicy } from '../facts.js'
 import { cut } from './words.js'
 
 /**
