@@ -73,7 +73,7 @@ describe('the App', () => {
       const pull = app.github.openPull(repository, { branch: 'change', files: { 'a.yaml': payments(1) } })
       await eventually(`the check of ${what}`, () => isDone(pull.head_sha))
       console.log(`a check beside ${what}: ${seconds(start)}`, runsOf(app.github, pull.head_sha)[0]?.title)
-      expect(runsOf(app.github, pull.head_sha)[0]?.title).toMatch(/^Stricter/)
+      expect(runsOf(app.github, pull.head_sha)[0]?.title).toMatch(/becomes? stricter/)
     },
     200_000,
   )

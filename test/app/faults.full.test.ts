@@ -34,7 +34,7 @@ interface Case {
   readonly head?: string
 }
 
-const checked = /^Stricter: no agent has these manifests$/
+const checked = /^No agent has this manifest: 1 policy becomes stricter$/
 const answer = (status: number, message: string): AnswerFault => ({ kind: 'answer', status, body: { message } })
 const [pull, tree, blob, begin, end] = [
   /GET .*\/pulls\/1$/,
@@ -130,7 +130,7 @@ const cases: readonly Case[] = [
     on: tree,
     fault: ({ app, pull, repository }) =>
       later(() => app.github.push(repository, { branch: pull.head_branch, files: { 'a.yaml': payments(100) } })),
-    title: /^(Stricter|Not checked: no open pull request)/,
+    title: /^(No agent has this manifest|Not checked: no open pull request)/,
   },
   { name: 'closed', on: tree, fault: ({ app, pull }) => later(() => closePull(app.github.world, pull)), title: /./ },
   {
@@ -158,7 +158,7 @@ const cases: readonly Case[] = [
     name: 'result',
     on: end,
     times: 100,
-    fault: (_, { body }) => (JSON.stringify(body).includes('Stricter') ? answer(422, 'Invalid request') : null),
+    fault: (_, { body }) => (JSON.stringify(body).includes('becomes stricter') ? answer(422, 'Invalid request') : null),
     title: /^Not checked: GitHub rejects what the App asks for$/,
   },
 ]

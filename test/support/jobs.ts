@@ -22,7 +22,8 @@ export async function openJobRoom(config: Config): Promise<JobRoom> {
   const logger = pino({}, { write: (line: string) => logged.push(JSON.parse(line)) })
   const opened: Jobs[] = []
   const open: JobRoom['open'] = async (jobs, clock = Date.now, times = {}) => {
-    const quick = { poll: 100, drain: 300, grace: 100, unseen: 1000 }
+    // A process of a busy machine is silent for a second.
+    const quick = { poll: 100, drain: 300, grace: 100, unseen: 4000 }
     const made = await openJobs({ db, clock, logger, jobs }, { ...quick, ...times })
     opened.push(made)
     return made
