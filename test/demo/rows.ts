@@ -27,7 +27,7 @@ export function taskRows(summary: string): TaskRow[] {
 /** Without Markdown, and without the addresses of lines. */
 function plain(cell: string): string {
   return cell
-    .replace(/<br>\[`[^`]*`\]\([^)]*\)/g, ';')
+    .replace(/<br>\[`[^`]*`\]\([^)]*\)/g, '')
     .replaceAll('<br>', '; ')
     .replaceAll('**', '')
     .replace(/\\(?=[!-/:-@[-`{-~])/g, '')
