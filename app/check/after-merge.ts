@@ -5,7 +5,7 @@ import { runCheck } from './check-run.js'
 import type { CheckContent } from './content/content.js'
 import { hiddenNote } from './content/counts-only.js'
 import { type Part, pageOf, text } from './content/fit.js'
-import { boldName, counted, cut, listed, plainName } from './content/words.js'
+import { agentCell, boldName, counted, cut, listed, plainName, toDoList } from './content/words.js'
 import type { CheckParts, Conclusion } from './parts.js'
 
 /** The name of the check run of a commit on a followed branch. */
@@ -139,11 +139,7 @@ function toDo(held: readonly AssignmentState[], kept: number): Part[] {
       ? ['Follow the last column of the table for each agent that does not have the new version.']
       : []),
   ]
-  return [text(`### What to do\n\n${items.map((item, index) => `${index + 1}. ${item}`).join('\n')}`)]
-}
-
-function agentCell({ agent: { name, agent_key } }: AssignmentState): string {
-  return `${boldName(name)}<br>${markdownCode(cut(agent_key, 100))}`
+  return [text(toDoList(items))]
 }
 
 function keptRow(state: AssignmentState): string {
@@ -153,7 +149,7 @@ function keptRow(state: AssignmentState): string {
     ...conditions.map(({ message }) => messageMarkdown(cut(message, 600))),
   ]
   const why = reasons.length === 0 ? 'The branch is being read.' : reasons.join('<br>')
-  return row(agentCell(state), markdownCode(cut(manifest_path, 200)), why)
+  return row(agentCell(state.agent), markdownCode(cut(manifest_path, 200)), why)
 }
 
 function changedRow(state: AssignmentState): string {
@@ -162,7 +158,7 @@ function changedRow(state: AssignmentState): string {
     .flatMap((sha) => (sha === null ? [] : [markdownCode(sha.slice(0, 7))]))
     .join(' → ')
   return row(
-    agentCell(state),
+    agentCell(state.agent),
     markdownCode(cut(manifest_path, 200)),
     version,
     diff === null ? 'first version' : changeCell(diff),

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { isoTime } from '@svc/schemas'
 import type { CheckContent } from './content/content.js'
+import { toDoList } from './content/words.js'
 import { type CheckParts, type CheckRun, type Checks, checkName } from './parts.js'
 
 interface Parts extends Pick<CheckParts, 'checks' | 'clock' | 'warn'> {
@@ -125,7 +126,7 @@ function canHeal(error: unknown): boolean {
 function failed(error: unknown): CheckContent {
   const { reason, remedy } = faultOf(error) ?? ofPlatform
   // The message of the error can have words of a repository: only our own sentences are shown.
-  const summary = `❌ **Nothing is known about this change yet, because ${reason}.**\n\n### What to do\n\n1. ${remedy}`
+  const summary = `❌ **Nothing is known about this change yet, because ${reason}.**\n\n${toDoList([remedy])}`
   return { conclusion: 'failure', title: `Not checked: ${reason}`, summary, text: undefined, annotations: [] }
 }
 

@@ -1,5 +1,6 @@
 // Installations of the GitHub App in a workspace.
 import type { Scope, Transaction } from '@svc/platform'
+import { isoTime } from '@svc/schemas'
 
 export interface InstallationRow {
   readonly installation_id: number
@@ -28,7 +29,7 @@ export async function saveInstallation(
      on conflict (org_id, installation_id) do update set account_id = excluded.account_id, account = excluded.account,
        removed_at = null,
        suspended_at = case when $5 then coalesce(github_installations.suspended_at, excluded.suspended_at) end`,
-    [scope.org_id, installation_id, account.id, account.login, is_suspended, new Date(now).toISOString()],
+    [scope.org_id, installation_id, account.id, account.login, is_suspended, isoTime(now)],
   )
 }
 
@@ -42,7 +43,7 @@ export async function endInstallation(
   await tx.query(
     `update github_installations set removed_at = $3
      where org_id = $1 and installation_id = $2 and removed_at is null`,
-    [scope.org_id, installation_id, new Date(now).toISOString()],
+    [scope.org_id, installation_id, isoTime(now)],
   )
 }
 

@@ -1,5 +1,6 @@
 // Deliveries of the webhook. They belong to no organization: which one a delivery concerns is known when it is handled.
 import type { Transaction } from '@svc/platform'
+import { isoTime } from '@svc/schemas'
 
 export interface NewDelivery {
   readonly delivery_id: string
@@ -15,7 +16,7 @@ export async function insertDeliveryUnscoped(tx: Transaction, now: number, deliv
   const rows = await tx.query(
     `insert into github_deliveries (delivery_id, event, action, installation_id, body, status, received_at)
      values ($1, $2, $3, $4, $5, 'waiting', $6) on conflict (delivery_id) do nothing returning 1`,
-    [delivery_id, event, action, installation_id, Buffer.from(body), new Date(now).toISOString()],
+    [delivery_id, event, action, installation_id, Buffer.from(body), isoTime(now)],
   )
   return rows.length > 0
 }
@@ -62,7 +63,7 @@ export async function beginDeliveryUnscoped(tx: Transaction, delivery_id: string
 export async function endDeliveryUnscoped(tx: Transaction, now: number, delivery_id: string): Promise<void> {
   await tx.query(
     `update github_deliveries set status = 'done', body = null, error = null, handled_at = $2 where delivery_id = $1`,
-    [delivery_id, new Date(now).toISOString()],
+    [delivery_id, isoTime(now)],
   )
 }
 
@@ -76,7 +77,7 @@ export async function failDeliveryUnscoped(
   await tx.query(
     `update github_deliveries set status = 'failed', error = $3, handled_at = $2
      where delivery_id = $1 and status <> 'done'`,
-    [delivery_id, new Date(now).toISOString(), error.slice(0, 1000)],
+    [delivery_id, isoTime(now), error.slice(0, 1000)],
   )
 }
 
@@ -85,7 +86,7 @@ export async function overdueDeliveriesUnscoped(tx: Transaction, before: number,
   const rows = await tx.query<{ delivery_id: string }>(
     `select delivery_id from github_deliveries
      where status <> 'done' and status = 'waiting' and received_at < $1 order by received_at limit ${limit}`,
-    [new Date(before).toISOString()],
+    [isoTime(before)],
   )
   return rows.map(({ delivery_id }) => delivery_id)
 }
@@ -101,5 +102,5 @@ export async function receivedDeliveriesUnscoped(tx: Transaction, ids: readonly 
 
 /** Deletes deliveries that were received before a time, ms since 1970. */
 export async function deleteDeliveriesUnscoped(tx: Transaction, before: number): Promise<void> {
-  await tx.query('delete from github_deliveries where received_at < $1', [new Date(before).toISOString()])
+  await tx.query('delete from github_deliveries where received_at < $1', [isoTime(before)])
 }

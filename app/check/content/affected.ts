@@ -3,7 +3,7 @@ import { type Cause, type Flip, markdownCode, messageMarkdown, placeCells, place
 import type { ImpactAgent, ImpactReport, TaskFlip } from '@svc/platform'
 import { addressOf, type CheckFacts, placeOfPolicy } from '../facts.js'
 import { type Part, text } from './fit.js'
-import { agentWords, boldName, counted, cut, listed, plainName } from './words.js'
+import { agentCell, agentWords, boldName, counted, cut, listed, plainName } from './words.js'
 
 export function agentPart({ impact, hidden }: CheckFacts): Part[] {
   if (impact === null || impact.agents.length === 0) return []
@@ -83,10 +83,6 @@ function byEffect(a: ImpactAgent, b: ImpactAgent): number {
     b.newly_asked_tasks - a.newly_asked_tasks ||
     b.no_longer_blocked_tasks - a.no_longer_blocked_tasks
   )
-}
-
-function agentCell({ name, agent_key }: ImpactAgent): string {
-  return `${boldName(name)}<br>${markdownCode(cut(agent_key, 100))}`
 }
 
 function policyCell({ policies_before, policies_after }: ImpactAgent): string {

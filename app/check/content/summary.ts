@@ -7,16 +7,14 @@ import { hiddenNote, notReplayed } from './counts-only.js'
 import { type Part, pageOf, text } from './fit.js'
 import { toDo } from './to-do.js'
 import type { Verdict } from './verdict.js'
-import { agentWords, counted, cut, listed, plainName } from './words.js'
+import { agentWords, counted, cut, listed, plainName, toDoList } from './words.js'
 
 export function summaryOf(facts: CheckFacts, verdict: Verdict): string {
   if (verdict.kind === 'unchanged') return pageOf([text(unchanged(facts))])
   const items = toDo(facts, verdict)
   return pageOf([
     text(`${markOf(facts, verdict)} ${sentenceOf(facts, verdict)}`),
-    ...(items.length === 0
-      ? []
-      : [text(`### What to do\n\n${items.map((item, index) => `${index + 1}. ${item}`).join('\n')}`)]),
+    ...(items.length === 0 ? [] : [text(toDoList(items))]),
     ...findingPart(facts),
     ...agentPart(facts),
     ...pinnedPart(facts),

@@ -1,5 +1,5 @@
 // Numbers and names in sentences.
-import { markdownText } from '@svc/engine'
+import { markdownCode, markdownText } from '@svc/engine'
 
 /** `1 agent`, `3 agents`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
@@ -33,6 +33,16 @@ export function boldName(name: string): string {
 /** A name from outside as running text. */
 export function plainName(name: string): string {
   return markdownText(cut(name, maxName))
+}
+
+/** An agent in a cell of a table: its name, and its key below. */
+export function agentCell({ name, agent_key }: { readonly name: string; readonly agent_key: string }): string {
+  return `${boldName(name)}<br>${markdownCode(cut(agent_key, 100))}`
+}
+
+/** What a person does, in order. */
+export function toDoList(items: readonly string[]): string {
+  return `### What to do\n\n${items.map((item, index) => `${index + 1}. ${item}`).join('\n')}`
 }
 
 interface Named {
