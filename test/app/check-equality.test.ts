@@ -5,7 +5,7 @@ import type { DiffReport, Finding } from '@svc/engine'
 import { describe, expect, it } from 'vitest'
 import { readFacts } from '../../app/check/read-facts.js'
 import { newWorkspace, runAction } from '../support/action.js'
-import { checkWorld, type Files, shas } from '../support/check-repository.js'
+import { checkWorld, type Files, noImpact, shas } from '../support/check-repository.js'
 import { invalidManifests } from '../support/invalid-manifests.js'
 
 const textOf = (name: string) => readFileSync(new URL(`../cases/manifests/${name}`, import.meta.url), 'utf8')
@@ -19,23 +19,6 @@ interface Json {
 
 async function both(base: Files, head: Files) {
   const { parts } = checkWorld({ base, head }, async () => Promise.reject(new Error('no agent')))
-  const none = {
-    agents: [],
-    pinned_agents: [],
-    recorded_tasks: 0,
-    sampled_tasks: 0,
-    replayed_tasks: 0,
-    replayed_steps: 0,
-    left_out: [],
-  }
-  const share = { tasks: 0, interval: null }
-  const impact = {
-    ...none,
-    newly_blocked: share,
-    newly_asked: share,
-    no_longer_blocked: share,
-    first_flips: { total: 0, listed: [] },
-  }
   const commits = { base_branch: 'main', tip_sha: shas.base, fork_sha: shas.base, head_sha: shas.head, is_fork: false }
   const repository = {
     id: 1,
@@ -45,7 +28,7 @@ async function both(base: Files, head: Files) {
     visibility: 'private' as const,
     assigned: new Set<string>(),
   }
-  const facts = await readFacts({ ...parts, impactOf: async () => impact }, repository, commits, async () => null)
+  const facts = await readFacts({ ...parts, impactOf: async () => noImpact }, repository, commits, async () => null)
   const workspace = newWorkspace({ 'README.md': '', ...base })
   const commit = workspace.commit()
   workspace.git('rm', '-r', '-q', '.')

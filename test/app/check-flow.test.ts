@@ -1,25 +1,9 @@
 // The life of a check run: for which commits it is written, what it becomes on failures, and that it never stays in progress.
-import type { ImpactReport } from '@svc/platform'
 import { SourceError } from '@svc/platform'
 import { describe, expect, it } from 'vitest'
 import { checkHead, checkMergeGroup, checkPullRequest, unfinishedChecks } from '../../app/check/check-pull-request.js'
 import type { CheckParts } from '../../app/check/parts.js'
-import { type CheckWorld, checkWorld, shas } from '../support/check-repository.js'
-
-const share = { tasks: 0, interval: null }
-const nothing: ImpactReport = {
-  agents: [],
-  pinned_agents: [],
-  recorded_tasks: 0,
-  sampled_tasks: 0,
-  replayed_tasks: 0,
-  replayed_steps: 0,
-  left_out: [],
-  newly_blocked: share,
-  newly_asked: share,
-  no_longer_blocked: share,
-  first_flips: { total: 0, listed: [] },
-}
+import { type CheckWorld, checkWorld, noImpact, shas } from '../support/check-repository.js'
 
 const manifest = (max: number, rest = '') => `name: Refunds
 version: "1.0.0"
@@ -39,7 +23,7 @@ const test = (amount: number) => `tests:
 
 const edit = { base: { 'a.yaml': manifest(500) }, head: { 'a.yaml': manifest(200) } }
 
-async function checked(world: CheckWorld, impact: CheckParts['impactOf'] = async () => nothing) {
+async function checked(world: CheckWorld, impact: CheckParts['impactOf'] = async () => noImpact) {
   const { parts, runs } = checkWorld(world, impact)
   await checkPullRequest(parts, 12)
   return runs.map(({ status, conclusion, output }) => `${status} ${conclusion}: ${output?.title}`)
@@ -153,7 +137,7 @@ describe('the conclusion', () => {
 describe('the summary of errors', () => {
   it('names the files that have them, and none whose tests fail', async () => {
     const head = { 'bad.yaml': 'policies: 1', 'tested.yaml': manifest(500, test(400)) }
-    const { parts, runs } = checkWorld({ base: { 'bad.yaml': manifest(1) }, head }, async () => nothing)
+    const { parts, runs } = checkWorld({ base: { 'bad.yaml': manifest(1) }, head }, async () => noImpact)
     await checkPullRequest(parts, 12)
     expect(runs[0]?.output?.summary).toContain('**`bad.yaml` cannot be used: it has errors.**')
   })
@@ -164,7 +148,7 @@ const findings = (count: number) =>
 
 describe('a check run', () => {
   it('has every annotation once, also when it is written again', async () => {
-    const { parts, runs } = checkWorld({ base: {}, head: { 'a.yaml': findings(120) } }, async () => nothing)
+    const { parts, runs } = checkWorld({ base: {}, head: { 'a.yaml': findings(120) } }, async () => noImpact)
     await checkPullRequest(parts, 12)
     await checkHead(parts, shas.head)
     expect(runs.map(({ output }) => output?.annotations?.length)).toEqual([120])
@@ -172,7 +156,7 @@ describe('a check run', () => {
   })
 
   it('with other annotations than before is replaced', async () => {
-    const { parts, runs } = checkWorld({ base: {}, head: { 'a.yaml': findings(60) } }, async () => nothing)
+    const { parts, runs } = checkWorld({ base: {}, head: { 'a.yaml': findings(60) } }, async () => noImpact)
     const old = {
       path: 'a.yaml',
       start_line: 1,
@@ -194,7 +178,7 @@ describe('a check run', () => {
   })
 
   it('ends with a sentence and is tried again when GitHub is away', async () => {
-    const { parts, runs } = checkWorld(edit, async () => nothing)
+    const { parts, runs } = checkWorld(edit, async () => noImpact)
     const reader = { ...parts.reader, list: async () => Promise.reject(new SourceError('fetch_failed', 'x', 60)) }
     await expect(checkPullRequest({ ...parts, reader }, 12)).rejects.toMatchObject({ code: 'fetch_failed' })
     expect(runs.map(({ conclusion, output }) => `${conclusion}: ${output?.title}`)).toEqual([
@@ -205,7 +189,7 @@ describe('a check run', () => {
   })
 
   it('ends with a sentence and is not tried again without access', async () => {
-    const { parts, runs } = checkWorld(edit, async () => nothing)
+    const { parts, runs } = checkWorld(edit, async () => noImpact)
     const reader = { ...parts.reader, list: async () => Promise.reject(new SourceError('access_revoked', 'x')) }
     await checkPullRequest({ ...parts, reader }, 12)
     expect(runs.map(({ status, conclusion }) => `${status} ${conclusion}`)).toEqual(['completed failure'])
@@ -222,7 +206,7 @@ describe('a check run', () => {
     ['the lines', 'annotations', 'failure: Invalid: 120 errors in a.yaml'],
     ['the result', 'Invalid', 'failure: Not checked: GitHub rejects what the App asks for'],
   ])('is completed when GitHub rejects %s, and the operator gets the reason', async (_, rejected, result) => {
-    const { parts, runs } = checkWorld({ base: {}, head: { 'a.yaml': findings(120) } }, async () => nothing)
+    const { parts, runs } = checkWorld({ base: {}, head: { 'a.yaml': findings(120) } }, async () => noImpact)
     const warned: string[] = []
     const update: CheckParts['checks']['update'] = async (id, change) => {
       const { annotations, ...output } = change.output ?? {}
@@ -239,7 +223,7 @@ describe('a check run', () => {
   })
 
   it('is wanted for an open pull request without a completed one', async () => {
-    const { parts } = checkWorld(edit, async () => nothing)
+    const { parts } = checkWorld(edit, async () => noImpact)
     const pull = { number: 12, head_sha: shas.head }
     expect(await unfinishedChecks(parts)).toEqual([pull])
     await parts.checks.create(shas.head, 'svc / policies', { status: 'in_progress' })
@@ -249,7 +233,7 @@ describe('a check run', () => {
   })
 
   it('of an earlier head does not stay in progress', async () => {
-    const { parts, runs } = checkWorld(edit, async () => nothing)
+    const { parts, runs } = checkWorld(edit, async () => noImpact)
     await parts.checks.create('d'.repeat(40), 'svc / policies', { status: 'in_progress' })
     await checkPullRequest(parts, 12, 'd'.repeat(40))
     expect(runs.map(({ status, conclusion }) => `${status} ${conclusion}`)).toEqual([
@@ -259,7 +243,7 @@ describe('a check run', () => {
   })
 
   it('of a commit in two pull requests has the worse result', async () => {
-    const { parts, runs, pull } = checkWorld({ base: {}, head: { 'a.yaml': findings(1) } }, async () => nothing)
+    const { parts, runs, pull } = checkWorld({ base: {}, head: { 'a.yaml': findings(1) } }, async () => noImpact)
     const reader: CheckParts['reader'] = {
       ...parts.reader,
       openPullRequests: async () => [12, 13],
@@ -271,13 +255,13 @@ describe('a check run', () => {
   })
 
   it('does not need the list of pull requests at a commit, which can be late', async () => {
-    const { parts, runs } = checkWorld(edit, async () => nothing)
+    const { parts, runs } = checkWorld(edit, async () => noImpact)
     await checkPullRequest({ ...parts, reader: { ...parts.reader, openPullRequests: async () => [] } }, 12)
     expect(runs.map(({ conclusion }) => conclusion)).toEqual(['success'])
   })
 
   it('of a merge group compares with its base, and asks for no review', async () => {
-    const { parts, runs } = checkWorld({ base: edit.head, head: edit.base, author: 'x[bot]' }, async () => nothing)
+    const { parts, runs } = checkWorld({ base: edit.head, head: edit.base, author: 'x[bot]' }, async () => noImpact)
     await checkMergeGroup(parts, { base_sha: shas.base, base_ref: 'main', head_sha: shas.head })
     expect(runs.map(({ conclusion, output }) => `${conclusion}: ${output?.title}`)).toEqual([
       'success: No agent has this manifest: 1 policy becomes looser',

@@ -1,24 +1,8 @@
 // Ways around the approval of a loosening, as an agent would try them.
-import type { ImpactReport } from '@svc/platform'
 import { describe, expect, it } from 'vitest'
 import { checkHead, checkPullRequest } from '../../app/check/check-pull-request.js'
 import type { CheckParts } from '../../app/check/parts.js'
-import { type CheckWorld, checkWorld, shas } from '../support/check-repository.js'
-
-const share = { tasks: 0, interval: null }
-const nothing: ImpactReport = {
-  agents: [],
-  pinned_agents: [],
-  recorded_tasks: 0,
-  sampled_tasks: 0,
-  replayed_tasks: 0,
-  replayed_steps: 0,
-  left_out: [],
-  newly_blocked: share,
-  newly_asked: share,
-  no_longer_blocked: share,
-  first_flips: { total: 0, listed: [] },
-}
+import { type CheckWorld, checkWorld, noImpact, shas } from '../support/check-repository.js'
 
 const manifest = (max: number) => `name: Refunds
 version: "1.0.0"
@@ -195,7 +179,7 @@ const loosening: readonly (readonly [string, CheckWorld, string])[] = [
 
 describe('an approval is not replaced by', () => {
   it.each(loosening)('%s', async (_, world, result) => {
-    const { parts, runs } = checkWorld(world, async () => nothing)
+    const { parts, runs } = checkWorld(world, async () => noImpact)
     await checkPullRequest(parts, 12)
     const shown = runs.map(({ status, conclusion, output }) => `${status} ${conclusion}: ${output?.title}`)
     expect(shown).toEqual([`completed ${result}`])
@@ -204,7 +188,7 @@ describe('an approval is not replaced by', () => {
 
 describe('a check run', () => {
   it('keeps its result when the pull request is closed and it is asked for again, or is retargeted', async () => {
-    const { parts, runs, pull } = checkWorld(bot, async () => nothing)
+    const { parts, runs, pull } = checkWorld(bot, async () => noImpact)
     await checkPullRequest(parts, 12)
     const closed = async () => ({ ...pull, is_open: false })
     await checkHead({ ...parts, reader: { ...parts.reader, pullRequest: closed } }, shas.head)

@@ -1,6 +1,6 @@
 // A repository in memory behind the interface that a check reads GitHub through, and the check runs that it writes.
 import { createHash } from 'node:crypto'
-import type { TreeEntry } from '@svc/platform'
+import type { ImpactReport, TreeEntry } from '@svc/platform'
 import type { CheckParts, CheckRunChange, PullRequest, PullRequestCommit, Review } from '../../app/check/parts.js'
 
 export type Files = Readonly<Record<string, string>>
@@ -25,6 +25,23 @@ export interface CheckWorld {
   readonly base_changed_at?: number
   /** Paths that assignments name. */
   readonly assigned?: readonly string[]
+}
+
+const share = { tasks: 0, interval: null }
+
+/** Of a change that no agent has. */
+export const noImpact: ImpactReport = {
+  agents: [],
+  pinned_agents: [],
+  recorded_tasks: 0,
+  sampled_tasks: 0,
+  replayed_tasks: 0,
+  replayed_steps: 0,
+  left_out: [],
+  newly_blocked: share,
+  newly_asked: share,
+  no_longer_blocked: share,
+  first_flips: { total: 0, listed: [] },
 }
 
 export const shas = { base: 'b'.repeat(40), head: 'a'.repeat(40), tip: 'c'.repeat(40) }
