@@ -66,6 +66,51 @@ export interface AgentConfirmation {
 }
 
 /**
+ * When nothing was enforced on an agent in a period, and when that is unknown.
+ */
+export interface AgentGovernance {
+  from: string
+  /**
+   * Not later than now
+   */
+  to: string
+  /**
+   * How long every running engine enforced policies. Time before the registration, deactivated time, and time after every engine stopped count nowhere
+   */
+  governed_seconds: number
+  /**
+   * How long an engine enforced nothing, or the platform had no enforced policy for the agent
+   */
+  ungoverned_seconds: number
+  /**
+   * How long an engine was silent, or no engine had ever reported
+   */
+  unknown_seconds: number
+  /**
+   * Of each engine and of the platform, oldest first
+   *
+   * @maxItems 200
+   */
+  intervals: {
+    from: string
+    to: string
+    state: 'ungoverned' | 'unknown'
+    /**
+     * `no_policy`: the platform had no enforced policy for the agent; `none_configured`, `all_dropped`, `unavailable`: the state that the engine reported; `silent`: the engine sent no heartbeat; `no_engine`: no engine had ever reported
+     */
+    reason: 'no_policy' | 'none_configured' | 'all_dropped' | 'unavailable' | 'silent' | 'no_engine'
+    /**
+     * The run of the engine; null for what the platform knows
+     */
+    instance_id: string | null
+  }[]
+  /**
+   * Intervals that are not listed
+   */
+  more: number
+}
+
+/**
  * A page of agents.
  */
 export interface AgentList {
@@ -725,6 +770,25 @@ export interface BundleVerdict {
    */
   made_at: string | null
   /**
+   * The leaf that holds the SHA-256 of the given report; null without a report, or when no leaf holds it
+   */
+  report: {
+    /**
+     * Log index of the leaf
+     */
+    log_index: number
+    id: string
+    format: string
+    from: string
+    to: string
+    /**
+     * The size of the log that the report reads
+     */
+    cut_off: number
+    sha256: string
+  } | null
+  rejudge?: RejudgeVerdict
+  /**
    * When the last entry of the bundle was received; null without entries
    */
   covers_to: string | null
@@ -1201,6 +1265,10 @@ export interface EngineHeartbeat {
    */
   until?: string
   /**
+   * True for the last state of an engine that stops: it ran until `until`, or until now
+   */
+  ended?: boolean
+  /**
    * Policies in effect
    */
   policy_count: number
@@ -1211,7 +1279,7 @@ export interface EngineHeartbeat {
 }
 
 /**
- * The states of the local engines of an agent, newest first.
+ * The states of the local engines of an agent, newest first, and when nothing was enforced on it.
  */
 export interface EngineIntervals {
   intervals: {
@@ -1227,7 +1295,7 @@ export interface EngineIntervals {
     policy_count: number
     since: string
     /**
-     * When the next state began; null for the latest
+     * When the next state began, or when the engine stopped; null for a state that lasts
      */
     until: string | null
     /**
@@ -1235,6 +1303,7 @@ export interface EngineIntervals {
      */
     unknown_since: string | null
   }[]
+  governance: AgentGovernance
 }
 
 /**
@@ -3271,6 +3340,74 @@ export interface RegisteredAgent {
 }
 
 /**
+ * What the evaluation of the steps of a bundle gave when it was computed again.
+ */
+export interface RejudgeVerdict {
+  /**
+   * Whether every verdict that was computed again equals the recorded one
+   */
+  equal: boolean
+  /**
+   * The version of the engine that computed them again
+   */
+  engine: string
+  /**
+   * Steps of the period; deleted records count, as they may be steps
+   */
+  steps: number
+  /**
+   * Steps whose verdicts were computed again
+   */
+  evaluated: number
+  /**
+   * Steps whose verdicts could not be computed again, by reason
+   */
+  others: {
+    /**
+     * payload_erased: of the step or of an earlier one of its task. record_pruned: the record was deleted after its retention. task_began_earlier: than the first entry of the bundle. agent_facts_unknown: no event in the bundle holds the agent as rules saw it. policy_set_missing: the bundle lacks the policies. policy_set_unreadable: they are not valid policies, or more than are read. policy_unknown: this engine rejects a policy that was in effect, as one of another version can. reads_memory: the step or an earlier one of its task reads a memory that was written outside the bundle. over_limit: more tasks are open at once, or the policies of the task changed more often, than is followed. step_unreadable: the step is not one that a platform accepts
+     */
+    reason:
+      | 'payload_erased'
+      | 'record_pruned'
+      | 'task_began_earlier'
+      | 'agent_facts_unknown'
+      | 'policy_set_missing'
+      | 'policy_set_unreadable'
+      | 'policy_unknown'
+      | 'reads_memory'
+      | 'over_limit'
+      | 'step_unreadable'
+    steps: number
+  }[]
+  /**
+   * The first 100 verdicts that differ from the recorded ones
+   */
+  mismatches: {
+    log_index: number
+    agent_id: string
+    task_id: string
+    step: number
+    /**
+     * null: the recorded list itself is not one that a platform writes
+     */
+    policy_id: number | null
+    /**
+     * The name of the policy; null when the policy set does not have it
+     */
+    policy: string | null
+    /**
+     * null: the recorded evaluation has no result of this policy
+     */
+    recorded: CommittedResult | null
+    /**
+     * null: this policy does not apply to the step
+     */
+    computed: CommittedResult | null
+  }[]
+  more_mismatches: number
+}
+
+/**
  * Body of POST /release.
  */
 export interface ReleaseRequest {
@@ -3380,6 +3517,95 @@ export interface ReplayedPolicy {
     run: number
     step: number | null
   } | null
+}
+
+/**
+ * A page of reports, newest first.
+ */
+export interface ReportList {
+  reports: Report[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+}
+
+/**
+ * The report to make. The same period, agents, cut-off and format give the same report, byte for byte.
+ */
+export interface ReportRequest {
+  /**
+   * Entries that were received at or after this time
+   */
+  from: string
+  /**
+   * Entries that were received before this time; not in the future
+   */
+  to: string
+  /**
+   * `xml` and `json`: OSCAL assessment results; `pdf`: PDF/A-3 with the XML attached
+   */
+  format: 'pdf' | 'xml' | 'json'
+  /**
+   * The agents of the report; absent, null or empty: all agents
+   *
+   * @maxItems 1000
+   */
+  agent_ids?: string[] | null
+  /**
+   * The size of a published checkpoint: the report is as of it. Absent or null: the latest checkpoint
+   */
+  cut_off?: number | null
+}
+
+/**
+ * A report, and how far the work on it is.
+ */
+export interface Report {
+  /**
+   * A hash of the period, the agents, the cut-off, its root and the format
+   */
+  id: string
+  status: 'queued' | 'running' | 'ready' | 'failed'
+  progress: number
+  format: 'pdf' | 'xml' | 'json'
+  from: string
+  to: string
+  /**
+   * null for all agents
+   */
+  agent_ids: string[] | null
+  /**
+   * The size of the log that the report reads
+   */
+  cut_off: number
+  /**
+   * The root of the log at the cut-off, lower-case hex SHA-256
+   */
+  root: string
+  /**
+   * The actor who requested it
+   */
+  requested_by: string
+  created_at: string
+  ready_at: string | null
+  /**
+   * The size of the file
+   */
+  bytes: number | null
+  /**
+   * Of the file, lower-case hex; a leaf of the log holds it
+   */
+  sha256: string | null
+  /**
+   * Log index of the leaf that records the issued report
+   */
+  log_index: number | null
+  /**
+   * Why it failed, and what to do
+   */
+  error: string | null
 }
 
 /**
@@ -3924,6 +4150,7 @@ export interface SchemaTypes {
   'account': Account
   'agent-change': AgentChange
   'agent-confirmation': AgentConfirmation
+  'agent-governance': AgentGovernance
   'agent-list': AgentList
   'agent-registration': AgentRegistration
   'agent': Agent
@@ -4019,10 +4246,14 @@ export interface SchemaTypes {
   'recorded-step': RecordedStep
   'refresh-request': RefreshRequest
   'registered-agent': RegisteredAgent
+  'rejudge-verdict': RejudgeVerdict
   'release-request': ReleaseRequest
   'released-reservation': ReleasedReservation
   'replay-cause': ReplayCause
   'replayed-policy': ReplayedPolicy
+  'report-list': ReportList
+  'report-request': ReportRequest
+  'report': Report
   'repository-change': RepositoryChange
   'repository-list': RepositoryList
   'repository-request': RepositoryRequest
