@@ -51,13 +51,16 @@ export {
 export { smallOrderProblem } from './notes/small-order.js'
 export { parseTrustPolicy, signedByLog, type TrustPolicy } from './notes/trust.js'
 export { errorText, jsonText, printable } from './printable.js'
+export { agentFactsIn, type RecordedFacts } from './record/agent-facts.js'
 export { afterSizeIn, type PublishedRoots } from './record/integrity.js'
+export { type IssuedReport, reportIn } from './record/issued-report.js'
 export { openedLeaf, type StoredRecord } from './record/leaf.js'
 export {
   actionDigest,
   commitment,
   commitmentOfText,
   fieldsDigest,
+  firstUnopened,
   leafHash,
   logIdOf,
   noCheckpoint,

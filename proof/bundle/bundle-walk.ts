@@ -2,6 +2,7 @@
 // they make with the signed one.
 import type { BundleManifest, BundleVerdict } from '@svc/schemas'
 import { hexOf } from '../json/hex.js'
+import { type IssuedReport, reportIn } from '../record/issued-report.js'
 import { authorizationViews, MissingEntries } from '../record/missing-entries.js'
 import { emptyRoot, leafHash } from '../record/record.js'
 import { covers, type RemovalAuthorization, removalAuthorizationIn } from '../record/removal-authorization.js'
@@ -34,6 +35,8 @@ interface Walked {
   >
   /** Restarts of the log in the period. */
   readonly restarts: readonly Restart[]
+  /** Reports that were issued in the period. */
+  readonly reports: readonly IssuedReport[]
 }
 
 export class BundleWalk {
@@ -48,6 +51,7 @@ export class BundleWalk {
   readonly #usedPolicySets = new Set<string>()
   readonly #newKeys: string[] = []
   readonly #restarts: Restart[] = []
+  readonly #reports: IssuedReport[] = []
   #present = 0
   /** Whether a record is missing, also a neighbour of the period. */
   #isCut = false
@@ -106,6 +110,7 @@ export class BundleWalk {
         new_keys: this.#newKeys.filter((key) => manifest.keys.includes(key)),
       },
       restarts: this.#restarts,
+      reports: this.#reports,
     }
   }
 
@@ -182,6 +187,8 @@ export class BundleWalk {
     if (authorization !== null) this.#authorizations.push(authorization)
     const restart = restartIn(record, value, index)
     if (restart !== null) this.#restarts.push(restart)
+    const issued = reportIn(record, value, index)
+    if (issued !== null) this.#reports.push(issued)
     if (record.type === 'key') this.#newKeys.push(...keyIn(value))
   }
 

@@ -31,7 +31,10 @@ export interface BundledCheckpoint {
   readonly proof?: readonly string[]
 }
 
-/** A leaf outside the period that authorizes a removal in it or restarts the log, as a line of authority.jsonl. */
+/**
+ * A leaf outside the period that its entries need, as a line of authority.jsonl: it authorizes a removal, restarts the log,
+ * records the issued report, or holds the facts of an agent.
+ */
 export interface BundledAuthority {
   readonly log_index: number
   readonly record: string

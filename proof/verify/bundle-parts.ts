@@ -1,14 +1,7 @@
-// The parts of a bundle besides its records: the signed manifest, checkpoints, authorizations of removals, policy sets.
+// The parts of a bundle besides its records: the signed manifest, checkpoints, policy sets.
 import type { BundleManifest } from '@svc/schemas'
-import {
-  type BundledAuthority,
-  type BundledCheckpoint,
-  bundleFiles,
-  manifestStatement,
-  parseBundleManifest,
-} from '../bundle/bundle.js'
+import { type BundledCheckpoint, bundleFiles, manifestStatement, parseBundleManifest } from '../bundle/bundle.js'
 import type { Report } from '../bundle/bundle-walk.js'
-import { openPayload, readRecord } from '../bundle/bundled-record.js'
 import { readCanonical } from '../json/canonical-text.js'
 import { isHash, isMap } from '../json/checks.js'
 import { bytesOfHex, hexOf, sha256Hex } from '../json/hex.js'
@@ -21,10 +14,8 @@ import {
   verifySignature,
 } from '../notes/note.js'
 import { signedBefore, signedByLog, type TrustPolicy } from '../notes/trust.js'
-import { leafHash } from '../record/record.js'
-import { type RemovalAuthorization, removalAuthorizationIn } from '../record/removal-authorization.js'
-import { isPastOf, type Restart, restartIn, type SignedRoot } from '../record/restarts.js'
-import { verifyConsistency, verifyInclusion } from '../tree/merkle.js'
+import { isPastOf, type SignedRoot } from '../record/restarts.js'
+import { verifyConsistency } from '../tree/merkle.js'
 import { type Archive, linesOf, textOf } from './archive.js'
 import { BundleError } from './bundle-error.js'
 
@@ -135,38 +126,6 @@ function continues({ size, root, proof }: BundledCheckpoint, now: BundleManifest
   return verifyConsistency(size, now.size, (proof ?? []).map(bytesOfHex), bytesOfHex(root), bytesOfHex(now.root))
 }
 
-/** Removal authorizations and restarts outside the period, each with a proof that it is in the log. */
-export interface ProvenLeaves {
-  readonly authorizations: RemovalAuthorization[]
-  readonly restarts: Restart[]
-}
-
-/** Reads the leaves outside the period that concern entries in it; a leaf without a valid proof is reported. */
-export async function provenLeaves(
-  archive: Archive,
-  { checkpoint }: BundleManifest,
-  report: Report,
-): Promise<ProvenLeaves> {
-  const name = bundleFiles.authority
-  const authorizations = new Map<number, RemovalAuthorization>()
-  const restarts = new Map<number, Restart>()
-  for await (const line of linesOf(name, archive.content(name))) {
-    const { log_index, record, salts, body, proof } = parsed<BundledAuthority>(name, line, isAuthority)
-    const where = `entry ${log_index}`
-    const [hash, root] = [bytesOfHex(leafHash(record)), bytesOfHex(checkpoint.root)]
-    const { value } = readRecord(record)
-    const opened = value === null ? null : openPayload(`{"salts":${salts},"values":${body}}`, value).value
-    const authorization = value === null || opened === null ? null : removalAuthorizationIn(value, opened, log_index)
-    const restart = value === null || opened === null ? null : restartIn(value, opened, log_index)
-    if (!verifyInclusion(hash, log_index, checkpoint.size, proof.map(bytesOfHex), root))
-      report('not_in_log', where, 'no proof shows that this entry is in the log')
-    else if (authorization !== null) authorizations.set(log_index, authorization)
-    else if (restart !== null) restarts.set(log_index, restart)
-    else report('record_invalid', where, 'the entry is neither an erasure, a prune nor a restart')
-  }
-  return { authorizations: [...authorizations.values()], restarts: [...restarts.values()] }
-}
-
 /** Digests of the policy sets in the bundle. */
 export async function policyDigests(archive: Archive): Promise<Set<string>> {
   const name = bundleFiles.policy_sets
@@ -175,9 +134,10 @@ export async function policyDigests(archive: Archive): Promise<Set<string>> {
   return digests
 }
 
-type Members = Readonly<Record<string, unknown>>
+export type Members = Readonly<Record<string, unknown>>
 
-function parsed<T>(name: string, line: string, isOne: (members: Members) => boolean): T {
+/** A line as a value of its type. Throws BundleError. */
+export function parsed<T>(name: string, line: string, isOne: (members: Members) => boolean): T {
   const { value, problem } = readCanonical(line)
   if (problem !== null) throw new BundleError('not_a_bundle', name, `a line ${problem}`)
   if (isMap(value) && isOne(value)) return value as T
@@ -190,11 +150,6 @@ function isCheckpoint({ size, root, note, proof }: Members): boolean {
   )
 }
 
-function isAuthority({ log_index, record, salts, body, proof }: Members): boolean {
-  const texts = [record, salts, body].every((text) => typeof text === 'string')
-  return Number.isSafeInteger(log_index) && texts && isProof(proof)
-}
-
-function isProof(value: unknown): boolean {
+export function isProof(value: unknown): boolean {
   return Array.isArray(value) && value.every(isHash)
 }

@@ -5,11 +5,13 @@ import type { RestartView } from '../record/restarts.js'
 
 type Checkpoint = NonNullable<BundleVerdict['checkpoint']>
 
-/** The verdict as lines for a terminal. */
-export function verdictText(path: string, verdict: BundleVerdict): string {
+/** The verdict as lines for a terminal, with what a command adds to it. */
+export function verdictText(path: string, verdict: BundleVerdict, added: Addition | null = null): string {
   const { valid, checkpoint, findings } = verdict
-  const lines = [`${printable(path)}: ${valid ? 'valid' : 'NOT VALID'}`, '']
-  if (verdict.log !== null && checkpoint !== null) lines.push(...facts(verdict, checkpoint), '')
+  const head = isBundleValid(verdict) ? `valid${valid ? '' : noReport}${added?.head ?? ''}` : 'NOT VALID'
+  const lines = [`${printable(path)}: ${head}`, '']
+  if (verdict.log !== null && checkpoint !== null)
+    lines.push(...facts(verdict, checkpoint), ...(added?.lines ?? []), '')
   for (const { code, where, message } of findings)
     lines.push(`  ✗ ${where === null ? '' : `${where}: `}${message}  [${code}]`)
   if (verdict.more_findings > 0) lines.push(`  ✗ and ${verdict.more_findings} more`)
@@ -17,13 +19,26 @@ export function verdictText(path: string, verdict: BundleVerdict): string {
   return lines.map((line) => `${printable(line)}\n`).join('')
 }
 
+const noReport = ', but the report is NOT one that it shows to be issued'
+
+/** Whether the bundle is valid: every finding concerns the given report. */
+export function isBundleValid({ findings, more_findings }: BundleVerdict): boolean {
+  return more_findings === 0 && findings.every(({ code }) => code === 'report_unknown')
+}
+
+interface Addition {
+  readonly head: string
+  readonly lines: readonly string[]
+}
+
 function facts(verdict: BundleVerdict, checkpoint: Checkpoint): string[] {
   const { made_at, payloads, since } = verdict
-  const mark = verdict.valid ? '✓' : '·'
+  const mark = isBundleValid(verdict) ? '✓' : '·'
   /** A count of zero confirms nothing. */
   const markOf = (count: number) => (count === 0 ? '–' : mark)
   return [
     ...headLines(verdict),
+    ...reportLines(verdict, mark),
     row(mark, 'signed', signedText(checkpoint)),
     row(' ', '', `key fingerprint ${checkpoint.fingerprint}; compare it with one from another channel`),
     row(' ', 'made', `${made_at}, by the clock of the platform`),
@@ -52,6 +67,19 @@ function headLines({ log, workspace, period }: BundleVerdict): string[] {
     row(' ', 'log', `${log}`),
     ...(name === null ? [] : [row(' ', 'workspace', name)]),
     row(' ', 'period', `${period.from ?? 'the beginning of the log'} to ${period.to ?? 'the last signed entry'}`),
+  ]
+}
+
+function reportLines({ report, period }: BundleVerdict, mark: string): string[] {
+  if (report === null) return []
+  const { id, format, from, to, log_index } = report
+  const other = period.from !== from || period.to !== to
+  return [
+    row(mark, 'report', `the file is report ${brief(id)} (${brief(format)}) exactly as it was issued`),
+    row(' ', '', `for ${from} to ${to}; entry ${log_index} of the log holds its SHA-256`),
+    ...(other
+      ? [row('!', '', 'the bundle has another period than the report: get its own with `svc bundle --report ID`')]
+      : []),
   ]
 }
 
@@ -138,9 +166,10 @@ function restartLines({ log_index, old_size, kept_size, gone, left, by, at, reas
   ]
 }
 
-function taskText({ tasks, valid }: BundleVerdict): string {
+function taskText(verdict: BundleVerdict): string {
+  const { tasks } = verdict
   const earlier = tasks.began_earlier > 0 ? `, ${tasks.began_earlier} of which began earlier` : ''
-  return `${count(tasks.count, 'chain', 'chains')}${valid ? ' intact' : ''}${earlier}`
+  return `${count(tasks.count, 'chain', 'chains')}${isBundleValid(verdict) ? ' intact' : ''}${earlier}`
 }
 
 function noteLines({ unsigned_logs, new_keys, tasks }: BundleVerdict): string[] {

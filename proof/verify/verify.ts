@@ -1,43 +1,39 @@
 // Verifies a bundle offline (docs/design/log.md §6) in five steps: the container, the manifest, the checkpoint, the
 // checkpoints that records name, and the records. Trusted keys come from the trust policy, never from the bundle.
 import type { BundleManifest, BundleVerdict } from '@svc/schemas'
-import { type BundledCheckpoint, bundleFiles } from '../bundle/bundle.js'
-import { BundleWalk, type Finding, type Report } from '../bundle/bundle-walk.js'
+import { bundleFiles } from '../bundle/bundle.js'
+import type { Finding, Report } from '../bundle/bundle-walk.js'
 import { hexOf } from '../json/hex.js'
 import { fingerprintOf, formatVerifier } from '../notes/note.js'
 import { signedBefore, signedByLog, type TrustPolicy, witnessesOf } from '../notes/trust.js'
-import { isPastOf, type RestartView, rootsAt, type SignedRoot, verifyRestarts } from '../record/restarts.js'
-import { type Hash, subtreesOf } from '../tree/merkle.js'
-import { type Archive, bytesOf, linesOf, openArchive, textOf } from './archive.js'
+import { isPastOf, type RestartView, type SignedRoot, verifyRestarts } from '../record/restarts.js'
+import { type Archive, openArchive, textOf } from './archive.js'
 import { BundleError } from './bundle-error.js'
-import {
-  checkFiles,
-  policyDigests,
-  provenLeaves,
-  readCheckpoint,
-  signedManifest,
-  validCheckpoints,
-} from './bundle-parts.js'
+import { checkFiles, readCheckpoint, signedManifest, validCheckpoints } from './bundle-parts.js'
+import { knownReport } from './known-report.js'
+import { walkRecords } from './walk-records.js'
 
 export interface VerifyRequest {
   readonly path: string
   readonly policy: TrustPolicy
   /** A checkpoint of the same log that the caller kept, as a signed note; null to verify the bundle alone. */
   readonly since: string | null
+  /** SHA-256 of the file of a report, hex, which the log must hold; null or absent to verify no report. */
+  readonly report?: string | null
 }
 
 /** Findings that are listed; the others are counted. */
 const maxFindings = 100
 
 /** The verdict; never throws, whatever a bundle holds. */
-export async function verifyBundle({ path, policy, since }: VerifyRequest): Promise<BundleVerdict> {
+export async function verifyBundle(request: VerifyRequest): Promise<BundleVerdict> {
   const findings: Finding[] = []
   let more_findings = 0
   const report: Report = (code, where, message) => {
     if (findings.length < maxFindings) findings.push({ code, where, message })
     else more_findings += 1
   }
-  const facts = await bundleFacts(path, policy, since, report).catch((error: unknown) => {
+  const facts = await bundleFacts(request, report).catch((error: unknown) => {
     const { code, where, message } = asBundleError(error)
     report(code, where, message)
     return noFacts
@@ -51,9 +47,10 @@ function asBundleError(error: unknown): BundleError {
   return new BundleError('not_a_bundle', null, `the file cannot be read: ${reason}`)
 }
 
-type BundleFacts = Omit<BundleVerdict, 'valid' | 'findings' | 'more_findings'>
+type BundleFacts = Omit<BundleVerdict, 'valid' | 'findings' | 'more_findings' | 'rejudge'>
 
 const noFacts: BundleFacts = {
+  report: null,
   log: null,
   container: null,
   workspace: null,
@@ -73,12 +70,7 @@ const noFacts: BundleFacts = {
   tasks: { count: 0, began_earlier: 0, out_of_sequence: 0, issues: {} },
 }
 
-async function bundleFacts(
-  path: string,
-  policy: TrustPolicy,
-  since: string | null,
-  report: Report,
-): Promise<BundleFacts> {
+async function bundleFacts({ path, policy, since, ...request }: VerifyRequest, report: Report): Promise<BundleFacts> {
   const archive = await openArchive(path)
   try {
     const manifest = await signedManifest(archive, policy)
@@ -89,7 +81,9 @@ async function bundleFacts(
     if (since !== null && kept === null)
       report('since_untrusted', 'since', 'no key that is trusted for its log has signed the kept checkpoint')
     const walked = await walkRecords(archive, manifest, checkpoints, report)
-    const sizes = walked.restarts.map(({ old_size }) => old_size)
+    const file = request.report ?? null
+    const named = walked.reports.filter(({ sha256 }) => sha256 === file)
+    const sizes = [...walked.restarts.map(({ old_size }) => old_size), ...named.map(({ cut_off }) => cut_off)]
     const roots = walked.rootsOf(kept === null ? sizes : [...sizes, kept.size])
     const listed = [...checkpoints, manifest.checkpoint]
     const rootAt = (size: number) => roots.get(size) ?? listed.find((one) => one.size === size)?.root ?? null
@@ -99,6 +93,7 @@ async function bundleFacts(
     const grown = kept === null ? null : checkSince(kept, manifest, restarts, rootAt)
     if (Array.isArray(grown)) report(grown[0], 'since', grown[1])
     return {
+      report: file === null ? null : knownReport(named, rootAt, report),
       log,
       container,
       workspace,
@@ -177,62 +172,4 @@ function checkSince(
     return ['since_unproven', `the bundle does not reach back to ${size} entries: request one with since=${size}`]
   if (known === root) return size
   return ['fork', `the log of ${size} entries differs from the kept checkpoint: two histories were signed`]
-}
-
-async function walkRecords(
-  archive: Archive,
-  manifest: BundleManifest,
-  checkpoints: readonly BundledCheckpoint[],
-  report: Report,
-) {
-  const { records, entries, checkpoint } = manifest
-  const count = records.end - records.first
-  const nodes = await hashesIn(archive, bundleFiles.nodes)
-  const leftCount = subtreesOf({ from: 0, to: records.first }).length
-  const rightCount = subtreesOf({ from: records.end, to: checkpoint.size }).length
-  const left = nodes.slice(0, leftCount)
-  const leaves = await hashesIn(archive, bundleFiles.leaves)
-  if (nodes.length !== leftCount + rightCount || leaves.length !== count)
-    throw new BundleError('not_a_bundle', bundleFiles.leaves, 'the number of hashes differs from the number of entries')
-  const policy_sets = await policyDigests(archive)
-  const { authorizations, restarts } = await provenLeaves(archive, manifest, report)
-  const walk = new BundleWalk({ manifest, left, checkpoints, report, policy_sets, authorizations })
-  const texts = lineReader(archive, bundleFiles.records)
-  const payloads = lineReader(archive, bundleFiles.payloads)
-  for (const [at, leaf] of leaves.entries()) {
-    const index = records.first + at
-    const isNeighbour = index < entries.first || index >= entries.end
-    walk.add(leaf, await texts.next(), isNeighbour ? null : await payloads.next())
-  }
-  await texts.finish()
-  await payloads.finish()
-  const walked = walk.finish(nodes.slice(leftCount))
-  return {
-    facts: walked.facts,
-    restarts: [...restarts, ...walked.restarts],
-    rootsOf: (sizes: readonly number[]) => rootsAt(records.first, left, leaves, sizes),
-  }
-}
-
-/** Lines of a file, one for each entry. Throws BundleError when there are fewer or more. */
-function lineReader(archive: Archive, name: string) {
-  const lines = linesOf(name, archive.content(name))[Symbol.asyncIterator]()
-  return {
-    next: async (): Promise<string> => {
-      const { value, done } = await lines.next()
-      if (done) throw new BundleError('not_a_bundle', name, 'the file has fewer lines than entries')
-      return value
-    },
-    finish: async () => {
-      if (!(await lines.next()).done)
-        throw new BundleError('not_a_bundle', name, 'the file has more lines than entries')
-    },
-  }
-}
-
-async function hashesIn(archive: Archive, name: string): Promise<Hash[]> {
-  const bytes = await bytesOf(name, archive.content(name))
-  if (bytes.length % 32 !== 0)
-    throw new BundleError('not_a_bundle', name, `the file has ${bytes.length} bytes, not a multiple of 32`)
-  return Array.from({ length: bytes.length / 32 }, (_, at) => bytes.subarray(32 * at, 32 * at + 32))
 }
