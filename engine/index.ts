@@ -129,9 +129,8 @@ export {
   validateText,
 } from './manifest/validate.js'
 export { validationReport } from './manifest/validation-report.js'
+export { type FollowedMemory, keepUse, memoryView, newFollowedMemory } from './memory/followed.js'
 export {
-  type AgentMemory,
-  changesBy,
   labelsRead,
   type MemoryLabel,
   oneLabel,
@@ -139,16 +138,29 @@ export {
   withStatedLabels,
 } from './memory/labels.js'
 export { type Digest, keyedDigest } from './memory/marks.js'
-export { fittingChanges, memoryLimits } from './memory/table.js'
+export { memoryLimits } from './memory/table.js'
 export { isOfMemory, type MemoryUse, memoryUseOf } from './memory/use.js'
 export { approvalsRequired } from './policy/approval.js'
 export { compile, type PolicySet } from './policy/compile.js'
 export { type Decision, evaluate } from './policy/evaluate.js'
 export { type ExplainedPolicy, type Explanation, explain } from './policy/explain.js'
 export { newHistory, record } from './policy/history.js'
+export {
+  committedResults,
+  evaluateLogged,
+  type LoggedHistory,
+  newLoggedHistory,
+  recordLogged,
+  type StepColumns,
+  stepColumns,
+  stepOfRecord,
+} from './policy/logged.js'
 export { type Occasion, occasionOf } from './policy/plan.js'
 export { type PolicyInput, readPolicy, writePolicy } from './policy/policy-input.js'
 export { occasionIn, type RunState, startsRun, stateAfter } from './policy/runs.js'
+export { Rejudge, type RejudgedEntry, type RejudgeParts } from './rejudge/rejudge.js'
+export { newSurvey, type Survey, surveyRecord } from './rejudge/survey.js'
+export type { RejudgeReason } from './rejudge/task.js'
 export { type Labels, lessTrusted, type OthersLabel, othersIn, statedLabels } from './rules/labels.js'
 export { rules } from './rules/registry.js'
 export type { History, RuleContext, Scope } from './rules/rule.js'

@@ -29,7 +29,7 @@ const limits = { marks: 20_000, characters: 200_000 }
 const leafCost = 20
 
 /** Whether the step is about the memory of its agent. */
-export function isOfMemory(step: Step): boolean {
+export function isOfMemory(step: Pick<Step, 'step_type'>): boolean {
   return canonicalType(step.step_type) === 'step.self'
 }
 

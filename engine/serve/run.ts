@@ -39,8 +39,8 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     announce(server, source.current(), sink.on_stdout ? err : out, err)
     setImmediate(warmUp)
     await untilSignal()
-    await close()
     await stop(server, sink)
+    await close()
     return 0
   } catch (error) {
     err.write(`svc serve: ${explain(error, options)}\n`)

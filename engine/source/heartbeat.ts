@@ -17,7 +17,7 @@ export interface HeartbeatParts extends PlatformAddress {
 }
 
 export interface Heartbeats {
-  /** Keeps unsent states for the next start. */
+  /** Reports the end of this run, and keeps what cannot be sent for the next start. */
   readonly close: () => Promise<void>
 }
 
@@ -27,6 +27,8 @@ const heartbeatIntervalMs = 60_000
 /** The time until the next attempt after a heartbeat that failed. */
 const retryIntervalMs = 5_000
 const heartbeatTimeoutMs = 10_000
+/** How long the last states may delay the end of the program. */
+const stopTimeoutMs = 2_000
 
 /** Sends each state of the engine, oldest first; unsent states are kept and sent later. */
 export function startHeartbeats(parts: HeartbeatParts): Heartbeats {
@@ -59,13 +61,15 @@ export function startHeartbeats(parts: HeartbeatParts): Heartbeats {
     reported = problem
     if (problem !== null) due = clock() + retryIntervalMs
   }
-  const sendAll = async (): Promise<string | null> => {
+  const sendAll = async (): Promise<string | null> =>
+    (await sendKept(closing.signal)) ?? post(parts, open, closing.signal)
+  const sendKept = async (signal: AbortSignal): Promise<string | null> => {
     for (const interval of spool.all()) {
-      const problem = await post(parts, interval, closing.signal)
+      const problem = await post(parts, interval, signal)
       if (problem !== null) return problem
       spool.remove(interval)
     }
-    return post(parts, open, closing.signal)
+    return null
   }
 
   check()
@@ -78,7 +82,8 @@ export function startHeartbeats(parts: HeartbeatParts): Heartbeats {
       await sending
       const now = clock()
       notice(now)
-      spool.add({ ...open, until: isoTime(now) })
+      spool.add({ ...open, until: isoTime(now), ended: true })
+      await sendKept(AbortSignal.timeout(stopTimeoutMs))
     },
   }
 }
@@ -89,18 +94,29 @@ function stateNow(source: PolicySource, instance_id: string, version: string, no
 }
 
 /** Null when the platform has stored the state, or rejects it for good (422); else the problem. */
-async function post({ url, api_key, agent_key }: PlatformAddress, interval: Interval, closing: AbortSignal) {
-  const { href, origin } = endpointOf(url, 'api/v1/engines/heartbeat')
-  const { until, ...others } = interval
-  const body = JSON.stringify({ ...others, agent_key, ...(until !== null && { until }) })
-  const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
+async function post(address: PlatformAddress, interval: Interval, closing: AbortSignal): Promise<string | null> {
+  const { origin } = endpointOf(address.url, path)
+  const { ended, ...others } = interval
   try {
-    const signal = AbortSignal.any([closing, AbortSignal.timeout(heartbeatTimeoutMs)])
-    const answer = await fetch(href, { method: 'POST', headers, body, redirect: 'manual', signal })
-    await answer.body?.cancel()
-    if (answer.status < 300 || answer.status === 422) return null
-    return `${origin} rejects heartbeats (${answer.status}); up to ${maxIntervals} states are kept and sent later`
+    const status = await statusOf(address, interval, closing)
+    if (status < 300) return null
+    // A platform of an earlier version knows no ends.
+    if (status === 422) return ended === undefined ? null : post(address, others, closing)
+    return `${origin} rejects heartbeats (${status}); up to ${maxIntervals} states are kept and sent later`
   } catch {
     return `${origin} cannot be reached for heartbeats; up to ${maxIntervals} states are kept and sent later`
   }
+}
+
+const path = 'api/v1/engines/heartbeat'
+
+async function statusOf({ url, api_key, agent_key }: PlatformAddress, interval: Interval, closing: AbortSignal) {
+  const { until, ...others } = interval
+  const body = JSON.stringify({ ...others, agent_key, ...(until !== null && { until }) })
+  const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
+  const signal = AbortSignal.any([closing, AbortSignal.timeout(heartbeatTimeoutMs)])
+  const { href } = endpointOf(url, path)
+  const answer = await fetch(href, { method: 'POST', headers, body, redirect: 'manual', signal })
+  await answer.body?.cancel()
+  return answer.status
 }

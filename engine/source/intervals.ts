@@ -11,6 +11,8 @@ export interface Interval {
   readonly since: string
   /** Null while it lasts. */
   readonly until: string | null
+  /** The engine stopped at the end of this state. */
+  readonly ended?: true
 }
 
 export interface IntervalSpool {

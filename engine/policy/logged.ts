@@ -1,0 +1,85 @@
+// How a step that has happened is evaluated when it enters the log: one definition, for the platform that records the verdict
+// and for the command that evaluates the record again.
+import { occurredAt } from '@svc/proof'
+import type { CommittedResult, JsonMap, LogRecord, Step } from '@svc/schemas'
+import type { History } from '../rules/rule.js'
+import type { PolicySet } from './compile.js'
+import { type Decision, evaluate } from './evaluate.js'
+import { newHistory, record } from './history.js'
+import { occasionOf } from './plan.js'
+import type { PolicyInput } from './policy-input.js'
+
+/** The steps of a task in the order of their arrival, indexed for one policy set. */
+export interface LoggedHistory {
+  readonly set: PolicySet
+  readonly history: History
+  /** When its last step counts as having occurred, ms since 1970; null before the first. */
+  last_at: number | null
+}
+
+export interface LoggedDecision {
+  readonly decision: Decision
+  /** When the step counts as having occurred, ms since 1970: the time of the evaluation. */
+  readonly at: number
+}
+
+export function newLoggedHistory(set: PolicySet): LoggedHistory {
+  return { set, history: newHistory(set), last_at: null }
+}
+
+/** Evaluates the step with the history before it. `facts`: its agent; the step carries the labels of what it read. */
+export function evaluateLogged(
+  { set, history, last_at }: LoggedHistory,
+  step: LoggedStep,
+  facts: JsonMap,
+): LoggedDecision {
+  const at = occurredAt(step.timestamp, last_at)
+  const context = { step, agent: facts, context: facts, history, now: at }
+  return { decision: evaluate(set, occasionOf(step), context), at }
+}
+
+/** A step of the log, which always has the time that its sender claims. */
+export type LoggedStep = Step & { readonly timestamp: string }
+
+/** Members of a record that are members of its step. */
+export const stepColumns = [
+  'agent_id',
+  'task_id',
+  'step',
+  'step_type',
+  'timestamp',
+  'is_external_call',
+  'has_write_permission',
+] as const
+
+export type StepColumns = Pick<LogRecord, (typeof stepColumns)[number]>
+
+/** The step of a record as rules read it, with the values of its payload; none once it is erased. */
+export function stepOfRecord(record: StepColumns, { evaluation: _, ...payload }: JsonMap): LoggedStep {
+  const { agent_id, task_id, step, step_type, timestamp, is_external_call, has_write_permission } = record
+  return { ...payload, agent_id, task_id, step, step_type, timestamp, is_external_call, has_write_permission }
+}
+
+/** Adds the step to the history. */
+export function recordLogged(logged: LoggedHistory, step: LoggedStep): void {
+  const at = occurredAt(step.timestamp, logged.last_at)
+  record(logged.set, logged.history, step, at)
+  logged.last_at = at
+}
+
+/**
+ * The evaluation as the record commits to it: the result of each policy, without details, and the gates that approved the
+ * step (docs/design/log.md §1).
+ */
+export function committedResults(
+  { policies }: Decision,
+  inputs: ReadonlyMap<number, Pick<PolicyInput, 'version'>>,
+): CommittedResult[] {
+  return policies.map(({ policy_id, violated, violation_details, approved_by_step }) => ({
+    policy_id,
+    version: inputs.get(policy_id)?.version ?? 0,
+    violated,
+    code: violation_details?.code ?? null,
+    ...(approved_by_step !== undefined && { approved_by_step }),
+  }))
+}

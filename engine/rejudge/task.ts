@@ -1,0 +1,47 @@
+// One task of a bundle: its steps so far, indexed for each policy set that one of its later steps was evaluated with.
+import type { RejudgeVerdict } from '@svc/schemas'
+import { type LoggedHistory, type LoggedStep, newLoggedHistory, recordLogged } from '../policy/logged.js'
+import type { OthersLabel } from '../rules/labels.js'
+import type { ReadPolicySet } from './policy-set.js'
+import type { TaskSurvey } from './survey.js'
+
+/** Why a step cannot be evaluated again. */
+export type RejudgeReason = RejudgeVerdict['others'][number]['reason']
+
+export interface OpenTask {
+  readonly survey: TaskSurvey
+  readonly histories: Map<string, LoggedHistory>
+  /** Why no later step of the task can be evaluated; null while they can. */
+  unknown: RejudgeReason | null
+}
+
+/**
+ * A task with these policy sets by digest. The platform indexes the whole history again when the policies of a running task
+ * change; here every set has its history from the first step, so that no step is kept.
+ */
+export function openTask(survey: TaskSurvey, sets: ReadonlyMap<string, ReadPolicySet>): OpenTask {
+  const histories = new Map([...sets].map(([digest, { set }]) => [digest, newLoggedHistory(set)]))
+  return { survey, histories, unknown: null }
+}
+
+/** Adds the step to every history. */
+export function addStep({ histories }: OpenTask, step: LoggedStep): void {
+  for (const history of histories.values()) recordLogged(history, step)
+}
+
+/** Drops the histories that no step after this log index needs. */
+export function dropFinished({ survey, histories }: OpenTask, log_index: number): void {
+  for (const [digest, last] of survey.sets) if (last <= log_index) histories.delete(digest)
+}
+
+/** No later step of the task can be evaluated. */
+export function giveUp(task: OpenTask, reason: RejudgeReason): void {
+  task.unknown ??= reason
+  task.histories.clear()
+}
+
+/** The label of the content of others in the task; `unknown` when no history is left. */
+export function receivedIn({ histories }: OpenTask): OthersLabel | null | 'unknown' {
+  for (const { history } of histories.values()) return history.others
+  return 'unknown'
+}
