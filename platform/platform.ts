@@ -35,6 +35,7 @@ import { type Log, openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
 import { createMailer, type Mailer } from './mail/mail.js'
 import { openOutside } from './outside.js'
+import { openReports, type ReportRoom } from './reports/room.js'
 import { noRoom, type OpenRoom, type Room } from './room.js'
 import { routes } from './routes.js'
 import { createAccessTokens } from './secrets/access-tokens.js'
@@ -89,10 +90,11 @@ export async function createPlatform(
     const assertKeyKept = () => keyFile?.assertKept()
     const log = await openLog({ db, clock, logger, config, ...outside, command })
     const above = await openRoom({ db, clock, logger, config, first_workspace: operator_org })
-    const { installations } = above
     const { targets } = outside.outgoing
-    const git = openGit({ db, clock, config, sealer, assertKeyKept, targets, installations })
-    const jobs = await openJobs({ db, clock, logger, jobs: [...log.jobs, ...git.jobs, ...above.jobsWith(git.parts)] })
+    const git = openGit({ db, clock, config, sealer, assertKeyKept, targets, installations: above.installations })
+    const reports = openReports({ db, clock, logger, log })
+    const all = [log.jobs, git.jobs, reports.jobs, above.jobsWith(git.parts)].flat()
+    const jobs = await openJobs({ db, clock, logger, jobs: all })
     await git.start(jobs.send)
     await above.start(jobs.send)
     const listener = createListener()
@@ -100,7 +102,7 @@ export async function createPlatform(
     const startWorkspace = git.startWorkspaceWith(jobs.send)
     const access = accessParts({ db, clock, logger, config, keys, url, print, startWorkspace })
     const operator = { operator_org, operator_token: credentials.operator_token }
-    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, git, above }))
+    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, git, reports, above }))
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
     const close = async () => {
       await closeServer(listener)
@@ -203,11 +205,12 @@ interface Handling {
   readonly log: Log
   readonly jobs: Jobs
   readonly git: GitRoom
+  readonly reports: ReportRoom
   readonly above: Room
 }
 
 /** Answers requests: probes and the API description, pages, then the routes. */
-function requestHandler({ config, access, operator, meter, ingest, log, jobs, git, above }: Handling) {
+function requestHandler({ config, access, operator, meter, ingest, log, jobs, git, reports, above }: Handling) {
   const { clock, logger, limits } = access
   const { public_url, trusted_proxies } = config
   const version = versionOf('API')
@@ -224,6 +227,7 @@ function requestHandler({ config, access, operator, meter, ingest, log, jobs, gi
     bundles: log.bundles,
     retention: log.retention,
     ...git_parts,
+    ...reports.partsWith(jobs.send),
     jobs,
     policy_ttl_seconds: config.policy_ttl_seconds,
     task_timeout_seconds: config.task_timeout_seconds,

@@ -24,6 +24,7 @@ import { retentionRoutes } from './log/retention/routes/retention.js'
 import { policyRoutes } from './policies/routes/policies.js'
 import { schemaRoutes } from './policies/routes/schemas.js'
 import { validationRoutes } from './policies/routes/validation.js'
+import { reportRoutes } from './reports/routes/reports.js'
 
 export const routes = [
   ...stepRoutes,
@@ -48,6 +49,7 @@ export const routes = [
   ...incidentRoutes,
   ...erasureRoutes,
   ...retentionRoutes,
+  ...reportRoutes,
   ...schemaRoutes,
   ...jobRoutes,
   ...eventRoutes,

@@ -14,7 +14,7 @@ import { isForm, mediaTypeOf, oauthErrorOf, readForm } from './oauth.js'
 import type { Authentication, Principal } from './principal.js'
 import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
-import type { Endpoint, Reply, ReplyFile, Route } from './route.js'
+import type { Endpoint, Reply, ReplyFile, ReplyStream, Route } from './route.js'
 import type { SharedLimit } from './shared-limits.js'
 import { readJson, validated } from './validate.js'
 
@@ -148,8 +148,9 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
       request_id: String(response.locals.request_id),
     }
     const reply = await route.handle(call, parts)
-    if (reply.file === undefined) send(response, reply)
-    else await sendFile(response, reply.file)
+    if (reply.file !== undefined) await sendFile(response, reply.file)
+    else if (reply.stream !== undefined) await sendStream(response, reply, reply.stream)
+    else send(response, reply)
   })
 }
 
@@ -194,16 +195,28 @@ function send(response: Response, { status, body, headers: extra }: Reply): void
 async function sendFile(response: Response, { path, type, name, discard }: ReplyFile): Promise<void> {
   try {
     const { size } = await stat(path)
-    response.setHeader('content-type', type)
-    response.setHeader('content-length', size)
-    response.setHeader('content-disposition', `attachment; filename="${name}"`)
-    response.setHeader('cache-control', 'no-store')
-    // A caller that stops reading must not keep the file open.
-    response.setTimeout(downloadTimeoutMs, () => response.destroy())
+    startDownload(response, { bytes: size, type, name })
     await pipeline(createReadStream(path), response).catch(() => response.destroy())
   } finally {
     await discard()
   }
+}
+
+/** Sends the chunks as they are read; without one of them the connection breaks, so that no caller takes a part for the file. */
+async function sendStream(response: Response, { status, headers: extra }: Reply, stream: ReplyStream): Promise<void> {
+  response.status(status)
+  for (const [name, value] of Object.entries(extra ?? {})) response.setHeader(name, value)
+  startDownload(response, stream)
+  await pipeline(stream.chunks, response).catch(() => response.destroy())
+}
+
+function startDownload(response: Response, { bytes, type, name }: Omit<ReplyStream, 'chunks'>): void {
+  response.setHeader('content-type', type)
+  response.setHeader('content-length', bytes)
+  response.setHeader('content-disposition', `attachment; filename="${name}"`)
+  response.setHeader('cache-control', 'no-store')
+  // A caller that stops reading must not keep the file open.
+  response.setTimeout(downloadTimeoutMs, () => response.destroy())
 }
 
 function notFound(routes: readonly Endpoint[]) {

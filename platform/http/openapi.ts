@@ -65,13 +65,17 @@ function operation(route: Endpoint): JsonMap {
     ...(route.body !== undefined && { requestBody: { required: true, content: requestContent(route, route.body) } }),
     responses: {
       ...successes(route),
-      ...(route.file !== undefined && { 200: { description: route.summary, content: { [route.file]: {} } } }),
+      ...(route.file !== undefined && { 200: { description: route.summary, content: filesOf(route.file) } }),
       default: {
         description: problemTitles,
         content: { 'application/problem+json': { schema: reference('problem') } },
       },
     },
   }
+}
+
+function filesOf(types: string | readonly string[]): JsonMap {
+  return Object.fromEntries([types].flat().map((type) => [type, { schema: {} }]))
 }
 
 const idempotencyKey: JsonMap = {

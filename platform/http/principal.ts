@@ -8,6 +8,8 @@ export type Role = Workspace['role']
 export const allRoles: readonly Role[] = ['owner', 'admin', 'member', 'auditor']
 export const operators: readonly Role[] = ['owner', 'admin', 'member']
 export const admins: readonly Role[] = ['owner', 'admin']
+/** Those who may take the evidence of a workspace with them. */
+export const auditors: readonly Role[] = ['owner', 'admin', 'auditor']
 
 /** An API key. It writes for the agents that it registered. */
 export interface KeyIdentity {

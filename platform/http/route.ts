@@ -1,7 +1,7 @@
 // A route is data: Express serves it and the OpenAPI document describes it from the same definition.
 import { documents, type JsonMap, type SchemaName, type SchemaTypes } from '@svc/schemas'
 import type { Scope } from '../db/scope.js'
-import { type Access, admins, allRoles, operators, type Principal, type Role } from './principal.js'
+import { type Access, admins, allRoles, auditors, operators, type Principal, type Role } from './principal.js'
 
 type ParameterIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParameterIn<Rest>
@@ -30,10 +30,21 @@ export interface ReplyFile {
   readonly discard: () => Promise<void>
 }
 
+/** A file that is read while it is sent. */
+export interface ReplyStream {
+  readonly chunks: AsyncIterable<Uint8Array>
+  /** The sum of all chunks. */
+  readonly bytes: number
+  readonly type: string
+  /** The file name for the caller. */
+  readonly name: string
+}
+
 export interface Reply {
   readonly status: number
   readonly body?: unknown
   readonly file?: ReplyFile
+  readonly stream?: ReplyStream
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -61,8 +72,8 @@ export interface Endpoint {
   /** True if the endpoint honours the header `Idempotency-Key`. */
   readonly idempotent?: true
   readonly responses: Readonly<Record<number, SchemaName | null>>
-  /** Media type of the file, or of the body, that is answered with 200 instead of `application/json`. */
-  readonly file?: string
+  /** Media types of the file, or of the body, that is answered with 200 instead of `application/json`. */
+  readonly file?: string | readonly string[]
 }
 
 /** An endpoint and its handler; `parts` is what the handler needs of the platform. */
@@ -91,7 +102,7 @@ export const byKey: Access = { kinds: ['key'], key_scope: 'ingest', roles: null 
 export const byReadingKey: Access = { kinds: ['key'], key_scope: 'read', roles: null }
 export const byReader = people(allRoles)
 export const byMember = people(operators)
-export const byAuditor = people(['owner', 'admin', 'auditor'])
+export const byAuditor = people(auditors)
 export const byAdmin = people(admins)
 /** A person, with any role or none. */
 export const byPerson: Access = { kinds: ['person'], key_scope: 'read', roles: null }

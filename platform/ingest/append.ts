@@ -1,7 +1,7 @@
 // Appends one step to its task, or recognizes it as a replay of an earlier entry.
 
-import { evaluate, occasionOf, record, withMemoryLabels } from '@svc/engine'
-import { advance, occurredAt, type StoredHead } from '@svc/proof'
+import { committedResults, evaluateLogged, recordLogged, withMemoryLabels } from '@svc/engine'
+import { advance, type StoredHead } from '@svc/proof'
 import type { LoggedStep } from '@svc/schemas'
 import { agentDeactivated } from '../agents/errors.js'
 import type { AgentRules } from '../agents/rulebook.js'
@@ -9,7 +9,7 @@ import { agentIdOf } from '../agents/store/agents.js'
 import { invalid, PlatformError } from '../errors.js'
 import { stepViolation } from '../incidents/violation.js'
 import { type AppendedEntry, type Batch, type Item, type Outcome, rulesOf, stepKey } from './batch.js'
-import { type AcceptedStep, acceptedStep, evaluationSummary, makeEntry } from './entry.js'
+import { type AcceptedStep, acceptedStep, makeEntry } from './entry.js'
 import type { CachedHistory } from './histories.js'
 import { type Candidate, isSameStep } from './replay.js'
 import { subjectsOf } from './subjects.js'
@@ -89,17 +89,10 @@ function evaluateAndMake(
   labelled: AcceptedStep,
   head: StoredHead | null,
   rules: AgentRules,
-  { history, last_at }: CachedHistory,
+  history: CachedHistory,
 ): AppendedEntry {
   const { step, api_key_id, client_prev_hash } = sent
-  const now = occurredAt(step.timestamp, last_at)
-  const decision = evaluate(rules.set, occasionOf(step), {
-    step: labelled,
-    agent: rules.facts,
-    context: rules.facts,
-    history,
-    now,
-  })
+  const { decision, at } = evaluateLogged(history, labelled, rules.facts)
   const made = makeEntry(
     step,
     sent.payload(),
@@ -112,11 +105,11 @@ function evaluateAndMake(
       prev_hash: head?.hash ?? '',
       log_index: batch.size + batch.appended.length,
       received_at: batch.received_at,
-      occurred_at: now,
+      occurred_at: at,
       client_prev_hash,
       after: batch.after,
     },
-    evaluationSummary(decision, rules.policies),
+    committedResults(decision, rules.policies),
   )
   const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
   return { ...made, rules, violations, risk_score: decision.risk_score, subjects: sent.subjects }
@@ -129,10 +122,8 @@ function remember(
   head: StoredHead | null,
   history: CachedHistory,
 ): void {
-  const at = Date.parse(appended.entry.occurred_at)
-  record(history.set, history.history, step, at)
+  recordLogged(history, step)
   history.seq = appended.entry.seq
-  history.last_at = at
   batch.heads.set(appended.entry.task_id, advance(head, appended.entry))
   const key = stepKey(appended.entry.task_id, step.step)
   batch.earlier.set(key, [...(batch.earlier.get(key) ?? []), appended])

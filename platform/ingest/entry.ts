@@ -1,14 +1,7 @@
 // From an accepted step to its stored form: the record, its hash, and the payload that opens the commitments.
-import { type Decision, isExternalCall, type PolicyInput } from '@svc/engine'
+import { isExternalCall } from '@svc/engine'
 import { leafHash, logIdOf, payloadFields, recordText, type StoredEntry } from '@svc/proof'
-import {
-  type CommittedResult,
-  hasWritePermission,
-  isoTime,
-  type LogRecord,
-  type LogRequest,
-  type Step,
-} from '@svc/schemas'
+import { hasWritePermission, isoTime, type LogRecord, type LogRequest, type Step } from '@svc/schemas'
 import { type CommittedPayload, commitTo } from '../ledger/commitments.js'
 
 /** A step with the number and the flags that every log entry has. */
@@ -137,18 +130,4 @@ function storedEntry(step: AcceptedStep, fields: LogFields, record: string, hash
     hash,
     record,
   }
-}
-
-/**
- * The evaluation as the record commits to it: the result of each policy, without details, and the gates that approved the
- * step (docs/design/log.md §1).
- */
-export function evaluationSummary(decision: Decision, policies: ReadonlyMap<number, PolicyInput>): CommittedResult[] {
-  return decision.policies.map(({ policy_id, violated, violation_details, approved_by_step }) => ({
-    policy_id,
-    version: policies.get(policy_id)?.version ?? 0,
-    violated,
-    code: violation_details?.code ?? null,
-    ...(approved_by_step !== undefined && { approved_by_step }),
-  }))
 }

@@ -1,13 +1,9 @@
 // Histories of active tasks, cached between batches so that an evaluation reads no rows.
-import { type History, newHistory, type PolicySet } from '@svc/engine'
+import { type LoggedHistory, newLoggedHistory, type PolicySet } from '@svc/engine'
 
 /** A task's history, indexed for one policy set, up to the entry `seq`. */
-export interface CachedHistory {
-  readonly set: PolicySet
-  readonly history: History
+export interface CachedHistory extends LoggedHistory {
   seq: number
-  /** `occurred_at` of its last step, ms since 1970; null before the first. */
-  last_at: number | null
 }
 
 export interface Histories {
@@ -25,7 +21,7 @@ export function createHistories(limit: number): Histories {
     of: (org_id, task_id, set) => {
       const id = key(org_id, task_id)
       const cached = known.get(id)
-      const history = cached?.set === set ? cached : { set, history: newHistory(set), seq: 0, last_at: null }
+      const history = cached?.set === set ? cached : { ...newLoggedHistory(set), seq: 0 }
       known.delete(id)
       known.set(id, history)
       const [oldest] = known.keys()

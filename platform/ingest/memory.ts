@@ -1,17 +1,16 @@
 // Who wrote what agents read from their memories (docs/design/engine.md §1), for the steps of one batch and for hosted
 // evaluation. The log must be locked while a batch uses it, so that platforms of one database see the same memories.
 import {
-  type AgentMemory,
-  changesBy,
-  fittingChanges,
+  type FollowedMemory,
   isOfMemory,
+  keepUse,
   keyedDigest,
   type Labels,
   labelsRead,
-  lessTrusted,
-  type MemoryLabel,
   type MemoryUse,
   memoryUseOf,
+  memoryView,
+  newFollowedMemory,
   type OthersLabel,
   oneLabel,
   statedLabels,
@@ -21,7 +20,7 @@ import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { derivedKey } from '../ledger/subjects.js'
 import type { Sealer } from '../secrets/seal.js'
-import { findMarks, findMemories, insertMemoryReads, type MemoryRead, maxMarks, writeMemories } from './store/memory.js'
+import { findMarks, findMemories, insertMemoryReads, type MemoryRead, writeMemories } from './store/memory.js'
 
 export interface MemoryOfBatch {
   /** The labels of the step that was opened as `key`, as an agent reads it; null without content of others. */
@@ -35,15 +34,7 @@ export interface MemoryOfBatch {
 }
 
 /** The memory of one agent as this batch sees it: the marks that its steps ask for, and their changes. */
-interface Opened {
-  readonly agent_id: string
-  readonly labels: Map<string, MemoryLabel>
-  readonly changed: Map<string, MemoryLabel | null>
-  marks: number
-  worst: OthersLabel | null
-  overflow: boolean
-  is_changed: boolean
-}
+type Opened = FollowedMemory & { readonly agent_id: string }
 
 /** Reads what is known about these steps, each under a key of the caller, in the memories of these agents. */
 export async function openMemories(
@@ -60,13 +51,13 @@ export async function openMemories(
   return {
     labels: (key, agent_id) => {
       const use = uses.get(key)
-      return use === undefined ? null : labelsRead(use, viewOf(openedOf(opened, agent_id)), true)
+      return use === undefined ? null : labelsRead(use, memoryView(openedOf(opened, agent_id)), true)
     },
     keep: (key, agent_id, step, received) => {
       const use = uses.get(key)
       if (use === undefined || isBlocked(step)) return
       const memory = openedOf(opened, agent_id)
-      if (change(memory, use, received)) overflowed.push(agent_id)
+      if (keepUse(memory, use, received)) overflowed.push(agent_id)
     },
     note: (log_index, labels) => {
       const { whole } = oneLabel(labels)
@@ -92,7 +83,7 @@ export async function intendedLabels(
   const use = (await usesOf(scope, tx, sealer, [[step, step]])).get(step)
   if (use === undefined) return null
   const opened = await readMemories(scope, tx, new Map([[step, use]]), [agent_id])
-  return labelsRead(use, viewOf(openedOf(opened, agent_id)), false)
+  return labelsRead(use, memoryView(openedOf(opened, agent_id)), false)
 }
 
 async function usesOf(
@@ -114,7 +105,7 @@ async function readMemories(
   agent_ids: readonly string[],
 ): Promise<Map<string, Opened>> {
   const rows = await findMemories(scope, tx, agent_ids)
-  const opened = new Map(rows.map((row) => [row.agent_id, { ...row, ...empty() }]))
+  const opened = new Map<string, Opened>(rows.map((row) => [row.agent_id, { ...newFollowedMemory(), ...row }]))
   const asked = new Set([...uses.values()].flatMap(digestsOf))
   for (const { agent_id, digest, label } of await findMarks(scope, tx, agent_ids, [...asked]))
     opened.get(agent_id)?.labels.set(digest, label)
@@ -125,44 +116,12 @@ function digestsOf({ names, written, parts }: MemoryUse): string[] {
   return [...names, ...written, ...parts.flatMap(({ digests }) => [...digests])]
 }
 
-function empty(): Pick<Opened, 'labels' | 'changed' | 'is_changed'> {
-  return { labels: new Map(), changed: new Map(), is_changed: false }
-}
-
 function openedOf(opened: Map<string, Opened>, agent_id: string): Opened {
   const known = opened.get(agent_id)
   if (known !== undefined) return known
-  const memory = { agent_id, ...empty(), marks: 0, worst: null, overflow: false }
+  const memory = { agent_id, ...newFollowedMemory() }
   opened.set(agent_id, memory)
   return memory
-}
-
-function viewOf({ labels, worst, overflow }: Opened): AgentMemory {
-  return { labelOf: (digest) => labels.get(digest), worst, overflow }
-}
-
-/** True when the memory overflows with this step. */
-function change(memory: Opened, use: MemoryUse, received: OthersLabel | null): boolean {
-  if (memory.overflow) return false
-  const view = viewOf(memory)
-  const fitting = fittingChanges(changesBy(use, received, view), view, maxMarks - memory.marks, maxMarks / 2)
-  if (fitting === 'overflow') {
-    memory.is_changed = true
-    memory.overflow = true
-    memory.changed.clear()
-    memory.marks = 0
-    return true
-  }
-  for (const [digest, label] of fitting) {
-    const known = memory.labels.get(digest)
-    memory.marks += Number(label !== null) - Number(known !== undefined)
-    if (label === null) memory.labels.delete(digest)
-    else memory.labels.set(digest, label)
-    if (label !== null && label !== 'own') memory.worst = lessTrusted(memory.worst, label)
-    memory.changed.set(digest, label)
-    memory.is_changed = true
-  }
-  return false
 }
 
 async function writeChanges(scope: Scope, tx: Transaction, opened: readonly Opened[]): Promise<void> {

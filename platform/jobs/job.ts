@@ -11,7 +11,7 @@ export interface Job<Data extends JobData = JobData> {
   readonly schedule?: string
   /** Of the jobs with the same key one waits; a job that runs is not waiting. Without a key, every sent job runs. */
   readonly key?: (data: Data) => string
-  /** How many run at once in one process; 1 by default. */
+  /** How many run at once in one process; 1 by default. With 0, this process sends the job and others run it. */
   readonly concurrency?: number
   /** The time after which `signal` is aborted and the run has failed, up to 23 hours. */
   readonly timeout_seconds: number

@@ -9,6 +9,8 @@ interface NewEvent {
   readonly subject_kind: string
   readonly subject_id: string
   readonly data: Readonly<Record<string, unknown>>
+  /** Members of `data` that only the leaf holds as they are here, because lists show the others. */
+  readonly in_leaf?: Readonly<Record<string, unknown>>
 }
 
 /**
@@ -27,7 +29,10 @@ export async function recordEvents(
   let at = ''
   const first = await appendLeavesAt(scope, tx, now, (received_at) => {
     at = received_at
-    return rows.map((row) => ({ type: 'event', subject_id: row.id, data: { event: { at, actor, ...row } } }))
+    return rows.map(({ in_leaf, ...row }) => {
+      const event = { at, actor, ...row, data: { ...row.data, ...in_leaf } }
+      return { type: 'event', subject_id: row.id, data: { event } }
+    })
   })
   await tx.query(
     `insert into events (org_id, at, actor_kind, actor_id, log_index, id, kind, subject_kind, subject_id, data)

@@ -1,6 +1,7 @@
 // From times to log indexes: times never decrease with the log index, so a period is one range of log indexes.
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import { PlatformError } from '../errors.js'
 
 /** Log indexes from `first` up to, but not including, `end`; an absent bound does not restrict. */
 export interface IndexRange {
@@ -23,6 +24,28 @@ export async function rangeOf(
 /** The first log index below `size` whose entry was received at or after the time; else `size`. */
 export function indexOfTime(scope: Scope, tx: Transaction, time: string, size: number): Promise<number> {
   return search(scope, tx, '>=', time, size)
+}
+
+/** The maximum number of entries that leave the platform at once: some gigabytes of records. */
+const maxEntries = 1_000_000
+
+/**
+ * The log indexes below `size` of the entries received from `from` (inclusive) to `to` (exclusive), for a bundle or a report: a
+ * report of more entries than a bundle holds could not be verified. Null: the beginning, the end. Rejects with TOO_LARGE.
+ */
+export async function entriesOfPeriod(
+  scope: Scope,
+  tx: Transaction,
+  { from, to }: { readonly from: string | null; readonly to: string | null },
+  size: number,
+): Promise<{ readonly first: number; readonly end: number }> {
+  const first = from === null ? 0 : await indexOfTime(scope, tx, from, size)
+  const end = to === null ? size : Math.max(first, await indexOfTime(scope, tx, to, size))
+  if (end - first <= maxEntries) return { first, end }
+  throw new PlatformError(
+    'TOO_LARGE',
+    `the period has ${end - first} entries, more than ${maxEntries}: choose a shorter one`,
+  )
 }
 
 /** A binary search in the database: about 20 look-ups by key in one round trip, without an index on time. */

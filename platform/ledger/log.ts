@@ -55,6 +55,12 @@ interface LockedRow {
   readonly checkpoint_root: string
 }
 
+/** The size of the organization's log in the snapshot of the transaction. */
+export async function readLogSize(scope: Scope, tx: Transaction): Promise<number> {
+  const [row] = await tx.query<{ size: number }>('select size from org_log where org_id = $1', [scope.org_id])
+  return row?.size ?? 0
+}
+
 /** Announces to every process that agents, policies or assignments changed. The log must be locked. */
 export async function bumpConfig(scope: Scope, tx: Transaction): Promise<void> {
   await tx.query('update org_log set config_version = config_version + 1 where org_id = $1', [scope.org_id])

@@ -31,6 +31,8 @@ export interface Log {
   readonly rejected: ReadonlyMap<string, string>
   readonly bundles: Bundles
   readonly retention: Retention
+  /** Whether this process holds the signing key of the log. */
+  readonly holds_key: boolean
   /** Empty in a process without the signing key of the log. */
   readonly jobs: readonly Job[]
   readonly close: () => Promise<void>
@@ -71,7 +73,7 @@ export async function openLog({ db, clock, logger, config, ...parts }: LogParts)
   })
   const jobs = own ? [retention.job] : []
   const identity = { host: log_host, verifierOf, keysOf }
-  return { identity, rejected, bundles, retention, jobs, close: checkpoints.close }
+  return { identity, rejected, bundles, retention, holds_key: own, jobs, close: checkpoints.close }
 }
 
 /** The name of this machine, in characters that an origin can hold. */

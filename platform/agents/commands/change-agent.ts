@@ -99,10 +99,6 @@ export function confirmLevel(
     const values = agentValues({ agent_id, api_key_id, known, sent, operator_set, confirmed: true })
     await putAgent(scope, tx, now, values)
     await materialiseAgain(parts, scope, tx, moment, values)
-    const data = { agent_key: known.agent_key, from: effective, to: declared }
-    await recordEvents(scope, tx, now, [
-      { kind: 'agent.risk_confirmed', subject_kind: 'agent', subject_id: agent_id, data },
-    ])
-    await bumpConfig(scope, tx)
+    await noteAgent(scope, tx, now, 'agent.risk_confirmed', values, { from: effective, to: declared })
   })
 }

@@ -14,13 +14,19 @@ import { materialiseAgain } from '../../policies/commands/materialise-again.js'
 import { type BaselineParts, putBaseline } from '../../policies/commands/put-baseline.js'
 import { effectivePolicies } from '../../policies/store/policies.js'
 import { agentDeactivated } from '../errors.js'
-import { type AgentValues, agentIdOf, findAgents, putAgent } from '../store/agents.js'
+import { type AgentValues, agentFacts, agentIdOf, findAgents, putAgent } from '../store/agents.js'
 import { agentValues, keptSettings } from './merge-registration.js'
 
 export interface Registration {
   readonly created: boolean
   readonly answer: RegisteredAgent
 }
+
+/** Characters of facts in the audit trail, whose pages have 200 events; a registration has up to a million. */
+const maxShownFacts = 5_000
+
+/** The events that hold the facts of an agent; no retention deletes them (docs/design/log.md §7). */
+export type AgentChangeKind = 'agent.registered' | 'agent.updated' | 'agent.risk_confirmed'
 
 export type RegistrationParts = Resources & BaselineParts
 
@@ -55,11 +61,24 @@ export async function registerAgent(
   })
 }
 
-/** Records an event of the change, and invalidates the cached agent in every process. */
-export async function noteAgent(scope: Scope, tx: Transaction, now: number, kind: string, agent: AgentValues) {
+/**
+ * Records an event of the change, and invalidates the cached agent in every process. The event holds the agent as rules see
+ * it, so that the log itself shows with which facts the steps after it were evaluated.
+ */
+export async function noteAgent(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  kind: AgentChangeKind,
+  agent: AgentValues,
+  more: JsonMap = {},
+) {
   const { agent_id, agent_key, risk_classification, effective_risk_classification } = agent
-  const data = { agent_key, risk_classification, effective_risk_classification }
-  await recordEvents(scope, tx, now, [{ kind, subject_kind: 'agent', subject_id: agent_id, data }])
+  const facts = agentFacts(agent)
+  const shown = canonical(facts).length <= maxShownFacts ? facts : null
+  const data = { agent_key, risk_classification, effective_risk_classification, ...more, facts: shown }
+  const event = { kind, subject_kind: 'agent', subject_id: agent_id, data, in_leaf: { facts } }
+  await recordEvents(scope, tx, now, [event])
   await bumpConfig(scope, tx)
 }
 

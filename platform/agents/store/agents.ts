@@ -38,7 +38,7 @@ export function agentIdOf(first_key_hash: Uint8Array, agent_key: string): string
  * The agent as rules see it: its fields with the risk level in effect, then its attributes. `declared_tools` is null if they
  * were never declared.
  */
-export function agentFacts(agent: AgentRow): JsonMap {
+export function agentFacts(agent: Omit<AgentValues, 'api_key_id' | 'sent' | 'operator_set'>): JsonMap {
   const { agent_id, agent_key, name, purpose, owner_id, environment, declared_tools, attributes } = agent
   const { effective_risk_classification: risk_classification } = agent
   return { agent_id, agent_key, name, purpose, owner_id, risk_classification, environment, declared_tools, attributes }

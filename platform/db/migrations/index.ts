@@ -24,6 +24,7 @@ import * as memoryLabels from './0020-memory-labels.js'
 import * as repositories from './0021-repositories.js'
 import * as approvedVersions from './0022-approved-versions.js'
 import * as githubApp from './0023-github-app.js'
+import * as reports from './0024-reports.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -47,6 +48,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0021-repositories', migration: repositories },
   { name: '0022-approved-versions', migration: approvedVersions },
   { name: '0023-github-app', migration: githubApp },
+  { name: '0024-reports', migration: reports },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

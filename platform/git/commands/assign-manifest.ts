@@ -4,7 +4,7 @@ import { type AssignmentRequest, isoTime, type MadeAssignment } from '@svc/schem
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { agentNotFound } from '../../agents/errors.js'
 import { type AgentRow, findAgents } from '../../agents/store/agents.js'
-import { type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
+import { type Resources, type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
@@ -180,7 +180,7 @@ async function assigning(
 }
 
 /** Removes an assignment: its policies end at once, also for running tasks. Rejects with NOT_FOUND. */
-export async function unassign({ db, clock }: GitParts, scope: Scope, id: number): Promise<void> {
+export async function unassign({ db, clock }: Resources, scope: Scope, id: number): Promise<void> {
   const now = clock()
   await withTransaction(db, scope, async (tx) => {
     await assertStillAllowed(scope, tx, operators)

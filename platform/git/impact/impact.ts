@@ -90,7 +90,7 @@ async function replayTasks(parts: Replaying, tasks: readonly RecordedTask[]): Pr
 
 async function evaluate({ thread, tally }: Replaying, tasks: readonly StoredSteps[]): Promise<void> {
   if (tasks.length === 0) return
-  const answers = await thread.replay(tasks)
+  const answers = await thread.ask(tasks)
   for (const [index, answer] of answers.entries()) tally.add(tasks[index]?.agent ?? -1, answer)
 }
 

@@ -1,5 +1,5 @@
 // What is known about the memories of agents, and the labels of steps that read them.
-import { type MemoryLabel, memoryLimits, type OthersLabel } from '@svc/engine'
+import type { MemoryLabel, OthersLabel } from '@svc/engine'
 import type { JsonMap } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
@@ -90,6 +90,3 @@ export async function insertMemoryReads(scope: Scope, tx: Transaction, reads: re
     [scope.org_id, ...columnsOf(rows, ['log_index', 'least', 'labels'])],
   )
 }
-
-/** How many marks an agent may have. */
-export const maxMarks = memoryLimits.maxEntriesOfAgent

@@ -18,13 +18,13 @@ import type { LogKey } from '@svc/schemas'
 import { type Transaction, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
-import { readRemovalAuthorizations } from '../../ledger/stored-leaves.js'
+import { type FullLeaf, readRemovalAuthorizations } from '../../ledger/stored-leaves.js'
 import { hashesOf } from '../publish/store/tree.js'
 import { assemble, type SignManifest } from './assemble.js'
 import { howToVerify } from './bundle-text.js'
 import { type Packed, type PackedFile, packedFile } from './packed-file.js'
 import { type BundleRequest, type Plan, type PlanParts, planBundle } from './plan.js'
-import { checkpointsOf, policySetBodies, readFullLeaves } from './store.js'
+import { checkpointsOf, policySetBodies, readAgentFacts, readFullLeaves } from './store.js'
 
 export interface BundleParts extends PlanParts {
   readonly signManifest: SignManifest
@@ -55,13 +55,14 @@ export async function makeBundle(
   }
   await fileOf(bundleFiles.how).write(howToVerify(plan.origin, parts.keysOf(scope.org_id)))
   await fileOf(bundleFiles.note).write(plan.checkpoint.note)
-  const { sizes, policy_sets } = await writeLeaves(parts, scope, plan, fileOf)
+  const { sizes, policy_sets, agent_ids } = await writeLeaves(parts, scope, plan, fileOf)
   await withSnapshot(parts.db, scope, async (tx) => {
     const hashes = (ranges: readonly Range[]) => hashesOf(scope, tx, ranges).catch(() => ranges.map(() => missing))
     await writeNodes(plan, hashes, fileOf)
-    const wanted = [...sizes, ...plan.restarted_from, request.since ?? 0]
+    const wanted = [...sizes, ...plan.restarted_from, plan.report_cut_off ?? 0, request.since ?? 0]
     await writeCheckpoints(scope, tx, plan, wanted, hashes, fileOf)
-    await writeAuthority(plan, hashes, fileOf)
+    const facts = await readAgentFacts(scope, tx, [...agent_ids], plan.entries.first)
+    await writeAuthority(plan, facts, hashes, fileOf)
     for (const body of await policySetBodies(scope, tx, [...policy_sets].sort()))
       await fileOf(bundleFiles.policy_sets).write(`${oneLine(body)}\n`)
     const removals = await readRemovalAuthorizations(scope, tx)
@@ -76,9 +77,9 @@ export async function makeBundle(
 type FileOf = (name: string) => PackedFile
 type HashesOf = (ranges: readonly Range[]) => Promise<Hash[]>
 
-/** Writes records, payloads and leaves; returns the checkpoint sizes and policy sets that the records name. */
+/** Writes records, payloads and leaves; returns the checkpoint sizes, policy sets and agents that the records name. */
 async function writeLeaves({ db }: BundleParts, scope: Scope, { records, entries }: Plan, fileOf: FileOf) {
-  const named = { sizes: new Set<number>(), policy_sets: new Set<string>() }
+  const named = { sizes: new Set<number>(), policy_sets: new Set<string>(), agent_ids: new Set<string>() }
   for (let from = records.first; from < records.end; from += pageSize) {
     const to = Math.min(records.end, from + pageSize)
     const rows = new Map(
@@ -99,6 +100,8 @@ async function writeLeaves({ db }: BundleParts, scope: Scope, { records, entries
       named.sizes.add(afterSizeIn(record ?? ''))
       const policy_set = policySetIn(record ?? '')
       if (isInPeriod && policy_set !== null) named.policy_sets.add(policy_set)
+      const agent_id = policy_set === null ? null : agentIn(record ?? '')
+      if (isInPeriod && agent_id !== null) named.agent_ids.add(agent_id)
     }
     await fileOf(bundleFiles.records).write(texts.join(''))
     await fileOf(bundleFiles.payloads).write(payloads.join(''))
@@ -134,8 +137,16 @@ async function writeCheckpoints(
   }
 }
 
-async function writeAuthority({ authority, checkpoint }: Plan, hashes: HashesOf, fileOf: FileOf): Promise<void> {
-  for (const { log_index, record, salts, body } of authority) {
+/** Writes the leaves outside the period that its entries need; `facts`: those of the agents of its steps. */
+async function writeAuthority(
+  { authority, checkpoint }: Plan,
+  facts: readonly FullLeaf[],
+  hashes: HashesOf,
+  fileOf: FileOf,
+): Promise<void> {
+  const signed = facts.filter(({ log_index }) => log_index < checkpoint.size)
+  const inOrder = [...authority, ...signed].sort((a, b) => a.log_index - b.log_index)
+  for (const { log_index, record, salts, body } of inOrder) {
     const proof = (await hashes(inclusionRanges(log_index, checkpoint.size))).map(hexOf)
     await fileOf(bundleFiles.authority).write(`${canonical({ log_index, record, salts, body, proof })}\n`)
   }
@@ -155,6 +166,11 @@ function oneLine(text: string): string {
 
 function policySetIn(record: string): string | null {
   return /"policy_set":"([0-9a-f]{64})"/.exec(record)?.[1] ?? null
+}
+
+/** Ids of agents are hex digits after `ag_`; an altered one is left out. */
+function agentIn(record: string): string | null {
+  return /"agent_id":"(\w{1,100})"/.exec(record)?.[1] ?? null
 }
 
 function rangeOf({ level, index }: Subtree): Range {

@@ -1,14 +1,14 @@
 // Plans a proof bundle: which entries, checkpoints and removal authorizations it holds.
-import { parseStrictJson, restartIn } from '@svc/proof'
+import { openedLeaf, parseStrictJson, reportIn, restartIn } from '@svc/proof'
 import { type BundleManifest, isoTime } from '@svc/schemas'
 import { type Database, type Transaction, withSnapshot } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
-import { indexOfTime } from '../../ledger/log-range.js'
+import { entriesOfPeriod } from '../../ledger/log-range.js'
 import { type FullLeaf, readRemovalAuthorizations } from '../../ledger/stored-leaves.js'
 import { originOf } from '../publish/origin.js'
 import { latestCheckpoint, type StoredCheckpoint } from '../publish/store/checkpoints.js'
-import { readRestarts, workspaceName } from './store.js'
+import { readReport, readRestarts, workspaceName } from './store.js'
 
 export interface PlanParts {
   readonly db: Database
@@ -24,28 +24,32 @@ export interface BundleRequest {
   readonly to: number | null
   /** Size of an earlier checkpoint; the bundle proves that the log continues it. */
   readonly since: number | null
+  /** The id of an issued report: the period is that of the report, and the bundle holds its leaf. */
+  readonly report?: string | null
 }
 
 export interface Plan
   extends Pick<BundleManifest, 'origin' | 'org_id' | 'made_at' | 'workspace' | 'period' | 'entries' | 'records'> {
   readonly checkpoint: StoredCheckpoint
-  /** Entries outside the period that authorize a removal or record a restart. */
+  /** Entries outside the period that authorize a removal, record a restart, or are the leaf of the report. */
   readonly authority: readonly FullLeaf[]
   /** Log index of the last removal authorization; -1 when the log has none. */
   readonly last_removal: number
   /** Signed sizes that were replaced by a restart. */
   readonly restarted_from: readonly number[]
+  /** The size of the log that the report reads; null without a report. */
+  readonly report_cut_off: number | null
 }
-
-/** The maximum number of entries in a bundle: some gigabytes of records. */
-const maxEntries = 1_000_000
 
 /** Rejects with NOT_FOUND, UNAVAILABLE and TOO_LARGE as makeBundle does. */
 export async function planBundle(parts: PlanParts, scope: Scope, request: BundleRequest): Promise<Plan> {
   return withSnapshot(parts.db, scope, async (tx) => {
     const { checkpoint, origin } = await signedCheckpoint(parts, scope, tx)
     const { size } = checkpoint
-    const { period, entries } = await entriesOf(scope, tx, request, size)
+    const issued = request.report == null ? null : await issuedReport(scope, tx, request.report, size)
+    const { from, to } = issued?.period ?? request
+    const period = { from: timeText(from), to: timeText(to) }
+    const entries = await entriesOfPeriod(scope, tx, period, size)
     const removals = await readRemovalAuthorizations(scope, tx)
     if (removals.some(({ log_index }) => log_index >= size))
       throw new PlatformError('UNAVAILABLE', 'a removal is not signed yet: try again shortly')
@@ -61,10 +65,11 @@ export async function planBundle(parts: PlanParts, scope: Scope, request: Bundle
       entries,
       records: { first: Math.max(0, entries.first - 1), end: Math.min(size, entries.end + 1) },
       last_removal: removals.at(-1)?.log_index ?? -1,
-      authority: [...removals, ...restarts]
+      authority: [...removals, ...restarts, ...(issued === null ? [] : [issued.leaf])]
         .sort((a, b) => a.log_index - b.log_index)
         .filter(({ log_index }) => log_index < entries.first || log_index >= entries.end),
       restarted_from: restarts.flatMap(restartedFrom),
+      report_cut_off: issued?.cut_off ?? null,
     }
   })
 }
@@ -82,16 +87,17 @@ async function signedCheckpoint({ log_host, signedSize }: PlanParts, scope: Scop
   return { checkpoint, origin }
 }
 
-async function entriesOf(scope: Scope, tx: Transaction, request: BundleRequest, size: number) {
-  const period = { from: timeText(request.from), to: timeText(request.to) }
-  const first = period.from === null ? 0 : await indexOfTime(scope, tx, period.from, size)
-  const end = period.to === null ? size : Math.max(first, await indexOfTime(scope, tx, period.to, size))
-  if (end - first > maxEntries)
-    throw new PlatformError(
-      'TOO_LARGE',
-      `the period has ${end - first} entries, more than ${maxEntries}: choose a shorter one`,
-    )
-  return { period, entries: { first, end } }
+/** The leaf of the report with its period. Rejects with NOT_FOUND, and with UNAVAILABLE until the leaf is signed. */
+async function issuedReport(scope: Scope, tx: Transaction, id: string, size: number) {
+  const leaf = await readReport(scope, tx, id)
+  const opened = leaf === null ? null : openedLeaf({ ...leaf, record: leaf.record ?? '', hash: leaf.leaf_hash })
+  const report = leaf === null || opened === null ? null : reportIn({ type: 'report' }, opened, leaf.log_index)
+  if (leaf === null || report === null)
+    throw new PlatformError('NOT_FOUND', `no report \`${id}\` has been issued in this workspace`)
+  if (leaf.log_index >= size)
+    throw new PlatformError('UNAVAILABLE', 'the report is not signed yet: try again in a few seconds')
+  const period = { from: Date.parse(report.from), to: Date.parse(report.to) }
+  return { leaf, period, cut_off: report.cut_off }
 }
 
 /** The signed size that a restart leaf names. */

@@ -19,6 +19,9 @@ export const bundleRoutes = [
     query: {
       from: parameters.time('received at or after; default: the beginning of the log'),
       to: parameters.time('received before; default: the last signed entry'),
+      report: parameters.text(
+        'id of an issued report: its period, with the leaf that holds its SHA-256; without `from` and `to`',
+      ),
       since: parameters.id('size of an earlier checkpoint, to prove that the log continues it'),
     },
     responses: {},
@@ -29,8 +32,11 @@ export const bundleRoutes = [
         const message = '`to` must be later than `from`'
         throw new PlatformError('INVALID', message, { errors: [{ path: 'to', message }] })
       }
+      const { report } = query
+      if (report !== undefined && (from !== null || to !== null))
+        throw new PlatformError('MALFORMED', 'give either `report` or `from` and `to`: a report has its own period')
       const since = query.since === undefined ? null : Number(query.since)
-      const made = await parts.bundles.make(scope, { from, to, since })
+      const made = await parts.bundles.make(scope, { from, to, since, report: report ?? null })
       return { status: 200, file: { ...made, type: zip, name: `${scope.org_id}-log.zip` } }
     },
   }),

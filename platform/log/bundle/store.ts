@@ -45,6 +45,40 @@ export async function readRestarts(scope: Scope, tx: Transaction): Promise<FullL
   )
 }
 
+/** The latest leaf of an issued report; null for an unknown one. */
+export async function readReport(scope: Scope, tx: Transaction, id: string): Promise<FullLeaf | null> {
+  const [leaf] = await tx.query<FullLeaf>(
+    `select log_index, hash as leaf_hash, record, salts, body from log_records
+     where org_id = $1 and type = 'report' and subject_id = $2 order by log_index desc limit 1`,
+    [scope.org_id, id],
+  )
+  return leaf ?? null
+}
+
+/**
+ * For each of these agents, the leaf of the event that holds its facts at a log index; in the order of the log. An agent that
+ * an earlier release changed last has none.
+ */
+export async function readAgentFacts(
+  scope: Scope,
+  tx: Transaction,
+  agent_ids: readonly string[],
+  before: number,
+): Promise<FullLeaf[]> {
+  return tx.query<FullLeaf>(
+    `select r.log_index, r.hash as leaf_hash, r.record, r.salts, r.body
+     from unnest($2::text[]) as a(agent_id)
+     cross join lateral (
+       select v.org_id, v.id, v.data from events v
+       where v.org_id = $1 and v.subject_id = a.agent_id and v.subject_kind = 'agent' and v.log_index < $3
+         and v.kind in ('agent.registered', 'agent.updated', 'agent.risk_confirmed')
+       order by v.log_index desc limit 1) v
+     join log_records r on r.org_id = v.org_id and r.subject_id = v.id and r.type = 'event'
+     where v.data ? 'facts' and r.salts is not null and r.body is not null order by r.log_index`,
+    [scope.org_id, agent_ids, before],
+  )
+}
+
 /** Bodies of policy sets, in the order of their digests; a missing one is left out. */
 export async function policySetBodies(scope: Scope, tx: Transaction, digests: readonly string[]): Promise<string[]> {
   const rows = await tx.query<{ body: string }>(

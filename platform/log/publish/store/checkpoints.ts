@@ -69,6 +69,30 @@ export async function publishedRoots(scope: Scope, tx: Transaction, sizes: reado
   return new Map(rows.map(({ size, roots }) => [size, roots]))
 }
 
+/** The root of the published checkpoint of this size, of the latest epoch that has one; null without one. */
+export async function rootOfSize(scope: Scope, tx: Transaction, size: number): Promise<string | null> {
+  const [row] = await tx.query<{ root: string }>(
+    `select root from checkpoints where org_id = $1 and size = $2 order by incarnation desc, published_at limit 1`,
+    [scope.org_id, size],
+  )
+  return row?.root ?? null
+}
+
+/** The published sizes nearest to `size` on both sides, from `first` to `last`; smallest first. */
+export async function nearestSizes(
+  scope: Scope,
+  tx: Transaction,
+  size: number,
+  { first, last }: { readonly first: number; readonly last: number },
+): Promise<number[]> {
+  const rows = await tx.query<{ size: number | null }>(
+    `select max(size) as size from checkpoints where org_id = $1 and size >= $3 and size < $2 and size <= $4
+     union select min(size) from checkpoints where org_id = $1 and size > $2 and size >= $3 and size <= $4 order by size`,
+    [scope.org_id, size, first, last],
+  )
+  return rows.flatMap((row) => row.size ?? [])
+}
+
 /** The progress of a log. */
 export async function readProgress(scope: Scope, tx: Transaction): Promise<LogProgress> {
   const [row] = await tx.query<LogProgress>(

@@ -23,6 +23,7 @@ import {
 } from '../../read/store/erasures.js'
 import { spansOfIndexes } from '../spans.js'
 import { assertNotHeld } from '../store/holds.js'
+import { reportsOver } from '../store/reports.js'
 
 /** Copies that this erasure cannot reach. */
 const notReached = [
@@ -76,8 +77,21 @@ export async function erase(
     const [subject_kind, subject_id] = task_id === null ? ['erasure', erasure.id] : ['task', task_id]
     const event = { kind: 'payload.erased', subject_kind, subject_id, data: { ...erasure } }
     await recordEvents(scope, tx, now, [event])
-    return { ...erasure, not_reached: task_id === null ? [...notReached, notReachedBySubject] : notReached }
+    const ofSubject = task_id === null ? [notReachedBySubject] : []
+    const reports = reportsText(await reportsOver(scope, tx, log_indexes))
+    return { ...erasure, not_reached: [...notReached, ...ofSubject, ...reports] }
   })
+}
+
+/** The maximum number of reports that an answer names. */
+const maxReports = 20
+
+/** Reports hold no payload, but reasons of violations and notes of people, which can repeat some of it. */
+function reportsText(ids: readonly string[]): string[] {
+  if (ids.length === 0) return []
+  const more = ids.length > maxReports ? ` and ${ids.length - maxReports} more` : ''
+  const named = `${ids.slice(0, maxReports).join(', ')}${more}`
+  return [`reports with reasons of violations and notes of that time, and their downloaded files: ${named}`]
 }
 
 async function stepsToErase(

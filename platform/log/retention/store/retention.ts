@@ -4,6 +4,7 @@ import type { Prune } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
 import { insertRows, utc } from '../../../db/sql.js'
+import { minRetentionDays } from '../min-days.js'
 import { heldTasks } from './holds.js'
 
 /** The retention period of the log. */
@@ -12,11 +13,8 @@ export async function retentionDays(scope: Scope, tx: Transaction): Promise<numb
     scope.org_id,
   ])
   // The database may hold any number; the law sets a minimum.
-  return Math.max(minDays, row?.retention_days ?? minDays)
+  return Math.max(minRetentionDays, row?.retention_days ?? minRetentionDays)
 }
-
-/** AI Act, Articles 19 and 26(6). */
-const minDays = 184
 
 export async function setRetentionDays(scope: Scope, tx: Transaction, days: number): Promise<void> {
   await tx.query('update org_log set retention_days = $2 where org_id = $1', [scope.org_id, days])
@@ -24,7 +22,7 @@ export async function setRetentionDays(scope: Scope, tx: Transaction, days: numb
 
 /**
  * The log indexes below `end` that may be deleted: whole tasks without a later entry, and leaves that are not steps, except
- * removal authorizations, restarts, open incidents, and held tasks with the events of their holds.
+ * removal authorizations, restarts, facts of agents, open incidents, and held tasks with the events of their holds.
  */
 export async function prunableSpans(scope: Scope, tx: Transaction, end: number): Promise<IndexSpan[]> {
   const { all, tasks } = await heldTasks(scope, tx)
@@ -41,6 +39,7 @@ export async function prunableSpans(scope: Scope, tx: Transaction, end: number):
          where r.org_id = $1 and r.log_index < $2 and r.type in ('event', 'incident')
            and (i.id is null or i.state in ('resolved', 'ignored')) and (i.task_id is null or not i.task_id = any($3::text[]))
            and v.kind is distinct from 'log.restarted'
+           and (v.subject_kind = 'agent' and v.data ? 'facts') is not true
            and (v.subject_kind = 'task' and v.subject_id = any($3::text[])) is not true
            and not exists (select 1 from holds h where h.org_id = r.org_id and v.subject_kind = 'hold' and h.id = v.subject_id
              and h.released_at is null)

@@ -1,0 +1,66 @@
+// When nothing was enforced on an agent, and when that is unknown (docs/design/reports.md §2).
+
+/** What was known of the enforcement on an agent in a period, as of a cut-off. */
+export interface Governance {
+  /**
+   * For how long policies were enforced, none were, and it is unknown; seconds. Time before the registration, time in which the agent
+   * was deactivated, and time in which every engine had stopped count nowhere.
+   */
+  readonly governed_seconds: number
+  readonly ungoverned_seconds: number
+  readonly unknown_seconds: number
+  /**
+   * Ungoverned and unknown intervals of each engine and of the platform, oldest first; they do not overlap within one engine. Of many,
+   * the ungoverned ones are listed before the unknown ones, and long ones before short ones.
+   */
+  readonly intervals: readonly GovernanceInterval[]
+  /** Intervals that are not listed. */
+  readonly more: number
+}
+
+export interface GovernanceInterval {
+  readonly from: string
+  readonly to: string
+  readonly state: 'ungoverned' | 'unknown'
+  /**
+   * `no_policy`: the platform had no enforced policy for the agent; `none_configured`, `all_dropped`, `unavailable`: the engine's
+   * own report; `silent`: the engine sent no heartbeat; `no_engine`: no engine had ever reported.
+   */
+  readonly reason: 'no_policy' | 'none_configured' | 'all_dropped' | 'unavailable' | 'silent' | 'no_engine'
+  /** The run of the engine; null for what the platform knows. */
+  readonly instance_id: string | null
+}
+
+/** A period as of a place in the log. Times are RFC 3339. */
+export interface GovernancePeriod {
+  /** Inclusive. */
+  readonly from: string
+  /** Exclusive; what comes after the cut-off does not count. */
+  readonly to: string
+  /** A size of the log, and the time when it had that size. */
+  readonly cut_off: { readonly size: number; readonly at: string }
+}
+
+/** The maximum difference between the clocks of engines and of the platform. */
+export const maxClockSkewMs = 300_000
+
+/** After this time without a heartbeat, the state of an engine is unknown since the last one. */
+export const heartbeatTimeoutMs = 180_000
+
+/** The same with at most `limit` intervals; `intervals` are in order of time. */
+export function withFewer(governance: Governance, limit: number): Governance {
+  const { intervals, more } = governance
+  if (intervals.length <= limit) return governance
+  const ranked = intervals.map((interval, at) => ({ interval, at, length: lengthOf(interval) }))
+  ranked.sort((a, b) => rank(a.interval) - rank(b.interval) || b.length - a.length || a.at - b.at)
+  const kept = ranked.slice(0, limit).sort((a, b) => a.at - b.at)
+  return { ...governance, intervals: kept.map(({ interval }) => interval), more: more + intervals.length - kept.length }
+}
+
+function rank({ state }: GovernanceInterval): number {
+  return state === 'ungoverned' ? 0 : 1
+}
+
+function lengthOf({ from, to }: GovernanceInterval): number {
+  return Date.parse(to) - Date.parse(from)
+}

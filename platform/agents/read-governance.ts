@@ -1,0 +1,152 @@
+// Reads when agents were governed (docs/design/reports.md §2), a few agents at a time: no query returns more than 500 rows.
+import { isoTime, parseTimestamp } from '@svc/schemas'
+import type { Transaction } from '../db/db.js'
+import type { Scope } from '../db/scope.js'
+import { readByIndex } from '../db/sql.js'
+import { enforcedSince, everAssigned, type VersionPeriod, versionsBetween } from '../policies/store/enforced.js'
+import { governanceOf } from './agent-governance.js'
+import type { Governance, GovernancePeriod } from './governance.js'
+import type { Window } from './spans.js'
+import { type Activation, type AgentState, activationsAfter, agentStates } from './store/activations.js'
+import { intervalsAfter, type KnownInterval } from './store/engines.js'
+
+export interface GovernanceQuery extends GovernancePeriod {
+  readonly agent_ids: readonly string[]
+}
+
+const agentsAtOnce = 20
+const rowsAtOnce = 500
+
+/**
+ * What is known of the enforcement on each of these agents. The same query gives the same answer at any later time: nothing that
+ * became known after the cut-off counts. Agents of other workspaces are left out.
+ */
+export async function readGovernance(
+  scope: Scope,
+  tx: Transaction,
+  { agent_ids, ...period }: GovernanceQuery,
+): Promise<Map<string, Governance>> {
+  await readByIndex(tx)
+  const activations = await readActivations(scope, tx)
+  const found = new Map<string, Governance>()
+  for (let index = 0; index < agent_ids.length; index += agentsAtOnce) {
+    const few = agent_ids.slice(index, index + agentsAtOnce)
+    await readFew({ scope, tx, agent_ids: few, period: periodOf(period) }, activations, found)
+  }
+  return found
+}
+
+interface Few {
+  readonly scope: Scope
+  readonly tx: Transaction
+  readonly agent_ids: readonly string[]
+  readonly period: Period
+}
+
+/** Up to the cut-off; times are ms since 1970. */
+interface Period extends Window {
+  readonly at: number
+  readonly size: number
+}
+
+function periodOf({ from, to, cut_off }: GovernancePeriod): Period {
+  const [begin = 0, end = 0, at = 0] = [from, to, cut_off.at].map((time) => parseTimestamp(time) ?? undefined)
+  return { from: begin, to: Math.min(end, at), at, size: cut_off.size }
+}
+
+async function readFew(few: Few, activations: ReadonlyMap<string, Activation[]>, found: Map<string, Governance>) {
+  const { scope, tx, agent_ids, period } = few
+  const states = await agentStates(scope, tx, agent_ids)
+  const enforced = await readEnforced(few)
+  const intervals = await readIntervals(few)
+  for (const state of states) {
+    const { agent_id } = state
+    const facts = {
+      counted: countedWindows(state, activations.get(agent_id) ?? [], period),
+      enforced: enforced.get(agent_id) ?? [],
+      intervals: intervals.get(agent_id) ?? [],
+      at: period.at,
+    }
+    found.set(agent_id, governanceOf(facts))
+  }
+}
+
+/** When the agent was registered and active, in the period. */
+function countedWindows({ created_at, active }: AgentState, changes: readonly Activation[], period: Period): Window[] {
+  const windows: Window[] = []
+  // The event before the first one that is kept was of the other kind.
+  const isActive = changes[0] === undefined ? active : changes[0].kind === 'agent.deactivated'
+  let since = isActive ? created_at : null
+  for (const { kind, at } of changes.filter(({ log_index }) => log_index < period.size)) {
+    if (kind === 'agent.deactivated' && since !== null) windows.push({ from: since, to: at })
+    since = kind === 'agent.deactivated' ? null : at
+  }
+  if (since !== null) windows.push({ from: since, to: period.to })
+  const clipped = windows.map(({ from, to }) => ({ from: Math.max(from, period.from), to: Math.min(to, period.to) }))
+  return clipped.filter(({ from, to }) => from < to)
+}
+
+/** Of all agents: there are few, and an agent's own events are mostly others. */
+async function readActivations(scope: Scope, tx: Transaction): Promise<Map<string, Activation[]>> {
+  const all: Activation[] = []
+  for (let after = { kind: '', log_index: 0 }; ; ) {
+    const page = await activationsAfter(scope, tx, after, rowsAtOnce)
+    all.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < rowsAtOnce) break
+    after = last
+  }
+  return groupByAgent(all.sort((a, b) => a.log_index - b.log_index))
+}
+
+async function readEnforced({ scope, tx, agent_ids, period }: Few): Promise<Map<string, Window[]>> {
+  const assigned = await everAssigned(scope, tx, agent_ids)
+  const agents = new Map(assigned.map(({ id, agent_id }) => [id, agent_id]))
+  const windows: (Window & { agent_id: string })[] = []
+  const range = { from: isoTime(period.from), to: isoTime(period.to), size: period.size }
+  for (let after = { assignment_id: 0, number: 0 }; ; ) {
+    const page = await versionsBetween(scope, tx, [...agents.keys()], range, after, versionsAtOnce)
+    for (const { assignment_id, ...window } of await enforcedWindows(scope, tx, page, period.to))
+      windows.push({ ...window, agent_id: agents.get(assignment_id) ?? '' })
+    const last = page.at(-1)
+    if (last === undefined || page.length < versionsAtOnce) return groupByAgent(windows)
+    after = last
+  }
+}
+
+/** Each has about twenty policies. */
+const versionsAtOnce = 50
+
+async function enforcedWindows(scope: Scope, tx: Transaction, versions: readonly VersionPeriod[], end: number) {
+  const rows = versions.length === 0 ? [] : await enforcedSince(scope, tx, versions)
+  const since = new Map(rows.map((row) => [`${row.assignment_id} ${row.from_index}`, row.since]))
+  return versions.flatMap(({ assignment_id, from_index, from, until }) => {
+    const enforced = since.get(`${assignment_id} ${from_index}`)
+    return enforced === undefined ? [] : [{ assignment_id, from: Math.max(from, enforced), to: until ?? end }]
+  })
+}
+
+/** Agents with more intervals than one query reads are read on until they have no more. */
+async function readIntervals({ scope, tx, agent_ids, period }: Few): Promise<Map<string, KnownInterval[]>> {
+  const all: KnownInterval[] = []
+  let open = agent_ids.map((agent_id) => ({ agent_id, after: Number.MIN_SAFE_INTEGER }))
+  while (open.length > 0) {
+    const limit = Math.floor(rowsAtOnce / open.length)
+    const page = groupByAgent(await intervalsAfter(scope, tx, open, period.size, limit))
+    for (const own of page.values()) all.push(...own)
+    open = [...page].flatMap(([agent_id, own]) =>
+      own.length < limit ? [] : [{ agent_id, after: own.at(-1)?.log_index ?? 0 }],
+    )
+  }
+  return groupByAgent(all)
+}
+
+function groupByAgent<Row extends { readonly agent_id: string }>(rows: readonly Row[]): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>()
+  for (const row of rows) {
+    const own = groups.get(row.agent_id)
+    if (own === undefined) groups.set(row.agent_id, [row])
+    else own.push(row)
+  }
+  return groups
+}

@@ -1,0 +1,71 @@
+// Reads the period in pages as text: one row for each page costs the thread that answers requests little.
+import type { Range } from '@svc/proof'
+import type { Transaction } from '../../db/db.js'
+import type { Scope } from '../../db/scope.js'
+import { readRoots } from '../../log/publish/store/period-checkpoints.js'
+import type { EntriesPage } from './messages.js'
+
+const inRange = 'org_id = $1 and log_index >= $2 and log_index < $3'
+
+/** Where it begins in a payload, from 1. */
+const evaluationAt = '{"evaluation":'.length + 1
+
+/**
+ * The evaluations of steps that violated a policy or that a gate approved, as `EvaluatedRow`. The evaluation comes first in a payload
+ * and has no `]` in it, so that the rest of a long payload is not read; `offset 0` computes each text once.
+ */
+const evaluated = `select string_agg(json_build_array(p.log_index,
+    substring(p.salts from '^{"evaluation":"([0-9a-f]*)"'), t.evaluation)::text, E'\\n')
+  from log_payloads p
+  cross join lateral (select substr(p.body, ${evaluationAt}, 16384) as text offset 0) b
+  cross join lateral (select case when position(']' in b.text) > 0 then split_part(b.text, ']', 1)
+    else split_part(substr(p.body, ${evaluationAt}), ']', 1) end || ']' as evaluation offset 0) t
+  where ${inRange}
+    and (position('"violated":true' in t.evaluation) > 0 or position('"approved_by_step":' in t.evaluation) > 0)`
+
+/**
+ * Each table is read alone, by its range of log indexes, and the thread joins the rows: the embedded database took some ms of this
+ * thread to plan a join of five tables. A record has no line break, unless it was altered.
+ */
+const pageQuery = `select
+  (select string_agg(log_index || E'\\t' || type || E'\\t' || leaf_hash, E'\\n') from log_leaves where ${inRange}) as leaves,
+  (select string_agg(log_index || E'\\t' || replace(record, E'\\n', ' '), E'\\n') from log_entries where ${inRange}) as steps,
+  (select string_agg(log_index::text, ' ') from log_payloads where ${inRange} and body is not null) as kept,
+  (select string_agg(log_index::text, ' ') from memory_reads where ${inRange}) as memory,
+  (select string_agg(json_build_array(log_index, hash, record, salts, body)::text, E'\\n')
+   from log_records where ${inRange}) as records,
+  (select string_agg(json_build_array(log_index, policy_id, name, severity, mode, waived, asks)::text, E'\\n'
+     order by log_index, policy_id)
+   from log_violations where ${inRange}) as violations,
+  (${evaluated}) as evaluated`
+
+type Texts = Omit<EntriesPage, 'from' | 'to' | 'checkpoints'>
+
+/** A page of the period. `epoch`: of the cut-off. */
+export async function readEntries(scope: Scope, tx: Transaction, range: Range, epoch: number): Promise<EntriesPage> {
+  const { from, to } = range
+  const [texts = noTexts] = await tx.query<Texts>(pageQuery, [scope.org_id, from, to])
+  const checkpoints = await readRoots(scope, tx, range, epoch)
+  return { from, to, ...texts, checkpoints }
+}
+
+const noTexts: Texts = {
+  leaves: null,
+  steps: null,
+  kept: null,
+  memory: null,
+  records: null,
+  violations: null,
+  evaluated: null,
+}
+
+/** The record at a log index; null when there is none. */
+export async function recordAt({ org_id }: Scope, tx: Transaction, log_index: number): Promise<string | null> {
+  const [row] = await tx.query<{ record: string | null }>(
+    `select coalesce(
+       (select e.record from log_entries e where e.org_id = $1 and e.log_index = $2),
+       (select r.record from log_records r where r.org_id = $1 and r.log_index = $2)) as record`,
+    [org_id, log_index],
+  )
+  return row?.record ?? null
+}

@@ -1,0 +1,182 @@
+// What the thread of a report is given, and what it answers. Texts hold one row a line: they cost their sender little.
+import type { Governance } from '../../agents/governance.js'
+import type { MadeReport } from '../plan.js'
+import type { AgentResult, ReportCheckpoint, ReportData, ReportHead, Severity } from '../report-data.js'
+
+/** Given once. */
+export interface ReportWork {
+  readonly head: Omit<ReportHead, 'organization'>
+  readonly scope: Cut
+  readonly checkpoint: ReportCheckpoint
+  /** Whether a key of the log signed the checkpoint. */
+  readonly is_signed: boolean
+  /** Hex hashes of the full subtrees before the period and after it, up to the cut-off; null where one is missing. */
+  readonly left: readonly (string | null)[]
+  readonly right: readonly (string | null)[]
+  /** When the first entry of the log was received; null in an empty log. */
+  readonly log_began: string | null
+  /** Tasks of the chosen agents that were erased or held; null when all agents are chosen. */
+  readonly own_tasks: readonly string[] | null
+}
+
+/** The places in the log that decide the content. */
+export interface Cut {
+  readonly first: number
+  readonly end: number
+  readonly cut_off: number
+}
+
+/** Leaves from `from` to before `to`. */
+export interface EntriesPage {
+  readonly from: number
+  readonly to: number
+  /** `log_index`, type and leaf hash, by tabs. */
+  readonly leaves: string | null
+  /** `log_index` and record of each step, by a tab. */
+  readonly steps: string | null
+  /** The log indexes of steps with a payload and of those that read memory, by spaces. */
+  readonly kept: string | null
+  readonly memory: string | null
+  /** JSON of `LeafRow`: leaves that are not steps. */
+  readonly records: string | null
+  /** JSON of `ViolationRow`. */
+  readonly violations: string | null
+  /** JSON of `EvaluatedRow`: steps that violated a policy or that gates approved. */
+  readonly evaluated: string | null
+  /** Published sizes within the page and their roots, of the epoch of the cut-off: JSON of `[size, root]`. */
+  readonly checkpoints: string | null
+}
+
+export type LeafRow = readonly [
+  log_index: number,
+  hash: string,
+  record: string,
+  salts: string | null,
+  body: string | null,
+]
+export type ViolationRow = readonly [
+  log_index: number,
+  policy_id: number,
+  name: string,
+  severity: string,
+  mode: string,
+  waived: boolean,
+  asks: boolean | null,
+]
+/** `evaluation`: canonical JSON, as its payload holds it. */
+export type EvaluatedRow = readonly [log_index: number, salt: string | null, evaluation: string]
+
+type AgentText = 'agent_key' | 'name' | 'purpose' | 'risk_classification' | 'environment'
+
+/** An agent as of the cut-off. */
+export type AgentFacts = Pick<AgentResult, AgentText | 'active' | 'registered_at'>
+
+/** What an engine reported, as the table holds it, with its event. */
+export interface EngineStateRow {
+  readonly agent_id: string
+  readonly log_index: number
+  readonly instance_id: string
+  readonly load_state: string
+  readonly ended: boolean
+  readonly since: string
+  readonly known_from: string
+  readonly known_until: string
+  /** The leaf at its log index, as `LeafRow`; null when it is pruned, or is a step. */
+  readonly line: string | null
+  /** Whether no event can be at its log index. */
+  readonly is_unrecorded: boolean
+}
+
+/** An agent as the table holds it: for what the log does not hold. */
+export interface AgentRow extends Pick<AgentResult, AgentText | 'agent_id' | 'active'> {
+  readonly created_at: string
+}
+
+/** An incident whose leaf was erased or deleted, as the table holds it. */
+export interface IncidentRow {
+  readonly id: string
+  readonly agent_id: string
+  readonly task_id: string | null
+  readonly step: number | null
+  readonly policy_id: number
+  readonly policy_name: string
+  readonly rule_type: string
+  readonly severity: Severity
+  readonly scope: string
+  readonly mode: 'enforce' | 'observe'
+  readonly reason: string
+  readonly first_seen: string
+}
+
+export interface PolicySource {
+  readonly id: number
+  readonly controls: readonly string[]
+  readonly manifest_name: string | null
+  readonly manifest_repo: string | null
+  readonly manifest_path: string | null
+  readonly manifest_sha: string | null
+}
+
+export interface TableFacts {
+  readonly organization: string
+  readonly retention_days: number
+  readonly members: readonly { readonly person_id: string; readonly role: string; readonly joined_at: string }[]
+  readonly checkpoints: {
+    readonly rows: readonly { readonly size: number; readonly root: string; readonly published_at: string }[]
+    readonly more: number
+  }
+}
+
+export type ReportMessage =
+  | { readonly kind: 'facts'; readonly leaves: readonly string[] }
+  | { readonly kind: 'tables'; readonly tables: TableFacts }
+  | { readonly kind: 'agents'; readonly agents: readonly AgentRow[] }
+  | { readonly kind: 'neighbours'; readonly before: string | null; readonly after: string | null }
+  | { readonly kind: 'entries'; readonly page: EntriesPage }
+  | { readonly kind: 'policy_sets'; readonly bodies: readonly { readonly digest: string; readonly body: string }[] }
+  | { readonly kind: 'policies'; readonly policies: readonly PolicySource[] }
+  | { readonly kind: 'removals'; readonly leaves: readonly string[] }
+  | { readonly kind: 'tiles'; readonly tiles: readonly { readonly index: number; readonly hash: string }[] }
+  | { readonly kind: 'incidents'; readonly leaves: readonly string[]; readonly rows: readonly IncidentRow[] }
+  | { readonly kind: 'listed'; readonly leaves: readonly string[]; readonly rows: readonly IncidentRow[] }
+  | { readonly kind: 'gates'; readonly gates: readonly GateRow[] }
+  | { readonly kind: 'unfound'; readonly indexes: readonly number[] }
+  | { readonly kind: 'engine_states'; readonly rows: readonly EngineStateRow[]; readonly lost: readonly number[] }
+  | { readonly kind: 'governance'; readonly agents: readonly (readonly [agent_id: string, Governance])[] }
+  /** What the tally of the entries misses; what the list of the report misses. */
+  | { readonly kind: 'wanted' }
+  | { readonly kind: 'wanted_for_lists' }
+  | { readonly kind: 'data' }
+  | { readonly kind: 'render' }
+
+export interface GateRow {
+  readonly task_id: string
+  readonly step: number
+  readonly log_index: number
+  readonly hash: string
+  readonly record: string
+  /** Null once erased. */
+  readonly salts: string | null
+  readonly body: string | null
+}
+
+export interface Wanted {
+  /** Every incident of the report: its moves after the period and before the cut-off are read. */
+  readonly incidents: readonly string[]
+  /** Those whose opening is not known from the entries. */
+  readonly openings: readonly string[]
+  readonly digests: readonly string[]
+  readonly policies: readonly number[]
+  /** Whether records or payloads are missing, so that authorizations of their removal are needed. */
+  readonly removals: boolean
+  /** Numbers of the blocks of 256 leaves whose stored hash shows where the tree differs. */
+  readonly blocks: readonly number[]
+}
+
+export interface WantedForLists {
+  readonly incidents: readonly string[]
+  readonly gates: readonly { readonly task_id: string; readonly step: number }[]
+  readonly agents: readonly string[]
+}
+
+export type ReportAnswer = null | Wanted | WantedForLists | { readonly data: ReportData } | MadeReport

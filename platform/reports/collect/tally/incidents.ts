@@ -1,0 +1,148 @@
+// The incidents of the report: those opened in the period or answered in it, with their state at the cut-off.
+import { type IncidentState, incidentStates, type Severity, type Summary, severities } from '../../report-data.js'
+import type { IncidentRow } from '../messages.js'
+import { addTo, byText } from './listing.js'
+
+export interface IncidentTally {
+  agent_id: string | null
+  severity: Severity | null
+  state: IncidentState
+  /** ms since 1970; null until it is known, for an incident from before the period. */
+  opened: number | null
+  readonly in_period: boolean
+  /** Its moves in the period, by the states that they led to. */
+  moves: readonly IncidentState[]
+  /** Seconds from the opening; null until then. */
+  review: number | null
+  resolution: number | null
+}
+
+/** The content of the leaf of an opened incident, as far as a report uses it. */
+export type OpenedIncident = Omit<IncidentRow, 'id' | 'first_seen'>
+
+export type Incidents = ReturnType<typeof createIncidents>
+
+/** Of the chosen agents; null for all. `opened` takes each incident of the period once its policy is known. */
+export function createIncidents(
+  chosen: ReadonlySet<string> | null,
+  opened: (incident: OpenedIncident, at: number) => void,
+) {
+  const all = new Map<string, IncidentTally>()
+  /** Opened in the period; their leaf was erased. */
+  const unknown = new Set<string>()
+  const isChosen = (agent_id: string) => chosen === null || chosen.has(agent_id)
+  const take = (id: string, incident: OpenedIncident, at: number) => {
+    const { agent_id, severity } = incident
+    all.set(id, { ...fresh, agent_id, severity, opened: at, in_period: true })
+    opened(incident, at)
+  }
+  return {
+    all,
+    /** A leaf of the period that opens an incident. */
+    open: (id: string, incident: OpenedIncident, at: number) => {
+      if (!isChosen(incident.agent_id) || all.has(id)) return
+      take(id, incident, at)
+    },
+    /** The event of the opening, which stays when the leaf is erased. */
+    opening: (id: string, agent_id: string, severity: Severity, at: number) => {
+      if (!isChosen(agent_id) || all.has(id)) return
+      all.set(id, { ...fresh, agent_id, severity, opened: at, in_period: true })
+      unknown.add(id)
+    },
+    /** A move in the period, or after it and before the cut-off. */
+    move: (id: string, to: IncidentState, at: number, is_in_period: boolean) => {
+      const known = all.get(id)
+      if (known === undefined && !is_in_period) return
+      const incident = known ?? { ...fresh, in_period: false }
+      all.set(id, incident)
+      incident.state = to
+      if (is_in_period) incident.moves = [...incident.moves, to]
+      if (incident.opened === null) return
+      const seconds = Math.max(0, Math.floor((at - incident.opened) / 1000))
+      incident.review ??= seconds
+      if (to === 'resolved') incident.resolution ??= seconds
+    },
+    wanted: () => [...[...all].filter(([, { in_period }]) => !in_period).map(([id]) => id), ...unknown],
+    /** The opening of an incident that `wanted` names. */
+    learn: (id: string, incident: OpenedIncident, at: number) => {
+      const known = all.get(id)
+      if (known === undefined) return
+      if (!isChosen(incident.agent_id)) all.delete(id)
+      else if (unknown.delete(id)) opened(incident, known.opened ?? at)
+      else {
+        known.agent_id = incident.agent_id
+        known.severity = incident.severity
+        known.opened = at
+      }
+    },
+  }
+}
+
+/** Ids, most important first; without those of which nothing is known, where agents are chosen. */
+export function rankedIncidents(all: ReadonlyMap<string, IncidentTally>, has_chosen: boolean): string[] {
+  const rank = ({ severity }: IncidentTally) => severities.indexOf(severity ?? 'low')
+  const unanswered = ({ state }: IncidentTally) => (state === 'open' ? 0 : 1)
+  return [...all]
+    .filter(([, { agent_id, in_period }]) => agent_id !== null || in_period || !has_chosen)
+    .sort(
+      ([a_id, a], [b_id, b]) =>
+        rank(a) - rank(b) || unanswered(a) - unanswered(b) || (a.opened ?? 0) - (b.opened ?? 0) || byText(a_id, b_id),
+    )
+    .map(([id]) => id)
+}
+
+const fresh: Omit<IncidentTally, 'in_period'> = {
+  agent_id: null,
+  severity: null,
+  state: 'open',
+  opened: null,
+  moves: [],
+  review: null,
+  resolution: null,
+}
+
+/** The numbers of the incidents opened in the period. */
+export function incidentNumbers(all: ReadonlyMap<string, IncidentTally>) {
+  const opened = [...all.values()].filter(({ in_period }) => in_period)
+  const byPair = new Map<string, { severity: Severity; state: IncidentState; count: number }>()
+  for (const { severity, state } of opened) {
+    const key = `${severity} ${state}`
+    const pair = byPair.get(key) ?? { severity: severity ?? 'low', state, count: 0 }
+    byPair.set(key, pair)
+    pair.count += 1
+  }
+  const counts = severities.flatMap((severity) =>
+    incidentStates.flatMap((state) => byPair.get(`${severity} ${state}`) ?? []),
+  )
+  const totals: Pick<Summary, 'incidents_opened' | 'incidents_unanswered'> = {
+    incidents_opened: opened.length,
+    incidents_unanswered: opened.filter(({ state }) => state === 'open').length,
+  }
+  return {
+    totals,
+    counts,
+    time_to_review: durations(opened.flatMap(({ review }) => review ?? [])),
+    time_to_resolve: durations(opened.flatMap(({ resolution }) => resolution ?? [])),
+  }
+}
+
+function durations(seconds: readonly number[]) {
+  const sorted = seconds.toSorted((a, b) => a - b)
+  const rank = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? null
+  return { count: sorted.length, median_seconds: rank(0.5), p90_seconds: rank(0.9) }
+}
+
+/** Events of incidents in the period, by kind. */
+export function incidentEvents(all: ReadonlyMap<string, IncidentTally>): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { in_period, moves } of all.values()) {
+    if (in_period) addTo(counts, 'incident.opened')
+    for (const to of moves) addTo(counts, `incident.${to}`)
+  }
+  return counts
+}
+
+/** An incident in the table of incidents, as its leaf would hold it. */
+export function incidentOfRow({ id: _id, first_seen: _at, ...incident }: IncidentRow): OpenedIncident {
+  return incident
+}

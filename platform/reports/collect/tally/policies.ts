@@ -1,0 +1,166 @@
+// The results of policies: the counts of each policy set, expanded with the policies in it.
+import { sha256Hex } from '@svc/proof'
+import type { Policy } from '@svc/schemas'
+import type { BoundedRows, PolicyResult, Severity } from '../../report-data.js'
+import { maxPolicies } from '../bounds.js'
+import type { PolicySource } from '../messages.js'
+import type { OpenedIncident } from './incidents.js'
+import { byText, firstOf } from './listing.js'
+import type { Problem } from './problems.js'
+import type { SetTally, ViolationTally } from './steps.js'
+
+type Counts = { -readonly [key in 'steps' | 'violations' | 'waived' | 'incidents']: number }
+interface Result extends Counts {
+  readonly policy: Omit<PolicyResult, 'agents' | keyof Counts>
+  readonly agents: Set<string>
+}
+
+export type Policies = ReturnType<typeof createPolicies>
+
+export function createPolicies(sets: ReadonlyMap<string, SetTally>, report: Problem) {
+  const results = new Map<string, Result>()
+  /** The results of each policy id. */
+  const byId = new Map<number, Set<Result>>()
+  const names = new Map<string, string>()
+  const expanded = new Set<string>()
+  const sources = new Map<number, PolicySource>()
+  const incidents = new Map<string, { incident: OpenedIncident; count: number }>()
+
+  const resultOf = (policy: Result['policy'], id: number) => {
+    const key = JSON.stringify(policy)
+    const result = results.get(key) ?? { policy, agents: new Set(), steps: 0, violations: 0, waived: 0, incidents: 0 }
+    results.set(key, result)
+    byId.set(id, (byId.get(id) ?? new Set()).add(result))
+    return result
+  }
+  return {
+    /** Expands a policy set; one that is not as its digest says counts as missing. */
+    expand: (digest: string, body: string) => {
+      const set = sets.get(digest)
+      if (sha256Hex(body) !== digest) {
+        report('policy_set_altered', null, `the policy set ${digest} does not match its digest`)
+        return
+      }
+      expanded.add(digest)
+      if (set === undefined) return
+      const steps = sum(set.steps.values())
+      const counted = new Set<Result>()
+      for (const policy of JSON.parse(body) as Policy[]) {
+        const result = resultOf(shown(policy, policy), policy.id)
+        if (!counted.has(result) && evaluatesSteps(policy)) result.steps += steps
+        counted.add(result)
+        for (const agent_id of set.steps.keys()) result.agents.add(agent_id)
+        names.set(`${digest} ${policy.id}`, policy.name)
+        const violated = set.violations.get(policy.id)
+        if (violated !== undefined) addKnown(result, violated, policy, report)
+      }
+    },
+    isMissing: (digest: string) => !expanded.has(digest),
+    nameOf: (digest: string, policy_id: number) => names.get(`${digest} ${policy_id}`) ?? `policy ${policy_id}`,
+    opened: (incident: OpenedIncident) => {
+      const known = incidents.get(incidentKey(incident)) ?? { incident, count: 0 }
+      incidents.set(incidentKey(incident), known)
+      known.count += 1
+    },
+    /** Ids of the policies of incidents, which no policy set of the period may show. */
+    wanted: () => [...new Set([...incidents.values()].map(({ incident }) => incident.policy_id))],
+    learn: (source: PolicySource) => sources.set(source.id, source),
+    /** Counts of all policies; call once. */
+    finish: () => {
+      for (const [digest, set] of sets) if (!expanded.has(digest)) addUnknown(set, resultOf, addViolations)
+      for (const { incident, count } of incidents.values()) {
+        const own = [...(byId.get(incident.policy_id) ?? [])].find(({ policy }) => isOf(policy, incident))
+        const result = own ?? resultOf(policyOf(incident, sources.get(incident.policy_id)), incident.policy_id)
+        result.incidents += count
+      }
+      return listed(results.values())
+    },
+  }
+}
+
+/** A policy for registrations evaluates no step, whatever steps its agents take meanwhile. */
+const evaluatesSteps = ({ scope }: Policy) => scope !== 'agent_registration'
+
+/** By number of violations, then name. */
+function listed(results: Iterable<Result>): BoundedRows<PolicyResult> {
+  const rows = [...results].map(({ policy, agents, ...counts }) => ({ ...policy, agents: agents.size, ...counts }))
+  const ordered = rows.sort(
+    (a, b) => b.violations - a.violations || byText(a.name, b.name) || byText(keyOf(a), keyOf(b)),
+  )
+  return firstOf(ordered, maxPolicies)
+}
+
+const unlike =
+  'another name, severity, mode or waiver than in the policy set is stored for violations of the policy with the id'
+
+/** Whether the rows of violations are as the policy that they name: only one with a waiver can be waived. */
+function isOfPolicy({ name, severity, mode, waived, differs }: ViolationTally, policy: Policy): boolean {
+  const isWaivable = typeof policy.waived_until === 'string'
+  const isSame = name === policy.name && severity === policy.severity && mode === policy.mode
+  return isSame && !differs && (waived === 0 || isWaivable)
+}
+
+function addKnown(result: Result, violated: ViolationTally, policy: Policy, report: Problem): void {
+  if (!isOfPolicy(violated, policy)) report('violations_altered', null, `${unlike} ${policy.id}`)
+  addViolations(result, violated)
+}
+
+function addViolations(result: Result, { count, waived }: ViolationTally): void {
+  result.violations += count
+  result.waived += waived
+}
+
+function incidentKey({ policy_id, policy_name, rule_type, severity, mode, scope }: OpenedIncident): string {
+  return JSON.stringify([policy_id, policy_name, rule_type, severity, mode, scope])
+}
+
+function keyOf({ rule_type, scope, mode, severity, manifest }: PolicyResult): string {
+  return JSON.stringify([manifest?.path, manifest?.sha, rule_type, scope, mode, severity])
+}
+
+function isOf(policy: Result['policy'], incident: OpenedIncident): boolean {
+  const { name, rule_type, severity, mode, scope } = policy
+  return (
+    name === incident.policy_name &&
+    rule_type === incident.rule_type &&
+    severity === incident.severity &&
+    mode === incident.mode &&
+    scope === incident.scope
+  )
+}
+
+type Shown = Pick<Policy, 'name' | 'rule_type' | 'severity' | 'mode' | 'scope'>
+type Source = Pick<PolicySource, 'controls' | 'manifest_name' | 'manifest_repo' | 'manifest_path' | 'manifest_sha'>
+
+function shown({ name, rule_type, severity, mode, scope }: Shown, source: Source | null): Result['policy'] {
+  const { controls = [], manifest_name = null, manifest_repo: repo = null } = source ?? {}
+  const { manifest_path: path = null, manifest_sha: sha = null } = source ?? {}
+  const manifest = manifest_name === null ? null : { name: manifest_name, repo, path, sha }
+  return { name, rule_type, severity, mode, scope, controls: [...controls], manifest }
+}
+
+function policyOf(incident: OpenedIncident, source: PolicySource | undefined): Result['policy'] {
+  const { policy_name: name, rule_type, severity, mode, scope } = incident
+  return shown({ name, rule_type, severity, mode, scope: scope as Policy['scope'] }, source ?? null)
+}
+
+/** The violations of a policy set that is missing: the name and the severity are known, and nothing else. */
+function addUnknown(
+  set: SetTally,
+  resultOf: (policy: Result['policy'], id: number) => Result,
+  add: (result: Result, violations: ViolationTally) => void,
+): void {
+  for (const [id, violated] of set.violations) {
+    const { name, severity, mode } = violated
+    const policy = { name, rule_type: 'unknown', severity: severity as Severity, mode: mode as Policy['mode'] }
+    const result = resultOf(shown({ ...policy, scope: 'step_execution' }, null), id)
+    for (const agent_id of set.steps.keys()) result.agents.add(agent_id)
+    add(result, violated)
+  }
+}
+
+function sum(values: Iterable<number>): number {
+  let total = 0
+  for (const value of values) total += value
+  return total
+}

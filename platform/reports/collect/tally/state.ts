@@ -1,0 +1,127 @@
+// The parts of a tally, and how leaves that are not steps reach them.
+import { isMap } from '@svc/proof'
+import type { Severity } from '../../report-data.js'
+import type { LeafRow, ReportWork } from '../messages.js'
+import { createAgents } from './agents.js'
+import { createBuckets } from './buckets.js'
+import { createChanges } from './changes.js'
+import { createEngineStates } from './engine-states.js'
+import type { EntryParts } from './entries.js'
+import { movedTo, openedIn } from './incident-rows.js'
+import { createIncidents } from './incidents.js'
+import { type EventLeaf, eventOf, type OpenedLeaf, readLeaf, textOf } from './leaves.js'
+import { createPolicies } from './policies.js'
+import { createProblems } from './problems.js'
+import { createRejudgeTally } from './rejudge.js'
+import { createMissing, createRemovalLists } from './removals.js'
+import { createStepTally } from './steps.js'
+import { createTreeCheck } from './tree.js'
+
+export type TallyState = ReturnType<typeof createState>
+
+export function createState(work: ReportWork) {
+  const { period, agent_ids, as_of } = work.head
+  const { cut_off } = work.scope
+  const chosen = agent_ids === null ? null : new Set(agent_ids)
+  const problems = createProblems()
+  const { report } = problems
+  const buckets = createBuckets(...activityOf(work))
+  const steps = createStepTally(chosen, buckets)
+  const policies = createPolicies(steps.sets, report)
+  const agents = createAgents(cut_off, as_of, chosen)
+  const incidents = createIncidents(chosen, policies.opened)
+  const changes = createChanges(chosen)
+  const removals = createRemovalLists(work.own_tasks)
+  const missing = createMissing(cut_off, report)
+  const engines = createEngineStates(report)
+  const types = new Map<string, number>()
+  /** Events about the workspace, its members, its retention and its holds, in any order. */
+  const workspace: EventLeaf[] = []
+  const leaf = (opened: OpenedLeaf) => {
+    removals.add(opened)
+    const incident = openedIn(opened)
+    if (incident !== null) incidents.open(opened.subject_id, incident, Date.parse(opened.received_at))
+    const event = eventOf(opened)
+    if (event === null) return
+    changes.add(event)
+    if (event.kind === 'engine.state') engines.event(event.log_index)
+    noteIncident(incidents, event, true)
+  }
+  const entries: EntryParts = {
+    period,
+    tree: createTreeCheck(work, report),
+    steps,
+    rejudge: createRejudgeTally(agents.factsFrom),
+    missing,
+    report,
+    types,
+    leaf,
+  }
+  return {
+    work,
+    chosen,
+    problems,
+    engines,
+    buckets,
+    policies,
+    agents,
+    incidents,
+    changes,
+    removals,
+    workspace,
+    entries,
+  }
+}
+
+/** The part of the period in which the log had entries up to the cut-off; ms since 1970. */
+function activityOf({ head, log_began }: ReportWork): [from: number, to: number] {
+  const { period, as_of } = head
+  if (log_began === null) return [0, 0]
+  // The entries of the millisecond of the checkpoint belong to it.
+  return [
+    Math.max(Date.parse(period.from), Date.parse(log_began)),
+    Math.min(Date.parse(period.to), Date.parse(as_of) + 1),
+  ]
+}
+
+/** Takes an event of an incident, in the period or after it. */
+export function noteIncident(incidents: TallyState['incidents'], event: EventLeaf, is_in_period: boolean): void {
+  const to = movedTo(event)
+  const at = Date.parse(event.at)
+  if (to !== null) incidents.move(event.subject_id, to, at, is_in_period)
+  if (event.kind !== 'incident.opened' || !is_in_period) return
+  const { agent_id, severity } = event.data
+  incidents.opening(event.subject_id, textOf(agent_id) ?? '', (textOf(severity) ?? 'low') as Severity, at)
+}
+
+/** Opens leaves from outside the period; reports and leaves out those that are altered. */
+export function openAll({ problems }: TallyState, lines: readonly string[]): OpenedLeaf[] {
+  return lines.flatMap((line) => {
+    const row = JSON.parse(line) as LeafRow
+    const opened = readLeaf(row)
+    if (opened !== 'altered') return opened
+    problems.report('leaf_altered', row[0], `the content of entry ${row[0]} does not match its record`)
+    return []
+  })
+}
+
+/** Takes an event that shows the state of the workspace or of an agent. */
+export function noteFact({ agents, workspace, problems, work }: TallyState, event: EventLeaf): void {
+  if (event.kind.startsWith('agent.')) agents.event(event)
+  else workspace.push(event)
+  const { kind, log_index, data } = event
+  const { first, end, cut_off } = work.scope
+  if (kind !== 'log.restarted' || log_index >= cut_off || !isMap(data)) return
+  if (data.accepted_changed_entries === true)
+    problems.report(
+      'entries_changed',
+      log_index,
+      'the log began a new epoch with entries that differ from the signed ones',
+    )
+  else if (Number(data.old_size) > log_index && log_index >= first && log_index <= end)
+    problems.report(
+      'entries_lost',
+      log_index,
+      `the log began a new epoch at entry ${log_index}: the earlier one had signed ${String(data.old_size)} entries`,
+    )
+}

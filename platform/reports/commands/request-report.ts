@@ -1,0 +1,59 @@
+// Requests a report: the same request finds the report that exists.
+import type { Report, ReportRequest } from '@svc/schemas'
+import { assertStillAllowed } from '../../access/commands/members.js'
+import { type Resources, withTransaction } from '../../db/db.js'
+import { actorText, type Scope } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
+import { auditors } from '../../http/principal.js'
+import type { Send } from '../../jobs/job.js'
+import { recordEvents } from '../../ledger/events.js'
+import { lockLog } from '../../ledger/log.js'
+import { sendReport } from '../make-job.js'
+import { planRequest } from '../plan-request.js'
+import { countUnfinished, findReport, queueReport } from '../store/reports.js'
+
+export interface RequestParts extends Resources {
+  readonly send: Send
+}
+
+/** The maximum number of reports of a workspace that wait or are in progress. */
+export const maxUnfinished = 20
+const busySeconds = 30
+
+interface Requested {
+  readonly report: Report
+  /** False for a report that exists already. */
+  readonly isQueued: boolean
+}
+
+/**
+ * Queues the report, or a failed one again. Rejects with INVALID, TOO_LARGE and UNAVAILABLE as `planRequest` does, and with
+ * RATE_LIMITED while many reports of the workspace wait.
+ */
+export async function requestReport(
+  { db, clock, send }: RequestParts,
+  scope: Scope,
+  request: ReportRequest,
+): Promise<Requested> {
+  const now = clock()
+  return withTransaction(db, scope, async (tx) => {
+    await assertStillAllowed(scope, tx, auditors)
+    const { size } = await lockLog(scope, tx)
+    const plan = await planRequest(scope, tx, { time: now, size }, request)
+    const known = await findReport(scope, tx, plan.id)
+    if (known !== null && known.status !== 'failed') return { report: known, isQueued: false }
+    if ((await countUnfinished(scope, tx)) >= maxUnfinished) throw busy()
+    await queueReport(scope, tx, now, plan, actorText(scope))
+    // Besides the audit trail, this entry is later than the period: no entry of the period can follow it.
+    const { id, format, period, agent_ids, cut_off } = plan
+    const data = { id, format, ...period, agent_ids, cut_off }
+    await recordEvents(scope, tx, now, [{ kind: 'report.requested', subject_kind: 'report', subject_id: id, data }])
+    await sendReport(send, scope, id, tx)
+    return { report: (await findReport(scope, tx, id)) as Report, isQueued: true }
+  })
+}
+
+function busy(): PlatformError {
+  const message = `${maxUnfinished} reports of this workspace wait or are in progress: try again when one of them is ready`
+  return new PlatformError('RATE_LIMITED', message, { headers: { 'retry-after': String(busySeconds) } })
+}

@@ -1,0 +1,57 @@
+// The control matrix: obligations of frameworks, the evidence in the period, and what the log does not show. Evidence, no opinion.
+import type { ControlDefinition, Framework } from './controls/definition.js'
+import { euAiAct } from './controls/eu-ai-act.js'
+import { drafts, iso42001, soc2 } from './controls/management.js'
+import { owaspAgentic } from './controls/owasp-agentic.js'
+import { policiesFor } from './controls/tags.js'
+import { counted } from './figures.js'
+import type { ReportData } from './report-data.js'
+
+export interface ControlRow {
+  /** The title of the framework, such as `EU AI Act`. */
+  readonly framework: string
+  readonly control_id: string
+  readonly title: string
+  /** `not_covered`: svc has no evidence for it, whatever the period holds. */
+  readonly status: 'evidence' | 'no_evidence' | 'not_covered'
+  /** Sentences; names in them are cut but not escaped. */
+  readonly evidence: readonly string[]
+  /** What the log does not show: `problems` first, then what no period can show. */
+  readonly gaps: readonly string[]
+  /** What in this period speaks against the control; part of `gaps`. */
+  readonly problems: readonly string[]
+  /** The framework is a draft; no clause of it is mapped. */
+  readonly draft: boolean
+  /** The parts of the content that the evidence and the problems are taken from, such as `integrity` and `policies.rows.3`. */
+  readonly sources: readonly string[]
+}
+
+/** Every framework with its controls, in the order of the matrix. */
+export const frameworks: readonly Framework[] = [euAiAct, iso42001, soc2, owaspAgentic, ...drafts]
+
+/** One row for each control, in the order of `frameworks`; the same for the same data. */
+export function controlMatrix(data: ReportData): readonly ControlRow[] {
+  return frameworks.flatMap((framework) => framework.controls.map((control) => rowOf(framework, control, data)))
+}
+
+function rowOf({ title: framework, draft }: Framework, control: ControlDefinition, data: ReportData): ControlRow {
+  const { control_id, title, gaps, find } = control
+  if (find === undefined)
+    return { framework, control_id, title, status: 'not_covered', evidence: [], gaps, problems: [], draft, sources: [] }
+  const policies = policiesFor(control, data.policies.rows)
+  const found = find(data, policies)
+  const problems = [...new Set(found.problems)]
+  const { more } = data.policies
+  const unlisted = more > 0 ? [`${counted(more, 'policy', 'policies')} not listed in this report and not mapped.`] : []
+  return {
+    framework,
+    control_id,
+    title,
+    status: found.evidence.length > 0 ? 'evidence' : 'no_evidence',
+    evidence: [...new Set(found.evidence)],
+    gaps: [...problems, ...gaps, ...unlisted],
+    problems,
+    draft,
+    sources: [...found.sections, ...policies.map((policy) => `policies.rows.${data.policies.rows.indexOf(policy)}`)],
+  }
+}

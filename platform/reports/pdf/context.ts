@@ -1,0 +1,13 @@
+import type { ControlRow } from '../controls.js'
+import type { ReportData } from '../report-data.js'
+import type { Block } from './engine.js'
+import type { Pen } from './pen.js'
+
+/** What each section is written from. */
+export interface Context {
+  readonly data: ReportData
+  readonly controls: readonly ControlRow[]
+  readonly pen: Pen
+}
+
+export type Section = (context: Context) => readonly Block[]

@@ -1,0 +1,54 @@
+// What the report covers, how it was made, and what it cannot show, in plain words.
+
+import { count, counted, moment, period } from '../figures.js'
+import type { Context } from './context.js'
+import type { Block } from './engine.js'
+
+/** When the log began, if that was in the period. */
+export function logBegan({ activity, report }: Context['data']): string | null {
+  const first = activity.buckets[0]?.from ?? null
+  return first !== null && first > report.period.from ? first : null
+}
+
+function beganIn(data: Context['data']): string {
+  const began = logBegan(data)
+  return began === null ? '' : `The log begins on ${moment(began)} UTC; the time before it is not covered.`
+}
+
+export function scope({ pen, data }: Context): readonly Block[] {
+  const { report, integrity } = data
+  const agents =
+    report.agent_ids === null
+      ? 'It covers all agents of the workspace.'
+      : `It is limited to ${counted(report.agent_ids.length, 'chosen agent')}, whose ids are in the appendix; totals count these agents only.`
+  return [
+    pen.h1('Scope, method and limits'),
+    pen.h2('Scope'),
+    pen.prose(
+      `This report covers ${period(report.period)}: from ${moment(report.period.from)} UTC inclusive to ${moment(report.period.to)} UTC exclusive.`,
+      agents,
+      beganIn(data),
+      `Nothing after entry ${count(integrity.cut_off)} of the log counts; that part of the log was signed on ${moment(report.as_of)} UTC. Names, roles and states are as of then.`,
+    ),
+    pen.h2('Method'),
+    pen.prose(
+      'Agents send each step to the platform, or ask a local engine before the step and send it afterwards. The platform appends the step, the policies that were in force and their results to a log. Each entry is hashed, and all hashes form one tree, which is signed and published every few seconds.',
+      'For this report, every record of the period was read and hashed again, and the tree was compared with the signed one. All numbers are counted from these records. The same period, agents and cut-off give the same report, byte for byte.',
+    ),
+    pen.h2('Limits'),
+    list(pen, [
+      'The log shows what was recorded. It cannot show an act of an agent that was never sent to the platform. The section on agents states when an engine reported that nothing was enforced, and when no engine reported.',
+      'A whole record was not altered after it was received. That what an agent sent was true is not proven by this.',
+      'That policies were enforced on an agent is the report of its engine, sent with the key of the agent: who holds that key can report it falsely. When policies were assigned, and what was erased or pruned, follows from the database of the platform where no entry of the log holds it.',
+      'A violation is a violation of a policy that this organization chose. Whether the policies are the right ones is for the reader to evaluate.',
+      'Inputs and outputs of steps are not printed. Reasons of violations and notes of people are.',
+      'The control matrix lists evidence and gaps. It is not a statement on conformity with any law or standard.',
+    ]),
+  ]
+}
+
+const list = (pen: Context['pen'], items: readonly string[]): Block => ({
+  ul: items.map((item) => pen.text(item, { style: 'prose', margin: [0, 0, 0, 4] })),
+  markerColor: '#0b4f6c',
+  margin: [0, 0, 0, 6],
+})

@@ -1,0 +1,210 @@
+// What a report states, in sentences for a reader without cryptography: page 1 of the PDF, and the summary of the other formats.
+// Sentences hold numbers and no untrusted text.
+import { count, counted, duration, listed, sentence, share } from './figures.js'
+import { hasNoEngine } from './no-engine.js'
+import { type ReportData, severities } from './report-data.js'
+
+export interface Statement {
+  readonly question: string
+  readonly answer: string
+}
+
+export interface Verdict {
+  /** `good`: nothing asks for an answer; `attention`: something does; `problem`: the record is not whole. */
+  readonly mark: 'good' | 'attention' | 'problem'
+  readonly text: string
+}
+
+/** The report in one sentence. */
+export function verdictOf(data: ReportData): Verdict {
+  const { summary, integrity } = data
+  const problems = integrity.problems.rows.length + integrity.problems.more
+  if (integrity.verdict === 'problems') {
+    const found =
+      problems === 0
+        ? 'Problems were'
+        : problems === 1
+          ? 'One problem was'
+          : `${sentence(counted(problems, 'problem'))} were`
+    return {
+      mark: 'problem',
+      text: `The record is not whole. ${found} found: read the integrity statement before any figure.`,
+    }
+  }
+  const open = openPoints(data)
+  if (open.length > 0) return { mark: 'attention', text: `The record is whole. It shows ${listed(open)}.` }
+  if (integrity.entries.end === 0)
+    return { mark: 'attention', text: 'The log begins after this period, so that this report shows nothing of it.' }
+  if (summary.steps === 0 && summary.incidents_opened === 0) {
+    return { mark: 'good', text: 'The record is whole, and no agent recorded a step in this period.' }
+  }
+  const answers = summary.incidents_opened === 0 ? 'No incident was opened' : 'Every incident was answered'
+  return { mark: 'good', text: `The record is whole. ${answers}, and no agent is known to have been ungoverned.` }
+}
+
+function openPoints(data: ReportData): string[] {
+  const { summary } = data
+  const unknown = agentsUnknown(data).length
+  const unwatched = data.agents.rows.filter(hasNoEngine).length
+  const unanswered = summary.incidents_unanswered
+  const ungoverned = summary.ungoverned_agents
+  const missing = summary.approvals_asked - summary.approvals_given
+  return [
+    ...(unanswered === 0 ? [] : [`${counted(unanswered, 'incident')} without an answer`]),
+    ...(ungoverned === 0 ? [] : [`${counted(ungoverned, 'agent')} with ungoverned time`]),
+    ...(unknown === 0 ? [] : [`${counted(unknown, 'agent')} with unknown time`]),
+    ...(unwatched === 0 ? [] : [`${counted(unwatched, 'agent')} without a local engine`]),
+    ...(missing <= 0 ? [] : [`${counted(missing, 'step')} without the approval that a policy asked for`]),
+  ]
+}
+
+/** The four questions of page 1. */
+export function statementsOf(data: ReportData): Statement[] {
+  return [
+    { question: 'What was governed?', answer: governed(data) },
+    { question: 'What went wrong?', answer: wrong(data) },
+    { question: 'Who answered?', answer: answered(data) },
+    { question: 'Is the record whole?', answer: whole(data) },
+  ]
+}
+
+const are = (value: number, one: string, many: string) => (value === 1 ? one : many)
+/** `none` or the number. */
+const some = (value: number) => (value === 0 ? 'none' : count(value))
+const joined = (...sentences: readonly string[]) => sentences.filter((each) => each !== '').join(' ')
+
+function governed(data: ReportData): string {
+  const { agents, active_agents, steps, tasks } = data.summary
+  if (agents === 0) return 'No agent was registered.'
+  const registered = `${sentence(counted(agents, 'agent'))} ${are(agents, 'was', 'were')} registered before the cut-off.`
+  const activity =
+    steps === 0
+      ? 'None of them recorded a step.'
+      : `${sentence(counted(active_agents, 'agent'))} ${are(active_agents, 'was', 'were')} active and recorded ${counted(steps, 'step')} in ${counted(tasks, 'task')}.`
+  return joined(registered, activity, policiesInEffect(data), ungovernedTime(data), unknownTime(data), noEngine(data))
+}
+
+function policiesInEffect({ policies }: ReportData): string {
+  const total = policies.rows.length + policies.more
+  if (total === 0) return 'No policy was in effect.'
+  const observed = policies.rows.filter(({ mode }) => mode === 'observe').length
+  const part = policies.more > 0 || observed === 0 ? '' : `, ${observed} of them only observed`
+  return `${sentence(counted(total, 'policy', 'policies'))} ${are(total, 'was', 'were')} in effect${part}.`
+}
+
+function ungovernedTime({ summary, agents }: ReportData): string {
+  const number = summary.ungoverned_agents
+  if (number === 0) return 'No agent is known to have been ungoverned.'
+  const seconds = agents.rows.reduce((sum, { governance }) => sum + governance.ungoverned_seconds, 0)
+  const least = agents.more > 0 ? 'at least ' : ''
+  const sum = seconds === 0 ? '' : `: ${least}${duration(seconds)} in all`
+  return `On ${counted(number, 'agent')}, nothing was enforced for some time${sum}.`
+}
+
+/** Of the listed ones; agents without a local engine are mentioned together. */
+const agentsUnknown = ({ agents }: ReportData) =>
+  agents.rows.filter((agent) => agent.governance.unknown_seconds > 0 && !hasNoEngine(agent))
+
+function unknownTime(data: ReportData): string {
+  const unknown = agentsUnknown(data)
+  if (unknown.length === 0) return ''
+  const seconds = unknown.reduce((sum, { governance }) => sum + governance.unknown_seconds, 0)
+  const least = data.agents.more > 0 ? 'at least ' : ''
+  return `For ${least}${counted(unknown.length, 'agent')}, it is unknown whether a local engine enforced policies during ${duration(seconds)} in all.`
+}
+
+function noEngine({ agents }: ReportData): string {
+  const number = agents.rows.filter(hasNoEngine).length
+  if (number === 0) return ''
+  const least = agents.more > 0 ? 'At least ' : ''
+  return `${least}${counted(number, 'agent')} used no local engine in this period: the platform evaluated ${are(number, 'its', 'their')} steps when they were recorded.`
+}
+
+function wrong({ summary, incidents }: ReportData): string {
+  const { steps, steps_in_violation, violations, enforced, observed, waived, incidents_opened } = summary
+  if (steps === 0 && violations === 0 && incidents_opened === 0)
+    return 'No step was recorded, so none could violate a policy.'
+  const inViolation =
+    steps_in_violation === 0
+      ? 'No step violated an enforced policy.'
+      : `${sentence(counted(steps_in_violation, 'step'))} violated an enforced policy, ${share(steps_in_violation, steps)} of all steps.`
+  const kinds = [`${some(enforced)} enforced`, `${some(observed)} observed`, `${some(waived)} waived`]
+  const split = violations === 0 ? '' : `Violations: ${count(violations)} in all, of which ${listed(kinds)}.`
+  const bySeverity = severities
+    .map((severity) => ({
+      severity,
+      number: incidents.counts.filter((each) => each.severity === severity).reduce((sum, each) => sum + each.count, 0),
+    }))
+    .filter(({ number }) => number > 0)
+    .map(({ severity, number }) => `${number} ${severity}`)
+  const opened =
+    incidents_opened === 0
+      ? 'No incident was opened.'
+      : `${sentence(counted(incidents_opened, 'incident'))} ${are(incidents_opened, 'was', 'were')} opened${bySeverity.length === 0 ? '' : `: ${listed(bySeverity)}`}.`
+  return joined(inViolation, split, opened)
+}
+
+function answered({ summary, incidents }: ReportData): string {
+  const { incidents_opened: opened, incidents_unanswered: unanswered } = summary
+  const actors = [...new Set(incidents.list.rows.flatMap(({ history }) => history.map(({ by }) => by)))]
+  const least = incidents.list.more > 0 ? 'at least ' : ''
+  const who = actors.length === 0 ? '' : ` by ${least}${answerers(actors)}`
+  const first = incidents.time_to_review.median_seconds
+  const number = opened - unanswered
+  const which =
+    number === opened && opened > 1
+      ? `All ${count(opened)} incidents`
+      : `${sentence(some(number))} of ${counted(opened, 'incident')}`
+  const incident =
+    opened === 0
+      ? 'No incident asked for an answer.'
+      : `${which} ${are(Math.max(1, number), 'was', 'were')} answered${number === 0 ? '' : who}.`
+  const speed = first === null ? '' : `Half of the first reviews came within ${duration(first)}.`
+  const rest =
+    unanswered === 0 ? '' : `${sentence(counted(unanswered, 'incident'))} ${are(unanswered, 'has', 'have')} no answer.`
+  return joined(incident, speed, rest, approvals(summary))
+}
+
+/** Actors are `person:ID`, `api_key:ID` and others. */
+function answerers(actors: readonly string[]): string {
+  const people = actors.filter((actor) => actor.startsWith('person:')).length
+  const programs = actors.length - people
+  return listed([
+    ...(people === 0 ? [] : [counted(people, 'person', 'people')]),
+    ...(programs === 0 ? [] : [counted(programs, 'program')]),
+  ])
+}
+
+function approvals({ approvals_asked: asked, approvals_given: given }: ReportData['summary']): string {
+  if (asked === 0) return 'No policy asked for an approval.'
+  const missing = asked - given
+  const rest = missing <= 0 ? '' : `; ${counted(missing, 'step')} ${are(missing, 'was', 'were')} recorded without one`
+  const outcome = given === 0 ? 'none was' : asked === 1 ? 'it was' : given === 1 ? 'one was' : `${count(given)} were`
+  return `Policies asked for an approval of ${counted(asked, 'step')}: ${outcome} given${rest}.`
+}
+
+/** Witnesses sign after the log, and a reader decides which of them to trust: no name in a database proves one. */
+const witnessed =
+  'Only a witness reveals a person who holds both the database and the signing key: the verification of the bundle names those that confirmed this log.'
+
+function whole({ integrity }: ReportData): string {
+  const { entries, rehashed, erased, pruned } = integrity
+  const total = entries.end - entries.first
+  const problems = integrity.problems.rows.length + integrity.problems.more
+  const read =
+    total === 0
+      ? 'The period has no entries in the log.'
+      : `${sentence(counted(rehashed, 'record'))} of ${counted(total, 'entry', 'entries')} ${are(rehashed, 'was', 'were')} hashed again.`
+  const outcome =
+    integrity.verdict === 'whole'
+      ? 'Yes: the log is the one that was signed.'
+      : `No: ${problems === 0 ? 'problems were' : `${counted(problems, 'problem')} ${are(problems, 'was', 'were')}`} found.`
+  const gone = [
+    ...(erased === 0 ? [] : [`the content of ${counted(erased, 'entry', 'entries')} was erased on request`]),
+    ...(pruned === 0
+      ? []
+      : [`${counted(pruned, 'record')} ${are(pruned, 'was', 'were')} deleted after the time of retention`]),
+  ]
+  const removed = gone.length === 0 ? '' : `As recorded, ${listed(gone)}.`
+  return joined(outcome, read, removed, witnessed)
+}

@@ -1,0 +1,12 @@
+// A report as XML: OSCAL assessment results, complete and lossless (docs/design/reports.md §5).
+import { assessmentResults } from './oscal/assessment-results.js'
+import { assessmentResults as shape } from './oscal/shapes.js'
+import { elementOf } from './oscal/write.js'
+import { writeXml } from './oscal/xml-text.js'
+import type { ReportData } from './report-data.js'
+
+/** The document; the same characters for the same data. */
+export function reportXml(data: ReportData): string {
+  const root = elementOf('assessment-results', shape, assessmentResults(data))
+  return writeXml({ ...root, attributes: { xmlns: 'http://csrc.nist.gov/ns/oscal/1.0', ...root.attributes } })
+}
