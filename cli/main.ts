@@ -7,6 +7,7 @@ import { loginCommand, logoutCommand, whoamiCommand } from './account/login.js'
 import { workspaceCommand } from './account/workspace.js'
 import { attackDemoCommand } from './audit/attack-demo.js'
 import { bundleCommand, checkpointCommand } from './audit/bundle.js'
+import { reportCommand, reportsCommand } from './audit/report.js'
 import { verifyCommand } from './audit/verify.js'
 import { witnessCommand } from './audit/witness.js'
 import { calledAs, currentCall } from './called-as.js'
@@ -47,6 +48,7 @@ const groups = {
   ],
   'Use recorded tasks:': [replayCommand, importCommand],
   'Verify logs:': [verifyCommand, witnessCommand, attackDemoCommand, checkpointCommand, bundleCommand],
+  'Get reports:': [reportCommand, reportsCommand],
   'Use manifests in Git:': gitCommands,
   'Use a platform:': [loginCommand, logoutCommand, whoamiCommand, accountCommand, workspaceCommand, keyCommand],
   'Other:': [completionCommand],

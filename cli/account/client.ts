@@ -13,6 +13,8 @@ export interface Client {
   /** `timeoutMs` for work that takes the platform long, such as reading a branch. */
   readonly post: <T>(path: string, body?: object, timeoutMs?: number) => Promise<T>
   readonly patch: <T>(path: string, body: object, timeoutMs?: number) => Promise<T>
+  /** Like `get`, or `post` with a body; a rejected call is returned, with the time after which it can succeed. */
+  readonly attempt: <T>(path: string, body?: object) => Promise<Attempt<T>>
   readonly remove: (path: string, body?: object) => Promise<void>
   /** Removes the session file, after the session has ended. */
   readonly forget: () => void
@@ -21,6 +23,15 @@ export interface Client {
   /** The id of the member with this address. Rejects when no member has it. */
   readonly memberId: (email: string) => Promise<string>
 }
+
+/** The answer of one of several attempts. */
+export type Attempt<T> = {
+  /** When the platform asks to be called again; null where it does not. */
+  readonly retry_seconds: number | null
+} & (
+  | { readonly body: T; readonly error: null }
+  | { readonly body: null; readonly error: Error; readonly status: number }
+)
 
 /** The client of the current session. Rejects when the user is not logged in. */
 export async function openClient(svc: string): Promise<Client> {
@@ -35,6 +46,13 @@ export async function openClient(svc: string): Promise<Client> {
     if (code !== null) throw platformError(status, answer)
     return answer as T
   }
+  const attempt = async <T>(path: string, sent?: object): Promise<Attempt<T>> => {
+    // A command that waits for long renews its session.
+    const { access_token, url } = await currentSession(place)
+    const { status, body, code, retry_seconds } = await request(url, path, sent ?? null, access_token)
+    if (code === null) return { body: body as T, error: null, retry_seconds }
+    return { body: null, error: platformError(status, body), status, retry_seconds }
+  }
   const get = <T>(path: string) => call<T>(path, null)
   const workspace = () => currentWorkspace(account, svc)
   return {
@@ -44,9 +62,10 @@ export async function openClient(svc: string): Promise<Client> {
     get,
     post: (path, body = {}, timeoutMs) => call(path, body, 'POST', timeoutMs),
     patch: (path, body, timeoutMs) => call(path, body, 'PATCH', timeoutMs),
+    attempt,
     remove: (path, body) => call(path, body ?? null, 'DELETE'),
     forget: () => forgetSession(place.path),
-    save: (path, file) => download(session, path, file),
+    save: async (path, file) => download(await currentSession(place), path, file),
     memberId: async (email) => {
       const { org_id, name } = workspace()
       const { members } = await get<MemberList>(`/auth/workspaces/${org_id}/members`)

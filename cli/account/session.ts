@@ -13,6 +13,8 @@ interface Answer {
   readonly body: unknown
   /** Code of the problem; null for a success. */
   readonly code: string | null
+  /** When the platform asks to be called again; null where it does not. */
+  readonly retry_seconds: number | null
 }
 
 export const answerTimeoutMs = 15_000
@@ -38,7 +40,8 @@ export async function request(
   }).catch(rejectUnreachable(url))
   const answer = parseAnswer(url, await response.text())
   const code = response.ok ? null : ((answer as Problem | null)?.code ?? 'UNKNOWN')
-  return { status: response.status, body: answer, code }
+  const retry = response.headers.get('retry-after') ?? ''
+  return { status: response.status, body: answer, code, retry_seconds: /^\d{1,5}$/.test(retry) ? Number(retry) : null }
 }
 
 /** For `catch` of a fetch. */

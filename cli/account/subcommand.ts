@@ -19,11 +19,18 @@ export interface Subcommand {
   readonly call: string
   readonly description: string
   readonly options?: readonly (readonly [flags: string, description: string, fallback?: string])[]
+  /** Options that can be given several times. */
+  readonly lists?: readonly (readonly [flags: string, description: string])[]
   /** The names of the options that must be given. */
   readonly required?: readonly string[]
   /** The values that an argument or option accepts, by its name. */
   readonly choices?: Readonly<Record<string, readonly string[]>>
-  readonly run: (client: Client, args: readonly string[], options: Readonly<Record<string, string>>) => Promise<Output>
+  readonly run: (
+    client: Client,
+    args: readonly string[],
+    options: Readonly<Record<string, string>>,
+    lists: Readonly<Record<string, readonly string[]>>,
+  ) => Promise<Output>
 }
 
 export interface CommandGroup {
@@ -43,7 +50,7 @@ export function groupCommand(svc: string, { name, description, subcommands, exam
 
 /** The subcommand as a command of commander. */
 export function memberCommand(svc: string, subcommand: Subcommand, examples: readonly string[] = []): Command {
-  const { call, description, options = [], required = [], choices = {}, run } = subcommand
+  const { call, description, options = [], lists = [], required = [], choices = {}, run } = subcommand
   const [name = '', ...words] = call.split(' ')
   const command = new Command(name).description(description).option('--json', 'print JSON')
   command.addHelpText('after', helpEnd(svc, examples))
@@ -58,12 +65,25 @@ export function memberCommand(svc: string, subcommand: Subcommand, examples: rea
     const allowed = choices[option.name()]
     command.addOption(allowed === undefined ? option : option.choices(allowed))
   }
+  for (const [flags, text] of lists)
+    command.option(flags, `${text}; repeatable`, (value, list: string[] = []) => [...list, value])
   return command.action(async (...given: unknown[]) => {
     const args = given.slice(0, words.length).filter((one) => typeof one === 'string')
-    const { json, ...chosen } = given[words.length] as Record<string, string>
+    const { json, ...chosen } = given[words.length] as Record<string, unknown>
     const { openClient } = await import('./client.js')
-    await print(svc, async () => run(await openClient(svc), args, chosen), json !== undefined)
+    const [texts, listed] = apart(chosen)
+    await print(svc, async () => run(await openClient(svc), args, texts, listed), json !== undefined)
   })
+}
+
+/** Options with one value, which is `true` for a flag, and those that can be given several times. */
+function apart(chosen: Readonly<Record<string, unknown>>) {
+  const isList = ([, value]: [string, unknown]) => Array.isArray(value)
+  const given = Object.entries(chosen)
+  return [
+    Object.fromEntries(given.filter((one) => !isList(one))) as Record<string, string>,
+    Object.fromEntries(given.filter(isList)) as Record<string, string[]>,
+  ] as const
 }
 
 function helpEnd(svc: string, examples: readonly string[]): string {

@@ -20,10 +20,13 @@ const bundle: Subcommand = {
   options: [
     ['--from <time>', 'start of the period, such as 2026-01-01 or 2026-01-01T09:00:00Z'],
     ['--to <time>', 'end of the period, exclusive'],
+    ['--report <id>', 'the period of an issued report, with the entry that holds its SHA-256; without --from and --to'],
     ['--since <size>', 'size of a checkpoint that you kept'],
     ['--out <file>', 'file to write', 'bundle.zip'],
   ],
-  run: async ({ save, workspace, svc }, _args, { from, to, since, out = 'bundle.zip' }) => {
+  run: async ({ save, workspace, svc }, _args, { from, to, report, since, out = 'bundle.zip' }) => {
+    if (report !== undefined && (from !== undefined || to !== undefined))
+      throw new Error('give either `--report` or `--from` and `--to`: a report has its own period')
     if (since !== undefined && !/^\d{1,15}$/.test(since))
       throw new Error(
         `\`--since\` is \`${since}\`: write the size of a checkpoint that you kept, a number; its file is for \`${svc} verify --since\``,
@@ -31,6 +34,7 @@ const bundle: Subcommand = {
     const query = [
       ['from', timeOption('--from', from)],
       ['to', timeOption('--to', to)],
+      ['report', report],
       ['since', since],
     ].filter((one): one is [string, string] => one[1] !== undefined)
     await save(`/api/v1/log/bundle?${new URLSearchParams(query)}`, out)

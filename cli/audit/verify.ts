@@ -4,8 +4,10 @@ import type { VerifyOptions } from '@svc/proof/verify'
 import { Command } from 'commander'
 
 const example = (svc: string) => `
-Example:
+Examples:
   ${svc} verify march.zip --trust trust.policy
+  ${svc} verify march.zip --trust trust.policy --report march.pdf
+  ${svc} verify march.zip --trust trust.policy --rejudge
 
 You write the trust policy; it never comes with a bundle:
   log log.example/org/org_1/1+4722738a+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c
@@ -14,7 +16,7 @@ You write the trust policy; it never comes with a bundle:
 
 Keep the checkpoint.note of each bundle: --since proves that the log has only grown since then.
 
-Exit codes: 0 the bundle is valid, 1 it is not, 2 usage`
+Exit codes: 0 the bundle is valid, and each verdict that was evaluated again is as recorded; 1 not so; 2 usage`
 
 export function verifyCommand(svc: string): Command {
   return new Command('verify')
@@ -22,10 +24,13 @@ export function verifyCommand(svc: string): Command {
     .argument('<bundle>', 'the zip of a bundle')
     .requiredOption('--trust <file>', 'the trust policy: the keys of the log and of its witnesses')
     .option('--since <file>', 'a checkpoint of this log that you kept')
+    .option('--report <file>', 'the file of a report: the log must hold its SHA-256')
+    .option('--rejudge', 'evaluate each step again and compare the verdicts with the recorded ones')
     .option('--json', 'print JSON')
     .addHelpText('after', example(svc))
-    .action(async (path: string, options: VerifyOptions) => {
+    .action(async (path: string, options: VerifyOptions & { readonly rejudge?: boolean }) => {
       const { runVerify } = await import('@svc/proof/verify')
-      process.exitCode = await runVerify(path, options, process.stdout, process.stderr)
+      const add = options.rejudge ? (await import('./rejudge.js')).rejudgeBundle : null
+      process.exitCode = await runVerify(path, options, process.stdout, process.stderr, add)
     })
 }
