@@ -44,6 +44,8 @@ const outputs = [
   ['docs/access.md', accessTables],
   ['docs/steps.md', stepsPage],
   ['docs/findings.md', findingsPage],
+  ['docs/controls.md', controlsPage],
+  ['docs/controls.json', controlCatalog],
 ]
 
 const stale = []
@@ -249,6 +251,16 @@ async function attackTable() {
 }
 
 /** The access tables that the platform enforces. */
+async function controlsPage() {
+  const { controlsPage: build } = await import('../platform/dist/reports/controls-page.js')
+  return build()
+}
+
+async function controlCatalog() {
+  const { catalogJson } = await import('../platform/dist/reports/oscal/catalog.js')
+  return catalogJson()
+}
+
 async function accessTables() {
   const { accessTables: build } = await import('../platform/dist/access/access-tables.js')
   const { routes } = await import('../platform/dist/routes.js')

@@ -73,6 +73,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'trace',
     'source',
     'impact',
+    'rejudge',
     'convert',
     'analysis',
     'manifest',
@@ -115,6 +116,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'health.ts',
     'admin',
     'dashboard',
+    'reports',
     'git',
     'log/parts.ts',
     'log/retention',
@@ -217,19 +219,8 @@ describe('packages', () => {
 })
 
 const proofRooms = ['index.ts', 'bundle', 'notes', 'record', 'tree', 'json']
-const engineRooms = [
-  'rules',
-  'pattern',
-  'policy',
-  'memory',
-  'agent',
-  'manifest',
-  'findings',
-  'analysis',
-  'impact',
-  'convert',
-  'check',
-]
+// biome-ignore format: one list, one line
+const engineRooms = ['rules', 'pattern', 'policy', 'memory', 'agent', 'manifest', 'findings', 'analysis', 'impact', 'rejudge', 'convert', 'check']
 const pure = [...proofRooms.map((room) => `proof/${room}`), ...engineRooms.map((room) => `engine/${room}`), 'schemas']
 
 describe('the pure rooms', () => {
@@ -277,6 +268,9 @@ describe('the platform', () => {
       undici: ['platform/outgoing/outgoing.ts'],
       nodemailer: ['platform/mail/mail.ts'],
       jose: ['platform/secrets'],
+      'echarts/core': ['platform/reports/charts.ts'],
+      'bidi-js': ['platform/reports/pdf/runs.ts'],
+      'xml-js': ['platform/reports/oscal/xml-text.ts'],
       ajv: [],
     }
     expect(offenders(({ from, to }) => Object.hasOwn(doors, to) && !within(from, ...(doors[to] ?? [])))).toEqual([])

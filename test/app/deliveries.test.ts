@@ -12,6 +12,7 @@ import { signature } from '../support/github-app.js'
 import { type JobRoom, openJobRoom } from '../support/jobs.js'
 import { sharedPostgres } from '../support/postgres.js'
 import { serverKey } from '../support/process.js'
+import { soon } from '../support/soon.js'
 
 const secret = 'a-secret-of-this-test-only'
 const postgres = await sharedPostgres()
@@ -45,7 +46,7 @@ describe.skipIf(postgres === null)('stored deliveries', () => {
         [ids],
       ),
     )
-  const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 50 })
+  const until = (check: () => Promise<void>) => vi.waitFor(check, soon)
 
   it('are handled once by two processes', async () => {
     const handled: string[] = []

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Account, noFaults } from '../github/world.js'
 import { type GithubApp, openGithubApp } from '../support/github-app.js'
+import { soon } from '../support/soon.js'
 
 const manifest = JSON.stringify({
   name: 'Refunds',
@@ -50,7 +51,7 @@ const events = async (kind: string) => {
   return body.events.map(({ data }) => data).filter((data) => String(data.owner).toLowerCase() === owner.login)
 }
 
-const until = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 60_000, interval: 50 })
+const until = <T>(check: () => Promise<T>) => vi.waitFor(check, soon)
 
 const isRead = () =>
   until(async () => {

@@ -13,6 +13,7 @@ import { type GithubApp, openGithubApp } from '../support/github-app.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { refunds } from '../support/manifests-in-git.js'
 import { type SignedIn, signedIn } from '../support/people.js'
+import { soon } from '../support/soon.js'
 
 const before = refunds([{ name: 'amount' }])
 const after = refunds([{ name: 'amount' }, { name: 'reason' }])
@@ -75,7 +76,7 @@ describe('another workspace', () => {
     const runs = () => github.runs.filter(({ suite }) => suite.repository === open)
     await vi.waitFor(
       () => expect(runs().find(({ suite }) => suite.head_sha === pull.head_sha)).toMatchObject({ status: 'completed' }),
-      { timeout: 30_000, interval: 50 },
+      soon,
     )
     expect(JSON.stringify(runs().map(({ title, summary, text }) => [title, summary, text]))).not.toMatch(/zebra/i)
     expect(runs().find(({ suite }) => suite.head_sha === pull.head_sha)?.title).toContain('No agent has this manifest')

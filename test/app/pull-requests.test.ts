@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Repository } from '../github/world.js'
 import { type GithubApp, openGithubApp } from '../support/github-app.js'
 import { refunds } from '../support/manifests-in-git.js'
+import { soon } from '../support/soon.js'
 
 const before = refunds([{ name: 'amount' }])
 const after = refunds([
@@ -29,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const until = (check: () => Promise<void> | void) => vi.waitFor(check, { timeout: 30_000, interval: 50 })
+const until = (check: () => Promise<void> | void) => vi.waitFor(check, soon)
 const runsAt = (head_sha: string) =>
   app.github.runs.filter(({ name, suite }) => name === 'svc / policies' && suite.head_sha === head_sha)
 const checkedAt = (head_sha: string) =>

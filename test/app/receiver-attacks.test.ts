@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { readConfig } from '../../platform/config.js'
 import { type Database, openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
 import { type GithubApp, openGithubApp, signature, webhookPath, webhookSecret } from '../support/github-app.js'
+import { soon } from '../support/soon.js'
 
 let app: GithubApp
 let db: Database | null = null
@@ -68,7 +69,7 @@ describe('a signed delivery with', () => {
     if (db !== null)
       await vi.waitFor(
         async () => expect(await rows('delivery_id = $1', [id])).toMatchObject([{ status: 'done' }]),
-        20_000,
+        soon,
       )
     expect(await post(raw, { 'x-github-delivery': id })).toMatchObject({ status: 200, body: { outcome: 'seen' } })
   })
@@ -85,7 +86,7 @@ describe('a signed delivery with', () => {
     for (const action of ['opened', 'rerequested', 'checks_requested', 'created'])
       expect((await post(JSON.stringify({ action }), { 'x-github-event': event })).status).toBe(202)
     if (db !== null)
-      await vi.waitFor(async () => expect(await rows(`status <> 'done' and event = $1`, [event])).toEqual([]), 20_000)
+      await vi.waitFor(async () => expect(await rows(`status <> 'done' and event = $1`, [event])).toEqual([]), soon)
   })
 })
 

@@ -6,6 +6,7 @@ import { handlers } from '../../app/handlers/handlers.js'
 import { readConfig } from '../../platform/config.js'
 import { type Database, openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
 import { type GithubApp, openGithubApp, signature, webhookPath, webhookSecret } from '../support/github-app.js'
+import { soon } from '../support/soon.js'
 
 const newSecret = 'the-new-secret-of-this-test'
 
@@ -77,7 +78,7 @@ describe('a delivery', () => {
     const answers = await Promise.all([1, 2, 3].map(() => post(raw, headers)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 202])
     if (db === null) return
-    await vi.waitFor(async () => expect(await rowOf(id)).toMatchObject({ status: 'done' }), 10_000)
+    await vi.waitFor(async () => expect(await rowOf(id)).toMatchObject({ status: 'done' }), soon)
     expect(await post(raw, headers)).toMatchObject({ status: 200, body: { outcome: 'seen' } })
     expect(await rowOf(id)).toEqual({ status: 'done', attempts: 1, error: null, is_empty: true })
   })
@@ -89,7 +90,7 @@ describe('a delivery', () => {
       values ($1, 'push', '{}', 'failed', 'out of luck', now())`
     await withUnscopedTransaction(db, (tx) => tx.query(failed, [id]))
     expect(await post(raw, { ...signed(raw), 'x-github-delivery': id })).toMatchObject({ status: 202 })
-    await vi.waitFor(async () => expect(await rowOf(id)).toMatchObject({ status: 'done', is_empty: true }), 10_000)
+    await vi.waitFor(async () => expect(await rowOf(id)).toMatchObject({ status: 'done', is_empty: true }), soon)
   })
 })
 
@@ -188,7 +189,7 @@ describe('recorded payloads of GitHub', () => {
       const answer = await post(text, { ...signed(text), 'x-github-event': name, 'x-github-delivery': id })
       expect(answer).toMatchObject({ status: 202, body: { outcome: 'accepted' } })
       if (db !== null)
-        await vi.waitFor(async () => expect(await rowOf(id)).toMatchObject({ status: 'done', attempts: 1 }), 10_000)
+        await vi.waitFor(async () => expect(await rowOf(id)).toMatchObject({ status: 'done', attempts: 1 }), soon)
     }
   })
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { freePort, startPiped, svc } from '../support/closed-pipe.js'
+import { soon } from '../support/soon.js'
 
 const log = 'log.example/org/org_1/1+4722738a+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c'
 const folder = mkdtempSync(join(tmpdir(), 'svc-pipe-'))
@@ -57,7 +58,7 @@ describe('a server whose output is closed', () => {
     const port = await freePort()
     const { pid, ended } = startPiped(closed, [svc, ...args, '--port', `${port}`], { SVC_DATA_DIR: folder })
     const status = () => fetch(`http://127.0.0.1:${port}${path}`).then((response) => response.status)
-    await vi.waitFor(async () => expect(await status()).toBeGreaterThanOrEqual(200), 30_000)
+    await vi.waitFor(async () => expect(await status()).toBeGreaterThanOrEqual(200), soon)
     if (path === '/health') {
       // Each of these is a line on one of its outputs.
       const step = { task_id: 't', step_type: 'step.exec', agent_id: 'a' }

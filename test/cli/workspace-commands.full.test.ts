@@ -8,6 +8,7 @@ import { saveSession } from '../../cli/account/session-file.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { soon } from '../support/soon.js'
 import { runSvc } from '../support/svc.js'
 
 let mails: MailServer
@@ -111,7 +112,7 @@ describe('svc workspace', () => {
       const text = (await cleo('checkpoint')) ?? ''
       if (!text.includes('log ')) throw new Error(text)
       return text
-    }, 20_000)
+    }, soon)
     expect(printed).toMatch(
       /^# \d+ entries signed on 2.*\n# compare the fingerprint.*\n# fingerprint .*; signs from the beginning\nlog \S+\+[0-9a-f]{8}\+\S+\n$/,
     )
@@ -122,6 +123,8 @@ describe('svc workspace', () => {
     expect(await cleo('verify', bundle, '--trust', trust)).toContain(': valid\n')
     expect(statSync(bundle).mode & 0o077).toBe(0)
     expect(await ben('bundle', '--out', bundle)).toMatch(/^1 svc: this needs the role owner, admin or auditor/)
+    expect(await cleo('bundle', '--report', 'rep_none', '--out', bundle)).toMatch(/^1 svc: no report `rep_none`/)
+    expect(await cleo('bundle', '--report', 'rep_none', '--from', '2020-01-01')).toMatch(/^1 svc: give either/)
     expect(await cleo('bundle', '--from', 'yesterday', '--out', bundle)).toMatch(/^1 svc: .*from/)
     expect(await cleo('verify', bundle, '--trust', trust)).toContain(': valid\n')
   })

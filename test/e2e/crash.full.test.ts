@@ -7,6 +7,7 @@ import type { BatchAnswer, ConsistencyProof, LogCheckpoint, LoggedStep, TaskChai
 import { describe, expect, it, vi } from 'vitest'
 import { freePort, sharedPostgres } from '../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
+import { soon } from '../support/soon.js'
 
 const postgres = await sharedPostgres()
 
@@ -113,7 +114,7 @@ async function laterCheckpoint(platform: PlatformProcess, seen: LogCheckpoint | 
     const found = await request<LogCheckpoint>(platform, 'GET', '/api/v1/log/checkpoint')
     expect(found.size).toBeGreaterThan(seen?.size ?? 0)
     return found
-  }, 20_000)
+  }, soon)
   const text = parseNote(now.note)?.text ?? ''
   expect(parseCheckpoint(text)).toMatchObject({ size: now.size, root: Buffer.from(now.root, 'hex') })
   if (seen === null) return now

@@ -18,9 +18,9 @@ import type {
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { bareRepository } from '../support/git-host.js'
 import { logIn, signIn } from '../support/local-login.js'
-import { soon } from '../support/log.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
 import { type Serve, startServe } from '../support/serve.js'
+import { soon } from '../support/soon.js'
 import { runSvc } from '../support/svc.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-manifests-in-git-'))

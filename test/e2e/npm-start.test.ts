@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { soon } from '../support/soon.js'
 
 const data_dir = mkdtempSync(join(tmpdir(), 'svc-npm-start-'))
 const children: ChildProcess[] = []
@@ -25,11 +26,11 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
     npm.stdout.on('data', (chunk: Buffer) => {
       printed += chunk.toString()
     })
-    await vi.waitFor(() => expect(printed).toContain('API description'), { timeout: 100_000, interval: 100 })
+    await vi.waitFor(() => expect(printed).toContain('API description'), soon)
     expect(printed.indexOf(`first start: creating a database in ${join(data_dir, 'pg')}`)).toBeGreaterThan(0)
     expect(existsSync(join(data_dir, 'lock'))).toBe(true)
     npm.kill('SIGTERM')
-    await vi.waitFor(() => expect(existsSync(join(data_dir, 'lock'))).toBe(false), { timeout: 100_000, interval: 100 })
+    await vi.waitFor(() => expect(existsSync(join(data_dir, 'lock'))).toBe(false), soon)
     const url = /running at (http:\S+)/.exec(printed)?.[1] ?? ''
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed')
   }, 240_000)

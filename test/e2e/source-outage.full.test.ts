@@ -7,6 +7,7 @@ import { expect, it, vi } from 'vitest'
 import { freePort } from '../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
 import { startServe } from '../support/serve.js'
+import { soon } from '../support/soon.js'
 
 it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
   const data_dir = mkdtempSync(join(tmpdir(), 'svc-away-'))
@@ -22,8 +23,7 @@ it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
   }
   let serve = await startServe([], {}, env)
   const health = async () => (await serve.call<EngineHealth>('GET', '/health')).body
-  const eventually = (expected: object) =>
-    vi.waitFor(async () => expect(await health()).toMatchObject(expected), 20_000)
+  const eventually = (expected: object) => vi.waitFor(async () => expect(await health()).toMatchObject(expected), soon)
 
   expect(await health()).toMatchObject({ load_state: 'unavailable', loaded: false, last_fetch_succeeded: false })
   const operator = () => ({ authorization: `Bearer ${platform.operator_token}` })
@@ -56,7 +56,7 @@ it('enforcing, stale_cache, a restart, stale_cache, enforcing', async () => {
     ['stale_cache', 'enforcing', 'unavailable'],
     ['enforcing', 'stale_cache'],
   ]
-  await vi.waitFor(async () => expect(await states()).toEqual(expected), 90_000)
+  await vi.waitFor(async () => expect(await states()).toEqual(expected), soon)
   await serve.discard()
   await platform.terminate()
   for (const folder of [data_dir, cache]) rmSync(folder, { recursive: true, force: true })

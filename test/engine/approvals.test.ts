@@ -5,6 +5,7 @@ import type { Evaluation, RecordedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { approvalCases, approvalManifest, type Entrance, namedStep, play } from '../support/approvals.js'
 import { runSvc, type Serve, startServe } from '../support/serve.js'
+import { soon } from '../support/soon.js'
 
 let serve: Serve
 beforeAll(async () => {
@@ -39,7 +40,7 @@ function entrance(task_id: string): Entrance {
         const found = linesOf(task_id, 'step').find((one) => one.step === recorded.step)
         if (found === undefined) throw new Error('not on disk yet')
         return found
-      })
+      }, soon)
       const { 'svc.eval': stored } = line.meta ?? {}
       const { policies } = stored as StoredEval
       const approved = policies.filter(({ approved_by_step }) => approved_by_step !== undefined)
@@ -91,14 +92,19 @@ describe('a step that is asked about', () => {
     const { evaluation_id, reason } = await evaluate(namedStep('repair'))
     expect(reason).toMatch(/^`Payments are approved` asks for an approval: /)
     expect(await metric()).toBe(before + 1)
-    await vi.waitFor(() => expect(serve.printed().err).toMatch(/approval required: task seen, step\.resource "pay": /))
-    await vi.waitFor(() =>
-      expect(linesOf('seen', 'evaluation')).toMatchObject([
-        {
-          evaluation_id,
-          decision: { action: 'block', outcome: 'ask', violations: [{ name: 'Payments are approved' }] },
-        },
-      ]),
+    await vi.waitFor(
+      () => expect(serve.printed().err).toMatch(/approval required: task seen, step\.resource "pay": /),
+      soon,
+    )
+    await vi.waitFor(
+      () =>
+        expect(linesOf('seen', 'evaluation')).toMatchObject([
+          {
+            evaluation_id,
+            decision: { action: 'block', outcome: 'ask', violations: [{ name: 'Payments are approved' }] },
+          },
+        ]),
+      soon,
     )
   })
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Evaluation, RecordedStep } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runSvc, type Serve, startServe } from '../support/serve.js'
+import { soon } from '../support/soon.js'
 
 const exec = { step_type: 'step.exec', step_name: 'make', input: { target: 'all' }, output: { text: 'secret' } }
 const context = { agent_id: 'a', environment: 'test', risk_classification: 'limited' }
@@ -32,7 +33,7 @@ const blockedLines = () =>
     const lines = serve.printed().err.split('\n').slice(0, -1)
     expect(lines).not.toEqual([])
     return lines
-  })
+  }, soon)
 
 describe('a blocked step', () => {
   it('is one line on stderr, and an allowed step has no line', async () => {

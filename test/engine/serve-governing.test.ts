@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { EngineHealth, Evaluation, Readiness, ReleasedReservation } from '@svc/schemas'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Serve, startServe } from '../support/serve.js'
+import { soon } from '../support/soon.js'
 
 const once = `
 name: Once
@@ -135,7 +136,7 @@ describe('reloading', () => {
     expect(other).toMatchObject({ load_state: 'enforcing', policy_count: 1, dropped: [], outdated: [] })
     expect(await ask('running')).toMatchObject({ blocked: false, history_lost: true })
     expect(await ask('fresh')).not.toHaveProperty('history_lost')
-    await vi.waitFor(() => expect(serve.printed().err).toContain('the last valid version stays in effect'))
+    await vi.waitFor(() => expect(serve.printed().err).toContain('the last valid version stays in effect'), soon)
   })
 
   it('reads the history of a running task back from the trace', async () => {

@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type LoadState, nextState } from '../../engine/source/state.js'
 import { policyDefaults } from '../support/policy.js'
 import { folderWith, runSvc, type Serve, startServe } from '../support/serve.js'
+import { soon } from '../support/soon.js'
 
 const states: readonly LoadState[] = ['enforcing', 'stale_cache', 'none_configured', 'unavailable', 'all_dropped']
 const nothing = { cached: false, expired: false }
@@ -96,7 +97,7 @@ const envFor = (url: string, more: object = {}) => ({
   ...more,
 })
 const health = async () => (await serve?.call<EngineHealth>('GET', '/health'))?.body
-const eventually = (expected: object) => vi.waitFor(async () => expect(await health()).toMatchObject(expected), 10_000)
+const eventually = (expected: object) => vi.waitFor(async () => expect(await health()).toMatchObject(expected), soon)
 const context = { agent_id: 'ag_1', task_id: 't', environment: 'test', risk_classification: 'minimal' as const }
 
 describe('a platform', () => {
@@ -104,7 +105,7 @@ describe('a platform', () => {
     const { state, url } = await startEndpoint()
     serve = await startServe([], {}, envFor(url))
     expect(await health()).toMatchObject({ load_state: 'enforcing', policy_count: 1, source: 'api', stale: false })
-    await vi.waitFor(() => expect(state.unchanged).toBeGreaterThan(1), 10_000)
+    await vi.waitFor(() => expect(state.unchanged).toBeGreaterThan(1), soon)
     Object.assign(state, { policies: [named, { ...named, id: 2, name: 'again' }], etag: '"2"' })
     await eventually({ policy_count: 2 })
     Object.assign(state, { policies: [wrong], etag: '"3"' })
@@ -163,7 +164,7 @@ describe('a platform', () => {
         loaded: false,
         last_fetch_problem: expect.stringContaining(message),
       })
-      await vi.waitFor(() => expect(state.asked).toBeGreaterThan(2), 10_000)
+      await vi.waitFor(() => expect(state.asked).toBeGreaterThan(2), soon)
       const { err } = serve.printed()
       expect(err.split(message)).toHaveLength(2)
       expect(err.match(/unavailable/g)).toHaveLength(1)
@@ -214,7 +215,7 @@ describe('files', () => {
     await eventually({ policy_count: 3, dropped: [], outdated: [{ name: 'b', line: 4, source: 'b.yaml' }] })
     unlinkSync(path('a.yaml'))
     await eventually({ policy_count: 3, load_state: 'enforcing', outdated: [{ name: 'b' }, { name: 'a' }] })
-    await vi.waitFor(() => expect(serve?.printed().err).toContain('the file was removed'), 10_000)
+    await vi.waitFor(() => expect(serve?.printed().err).toContain('the file was removed'), soon)
     writeFileSync(path('a.yaml'), manifest('a2'))
     writeFileSync(path('b.yaml'), manifest('b'))
     await eventually({ policy_count: 3, dropped: [], outdated: [] })
@@ -289,7 +290,7 @@ describe('files', () => {
       'svc serve: warning (a.yaml:4:90): `policies[0].params.target_step_types[0]` names the unknown step type `step.mesage`; did you mean `step.message`?\n'
     expect(serve.printed().err).toBe(warning)
     writeFileSync(join(serve.folder, 'a.yaml'), odd.replace('version: "1"', 'version: 2'))
-    await vi.waitFor(() => expect(serve?.printed().err).toContain('warning (a.yaml:2:10): `version`'), 10_000)
+    await vi.waitFor(() => expect(serve?.printed().err).toContain('warning (a.yaml:2:10): `version`'), soon)
     expect(serve.printed().err.split('step.mesage')).toHaveLength(2)
   })
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { soon } from '../support/soon.js'
 import { call, startWithApp, tokenOf } from './client.js'
 import { secondaryLimit, serverError } from './fake-github.js'
 
@@ -152,7 +153,7 @@ describe('a repository', () => {
     await git('-c', 'user.name=ann', '-c', 'user.email=ann@example.org', 'commit', '--quiet', '-m', 'By hand')
     await expect(git('push', '--quiet', 'origin', 'HEAD:refs/heads/by-hand')).rejects.toThrow()
     await git('push', '--quiet', address('ann:any'), 'HEAD:refs/heads/by-hand')
-    await expect.poll(() => world.repository.heads.has('by-hand')).toBe(true)
+    await expect.poll(() => world.repository.heads.has('by-hand'), soon).toBe(true)
     const { sha } = (await get('/repos/acme/agents/git/ref/heads/by-hand')).body.object
     expect(sha).toBe((await git('rev-parse', 'HEAD')).stdout.trim())
     rmSync(folder, { recursive: true })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { freePort, startPiped, svcPlatform } from '../support/closed-pipe.js'
 import { sharedPostgres } from '../support/postgres.js'
+import { soon } from '../support/soon.js'
 
 describe('a command whose output is closed', () => {
   it.each([
@@ -47,7 +48,7 @@ async function startServing(closed: 'stdout' | 'stderr', env: Readonly<Record<st
   void piped.ended.then(() => {
     isRunning = false
   })
-  await vi.waitFor(async () => expect(!isRunning || (await status()) === 200).toBe(true), 60_000)
+  await vi.waitFor(async () => expect(!isRunning || (await status()) === 200).toBe(true), soon)
   if (isRunning || attempts === 1) return { ...piped, status }
   return startServing(closed, env, attempts - 1)
 }

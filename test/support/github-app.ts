@@ -6,6 +6,7 @@ import { webhookPath } from '../../app/receiver/routes.js'
 import { type FakeGithub, startFakeGithub } from '../github/fake-github.js'
 import type { Account, App } from '../github/world.js'
 import { type Answer, discard, type Start, startPlatform, type TestPlatform } from './platform.js'
+import { soon } from './soon.js'
 
 export { webhookPath }
 
@@ -71,14 +72,11 @@ export async function openGithubApp(start: Start = {}): Promise<GithubApp> {
     deliver: (event, payload, headers = {}) => send(platform, event, payload, headers),
     connected,
     connectedTo: (...names) =>
-      vi.waitFor(
-        async () => {
-          const repos = await connected()
-          expect(repos.map(({ owner: one, name }) => `${one}/${name}`).sort()).toEqual([...names].sort())
-          return repos
-        },
-        { timeout: 30_000, interval: 50 },
-      ),
+      vi.waitFor(async () => {
+        const repos = await connected()
+        expect(repos.map(({ owner: one, name }) => `${one}/${name}`).sort()).toEqual([...names].sort())
+        return repos
+      }, soon),
     restart: async (env) => {
       platform = await platform.restart(env)
       app.webhook_url = `${platform.url}${webhookPath}`

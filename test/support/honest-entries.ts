@@ -3,9 +3,9 @@ import { canonical } from '@svc/proof'
 import type { BatchAnswer, LogCheckpoint, LogList, Verification } from '@svc/schemas'
 import fc from 'fast-check'
 import { expect, vi } from 'vitest'
-import { soon } from './log.js'
 import { deepObject, oddObject, oddString, rejectedValues } from './odd-json.js'
 import type { TestPlatform } from './platform.js'
+import { soon } from './soon.js'
 
 /** How an entry is sent; a JSON batch adds two levels around each entry. */
 type Way = 'single' | 'json' | 'ndjson'

@@ -9,6 +9,7 @@ import { alteredTasks, honestEntries, keyOnceSigned, sendHonestEntries } from '.
 import { fast, register } from './log.js'
 import { discard, startPlatform, type TestPlatform } from './platform.js'
 import { type SharedPostgres, sharedPostgres } from './postgres.js'
+import { rejudgedBundle } from './rejudge.js'
 
 interface LongPolicy {
   readonly name: string
@@ -75,6 +76,8 @@ async function expectHonest(platform: TestPlatform, count: number, seed: number,
     const alone = spawnSync(process.execPath, [oneFile, path, '--trust', join(auditor.folder, 'trust.policy')])
     expect([alone.status, String(alone.stderr)]).toEqual([0, ''])
     expect(verdict.entries.step).toBe(accepted + 1)
+    const again = await rejudgedBundle(path, `log ${key}\n`)
+    expect(again).toMatchObject({ equal: true, mismatches: [], others: [], evaluated: accepted + 1 })
     expect(verdict.entries.incident ?? 0).toBeGreaterThanOrEqual(tasks.length * policies)
     return `${accepted} accepted and ${rejected} rejected entries in ${tasks.length} tasks, ${verdict.entries.incident} incidents: 0 reported as altered (seed ${seed})`
   } catch (error) {

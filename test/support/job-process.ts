@@ -36,8 +36,39 @@ export function startJobProcess(
   name: string,
   hangs: boolean,
 ): Promise<JobProcess> {
-  const args = ['--input-type=module', '-e', program, name, hangs ? 'hangs' : 'ends']
-  const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH, ...env } })
+  return start(program, [name, hangs ? 'hangs' : 'ends'], env)
+}
+
+const reportProgram = `
+  const [, org_id] = process.argv
+  const { readConfig } = await import(${JSON.stringify(built('config.js'))})
+  const { openDatabase } = await import(${JSON.stringify(built('db/db.js'))})
+  const { openJobs } = await import(${JSON.stringify(built('jobs/jobs.js'))})
+  const { makeReportJob } = await import(${JSON.stringify(built('reports/make-job.js'))})
+  const db = await openDatabase(readConfig(process.env).value)
+  const logger = { warn: console.error, error: console.error }
+  const make = async (_scope, plan, { progress }) => {
+    progress(0.5)
+    console.log('ran ' + plan.id)
+    await new Promise(() => undefined)
+  }
+  const job = makeReportJob({ db, clock: Date.now, logger, make, isMaker: true })
+  const jobs = await openJobs({ db, clock: Date.now, logger, jobs: [job] })
+  process.stdin.on('data', async (ids) => {
+    for (const report_id of String(ids).trim().split(' ')) await jobs.send(job.name, { org_id, report_id })
+  })
+  console.log('ready')
+`
+
+/** Starts a process that never finishes a report of the workspace; the ids that it is sent are those of reports. */
+export function startReportProcess(env: Readonly<Record<string, string>>, org_id: string): Promise<JobProcess> {
+  return start(reportProgram, [org_id], env)
+}
+
+function start(text: string, given: readonly string[], env: Readonly<Record<string, string>>): Promise<JobProcess> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', text, ...given], {
+    env: { PATH: process.env.PATH, ...env },
+  })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   let printed = ''
   const made: JobProcess = {

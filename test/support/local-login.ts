@@ -1,6 +1,7 @@
 // A person signs in and logs a terminal in, on a platform whose links are printed.
 import { expect, vi } from 'vitest'
 import type { PlatformProcess } from './process.js'
+import { soon } from './soon.js'
 import { startLogin } from './svc.js'
 
 /** Asks for a sign-in link, opens it and presses its button; the cookies of the browser. */
@@ -11,7 +12,7 @@ export async function signIn(platform: PlatformProcess): Promise<string> {
     const [found = ''] = /http\S+token=\S+/.exec(platform.printed) ?? []
     expect(found).not.toBe('')
     return found
-  }, 15_000)
+  }, soon)
   const token = new URL(link).searchParams.get('token') ?? ''
   const button = await fetch(link.split('?')[0] ?? '', { method: 'POST', body: new URLSearchParams({ token }) })
   expect([button.status, await button.text()]).toEqual([200, expect.stringContaining('You are signed in')])

@@ -2,9 +2,8 @@
 import type { BatchAnswer, LogCheckpoint } from '@svc/schemas'
 import { expect, vi } from 'vitest'
 import type { TestPlatform } from './platform.js'
+import { soon } from './soon.js'
 
-/** How long a test waits for background work. */
-export const soon = { timeout: 15_000, interval: 100 }
 export const fast = { SVC_CHECKPOINT_SECONDS: '1', SVC_LOG_HOST: 'log.example' }
 
 /** Logs a task of `count` steps. */

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { vi } from 'vitest'
-import { soon } from './log.js'
+import { soon } from './soon.js'
 
 export interface MailServer {
   readonly url: string

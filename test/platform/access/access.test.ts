@@ -8,9 +8,10 @@ import type {
   MadeAssignment,
   Offer,
   Problem,
+  Report,
   Repository,
 } from '@svc/schemas'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 import { type GitHost, startGitHost } from '../../support/git-host.js'
 import { fast } from '../../support/log.js'
@@ -18,6 +19,7 @@ import { type MailServer, startMailServer } from '../../support/mail.js'
 import { manifestPath, refunds } from '../../support/manifests-in-git.js'
 import { join, type SignedIn, signedIn } from '../../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { soon } from '../../support/soon.js'
 
 interface Row {
   readonly at: string
@@ -138,6 +140,12 @@ describe('another workspace', () => {
     const repository = (await theirs.call<Repository>('POST', '/api/v1/repos', { url })).body
     const body = { agent_id: agent.body.agent_id, repo_id: repository.id, manifest_path: manifestPath }
     const assignment = (await theirs.call<MadeAssignment>('POST', '/api/v1/assignments', body)).body
+    const period = { from: '2026-02-01T00:00:00Z', to: '2026-03-01T00:00:00Z', format: 'json' }
+    const report = await vi.waitFor(async () => {
+      const { status, body } = await theirs.call<Report>('POST', '/api/v1/reports', period)
+      expect(status).toBe(202)
+      return body
+    }, soon)
     const incidents = await theirs.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
     ids = {
       org_id: theirs.org_id,
@@ -149,6 +157,7 @@ describe('another workspace', () => {
       hold_id: held.body.id,
       offer_id: offer.body.id,
       incidents: incidents.body.incidents[0]?.id ?? '',
+      reports: report.id,
       repos: String(repository.id),
       assignments: String(assignment.id),
       policies: String(assignment.policies[0]?.id ?? ''),

@@ -29,6 +29,10 @@ const kindsOf = async (id: string) => {
   const { body } = await platform.call<EventList>('GET', `/api/v1/events?subject=${id}`)
   return body.events.map(({ kind }) => kind)
 }
+const factsOf = async (id: string) => {
+  const { body } = await platform.call<EventList>('GET', `/api/v1/events?subject=${id}`)
+  return body.events.map(({ data }) => (data as { facts?: object }).facts)
+}
 const log = (through: TestPlatform, agent_key: string | undefined, task_id: string, step = 1) =>
   through.call<Problem>('POST', '/api/v1/logs', {
     as: platform.api_key,
@@ -147,6 +151,36 @@ describe('a deactivated agent', () => {
       )
     expect([(await ids(false)).includes(agent_id), (await ids(true)).includes(agent_id)]).toEqual([true, false])
     expect((await platform.call<TaskList>('GET', '/api/v1/logs/tasks?q=before')).body.total).toBe(1)
+  })
+
+  it('is recorded with the facts that rules see after each change', async () => {
+    const registered = { agent_key: 'facts', risk_classification: 'high', owner_id: 'mia', region: 'eu' }
+    const { at, agent_id } = await register(registered)
+    await change('PATCH', at, { owner_id: 'ops' })
+    await register({ ...registered, risk_classification: 'minimal', declared_tools: ['search'] })
+    await change('POST', `${at}/confirm`, {})
+    const defaults = { agent_id, agent_key: 'facts', name: 'facts', purpose: null, environment: 'development' }
+    const sent = { ...defaults, owner_id: 'ops', risk_classification: 'high', attributes: { region: 'eu' } }
+    const declared_tools = ['search']
+    expect(await factsOf(agent_id)).toEqual([
+      { ...sent, declared_tools, risk_classification: 'minimal' },
+      { ...sent, declared_tools },
+      { ...sent, declared_tools: null },
+      { ...sent, declared_tools: null, owner_id: 'mia' },
+    ])
+  })
+
+  it('is listed without facts that are long; the log holds them', async () => {
+    const long = 'x'.repeat(6_000)
+    const { agent_id } = await register({ agent_key: 'long', purpose: long })
+    expect(await factsOf(agent_id)).toEqual([null])
+    const { body } = await platform.call<EventList>('GET', `/api/v1/events?subject=${agent_id}`)
+    const at = body.events[0]?.log_index
+    const leaf = postgres?.psql(
+      platform.env.SVC_DATABASE_URL ?? '',
+      `select body from log_records where log_index = ${at}`,
+    )
+    if (leaf !== undefined) expect(leaf).toContain(`"purpose":"${long}"`)
   })
 
   it('is changed once, with one event', async () => {

@@ -1,9 +1,9 @@
 // An outage of the database: requests are rejected with UNAVAILABLE, and no acknowledged step is lost.
 import type { Problem, Verification } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { soon } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { hasPostgres, type Postgres, startPostgres } from '../../support/postgres.js'
+import { soon } from '../../support/soon.js'
 
 describe.skipIf(!hasPostgres())('an outage of the database', () => {
   let postgres: Postgres

@@ -8,6 +8,7 @@ import {
   openManifestsInGit,
   manifestPath as path,
 } from '../../support/manifests-in-git.js'
+import { soon } from '../../support/soon.js'
 
 let git: ManifestsInGit
 
@@ -60,7 +61,7 @@ describe('an assignment that is made while the branch is read', () => {
     await git.tick(id)
     git.host.intercept = () => false
     const assignment = await assigned
-    await expect.poll(() => git.inForce(agent_id), { timeout: 20_000 }).toEqual(['one', 'two'])
+    await expect.poll(() => git.inForce(agent_id), soon).toEqual(['one', 'two'])
     expect(await git.read(assignment)).toMatchObject({ status: 'synced', conditions: [] })
   })
 

@@ -11,12 +11,12 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { releaseAccount } from '../../../platform/access/commands/release-account.js'
 import { openDatabase } from '../../../platform/db/db.js'
 import { connectLibrary } from '../../../platform/git/commands/connect-library.js'
-import { soon } from '../../support/log.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
 import { join, type SignedIn, signedIn } from '../../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 import { serverKey } from '../../support/process.js'
+import { soon } from '../../support/soon.js'
 
 type Call = SignedIn['call']
 const libraries = async (call: Call) =>

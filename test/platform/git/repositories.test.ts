@@ -9,6 +9,7 @@ import {
   manifestPath as path,
 } from '../../support/manifests-in-git.js'
 import type { TestPlatform } from '../../support/platform.js'
+import { soon } from '../../support/soon.js'
 
 let git: ManifestsInGit
 let platform: TestPlatform
@@ -127,7 +128,7 @@ describe('a webhook', () => {
     expect((await post({ 'x-gitlab-token': 'wrong' })).status).toBe(401)
     repository.commit({ [path]: manifest([one, two]) })
     expect((await post({ 'x-hub-signature-256': `sha256=${signed(raw)}` }, raw)).status).toBe(202)
-    await vi.waitFor(async () => expect(await git.inForce(agent_id)).toEqual(['one', 'two']), { timeout: 20_000 })
+    await vi.waitFor(async () => expect(await git.inForce(agent_id)).toEqual(['one', 'two']), soon)
     expect((await post({ 'x-gitlab-token': secret.secret })).status).toBe(202)
     expect((await post({ 'x-gitea-signature': signed(raw) }, raw)).status).toBe(202)
   })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changesAfter, type LongTask, longTasks } from '../../support/long-tasks.js'
 import { type ManifestsInGit, openManifestsInGit } from '../../support/manifests-in-git.js'
 import { policyDefaults } from '../../support/policy.js'
+import { expectEqualVerdicts } from '../../support/rejudge.js'
 
 const begin = Date.UTC(2026, 0, 5, 9)
 const betweenMs = 7_000
@@ -168,6 +169,13 @@ describe.each(tasks)('a running task under $rule', ({ rule }) => {
       expect([agent, evaluated]).toEqual([agent, evaluated === null ? null : names])
     }
   })
+})
+
+describe('the log of these tasks', () => {
+  it('is evaluated again from a bundle with the same verdicts', async () => {
+    const { steps } = await expectEqualVerdicts(git.platform)
+    expect(steps).toBeGreaterThan(tasks.length * 400)
+  }, 120_000)
 })
 
 function withoutIds({ policy_id: _policy, manifest_id: _manifest, ...violation }: StepViolation): Verdict {

@@ -1,11 +1,13 @@
 // Assignments that change while a task runs: what the log and local engines get (docs/design/git.md §2).
 import type { EffectivePolicies, LoggedStep } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fast } from '../../support/log.js'
 import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from '../../support/manifests-in-git.js'
+import { expectEqualVerdicts } from '../../support/rejudge.js'
 
 let git: ManifestsInGit
 beforeAll(async () => {
-  git = await openManifestsInGit()
+  git = await openManifestsInGit({ env: fast })
 })
 afterAll(() => git.close())
 
@@ -119,5 +121,12 @@ describe('the pin of an assignment', () => {
     await git.platform.call('PATCH', `/api/v1/assignments/${id}`, { body: { pin: null } })
     const unpinned = await one.policiesOf({ 'if-none-match': pushed.etag })
     expect([unpinned.status, unpinned.body.earlier]).toEqual([200, []])
+  })
+})
+
+describe('the log of these tasks', () => {
+  it('is evaluated again from a bundle with the same verdicts', async () => {
+    const { steps } = await expectEqualVerdicts(git.platform)
+    expect(steps).toBeGreaterThan(20)
   })
 })

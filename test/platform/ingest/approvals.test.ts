@@ -15,10 +15,12 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { approvalCases, approvalManifest, type Entrance, namedStep, play } from '../../support/approvals.js'
 import { assign } from '../../support/assign.js'
 import { contentsOf, downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { fast, soon } from '../../support/log.js'
+import { fast } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
+import { rejudgedLog } from '../../support/rejudge.js'
 import { startServe } from '../../support/serve.js'
+import { soon } from '../../support/soon.js'
 import { runSvc } from '../../support/svc.js'
 
 const postgres = await sharedPostgres()
@@ -254,5 +256,12 @@ describe.each([
     expect((await detail()).evaluation).toBeNull()
     const { body: verdict } = await platform.call<Verification>('GET', '/api/v1/tasks/kept/verify')
     expect(verdict.integrity.ok).toBe(true)
+  })
+
+  it('is evaluated again from a bundle with the same verdicts', async () => {
+    const { equal, evaluated, others } = await rejudgedLog(platform)
+    // The steps whose payloads were erased above.
+    expect([equal, others]).toEqual([true, [{ reason: 'payload_erased', steps: 2 }]])
+    expect(evaluated).toBeGreaterThan(20)
   })
 })

@@ -6,6 +6,7 @@ import { changesAfter, type LongTask, longTasks } from '../../support/long-tasks
 import { givePolicies } from '../../support/own-policies.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
+import { expectEqualVerdicts } from '../../support/rejudge.js'
 
 const begin = Date.UTC(2026, 0, 5, 9)
 const betweenMs = 7_000
@@ -100,6 +101,11 @@ describe('a task in the log', () => {
         .filter((verdict) => typeof verdict === 'object'),
     ).toEqual([])
   })
+
+  it('is evaluated again from a bundle with the same verdicts', async () => {
+    const { steps } = await expectEqualVerdicts(platform)
+    expect(steps).toBeGreaterThan(tasks.length * 400)
+  }, 120_000)
 })
 
 function withoutId({ policy_id: _, ...violation }: StepViolation): Verdict {

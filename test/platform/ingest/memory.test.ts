@@ -7,6 +7,7 @@ import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.j
 import { type MemoryStep, memoryCases, stepOf } from '../../support/memory-cases.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
+import { expectEqualVerdicts, rejudgedLog } from '../../support/rejudge.js'
 
 const postgres = await sharedPostgres()
 const timestamp = '2026-01-05T09:00:00Z'
@@ -28,8 +29,10 @@ describe.skipIf(postgres === null)('two platforms of one database', () => {
   const key = `SvcKey-${'m'.repeat(43)}`
   let platforms: TestPlatform[]
   beforeAll(async () => {
-    const start = () => startPlatform({ database_url: url, env: { SVC_SEED_API_KEY: key } })
-    platforms = await Promise.all([start(), start()])
+    const start = () =>
+      startPlatform({ database_url: url, env: { SVC_SEED_API_KEY: key, SVC_CHECKPOINT_SECONDS: '1' } })
+    // The first one to start holds the key of the log, and makes bundles.
+    platforms = [await start(), await start()]
   })
   afterAll(() => Promise.all(platforms.map(discard)))
 
@@ -124,6 +127,11 @@ describe.skipIf(postgres === null)('two platforms of one database', () => {
       expect(sql('select distinct length(digest) from memory_marks').trim()).toBe('11')
     })
 
+    it('is evaluated again from a bundle with the same verdicts', async () => {
+      const { steps } = await expectEqualVerdicts(platforms[0] as TestPlatform)
+      expect(steps).toBeGreaterThan(50)
+    })
+
     it('keeps its label, without the keys of the output, after its payload was erased', async () => {
       const request = { task_id: 'x late', legal_basis: 'GDPR Art. 17(1)(b)' }
       const erased = await (platforms[0] as TestPlatform).call('POST', '/api/v1/erasures', { body: request })
@@ -140,6 +148,17 @@ describe.skipIf(postgres === null)('two platforms of one database', () => {
       expect(labelsAt(other.log_index)).toBe('public')
       expect(sql(`select marks, overflow from memory_agents where agent_id = '${agent_id}'`).trim()).toBe('0|t')
       expect(sql(`select count(*) from memory_marks where agent_id = '${agent_id}'`).trim()).toBe('0')
+    })
+
+    it('cannot be evaluated again once it was erased, nor what the agent read afterwards', async () => {
+      const { equal, others } = await rejudgedLog(platforms[0] as TestPlatform)
+      expect([equal, others]).toEqual([
+        true,
+        [
+          { reason: 'payload_erased', steps: 2 },
+          { reason: 'reads_memory', steps: 2 },
+        ],
+      ])
     })
   })
 })

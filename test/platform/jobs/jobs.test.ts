@@ -4,8 +4,8 @@ import { withTransaction, withUnscopedTransaction } from '../../../platform/db/d
 import { scopeOf } from '../../../platform/db/scope.js'
 import { defineJob, type Job } from '../../../platform/jobs/job.js'
 import { gate, type JobRoom, openJobRoom } from '../../support/jobs.js'
-import { soon } from '../../support/log.js'
 import { forEachDatabase } from '../../support/postgres.js'
+import { soon } from '../../support/soon.js'
 
 const org_id = `org_${'0'.repeat(32)}`
 const scope = scopeOf(org_id, { kind: 'system', id: 'test' })

@@ -1,11 +1,11 @@
 // What operators see of the jobs of a running platform.
 import type { JobList, PlatformReadiness } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { soon } from '../../support/log.js'
 import { type MailServer, startMailServer } from '../../support/mail.js'
 import { signedIn } from '../../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
+import { soon } from '../../support/soon.js'
 
 const postgres = await sharedPostgres()
 
@@ -36,6 +36,7 @@ describe.skipIf(postgres === null)('GET /api/v1/jobs', () => {
       ['prune-log', '7 * * * *'],
       ['reconcile-repository', null],
       ['find-due-repositories', '* * * * *'],
+      ['make-report', null],
     ])
     expect(await listed('operator')).toEqual([{ ...first, ...none }])
   })

@@ -2,9 +2,10 @@
 import { canonical, commitment, leafHash } from '@svc/proof'
 import type { LeafRecord } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
+import { soon } from '../../support/soon.js'
 
 const postgres = await sharedPostgres()
 

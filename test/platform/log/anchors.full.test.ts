@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { parseCheckpoint, parseNote } from '@svc/proof'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
-import { checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform } from '../../support/platform.js'
+import { soon } from '../../support/soon.js'
 
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())

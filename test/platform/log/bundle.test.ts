@@ -180,6 +180,13 @@ describe('a file that is not a bundle', () => {
       const { code, stderr } = await runSvc(['verify', bundle, '--trust', good, '--since', since])
       expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     }
+    for (const [report, message] of [
+      [auditor.folder, 'is a folder: name the file of a report'],
+      ['/dev/zero', '`/dev/zero` has more than 1 GiB: name the file of a report'],
+    ] as const) {
+      const { code, stderr } = await runSvc(['verify', bundle, '--trust', good, '--report', report])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+    }
     expect((await runSvc(['verify', bundle, '--trust', `${auditor.folder}/none`])).code).toBe(2)
     expect(
       (await runSvc(['verify', `${auditor.folder}/none`, '--trust', auditor.put('p', `log ${keyOf('a')}\n`)])).code,

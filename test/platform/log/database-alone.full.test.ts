@@ -7,10 +7,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { commitTo } from '../../../platform/ledger/commitments.js'
 import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { withoutJobs } from '../../support/database.js'
-import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 import { runPlatform } from '../../support/process.js'
+import { soon } from '../../support/soon.js'
 
 const postgres = await sharedPostgres()
 const auditor = openAuditorFolder()

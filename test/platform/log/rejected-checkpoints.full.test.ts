@@ -7,10 +7,11 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { verdictText } from '../../../proof/verify/text.js'
 import { downloadBundle, openAuditorFolder, verifyWithBoth } from '../../support/bundle.js'
 import { dump, restore } from '../../support/database.js'
-import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 import { runPlatform } from '../../support/process.js'
+import { soon } from '../../support/soon.js'
 
 const postgres = await sharedPostgres()
 const auditor = openAuditorFolder()

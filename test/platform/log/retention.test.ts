@@ -88,8 +88,8 @@ describe.skipIf(postgres === null)('retention', () => {
     const { prunes } = await prune()
     expect(sql(`select count(*) from events where id = 'evt_early'`)).toBe('1')
     expect(prunes).toMatchObject([{ pruned_by: 'operator:local', legal_basis: 'retention of 184 days' }])
-    // 20 steps and five of the first events: the open incident and its event stay.
-    expect(prunes[0]?.entries).toBe(20 + 5)
+    // 20 steps and four of the first events: the facts of the agent, the open incident and its event stay.
+    expect(prunes[0]?.entries).toBe(20 + 4)
     expect(sql(`select string_agg(distinct task_id, ' ' order by task_id) from log_entries`)).toBe('held long recent')
     const [name = ''] = archives()
     expect([name, archives().length]).toEqual([prunes[0]?.archive, 1])
@@ -112,8 +112,8 @@ describe.skipIf(postgres === null)('retention', () => {
     const path = auditor.put('bundle.zip', await downloadBundle(platform))
     expect(await verifyWithBoth(path, trust, auditor)).toMatchObject({
       valid: true,
-      payloads: { pruned: 25 },
-      removal_authorizations: [{ type: 'prune', by: 'operator:local', reason: 'retention of 184 days', entries: 25 }],
+      payloads: { pruned: 24 },
+      removal_authorizations: [{ type: 'prune', by: 'operator:local', reason: 'retention of 184 days', entries: 24 }],
     })
     const late = auditor.put('late.zip', await downloadBundle(platform, '?from=2026-10-01T00:00:00Z'))
     expect(await verifyWithBoth(late, trust, auditor)).toMatchObject({ valid: true, payloads: { pruned: 0 } })

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseNote, parseVerifier, verifySignature } from '@svc/proof'
 import { describe, expect, it, vi } from 'vitest'
-import { begun, checkpointOf, fast, logSteps, register, soon } from '../../support/log.js'
+import { begun, checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
+import { soon } from '../../support/soon.js'
 import { startWitness } from '../../support/witness.js'
 
 const postgres = await sharedPostgres()

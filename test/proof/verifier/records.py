@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a log, their payloads, and removal authorizations."""
+"""Records of a log, their payloads, and the entries outside a period that its entries need."""
 import hashlib
 import hmac
 from math import inf
@@ -88,3 +88,21 @@ def read_authorization(record, values, log_index):
     if kind == "prune" and (before is None or before > millis(record["received_at"]) - MIN_RETENTION):
         return None
     return kind, spans, before
+
+
+def is_report(record, values):
+    """Whether an entry records an issued report."""
+    report = values.get("report") if record["type"] == "report" else None
+    return (isinstance(report, dict) and all(isinstance(report.get(name), str) for name in ("id", "format"))
+            and all(is_time(report.get(name)) for name in ("from", "to")) and is_count(report.get("cut_off"))
+            and all(is_hash(report.get(name)) for name in ("root", "sha256")))
+
+
+def has_facts(record, values):
+    """Whether an entry holds the facts of an agent."""
+    event = values.get("event") if record["type"] == "event" else None
+    if not isinstance(event, dict) or event.get("subject_kind") != "agent":
+        return False
+    data = event.get("data")
+    return (isinstance(event.get("subject_id"), str) and isinstance(data, dict)
+            and isinstance(data.get("facts"), dict))

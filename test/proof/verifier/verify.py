@@ -12,7 +12,7 @@ from checks import (LISTED, Broken, is_hash, is_hashes, is_manifest, is_past_of,
                     uncovered)
 from jcs import canonical, parse
 from notes import EMPTY, Tree, Trust, consistent, included, parse_checkpoint, parse_key, parse_note, signed, subtrees
-from records import open_payload, read_record, read_authorization
+from records import has_facts, is_report, open_payload, read_record, read_authorization
 from restarts import read_restart, verify_restart
 from zipped import MAX, Zip
 
@@ -161,14 +161,15 @@ class Bundle:
         return value
 
     def take(self, record, values, log_index):
-        """Stores a removal authorization or a restart; False for any other entry."""
+        """Stores a removal authorization or a restart; False for an entry that no other entry needs."""
         authorization = read_authorization(record, values, log_index)
         restart = read_restart(record, values, log_index)
         if authorization is not None:
             self.authorizations[log_index] = authorization
         if restart is not None:
             self.restarts[log_index] = restart
-        return authorization is not None or restart is not None
+        return (authorization is not None or restart is not None or is_report(record, values)
+                or has_facts(record, values))
 
     def walk(self):
         leaves, nodes = (self.zip.whole(name, MAX["hashes"]) for name in ("leaves.bin", "nodes.bin"))

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type GitHost, packet, type RealRepository, startGitHost } from '../../../support/git-host.js'
+import { soon } from '../../../support/soon.js'
 import { faultOf, gitAddress, type SourceOptions, type TestSources, testSources } from '../../../support/sources.js'
 
 let host: GitHost
@@ -95,9 +96,9 @@ describe('a host', () => {
     for (const call of [() => source.resolve(null), () => source.list(commit_sha)]) {
       const calling = call()
       const failing = faultOf(calling, 'fetch_failed')
-      await vi.waitFor(() => expect(running().some((one) => one.includes('remote-http'))).toBe(true), 10_000)
+      await vi.waitFor(() => expect(running().some((one) => one.includes('remote-http'))).toBe(true), soon)
       expect((await failing).message).toBe('no answer within 3 s')
-      await vi.waitFor(() => expect(running()).toEqual([]), 10_000)
+      await vi.waitFor(() => expect(running()).toEqual([]), soon)
     }
     expect(readdirSync(join(sources.folder, 'x'))).toEqual([])
   })
@@ -112,7 +113,7 @@ describe('a host', () => {
       return true
     }
     await expect(opens(at(), 'open.git').resolve(null)).rejects.toMatchObject({ code: 'too_large' })
-    await vi.waitFor(() => expect(running()).toEqual([]), 10_000)
+    await vi.waitFor(() => expect(running()).toEqual([]), soon)
   })
 
   it('that sends a pack without end is left while it fetches', async () => {
@@ -134,17 +135,17 @@ describe('a host', () => {
     await faultOf(source.list(commit_sha), 'too_large')
     expect(posts).toBe(2)
     expect(readdirSync(join(sources.folder, 'x'))).toEqual([])
-    await vi.waitFor(() => expect(running()).toEqual([]), 10_000)
+    await vi.waitFor(() => expect(running()).toEqual([]), soon)
   })
 
   it('is left when the platform stops', async () => {
     const sources = at()
     host.intercept = () => true
     const failing = faultOf(opens(sources, 'open.git').resolve(null), 'fetch_failed')
-    await vi.waitFor(() => expect(running().some((one) => one.includes('remote-http'))).toBe(true), 10_000)
+    await vi.waitFor(() => expect(running().some((one) => one.includes('remote-http'))).toBe(true), soon)
     await sources.close()
     await failing
-    await vi.waitFor(() => expect(running()).toEqual([]), 10_000)
+    await vi.waitFor(() => expect(running()).toEqual([]), soon)
   })
 
   it('that redirects is not followed', async () => {

@@ -1,0 +1,116 @@
+// `svc report` from the request to the verified file, at the terminal of an auditor.
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { MadeApiKey, Report } from '@svc/schemas'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { saveSession } from '../../cli/account/session-file.js'
+import { fast } from '../support/log.js'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { join as joinWorkspace, type SignedIn, signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { sha256Of } from '../support/reports.js'
+import { runSvc } from '../support/svc.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-report-'))
+let mails: MailServer
+let platform: TestPlatform
+let agent_id: string
+
+/** The terminal of a person: the exit code, and the printed text. */
+async function terminalOf(person: SignedIn, name: string) {
+  const config = join(folder, name)
+  const tokens = { access_token: person.token, refresh_token: person.refresh_token, token_type: 'Bearer' as const }
+  saveSession(join(config, 'session.json'), platform.url, { ...tokens, expires_in: 900 }, Date.now())
+  return (...args: string[]) => runSvc(args, { SVC_CONFIG_DIR: config }, undefined, folder)
+}
+
+/** Runs a printed command, as it is pasted by the auditor. */
+async function pasted(command: string) {
+  const env = { PATH: process.env.PATH, SVC_CONFIG_DIR: join(folder, 'auditor') }
+  return promisify(execFile)('sh', ['-c', command], { cwd: folder, env }).then(
+    ({ stdout }) => stdout,
+    ({ stderr }: { stderr: string }) => stderr,
+  )
+}
+
+let auditor: Awaited<ReturnType<typeof terminalOf>>
+let member: typeof auditor
+
+beforeAll(async () => {
+  mails = await startMailServer()
+  platform = await startPlatform({ env: { ...fast, SVC_SMTP_URL: mails.url } })
+  const owner = await signedIn(platform, mails, 'owner@example.org')
+  await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name: 'Acme' })
+  const as = (await owner.call<MadeApiKey>('POST', '/auth/api-keys', { name: 'agents' })).body.key
+  const agent = { agent_key: 'a' }
+  agent_id = (await platform.call<{ agent_id: string }>('POST', '/api/v1/agents', { as, body: agent })).body.agent_id
+  const step = { task_id: 't', step: 1, step_type: 'START_NODE', timestamp: '2026-01-05T09:00:00Z' }
+  await platform.call('POST', '/api/v1/logs', { as, body: step })
+  const people = [
+    ['auditor', await signedIn(platform, mails, 'auditor@example.org')],
+    ['member', await signedIn(platform, mails, 'member@example.org')],
+  ] as const
+  for (const [role, person] of people) await joinWorkspace(owner, person, owner.org_id, role)
+  auditor = await terminalOf(people[0][1], 'auditor')
+  member = await terminalOf(people[1][1], 'member')
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('svc report', () => {
+  it('saves the last 30 days, and prints the commands that verify the file', async () => {
+    const { code, stdout, stderr } = await auditor('report', '--format', 'json', '--out', 'acme.json')
+    expect([code, stderr]).toEqual([0, expect.any(String)])
+    const sha256 = sha256Of(readFileSync(join(folder, 'acme.json')))
+    expect(stdout).toMatch(/^acme\.json: Acme, \S+ to \S+, as of \d+ entries of the log\n/)
+    expect(stdout).toContain(`its SHA-256 is ${sha256}, which entry`)
+    const [, get = '', , verify = ''] = stdout.split('`')
+    const [, id = ''] = /bundle --report (rep_[0-9a-f]{32}) --out acme\.zip$/.exec(get) ?? []
+    expect(await pasted(get)).toContain('acme.zip: the log of Acme')
+    writeFileSync(join(folder, 'trust.policy'), (await auditor('checkpoint')).stdout)
+    expect(await pasted(verify)).toContain('acme.zip: valid')
+    const again = await auditor('report', '--id', id, '--out', 'again.json')
+    expect([again.code, sha256Of(readFileSync(join(folder, 'again.json')))]).toEqual([0, sha256])
+    const list = await auditor('reports')
+    expect(list.stdout).toContain(`${id}  ready  json  `)
+  })
+
+  it('is of the agents and the cut-off that are named, and prints JSON', async () => {
+    const { size } = JSON.parse((await auditor('checkpoint', '--json')).stdout) as { size: number }
+    const to = new Date(Date.now() - 1000).toISOString()
+    const given = ['--agent', agent_id, '--agent', 'a', '--cut-off', String(size), '--from', '2026-01-01', '--to', to]
+    const { code, stdout } = await auditor('report', ...given, '--format', 'json', '--json')
+    expect(code).toBe(0)
+    const { file, report } = JSON.parse(stdout) as { file: string; report: Report }
+    expect(report).toMatchObject({ from: '2026-01-01T00:00:00.000Z', agent_ids: [agent_id], cut_off: size })
+    expect(file).toBe(`report-2026-01-01--${to.slice(0, 10)}.json`)
+    expect(existsSync(join(folder, file))).toBe(true)
+  })
+
+  it.each([
+    [['--from', 'yesterday'], 1, '`--from` is `yesterday`: write a day, such as 2026-01-01'],
+    [['--from', '2026-02-01', '--to', '2026-01-01'], 1, '`to`: must be later than `from`'],
+    [['--to', '2999-01-01'], 1, '`to`: must not be in the future'],
+    [['--agent', 'a', '--agent', 'b'], 1, 'has the id or key `b`: it has'],
+    [['--format', 'docx'], 2, 'Allowed choices are pdf, xml, json'],
+    [['--cut-off', 'x'], 2, '`--cut-off` is `x`: write the size of a published checkpoint'],
+    [['--id', 'x'], 2, '`--id` is `x`: write the id of a report, which'],
+    [['--id', `rep_${'0'.repeat(32)}`], 1, 'no such report'],
+    [['--id', `rep_${'0'.repeat(32)}`, '--from', '2026-01-01'], 2, 'give either `--id` or a period'],
+    [['--out', 'nowhere/r.json'], 2, '`--out` is `nowhere/r.json`: the folder `nowhere` does not exist'],
+  ])('rejects %j', async (args, exit, message) => {
+    const { code, stdout, stderr } = await auditor('report', ...args)
+    expect([code, stdout, stderr]).toEqual([exit, '', expect.stringContaining(message)])
+  })
+
+  it('is for owners, admins and auditors', async () => {
+    const { code, stderr } = await member('report', '--format', 'json')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('this needs the role owner, admin or auditor')])
+  })
+})

@@ -1,0 +1,2 @@
+// governance.test.ts on both databases.
+import './governance.test.js'

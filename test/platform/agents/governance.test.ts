@@ -1,0 +1,126 @@
+// When an agent was governed: the cases of test/cases/governance.yaml; governance.full.test.ts runs them on both databases.
+import { readFileSync } from 'node:fs'
+import { isoTime } from '@svc/schemas'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { parse } from 'yaml'
+import type { Governance } from '../../../platform/agents/governance.js'
+import { readGovernance } from '../../../platform/agents/read-governance.js'
+import { withSnapshot } from '../../../platform/db/db.js'
+import { scopeOf } from '../../../platform/db/scope.js'
+import { type Beat, type GovernedWorkspace, openGovernedWorkspace, type TestPolicy } from '../../support/governance.js'
+import { forEachDatabase } from '../../support/postgres.js'
+
+interface Case {
+  readonly name: string
+  readonly timeline?: readonly string[]
+  readonly as_of: number
+  readonly period?: readonly [number, number]
+  readonly minutes: readonly [number, number, number]
+  readonly intervals?: readonly string[]
+}
+
+const cases = parse(readFileSync(new URL('../../cases/governance.yaml', import.meta.url), 'utf8')) as Case[]
+const begin = Date.UTC(2026, 2, 1)
+const dayMs = 86_400_000
+
+interface Happening {
+  readonly at: number
+  readonly words: readonly string[]
+}
+
+/** One line of a timeline; a range happens every minute. */
+function happenings(line: string): Happening[] {
+  const [when = '', ...words] = line.split(' ')
+  const [first = 0, last = first] = when.split('-').map(Number)
+  const count = Math.floor(last - first) + 1
+  return Array.from({ length: count }, (_, index) => ({ at: first + index, words }))
+}
+
+function policyOf(word: string, time: (minute: number) => number): TestPolicy[] {
+  const [kind, until] = word.split('-until-')
+  if (kind === 'none') return []
+  if (kind === 'observe') return [{ mode: 'observe' }]
+  if (kind === 'disabled') return [{ enabled: false }]
+  if (kind === 'registration') return [{ scope: 'agent_registration' }]
+  return [kind === 'waived' ? { waived_until: isoTime(time(Number(until))) } : {}]
+}
+
+function beatOf([run = '', state = '', ...more]: readonly string[], time: (minute: number) => number): Beat {
+  const after = (word: string) => (more.includes(word) ? time(Number(more[more.indexOf(word) + 1])) : undefined)
+  const until = after('until')
+  return {
+    run,
+    state: state as Beat['state'],
+    since: after('since') ?? 0,
+    ...(until !== undefined && { until }),
+    ...(more.includes('ended') && { ended: true }),
+  }
+}
+
+function shown({ governed_seconds, ungoverned_seconds, unknown_seconds, intervals, more }: Governance, start: number) {
+  const minute = (time: string) => (Date.parse(time) - start) / 60_000
+  return {
+    minutes: [governed_seconds, ungoverned_seconds, unknown_seconds].map((seconds) => seconds / 60),
+    intervals: intervals.map(
+      ({ from, to, state, reason, instance_id }) => `${minute(from)} ${minute(to)} ${state} ${reason} ${instance_id}`,
+    ),
+    more,
+  }
+}
+
+const isFull = inject('project') === 'full'
+
+await forEachDatabase('the governance of an agent', ({ fresh, kind }) => {
+  if (kind === 'postgresql' && !isFull) return it.skip('is tested by governance.full.test.ts')
+  let workspace: GovernedWorkspace
+  beforeAll(async () => {
+    workspace = await openGovernedWorkspace(fresh(), begin)
+  })
+  afterAll(() => workspace.close())
+
+  it.each(cases.map((one, index) => ({ ...one, index })))('$name', async (one) => {
+    const { timeline = [], as_of, period = [0, as_of], minutes, intervals = [], index } = one
+    const start = begin + (index + 1) * 3 * dayMs
+    const time = (minute: number) => start + minute * 60_000
+    const agent_key = `agent ${index}`
+    workspace.setTime(start)
+    const agent_id = await workspace.register(agent_key)
+    const happen = async ({ at, words: [verb, ...words] }: Happening) => {
+      workspace.setTime(time(at))
+      if (verb === 'beat') await workspace.beat(agent_key, beatOf(words, time))
+      else if (verb === 'policies')
+        await workspace.setPolicies(
+          agent_id,
+          words.flatMap((word) => policyOf(word, time)),
+        )
+      else await workspace.activate(agent_id, verb === 'reactivate')
+    }
+    const all = timeline.flatMap(happenings).sort((a, b) => a.at - b.at)
+    for (const one of all.filter(({ at }) => at <= as_of)) await happen(one)
+    workspace.setTime(time(as_of))
+    const cut_off = await workspace.cutOff()
+    const read = async () => {
+      const [from = 0, to = 0] = period
+      const found = await workspace.read([agent_id], { from: time(from), to: time(to) }, cut_off)
+      return shown(found.get(agent_id) as Governance, start)
+    }
+    const expected = { minutes, intervals, more: 0 }
+    expect(await read()).toEqual(expected)
+    for (const one of all.filter(({ at }) => at > as_of)) await happen(one)
+    expect(await read()).toEqual(expected)
+  })
+
+  it('is left out for agents of another workspace, and for unknown ones', async () => {
+    const agent_id = await workspace.register('of another workspace')
+    const cut_off = await workspace.cutOff()
+    const period = { from: isoTime(begin), to: isoTime(begin + dayMs), cut_off }
+    const readAs = (org_id: string) => {
+      const scope = scopeOf(org_id, { kind: 'system', id: 'test' })
+      return withSnapshot(workspace.db, scope, (tx) =>
+        readGovernance(scope, tx, { agent_ids: [agent_id, 'ag_0'], ...period }),
+      )
+    }
+    expect([...(await readAs(workspace.scope.org_id)).keys()]).toEqual([agent_id])
+    expect([...(await readAs('org_1a')).keys()]).toEqual([])
+  })
+})

@@ -1,0 +1,2 @@
+// oscal.test.ts with large reports and more hostile ones.
+import './oscal.test.js'
