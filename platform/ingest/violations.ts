@@ -1,5 +1,5 @@
 // Violations of entries, in the form that incidents are raised from.
-import type { FoundViolation } from '../incidents/raise-command.js'
+import type { FoundViolation } from '../incidents/commands/raise-incidents.js'
 import type { AppendedEntry } from './batch.js'
 
 /** The violations of appended entries, each with its agent, task and entry. */

@@ -3,7 +3,7 @@ import { commitmentOfText } from '@svc/proof'
 import { type Database, type Transaction, withTransaction } from '../../platform/db/db.js'
 import { newId } from '../../platform/db/ids.js'
 import type { Scope } from '../../platform/db/scope.js'
-import { insertIncidents } from '../../platform/incidents/store.js'
+import { insertIncidents } from '../../platform/incidents/store/incidents.js'
 import { recordEvents } from '../../platform/ledger/events.js'
 
 export interface Fill {

@@ -1,10 +1,16 @@
 // Violations become incidents (docs/design/platform.md §4), in the transaction of their evaluation.
 import { isoTime, type StepViolation } from '@svc/schemas'
-import type { Transaction } from '../db/db.js'
-import { newId } from '../db/ids.js'
-import type { Scope } from '../db/scope.js'
-import { recordEvents } from '../ledger/events.js'
-import { countOccurrences, type IncidentKey, insertIncidents, latestIncidents, type NewIncident } from './store.js'
+import type { Transaction } from '../../db/db.js'
+import { newId } from '../../db/ids.js'
+import type { Scope } from '../../db/scope.js'
+import { recordEvents } from '../../ledger/events.js'
+import {
+  countOccurrences,
+  type IncidentKey,
+  insertIncidents,
+  latestIncidents,
+  type NewIncident,
+} from '../store/incidents.js'
 
 /** A violation with its agent, task, entry and step; a registration has none of the last three. */
 export interface FoundViolation extends IncidentKey {

@@ -1,11 +1,11 @@
 // The life cycle of an incident (docs/design/platform.md §4), as one table of transitions.
 import { type Incident, isoTime } from '@svc/schemas'
-import { type Resources, withTransaction } from '../db/db.js'
-import { actorText, type Scope } from '../db/scope.js'
-import { PlatformError } from '../errors.js'
-import { recordEvents } from '../ledger/events.js'
-import { lockLog } from '../ledger/log.js'
-import { lockIncident, updateIncident } from './store.js'
+import { type Resources, withTransaction } from '../../db/db.js'
+import { actorText, type Scope } from '../../db/scope.js'
+import { PlatformError } from '../../errors.js'
+import { recordEvents } from '../../ledger/events.js'
+import { lockLog } from '../../ledger/log.js'
+import { lockIncident, updateIncident } from '../store/incidents.js'
 
 export type IncidentMove = keyof typeof transitions
 

@@ -1,9 +1,9 @@
-import { type Resources, withSnapshot } from '../db/db.js'
-import { PlatformError } from '../errors.js'
-import { listReply, pageByIndex } from '../http/paging.js'
-import { byMember, byReader, parameters, route, valuesOf } from '../http/route.js'
-import { type IncidentMove, moveIncident } from './move-command.js'
-import { findIncident, listIncidents } from './store.js'
+import { type Resources, withSnapshot } from '../../db/db.js'
+import { PlatformError } from '../../errors.js'
+import { listReply, pageByIndex } from '../../http/paging.js'
+import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
+import { type IncidentMove, moveIncident } from '../commands/move-incident.js'
+import { findIncident, listIncidents } from '../store/incidents.js'
 
 /** The route of a move, with its body. */
 function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason', summary: string) {

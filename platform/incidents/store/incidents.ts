@@ -1,12 +1,12 @@
 // Incidents. At most one per policy, agent and task is open or active.
 
 import { type Incident, isoTime } from '@svc/schemas'
-import type { Transaction } from '../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../db/list.js'
-import type { Scope } from '../db/scope.js'
-import { columnsOf, filters, insertRows, utc } from '../db/sql.js'
-import { appendLeaves, type NewLeaf } from '../ledger/leaves.js'
-import { shownDetails } from '../ledger/violations.js'
+import type { Transaction } from '../../db/db.js'
+import { type Filter, type Listed, type Page, page } from '../../db/list.js'
+import type { Scope } from '../../db/scope.js'
+import { columnsOf, filters, insertRows, utc } from '../../db/sql.js'
+import { appendLeaves, type NewLeaf } from '../../ledger/leaves.js'
+import { shownDetails } from '../../ledger/violations.js'
 
 /** Violations with the same key are occurrences of one incident. */
 export interface IncidentKey {
