@@ -10,6 +10,7 @@ interface Details {
   /** The path of the value that the message is a predicate of; without it the message is a whole sentence. */
   readonly subject?: string
   readonly at_key?: boolean
+  readonly others?: readonly ParameterError[]
 }
 
 /** Invalid parameters: the policy is rejected with this reason. */
@@ -22,8 +23,10 @@ export class ParameterError extends Error {
   /** True when the name of the last member is wrong rather than its value. */
   readonly at_key: boolean
   readonly fault: ParameterFault
+  /** The other problems of the same rule. */
+  readonly others: readonly ParameterError[]
 
-  constructor(path: string, message: string, { subject, at_key = false, fault = 'value' }: Details = {}) {
+  constructor(path: string, message: string, { subject, at_key = false, fault = 'value', others = [] }: Details = {}) {
     super(
       subject === undefined
         ? tidy(message)
@@ -31,6 +34,7 @@ export class ParameterError extends Error {
     )
     this.path = path
     this.fault = fault
+    this.others = others
     this.sentence = subject === undefined ? null : { subject, predicate: message }
     this.at_key = at_key
   }

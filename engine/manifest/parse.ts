@@ -226,13 +226,17 @@ function isValid(policy: ManifestPolicy, index: number, notes: Notes): boolean {
     return true
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error
-    const ofPolicy = /^(rule_type|scope|approval(\..*)?)$/.test(error.path)
-    const within = ['policies', `${index}`, ...(ofPolicy ? [] : ['params'])]
-    const path = [...within, ...error.path.split('.').filter(Boolean)]
-    const { sentence } = error
-    const subject = sentence === null ? [] : [...within, ...sentence.subject.split('.').filter(Boolean)]
-    const message = sentence === null ? withPath(path, error.message) : `${shownPath(subject)} ${sentence.predicate}`
-    notes.add(idOf[error.fault], path, message, error.at_key)
+    for (const each of [error, ...error.others]) noteParameter(each, index, notes)
     return false
   }
+}
+
+function noteParameter(error: ParameterError, index: number, notes: Notes): void {
+  const ofPolicy = /^(rule_type|scope|approval(\..*)?)$/.test(error.path)
+  const within = ['policies', `${index}`, ...(ofPolicy ? [] : ['params'])]
+  const path = [...within, ...error.path.split('.').filter(Boolean)]
+  const { sentence } = error
+  const subject = sentence === null ? [] : [...within, ...sentence.subject.split('.').filter(Boolean)]
+  const message = sentence === null ? withPath(path, error.message) : `${shownPath(subject)} ${sentence.predicate}`
+  notes.add(idOf[error.fault], path, message, error.at_key)
 }

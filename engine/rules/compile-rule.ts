@@ -4,7 +4,7 @@ import { canonicalType, type JsonMap } from '@svc/schemas'
 import { didYouMean } from '../check/nearest.js'
 import { ParameterError } from '../check/parameter-error.js'
 import { quote } from '../check/quote.js'
-import { lazyCheck } from '../check/schema-check.js'
+import { lazyCheck, type SchemaProblem } from '../check/schema-check.js'
 import { compileTree, isCombinator, postOrder, sharedScopes } from './compound.js'
 import { assertDepth, depthWords } from './compound-depth.js'
 import type { CompiledTree } from './compound-program.js'
@@ -66,13 +66,13 @@ function compileShallow(rule_type: string, params: JsonMap, environment: Compile
 /** The rule and the steps it applies to. */
 function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, valid }: CompileEnvironment) {
   const { rule, check } = leafNamed(rule_type, path)
-  const [problem] = valid ? [] : check(params)
-  if (problem !== undefined) {
-    const { subject, predicate } = problem.sentence ?? { subject: problem.path, predicate: problem.message }
-    const where = inParams(path, subject.join('.'))
-    const { fault = 'value', at_key } = problem
-    throw new ParameterError(inParams(path, problem.path.join('.')), predicate, { fault, subject: where, at_key })
-  }
+  const [problem, ...others] = valid ? [] : check(params)
+  if (problem !== undefined)
+    throw parameterError(
+      path,
+      problem,
+      others.map((other) => parameterError(path, other)),
+    )
   const filtered = targetKeys.find((key) => key in params)
   if (scope === 'agent_registration' && filtered !== undefined) {
     const message =
@@ -80,6 +80,18 @@ function checkedLeaf(rule_type: string, params: JsonMap, path: string, { scope, 
     throw new ParameterError(inParams(path, filtered), message)
   }
   return { rule, pattern: patternOf(rule, params), after: rule.targets === false ? undefined : params.target_after }
+}
+
+function parameterError(path: string, problem: SchemaProblem, others: readonly ParameterError[] = []): ParameterError {
+  const { subject, predicate } = problem.sentence ?? { subject: problem.path, predicate: problem.message }
+  const { fault = 'value', at_key } = problem
+  const where = inParams(path, subject.join('.'))
+  return new ParameterError(inParams(path, problem.path.join('.')), predicate, {
+    fault,
+    subject: where,
+    at_key,
+    others,
+  })
 }
 
 /** The steps that the author targets, limited to those that the rule can be applicable to. */
