@@ -21,6 +21,8 @@ export const errorTable = {
   CONFLICT: { status: 409, title: 'Conflict' },
   IDEMPOTENCY_KEY_REUSED: { status: 409, title: 'Idempotency key reused' },
   INVALID_TRANSITION: { status: 409, title: 'Invalid transition' },
+  MANAGED_BY_MANIFEST: { status: 409, title: 'Managed by a manifest' },
+  PRECONDITION_FAILED: { status: 412, title: 'Changed meanwhile' },
   TOO_LARGE: { status: 413, title: 'Request too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
   INVALID: { status: 422, title: 'Invalid request' },

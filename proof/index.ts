@@ -16,6 +16,7 @@ export {
   type JsonProblem,
   type JsonReading,
   lineAndColumn,
+  parseSentPolicy,
   parseStoredJson,
   parseStrictJson,
 } from './json/strict-json.js'

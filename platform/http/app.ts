@@ -16,7 +16,7 @@ import { asPlatformError, problemOf } from './problem.js'
 import { queryCheck } from './query.js'
 import type { Endpoint, Reply, ReplyFile, ReplyStream, Route } from './route.js'
 import type { SharedLimit } from './shared-limits.js'
-import { readJson, validated } from './validate.js'
+import { readJson, readPolicyJson, validated } from './validate.js'
 
 /** The routes and pages of the rooms, and the parts that every request needs. */
 interface AppParts<Parts> {
@@ -135,8 +135,8 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
     const principal = isLate ? await known(request) : (response.locals.principal as Principal)
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const isSentAsForm = route.oauth === true && isForm(request.headers['content-type'])
-    const parse = isSentAsForm ? readForm : readJson
-    const body = route.body === undefined || route.lines ? null : validated(route.body, parse(raw))
+    const parse = isSentAsForm ? readForm : route.deep ? readPolicyJson : readJson
+    const body = bodyOf(route, () => parse(raw))
     const call = {
       principal,
       scope: principal.scope,
@@ -152,6 +152,11 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
     else if (reply.stream !== undefined) await sendStream(response, reply, reply.stream)
     else send(response, reply)
   })
+}
+
+function bodyOf({ body, lines, checks_body }: Endpoint, read: () => unknown): unknown {
+  if (body === undefined || lines) return null
+  return checks_body ? read() : validated(body, read())
 }
 
 /** No id contains control characters, and PostgreSQL rejects a query for NUL. */

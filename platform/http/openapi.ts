@@ -55,7 +55,12 @@ function operation(route: Endpoint): JsonMap {
     ...(route.required?.includes(name) && { required: true }),
     schema: published(schema),
   }))
-  const parameters = [...inPath, ...inQuery, ...(route.idempotent ? [idempotencyKey] : [])]
+  const parameters = [
+    ...inPath,
+    ...inQuery,
+    ...(route.idempotent ? [idempotencyKey] : []),
+    ...(route.if_match ? [ifMatch] : []),
+  ]
   return {
     summary: route.summary,
     tags: [route.tag],
@@ -83,6 +88,13 @@ const idempotencyKey: JsonMap = {
   in: 'header',
   description: 'A repeated request with the same key gets the answer of the first, for 24 hours',
   schema: { type: 'string', pattern: '^[!-~]{1,200}$' },
+}
+
+const ifMatch: JsonMap = {
+  name: 'If-Match',
+  in: 'header',
+  description: 'The ETag that was read; 412 when it is another one now. Without the header nothing is compared',
+  schema: { type: 'string' },
 }
 
 /** The type of a query parameter as callers see it; the platform checks the text that it receives. */

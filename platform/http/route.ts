@@ -59,6 +59,10 @@ export interface Endpoint {
   readonly body?: SchemaName
   /** Bodies up to 8 MiB, JSON or JSON lines; the handler reads `raw`. */
   readonly lines?: true
+  /** A body with a policy, whose compound rules may be nested deeper than other requests. */
+  readonly deep?: true
+  /** The handler checks the body, because it knows more than the schema, which only describes it. */
+  readonly checks_body?: true
   /** A body of any type up to 3 MiB, which the handler reads from `raw`: of a webhook, whose signature covers its bytes. */
   readonly signed?: true
   /** An OAuth endpoint: takes forms as well as JSON, and answers errors in the format of RFC 6749 §5.2. */
@@ -71,6 +75,8 @@ export interface Endpoint {
   readonly limit?: 'by_poller' | 'none'
   /** True if the endpoint honours the header `Idempotency-Key`. */
   readonly idempotent?: true
+  /** True if the endpoint honours the header `If-Match`. */
+  readonly if_match?: true
   readonly responses: Readonly<Record<number, SchemaName | null>>
   /** Media types of the file, or of the body, that is answered with 200 instead of `application/json`. */
   readonly file?: string | readonly string[]

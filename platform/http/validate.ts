@@ -1,6 +1,6 @@
 // From bytes to checked values: strict JSON, then the schema; an error names every field that is wrong.
 import { createChecker, createNullRemoval, type SchemaProblem } from '@svc/engine'
-import { lineAndColumn, parseStrictJson } from '@svc/proof'
+import { lineAndColumn, parseSentPolicy, parseStrictJson } from '@svc/proof'
 import { documents, type SchemaName, type SchemaTypes } from '@svc/schemas'
 import { type FieldError, invalid, PlatformError } from '../errors.js'
 
@@ -14,6 +14,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 export function readJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw new PlatformError('MALFORMED', 'the body is empty: send JSON')
   return parseText(decode(bytes))
+}
+
+/** The same for a body with a policy, whose compound rules may be deeper than other requests. */
+export function readPolicyJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) throw new PlatformError('MALFORMED', 'the body is empty: send JSON')
+  return parseText(decode(bytes), null, parseSentPolicy)
 }
 
 /** Reads a body of JSON lines without blank ones; a line that is not JSON becomes the error MALFORMED. */
@@ -40,8 +46,8 @@ export function decode(bytes: Uint8Array): string {
   }
 }
 
-function parseText(text: string, lines_before: number | null = null): unknown {
-  const reading = parseStrictJson(text)
+function parseText(text: string, lines_before: number | null = null, parse = parseStrictJson): unknown {
+  const reading = parse(text)
   if (reading.problem === null) return reading.value
   const { message, offset } = reading.problem
   const at = offset === null ? null : lineAndColumn(text, offset)

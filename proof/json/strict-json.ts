@@ -1,5 +1,5 @@
 // Strict JSON for evidence (docs/design/log.md §1): text that two readers could understand differently is rejected.
-import { maxRequestDepth, maxStoredDepth } from './depth.js'
+import { maxPolicyDepth, maxRequestDepth, maxStoredDepth } from './depth.js'
 import { jsonFault } from './json-fault.js'
 
 export interface JsonProblem {
@@ -24,6 +24,9 @@ const sent: Grammar = {
   inexact: 'an integer beyond 2^53-1; send it as a string',
 }
 
+/** A policy, and the levels that a request wraps it in. */
+const sentPolicy: Grammar = { ...sent, maxDepth: maxPolicyDepth + 8 }
+
 /** RFC 8785 writes a double below 10^21 as an integer literal, in whatever form it was sent. */
 const stored: Grammar = {
   maxDepth: maxStoredDepth,
@@ -37,6 +40,11 @@ const stored: Grammar = {
  */
 export function parseStrictJson(text: string): JsonReading {
   return parsed(text, sent)
+}
+
+/** The same for a request with a policy, whose compound rules may be nested deeper. */
+export function parseSentPolicy(text: string): JsonReading {
+  return parsed(text, sentPolicy)
 }
 
 /**
