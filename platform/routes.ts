@@ -24,6 +24,7 @@ import { retentionRoutes } from './log/retention/routes/retention.js'
 import { policyRoutes } from './policies/routes/policies.js'
 import { schemaRoutes } from './policies/routes/schemas.js'
 import { validationRoutes } from './policies/routes/validation.js'
+import { writtenPolicyRoutes } from './policies/routes/written-policies.js'
 import { reportRoutes } from './reports/routes/reports.js'
 
 export const routes = [
@@ -41,6 +42,7 @@ export const routes = [
   ...taskRoutes,
   ...effectivePolicyRoutes,
   ...policyRoutes,
+  ...writtenPolicyRoutes,
   ...validationRoutes,
   ...dryRunRoutes,
   ...repositoryRoutes,

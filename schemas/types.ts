@@ -1098,7 +1098,7 @@ export interface DryRunReport {
 }
 
 /**
- * Body of POST /api/v1/policies/dry-run: a `manifest` or a `policy`, which is evaluated on recorded tasks and put in effect nowhere.
+ * Body of POST /api/v1/policies/dry-run: a `manifest` or a `policy`, which is evaluated on recorded tasks and put in effect nowhere. A body of POST /api/v1/policies is taken as a `policy`.
  */
 export interface DryRunRequest {
   /**
@@ -1106,7 +1106,7 @@ export interface DryRunRequest {
    */
   manifest?: string
   /**
-   * one policy, with the members that it has in a manifest. For every replayed agent it is added to the policies in effect, and takes the place of all of the same `name`, from manifests or written by hand
+   * one policy, as in POST /api/v1/policies: for its agent, and for agents of exactly its level. For every replayed agent that it applies to it is added to the policies in effect, and takes the place of all of the same `name`, from manifests or written by hand
    */
   policy?: {
     [k: string]: unknown
@@ -3106,6 +3106,97 @@ export interface PlatformReadiness {
 }
 
 /**
+ * Body of PATCH /api/v1/policies/{id}: the members to change. Null removes a description, a level, an agent or an approval. Of a policy from a manifest only `enabled` and `mode` can be changed. Members that GET returns and no request can change are accepted as they are.
+ */
+export interface PolicyChange {
+  /**
+   * Name of the policy
+   */
+  name?: string
+  /**
+   * Name of the rule: GET /api/v1/policies/rules lists them
+   */
+  rule_type?: string
+  /**
+   * Another name of rule_type
+   */
+  rule?: string
+  /**
+   * Another name of rule_type
+   */
+  rule_function?: string
+  /**
+   * Parameters of the rule
+   */
+  params?: {
+    [k: string]: unknown
+  }
+  /**
+   * Another name of params
+   */
+  parameters?: {
+    [k: string]: unknown
+  }
+  /**
+   * What the policy evaluates
+   */
+  scope?: 'agent_registration' | 'step_execution' | 'task_execution'
+  /**
+   * Copied to incidents; critical blocks on local engines
+   */
+  severity?: 'low' | 'medium' | 'high' | 'critical'
+  /**
+   * What the policy checks, and its limits
+   */
+  description?: string | null
+  /**
+   * Only agents of exactly this level in effect; null: of every level
+   */
+  risk_classification?: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified' | null
+  /**
+   * Only this agent; null: every agent
+   */
+  agent_id?: string | null
+  /**
+   * As POST /enable and /disable
+   */
+  enabled?: boolean
+  /**
+   * observe never blocks
+   */
+  mode?: 'enforce' | 'observe'
+  /**
+   * A passed gate that is bound to the step makes this policy pass; without one the outcome is `ask`. Only on a critical policy
+   */
+  approval?: {
+    /**
+     * Only gates with this `guard.check_type`
+     */
+    check_type?: string
+    /**
+     * The fields that are approved, such as [step_name, input.recipient]; default the whole action
+     *
+     * @minItems 1
+     * @maxItems 20
+     */
+    binds?: string[]
+    /**
+     * Inclusive
+     */
+    max_age_seconds?: number
+    /**
+     * Steps that one gate allows; default one, and any number with `binds`
+     */
+    uses?: number
+  } | null
+  /**
+   * The controls that the policy implements, such as ASI01
+   */
+  controls?: string[]
+  [k: string]: unknown
+}
+
+/**
  * A page of policies.
  */
 export interface PolicyList {
@@ -3115,6 +3206,96 @@ export interface PolicyList {
    * Pass as `cursor` for the next page
    */
   next_cursor: string | null
+}
+
+/**
+ * Body of POST /api/v1/policies. It takes what a policy in a manifest takes, with the same messages, and a target.
+ */
+export interface PolicyRequest {
+  /**
+   * Default: from the rule and its parameters
+   */
+  name?: string
+  /**
+   * Name of the rule: GET /api/v1/policies/rules lists them
+   */
+  rule_type?: string
+  /**
+   * Another name of rule_type
+   */
+  rule?: string
+  /**
+   * Another name of rule_type
+   */
+  rule_function?: string
+  /**
+   * Parameters of the rule
+   */
+  params?: {
+    [k: string]: unknown
+  }
+  /**
+   * Another name of params
+   */
+  parameters?: {
+    [k: string]: unknown
+  }
+  /**
+   * What the policy evaluates
+   */
+  scope: 'agent_registration' | 'step_execution' | 'task_execution'
+  /**
+   * Copied to incidents; critical blocks on local engines
+   */
+  severity: 'low' | 'medium' | 'high' | 'critical'
+  /**
+   * What the policy checks, and its limits
+   */
+  description?: string | null
+  /**
+   * Only agents of exactly this level in effect; null: of every level
+   */
+  risk_classification?: 'minimal' | 'limited' | 'high' | 'unacceptable' | 'unclassified' | null
+  /**
+   * Only this agent; null: every agent
+   */
+  agent_id?: string | null
+  /**
+   * Default true
+   */
+  enabled?: boolean
+  /**
+   * observe never blocks; default enforce
+   */
+  mode?: 'enforce' | 'observe'
+  /**
+   * A passed gate that is bound to the step makes this policy pass; without one the outcome is `ask`. Only on a critical policy
+   */
+  approval?: {
+    /**
+     * Only gates with this `guard.check_type`
+     */
+    check_type?: string
+    /**
+     * The fields that are approved, such as [step_name, input.recipient]; default the whole action
+     *
+     * @minItems 1
+     * @maxItems 20
+     */
+    binds?: string[]
+    /**
+     * Inclusive
+     */
+    max_age_seconds?: number
+    /**
+     * Steps that one gate allows; default one, and any number with `binds`
+     */
+    uses?: number
+  } | null
+  /**
+   * The controls that the policy implements, such as ASI01
+   */
+  controls?: string[]
 }
 
 /**
@@ -3229,6 +3410,26 @@ export interface Policy {
    * Who assigned it
    */
   manifest_assigned_by: string | null
+  /**
+   * When it was deleted; absent in policy sets
+   */
+  deleted_at?: string | null
+  /**
+   * What the manifest says where a member of the workspace has set something else; absent in policy sets
+   */
+  overridden?: {
+    enabled?: boolean
+    mode?: 'enforce' | 'observe'
+  } | null
+  /**
+   * Words that no step has, so that the policy may never apply: in the answer to a request that creates or changes it
+   *
+   * Items: A warning
+   */
+  warnings?: {
+    path: string
+    message: string
+  }[]
 }
 
 /**
@@ -4236,7 +4437,9 @@ export interface SchemaTypes {
   'offer': Offer
   'platform-health': PlatformHealth
   'platform-readiness': PlatformReadiness
+  'policy-change': PolicyChange
   'policy-list': PolicyList
+  'policy-request': PolicyRequest
   'policy-result': PolicyResult
   'policy': Policy
   'problem': Problem

@@ -8048,10 +8048,12 @@ var ParameterError = class extends Error {
 	sentence;
 	at_key;
 	fault;
-	constructor(path, message, { subject, at_key = false, fault = "value" } = {}) {
+	others;
+	constructor(path, message, { subject, at_key = false, fault = "value", others = [] } = {}) {
 		super(subject === void 0 ? tidy(message) : `${quotePath(bracketed(subject === "" ? "params" : `params.${subject}`))} ${message}`);
 		this.path = path;
 		this.fault = fault;
+		this.others = others;
 		this.sentence = subject === void 0 ? null : {
 			subject,
 			predicate: message
@@ -22849,6 +22851,15 @@ function jsonFault(text) {
 }
 
 // proof/json/strict-json.ts
+const sent = {
+	maxDepth: 64,
+	isExact: (literal) => Number.isSafeInteger(Number(literal)),
+	inexact: "an integer beyond 2^53-1; send it as a string"
+};
+const sentPolicy = {
+	...sent,
+	maxDepth: maxPolicyDepth + 8
+};
 const stored$1 = {
 	maxDepth: maxStoredDepth,
 	isExact: (literal) => Number.isSafeInteger(Number(literal)) || String(Number(literal)) === literal,
@@ -26561,20 +26572,8 @@ function compileShallow(rule_type, params, environment) {
 }
 function checkedLeaf(rule_type, params, path, { scope, valid }) {
 	const { rule, check } = leafNamed(rule_type, path);
-	const [problem] = valid ? [] : check(params);
-	if (problem !== void 0) {
-		const { subject, predicate } = problem.sentence ?? {
-			subject: problem.path,
-			predicate: problem.message
-		};
-		const where = inParams(path, subject.join("."));
-		const { fault = "value", at_key } = problem;
-		throw new ParameterError(inParams(path, problem.path.join(".")), predicate, {
-			fault,
-			subject: where,
-			at_key
-		});
-	}
+	const [problem, ...others] = valid ? [] : check(params);
+	if (problem !== void 0) throw parameterError(path, problem, others.map((other) => parameterError(path, other)));
 	const filtered = targetKeys.find((key) => key in params);
 	if (scope === "agent_registration" && filtered !== void 0) throw new ParameterError(inParams(path, filtered), "a target filter selects steps, and `agent_registration` has no step: remove it, or write `scope: step_execution`");
 	return {
@@ -26582,6 +26581,20 @@ function checkedLeaf(rule_type, params, path, { scope, valid }) {
 		pattern: patternOf(rule, params),
 		after: rule.targets === false ? void 0 : params.target_after
 	};
+}
+function parameterError(path, problem, others = []) {
+	const { subject, predicate } = problem.sentence ?? {
+		subject: problem.path,
+		predicate: problem.message
+	};
+	const { fault = "value", at_key } = problem;
+	const where = inParams(path, subject.join("."));
+	return new ParameterError(inParams(path, problem.path.join(".")), predicate, {
+		fault,
+		subject: where,
+		at_key,
+		others
+	});
 }
 function patternOf(rule, params) {
 	const target = Object.fromEntries(targetKeys.flatMap((key) => key in params ? [[key, params[key]]] : []));
@@ -29973,19 +29986,22 @@ function isValid(policy, index, notes) {
 		return true;
 	} catch (error) {
 		if (!(error instanceof ParameterError)) throw error;
-		const ofPolicy = /^(rule_type|scope|approval(\..*)?)$/.test(error.path);
-		const within = [
-			"policies",
-			`${index}`,
-			...ofPolicy ? [] : ["params"]
-		];
-		const path = [...within, ...error.path.split(".").filter(Boolean)];
-		const { sentence } = error;
-		const subject = sentence === null ? [] : [...within, ...sentence.subject.split(".").filter(Boolean)];
-		const message = sentence === null ? withPath(path, error.message) : `${shownPath(subject)} ${sentence.predicate}`;
-		notes.add(idOf[error.fault], path, message, error.at_key);
+		for (const each of [error, ...error.others]) noteParameter(each, index, notes);
 		return false;
 	}
+}
+function noteParameter(error, index, notes) {
+	const ofPolicy = /^(rule_type|scope|approval(\..*)?)$/.test(error.path);
+	const within = [
+		"policies",
+		`${index}`,
+		...ofPolicy ? [] : ["params"]
+	];
+	const path = [...within, ...error.path.split(".").filter(Boolean)];
+	const { sentence } = error;
+	const subject = sentence === null ? [] : [...within, ...sentence.subject.split(".").filter(Boolean)];
+	const message = sentence === null ? withPath(path, error.message) : `${shownPath(subject)} ${sentence.predicate}`;
+	notes.add(idOf[error.fault], path, message, error.at_key);
 }
 
 // engine/manifest/test.ts

@@ -1,11 +1,12 @@
 // Reads when agents were governed (docs/design/reports.md §2), a few agents at a time: no query returns more than 500 rows.
-import { isoTime, parseTimestamp } from '@svc/schemas'
+import { parseTimestamp } from '@svc/schemas'
 import type { Transaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { readByIndex } from '../db/sql.js'
-import { enforcedSince, everAssigned, type VersionPeriod, versionsBetween } from '../policies/store/enforced.js'
 import { governanceOf } from './agent-governance.js'
 import type { Governance, GovernancePeriod } from './governance.js'
+import { groupByAgent } from './group-by-agent.js'
+import { readEnforced } from './read-enforced.js'
 import type { Window } from './spans.js'
 import { type Activation, type AgentState, activationsAfter, agentStates } from './store/activations.js'
 import { intervalsAfter, type KnownInterval } from './store/engines.js'
@@ -99,33 +100,6 @@ async function readActivations(scope: Scope, tx: Transaction): Promise<Map<strin
   return groupByAgent(all.sort((a, b) => a.log_index - b.log_index))
 }
 
-async function readEnforced({ scope, tx, agent_ids, period }: Few): Promise<Map<string, Window[]>> {
-  const assigned = await everAssigned(scope, tx, agent_ids)
-  const agents = new Map(assigned.map(({ id, agent_id }) => [id, agent_id]))
-  const windows: (Window & { agent_id: string })[] = []
-  const range = { from: isoTime(period.from), to: isoTime(period.to), size: period.size }
-  for (let after = { assignment_id: 0, number: 0 }; ; ) {
-    const page = await versionsBetween(scope, tx, [...agents.keys()], range, after, versionsAtOnce)
-    for (const { assignment_id, ...window } of await enforcedWindows(scope, tx, page, period.to))
-      windows.push({ ...window, agent_id: agents.get(assignment_id) ?? '' })
-    const last = page.at(-1)
-    if (last === undefined || page.length < versionsAtOnce) return groupByAgent(windows)
-    after = last
-  }
-}
-
-/** Each has about twenty policies. */
-const versionsAtOnce = 50
-
-async function enforcedWindows(scope: Scope, tx: Transaction, versions: readonly VersionPeriod[], end: number) {
-  const rows = versions.length === 0 ? [] : await enforcedSince(scope, tx, versions)
-  const since = new Map(rows.map((row) => [`${row.assignment_id} ${row.from_index}`, row.since]))
-  return versions.flatMap(({ assignment_id, from_index, from, until }) => {
-    const enforced = since.get(`${assignment_id} ${from_index}`)
-    return enforced === undefined ? [] : [{ assignment_id, from: Math.max(from, enforced), to: until ?? end }]
-  })
-}
-
 /** Agents with more intervals than one query reads are read on until they have no more. */
 async function readIntervals({ scope, tx, agent_ids, period }: Few): Promise<Map<string, KnownInterval[]>> {
   const all: KnownInterval[] = []
@@ -139,14 +113,4 @@ async function readIntervals({ scope, tx, agent_ids, period }: Few): Promise<Map
     )
   }
   return groupByAgent(all)
-}
-
-function groupByAgent<Row extends { readonly agent_id: string }>(rows: readonly Row[]): Map<string, Row[]> {
-  const groups = new Map<string, Row[]>()
-  for (const row of rows) {
-    const own = groups.get(row.agent_id)
-    if (own === undefined) groups.set(row.agent_id, [row])
-    else own.push(row)
-  }
-  return groups
 }

@@ -10,6 +10,7 @@ import {
   putManifest,
   type TargetAgent,
 } from '../../policies/commands/put-manifest.js'
+import { asWritten } from '../../policies/overrides.js'
 import { type ApprovedText, approvedText, approveVersion, setHeadState } from '../../policies/store/assignments.js'
 import { policiesOf } from '../../policies/store/policies.js'
 import { differ, since } from '../conditions.js'
@@ -58,7 +59,8 @@ async function knownOf(
 ): Promise<Known> {
   const { id, waivers } = assignment
   const approved = await approvedText(scope, tx, id)
-  const in_force = { policies: await policiesOf(scope, tx, id), waivers }
+  // What people set holds for the new version too, so that guards compare what the manifests say.
+  const in_force = { policies: (await policiesOf(scope, tx, id)).map(asWritten), waivers }
   return { in_force, approved: approved && approvedOn(manifests, assignment, agent, approved) }
 }
 

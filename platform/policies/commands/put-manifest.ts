@@ -6,10 +6,12 @@ import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { bumpConfig } from '../../ledger/log.js'
 import type { ManifestFile } from '../manifest-reader.js'
+import type { Moment } from '../moment.js'
 import { setVersion } from '../store/assignments.js'
 import { keepText } from '../store/manifest-texts.js'
-import { insertPolicies, type NewPolicy, retirePolicies } from '../store/policies.js'
+import { insertPolicies, type NewPolicy, policiesOf, retirePolicies } from '../store/policies.js'
 import { beginVersion, endVersion } from '../store/versions.js'
+import { noteOverrides, withOverrides } from './carry-overrides.js'
 
 /** The agent of an assignment, with its risk level in effect. */
 export type TargetAgent = Pick<Agent, 'agent_id' | 'agent_key' | 'effective_risk_classification'>
@@ -27,11 +29,7 @@ export interface ManifestVersion {
   readonly ref: string | null
 }
 
-/** A change of policies: its time, ms since 1970, and the size of the locked log, from which on it is in force. */
-export interface Moment {
-  readonly now: number
-  readonly log_index: number
-}
+export type { Moment } from '../moment.js'
 
 export interface PutManifest {
   readonly policies: readonly Policy[]
@@ -43,19 +41,21 @@ export interface PutManifest {
 export async function putManifest(
   scope: Scope,
   tx: Transaction,
-  { now, log_index }: Moment,
+  moment: Moment,
   { id, assigned_at, assigned_by }: PutOn,
   agent: TargetAgent,
   version: ManifestVersion,
 ): Promise<PutManifest> {
+  const { now, log_index } = moment
   const { file, manifest, commit_sha, ref } = version
+  const overridden = (await policiesOf(scope, tx, id)).filter((policy) => policy.overridden != null)
   const { policies, skipped, waivers, manifest_id, manifest_repo } = policiesFor(agent, version, {
     assigned_at,
     assigned_by,
   })
   await retirePolicies(scope, tx, now, id, log_index)
   await endVersion(scope, tx, now, id, log_index)
-  const inserted = await insertPolicies(scope, tx, now, id, policies, log_index)
+  const inserted = await insertPolicies(scope, tx, now, id, withOverrides(policies, overridden), log_index)
   await beginVersion(scope, tx, now, { assignment_id: id, manifest_sha: file.blob_sha, commit_sha }, log_index)
   await keepText(scope, tx, file.blob_sha, file.text)
   await setVersion(scope, tx, id, {
@@ -70,6 +70,7 @@ export async function putManifest(
     skipped,
     waivers,
   })
+  await noteOverrides(scope, tx, moment, overridden, inserted)
   await bumpConfig(scope, tx)
   return { policies: inserted, skipped, waivers }
 }

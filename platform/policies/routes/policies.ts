@@ -1,12 +1,14 @@
 import { rules } from '@svc/engine'
 import { type Resources, withSnapshot } from '../../db/db.js'
-import { PlatformError } from '../../errors.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
 import { idIn } from '../../http/path-id.js'
 import { byReader, parameters, route, valuesOf } from '../../http/route.js'
+import { policyNotFound } from '../commands/write-policy.js'
 import { findPolicy, listPolicies } from '../store/policies.js'
+import { tagOf } from './written-policies.js'
 
 const tag = 'Policies'
+const levels = valuesOf('policy', 'risk_classification').filter((level) => level !== null)
 
 export const policyRoutes = [
   route({
@@ -16,9 +18,17 @@ export const policyRoutes = [
     tag,
     access: byReader,
     query: {
-      agent_id: parameters.text('policies of one agent'),
+      agent_id: parameters.text('policies that name one agent'),
       scope: parameters.choice('scope', valuesOf('policy', 'scope')),
       enabled: parameters.flag('false for disabled policies'),
+      mode: parameters.choice('mode', valuesOf('policy', 'mode')),
+      severity: parameters.choice('severity', valuesOf('policy', 'severity')),
+      risk_classification: parameters.choice('policies that name one level', levels),
+      rule_type: parameters.text('one rule'),
+      manifest_id: parameters.text('policies from one manifest'),
+      source: parameters.choice('from manifests, or written by hand', ['manifest', 'hand']),
+      q: parameters.text('part of the name'),
+      deleted: parameters.flag('true for deleted policies only'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },
@@ -48,8 +58,8 @@ export const policyRoutes = [
     handle: async ({ scope, params }, { db }: Resources) => {
       const id = idIn(params.id)
       const policy = id === null ? null : await withSnapshot(db, scope, (tx) => findPolicy(scope, tx, id))
-      if (policy === null) throw new PlatformError('NOT_FOUND', 'no such policy: list them with GET /api/v1/policies')
-      return { status: 200, body: policy }
+      if (policy === null) throw policyNotFound()
+      return { status: 200, body: policy, headers: { etag: tagOf(policy) } }
     },
   }),
 ]

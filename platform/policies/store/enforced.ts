@@ -45,7 +45,8 @@ export function versionsBetween(
 
 /**
  * Since when each of these versions had a policy that is enforced on steps: enabled, not in observe mode, and not waived. A waived
- * policy counts from the end of its waiver; 0 for a version with a policy that is not waived. Versions without one are left out.
+ * policy counts from the end of its waiver; 0 for a version with a policy that is not waived. Versions without one are left out, and
+ * so are policies on which a person set something: they have versions of their own.
  */
 export function enforcedSince(scope: Scope, tx: Transaction, versions: readonly VersionPeriod[]) {
   return tx.query<{ assignment_id: number; from_index: number; since: number }>(
@@ -53,6 +54,7 @@ export function enforcedSince(scope: Scope, tx: Transaction, versions: readonly 
      where org_id = $1 and assignment_id = any($2::bigint[]) and from_index = any($3::bigint[]) and mode = 'enforce'
        and scope <> 'agent_registration' and deleted_at is null
        and case when until_index is null then enabled else was_enabled end
+       and not exists (select from policy_versions v where v.org_id = $1 and v.policy_id = policies.id)
      group by assignment_id, from_index order by assignment_id, from_index`,
     [
       scope.org_id,

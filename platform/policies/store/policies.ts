@@ -5,10 +5,14 @@ import type { Transaction } from '../../db/db.js'
 import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
 import { filters, utc } from '../../db/sql.js'
+import { endVersionsOf } from './policy-versions.js'
 
 const policyColumns = `id, name, rule_type, params, scope, severity, description, risk_classification, agent_id,
   enabled, mode, approval, controls, version, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha,
   ${utc('manifest_assigned_at')}, manifest_assigned_by, ${utc('waived_until')}`
+
+/** What people see besides: a policy set holds what is evaluated, and nothing else. */
+const shownColumns = `${policyColumns}, ${utc('deleted_at')}, overridden`
 
 /** A policy without an approval or a waiver has no such member, so that the policy sets of earlier versions keep their digests. */
 function withoutNull({ approval, waived_until, ...policy }: Policy): Policy {
@@ -42,10 +46,16 @@ export async function effectivePolicies(
   )
   const rows = stored.map(inputOf)
   const applies = (policy: PolicyInput, agent: Target) =>
-    policy.agent_id === agent.agent_id ||
-    (policy.agent_id === null &&
-      (policy.risk_classification === null || policy.risk_classification === agent.effective_risk_classification))
+    (policy.agent_id === null || policy.agent_id === agent.agent_id) && isForLevel(policy, agent)
   return new Map(agents.map((agent) => [agent.agent_id, rows.filter((policy) => applies(policy, agent))]))
+}
+
+/** The level of a policy from a manifest selected it when it was put on its agent; one written by hand is for exactly one level. */
+export function isForLevel(
+  { manifest_id, risk_classification: level }: Pick<Policy, 'manifest_id' | 'risk_classification'>,
+  { effective_risk_classification: own }: Pick<Target, 'effective_risk_classification'>,
+): boolean {
+  return manifest_id !== null || level === null || level === own
 }
 
 /** The policies that an assignment had in force from a log index on, in order of their ids; later versions may have replaced them. */
@@ -66,7 +76,7 @@ export async function policiesFrom(
 /** The policies of an assignment in the version in force, disabled ones too. */
 export async function policiesOf(scope: Scope, tx: Transaction, assignment_id: number): Promise<Policy[]> {
   const rows = await tx.query<Policy>(
-    `select ${policyColumns} from policies
+    `select ${shownColumns} from policies
      where org_id = $1 and assignment_id = $2 and until_index is null and deleted_at is null order by id`,
     [scope.org_id, assignment_id],
   )
@@ -81,6 +91,7 @@ export async function retirePolicies(
   assignment_id: number,
   log_index: number,
 ): Promise<void> {
+  await endVersionsOf(scope, tx, { now, log_index }, assignment_id)
   await tx.query(
     `update policies set enabled = false, until_index = $3, updated_at = $4, version = version + 1
      where org_id = $1 and assignment_id = $2 and until_index is null`,
@@ -91,12 +102,12 @@ export async function retirePolicies(
 /** A policy to insert; the store assigns its id and version. */
 export type NewPolicy = Omit<Policy, 'id' | 'version'>
 
-/** Inserts the policies of an assignment from a log index on, with the next ids of the organization, in order. */
+/** Inserts the policies of an assignment, or with null those written by hand, from a log index on, with the next ids of the organization, in order. */
 export async function insertPolicies(
   scope: Scope,
   tx: Transaction,
   now: number,
-  assignment_id: number,
+  assignment_id: number | null,
   policies: readonly NewPolicy[],
   log_index = 0,
 ): Promise<Policy[]> {
@@ -109,7 +120,7 @@ export async function insertPolicies(
      from jsonb_to_recordset($4::jsonb) as u(id bigint, name text, rule_type text, params jsonb, scope text, severity text,
        description text, risk_classification text, agent_id text, enabled boolean, mode text, approval jsonb, controls text[],
        manifest_id text, manifest_name text, manifest_repo text, manifest_path text, manifest_sha text,
-       manifest_assigned_at timestamptz, manifest_assigned_by text, waived_until timestamptz)`,
+       manifest_assigned_at timestamptz, manifest_assigned_by text, waived_until timestamptz, overridden jsonb)`,
     [scope.org_id, assignment_id, at, JSON.stringify(rows), log_index],
   )
   return rows
@@ -117,7 +128,7 @@ export async function insertPolicies(
 
 const inserted = `enabled, agent_id, manifest_id, manifest_name, manifest_repo, manifest_path, manifest_sha, manifest_assigned_at,
   manifest_assigned_by, id, name, rule_type, params, scope, severity, description, risk_classification, mode, approval, controls,
-  waived_until`
+  waived_until, overridden`
 
 /** Reserves `count` consecutive ids of a kind and returns the first; ids are per organization and never reused. */
 export async function nextIds(scope: Scope, tx: Transaction, kind: 'policy' | 'repo' | 'assignment', count: number) {
@@ -129,21 +140,30 @@ export async function nextIds(scope: Scope, tx: Transaction, kind: 'policy' | 'r
   return (row?.value ?? count) - count + 1
 }
 
-/** Null for an unknown or a deleted policy; one that a later version replaced is found, disabled. */
+/** Null for an unknown policy; a deleted one is found, and one that a later version of its manifest replaced. */
 export async function findPolicy(scope: Scope, tx: Transaction, id: number): Promise<Policy | null> {
-  const [row] = await tx.query<Policy>(
-    `select ${policyColumns} from policies where org_id = $1 and id = $2 and deleted_at is null`,
-    [scope.org_id, id],
-  )
+  const [row] = await tx.query<Policy>(`select ${shownColumns} from policies where org_id = $1 and id = $2`, [
+    scope.org_id,
+    id,
+  ])
   return row === undefined ? null : withoutNull(row)
 }
 
 export async function listPolicies(scope: Scope, tx: Transaction, filter: Filter, at: Page): Promise<Listed<Policy>> {
-  const where = filters([scope.org_id], 'org_id = $1 and deleted_at is null')
+  const { deleted, source } = filter
+  const where = filters([scope.org_id], 'org_id = $1')
+    .addText(`deleted_at is ${deleted === 'true' ? 'not null' : 'null'}`)
+    .addText(source === undefined ? null : `manifest_id is ${source === 'hand' ? 'null' : 'not null'}`)
     .add('agent_id = ?', filter.agent_id)
+    .add('manifest_id = ?', filter.manifest_id)
+    .add('rule_type = ?', filter.rule_type)
     .add('scope = ?', filter.scope)
+    .add('severity = ?', filter.severity)
+    .add('risk_classification = ?', filter.risk_classification)
+    .add('mode = ?', filter.mode)
     .add('enabled = ?::boolean', filter.enabled)
-  const listing = { table: 'policies', columns: policyColumns, key: 'id', newest_first: false }
+    .add('position(lower(?) in lower(name)) > 0', filter.q)
+  const listing = { table: 'policies', columns: shownColumns, key: 'id', newest_first: false }
   const { rows, total } = await page<Policy>(tx, listing, where, at)
   return { rows: rows.map(withoutNull), total }
 }
