@@ -112,11 +112,14 @@ export async function readPolicySets(
   )
 }
 
-export function readPolicySources({ org_id }: Scope, tx: Transaction, ids: readonly number[]) {
+/** The policies as they were at the cut-off: those that people change have versions. */
+export function readPolicySources({ org_id }: Scope, tx: Transaction, ids: readonly number[], cut_off: number) {
   return tx.query<PolicySource>(
-    `select id, controls, manifest_name, manifest_repo, manifest_path, manifest_sha
-     from policies where org_id = $1 and id = any($2::bigint[])`,
-    [org_id, ids],
+    `select id, coalesce((select v.controls from policy_versions v
+         where v.org_id = $1 and v.policy_id = p.id and v.from_index < $3 order by v.version desc limit 1), controls) as controls,
+       manifest_name, manifest_repo, manifest_path, manifest_sha
+     from policies p where org_id = $1 and id = any($2::bigint[])`,
+    [org_id, ids, cut_off],
   )
 }
 

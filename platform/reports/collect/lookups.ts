@@ -102,7 +102,7 @@ export async function feedWanted(feeding: Feeding, wanted: Wanted, { end, cut_of
   for (const digests of partsOf(wanted.digests, setsPerPage))
     await thread.ask({ kind: 'policy_sets', bodies: await read((tx) => readPolicySets(scope, tx, digests)) })
   for (const ids of partsOf(wanted.policies, perPage))
-    await thread.ask({ kind: 'policies', policies: await read((tx) => readPolicySources(scope, tx, ids)) })
+    await thread.ask({ kind: 'policies', policies: await read((tx) => readPolicySources(scope, tx, ids, cut_off)) })
   for (const blocks of partsOf(wanted.blocks, perPage))
     await thread.ask({ kind: 'tiles', tiles: await read((tx) => readTiles(scope, tx, blocks)) })
   if (wanted.removals)
