@@ -1,7 +1,7 @@
 // Histories of an agent's engines and policies on a real database, through the commands of the platform.
 import { isoTime } from '@svc/schemas'
 import { seedWorkspace } from '../../platform/access/commands/seed-workspace.js'
-import { activate } from '../../platform/agents/commands/change-agent.js'
+import { activate, setFields } from '../../platform/agents/commands/change-agent.js'
 import { registerAgent } from '../../platform/agents/commands/register-agent.js'
 import { takeHeartbeat } from '../../platform/agents/commands/take-heartbeat.js'
 import type { Governance } from '../../platform/agents/governance.js'
@@ -13,9 +13,11 @@ import { type Scope, scopeOf } from '../../platform/db/scope.js'
 import { unassign } from '../../platform/git/commands/assign-manifest.js'
 import { recordEvents } from '../../platform/ledger/events.js'
 import { lockLog, readLogSize } from '../../platform/ledger/log.js'
+import { changePolicy, createPolicy, deletePolicy } from '../../platform/policies/commands/write-policy.js'
+import { readNewPolicy } from '../../platform/policies/given/read-policy.js'
 import { createManifestReader } from '../../platform/policies/manifest-reader.js'
 import { assignmentsOf, insertAssignment } from '../../platform/policies/store/assignments.js'
-import { insertPolicies } from '../../platform/policies/store/policies.js'
+import { insertPolicies, policiesOf } from '../../platform/policies/store/policies.js'
 import { beginVersion } from '../../platform/policies/store/versions.js'
 import { policyDefaults } from './policy.js'
 
@@ -44,6 +46,14 @@ export interface GovernedWorkspace {
   readonly activate: (agent_id: string, active: boolean) => Promise<void>
   /** Replaces the policies of the agent; none: removes its assignments. */
   readonly setPolicies: (agent_id: string, policies: readonly TestPolicy[]) => Promise<void>
+  /** Writes a policy as a member of the workspace does; returns its id. */
+  readonly write: (body: object) => Promise<number>
+  readonly change: (id: number, body: object) => Promise<void>
+  readonly remove: (id: number) => Promise<void>
+  /** The ids of the agent's policies from manifests in force. */
+  readonly assigned: (agent_id: string) => Promise<number[]>
+  /** Sets the risk level, which is in effect at once. */
+  readonly setLevel: (agent_id: string, level: 'minimal' | 'limited' | 'high') => Promise<void>
   /** The place of the log now. */
   readonly cutOff: () => Promise<CutOff>
   readonly read: (
@@ -59,6 +69,14 @@ export interface TestPolicy {
   readonly enabled?: boolean
   readonly scope?: 'agent_registration' | 'step_execution'
   readonly waived_until?: string
+}
+
+/** A policy that is enforced on steps. */
+const written = {
+  rule_type: 'execution_max_steps',
+  params: { step_type: 'step.model', max_steps: 9 },
+  scope: 'step_execution',
+  severity: 'critical',
 }
 
 const key = { key_id: 'key_test', first_key_hash: new Uint8Array(32), scopes: [] }
@@ -97,6 +115,22 @@ export async function openGovernedWorkspace(config: Config, begin: number): Prom
       for (const { id } of known) await unassign(parts, scope, id)
       if (policies.length > 0) await withTransaction(db, scope, (tx) => assign(scope, tx, now, agent_id, policies))
     },
+    write: async (body) => (await createPolicy(parts, scope, readNewPolicy({ ...written, ...body }))).id,
+    change: async (id, body) => {
+      await changePolicy(parts, scope, id, body, () => true)
+    },
+    remove: async (id) => {
+      await deletePolicy(parts, scope, id, () => true)
+    },
+    assigned: (agent_id) =>
+      withSnapshot(db, scope, async (tx) => {
+        const known = await assignmentsOf(scope, tx, [agent_id])
+        const policies = await Promise.all(known.map(({ id }) => policiesOf(scope, tx, id)))
+        return policies.flat().map(({ id }) => id)
+      }),
+    setLevel: async (agent_id, risk_classification) => {
+      await setFields(parts, scope, agent_id, { risk_classification })
+    },
     cutOff: async () => {
       const size = await withSnapshot(db, scope, (tx) => readLogSize(scope, tx))
       return { size, at: isoTime(now) }
@@ -112,7 +146,13 @@ export async function openGovernedWorkspace(config: Config, begin: number): Prom
 async function assign(scope: Scope, tx: Transaction, now: number, agent_id: string, policies: readonly TestPolicy[]) {
   const { size: log_index } = await lockLog(scope, tx)
   const id = await insertAssignment(scope, tx, now, { agent_id, repo_id: null, manifest_path: 'own.yaml', pin: null })
-  const own = { ...policyDefaults, rule_type: 'execution_max_steps' as const, params: { max_steps: 9 }, agent_id }
+  const own = {
+    ...policyDefaults,
+    rule_type: 'execution_max_steps' as const,
+    params: { max_steps: 9 },
+    agent_id,
+    manifest_id: 'man_0',
+  }
   const rows = policies.map((policy, index) => ({
     ...own,
     name: `policy ${index}`,

@@ -24,9 +24,13 @@ export function readNewPolicy(body: unknown, within = ''): GivenPolicy {
 /** A policy as it would be with the members of the body. Throws INVALID like `readNewPolicy`. */
 export function readChangedPolicy(body: unknown, known: Policy): GivenPolicy {
   const errors: FieldError[] = []
-  const own = Object.fromEntries(writtenMembers.map((name) => [name, known[name]]))
-  const members = { ...own, ...membersIn(mapIn(body, ''), known, errors) }
-  return checked(members, errors, '')
+  const own = Object.fromEntries(writtenMembers.map((name) => [name, known[name]])) as WrittenPolicy
+  const sent = membersIn(mapIn(body, ''), known, errors)
+  if (Object.keys(sent).some((name) => name !== 'enabled' && name !== 'mode'))
+    return checked({ ...own, ...sent }, errors, '')
+  // Can be set on every policy, also on one that an earlier release accepted and this one does not.
+  const { enabled, mode } = checked({ ...harmless, ...sent }, errors, '').policy
+  return { policy: { ...own, ...('enabled' in sent && { enabled }), ...('mode' in sent && { mode }) }, warnings: [] }
 }
 
 function mapIn(body: unknown, within: string): JsonMap {
@@ -84,7 +88,13 @@ function errorsOf(policy: JsonMap, within: RegExp): Finding[] {
   return asManifest(policy).errors.filter(({ path }) => within.test(path))
 }
 
-const harmless = { name: 'policy', rule_type: 'field_not_empty', params: { field: 'input.value' } }
+const harmless = {
+  name: 'policy',
+  rule_type: 'field_not_empty',
+  params: { field: 'input.value' },
+  scope: 'step_execution',
+  severity: 'high',
+}
 const ofRuleAndScope = /^policies\.0\.(rule_type|params|scope)\b/
 const ofApproval = /^policies\.0\.approval\b/
 const ofRule = /^policies\.0\.(rule_type|params)\b/

@@ -45,6 +45,19 @@ function policyOf(word: string, time: (minute: number) => number): TestPolicy[] 
   return [kind === 'waived' ? { waived_until: isoTime(time(Number(until))) } : {}]
 }
 
+/** Of a policy that is written: for all agents, the agent of the case, or one level. */
+function targetOf([, target = '', mode = 'enforce']: readonly string[], agent_id: string): object {
+  if (target === 'registration')
+    return { mode, scope: 'agent_registration', rule_type: 'field_not_empty', params: { field: 'owner_id' } }
+  if (target === 'own') return { mode, agent_id }
+  return target === 'all' ? { mode } : { mode, risk_classification: target }
+}
+
+/** What is set on a policy. */
+function setOf([, word = '']: readonly string[]): object {
+  return word === 'enable' || word === 'disable' ? { enabled: word === 'enable' } : { mode: word }
+}
+
 function beatOf([run = '', state = '', ...more]: readonly string[], time: (minute: number) => number): Beat {
   const after = (word: string) => (more.includes(word) ? time(Number(more[more.indexOf(word) + 1])) : undefined)
   const until = after('until')
@@ -85,9 +98,20 @@ await forEachDatabase('the governance of an agent', ({ fresh, kind }) => {
     const agent_key = `agent ${index}`
     workspace.setTime(start)
     const agent_id = await workspace.register(agent_key)
+    const written = new Map<string, number>()
+    const removeWritten = async (name: string) => {
+      await workspace.remove(written.get(name) ?? 0)
+      written.delete(name)
+    }
     const happen = async ({ at, words: [verb, ...words] }: Happening) => {
       workspace.setTime(time(at))
       if (verb === 'beat') await workspace.beat(agent_key, beatOf(words, time))
+      else if (verb === 'write') written.set(words[0] ?? '', await workspace.write(targetOf(words, agent_id)))
+      else if (verb === 'set') await workspace.change(written.get(words[0] ?? '') ?? 0, setOf(words))
+      else if (verb === 'override')
+        for (const id of await workspace.assigned(agent_id)) await workspace.change(id, setOf(['', ...words]))
+      else if (verb === 'delete') await removeWritten(words[0] ?? '')
+      else if (verb === 'level') await workspace.setLevel(agent_id, words[0] as 'minimal')
       else if (verb === 'policies')
         await workspace.setPolicies(
           agent_id,
@@ -107,6 +131,9 @@ await forEachDatabase('the governance of an agent', ({ fresh, kind }) => {
     const expected = { minutes, intervals, more: 0 }
     expect(await read()).toEqual(expected)
     for (const one of all.filter(({ at }) => at > as_of)) await happen(one)
+    expect(await read()).toEqual(expected)
+    // The next cases have agents that policies for all agents would reach.
+    for (const name of [...written.keys()]) await removeWritten(name)
     expect(await read()).toEqual(expected)
   })
 
