@@ -32,4 +32,11 @@ insert into incidents (org_id, log_index, id, agent_id, task_id, policy_id, poli
     case when (first_log_index - ${first}) % 400 = 0 then 'critical' else 'low' end, 'step_execution',
     case when (first_log_index - ${first}) % 300 = 0 then 'open' else 'resolved' end, 'enforce', 0.5, '{}', 1, '2026-01-01', '2026-01-01'
   from task_heads;
+insert into policies (org_id, id, name, rule_type, params, scope, severity, agent_id, enabled, mode, controls, version, manifest_id,
+    created_at, updated_at, deleted_at)
+  select '${org_id}', n, 'policy ' || n, case when n % 900 = 0 then 'rare' else 'not' end, '{}', 'step_execution',
+    case when n % 40 = 0 then 'critical' else 'low' end, case when n % 30 > 0 then 'ag_' || n % 20 end, n % 7 > 0,
+    case when n % 50 = 0 then 'observe' else 'enforce' end, '{}', 1, case when n % 30 > 0 then 'man_' || n % 90 end, '2026-01-01',
+    '2026-01-01', case when n % 700 = 0 then timestamptz '2026-01-02' end
+  from generate_series(1, 20000) n;
 `

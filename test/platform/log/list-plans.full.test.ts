@@ -9,6 +9,7 @@ import { listIncidents } from '../../../platform/incidents/store/incidents.js'
 import { listEvents } from '../../../platform/log/read/store/events.js'
 import { readLogs } from '../../../platform/log/read/store/logs.js'
 import { listTasks } from '../../../platform/log/read/store/tasks.js'
+import { listPolicies } from '../../../platform/policies/store/policies.js'
 import { entriesOf } from '../../support/list-fill.js'
 import { forEachDatabase } from '../../support/postgres.js'
 
@@ -27,7 +28,10 @@ const tasks =
   (tx) =>
     listTasks(scope, tx, filter, { skip, limit: 100 }, overdue)
 const list =
-  (read: typeof listEvents | typeof listIncidents | typeof listAgents, filter: Record<string, string>): Run =>
+  (
+    read: typeof listEvents | typeof listIncidents | typeof listAgents | typeof listPolicies,
+    filter: Record<string, string>,
+  ): Run =>
   (tx) =>
     read(scope, tx, filter, { limit: 200, after: null })
 
@@ -94,6 +98,22 @@ const filters: Record<string, readonly [string, Run][]> = {
     { from, to },
     { kind: 'common', to },
   ].map((filter) => [JSON.stringify(filter), list(listEvents, filter as Record<string, string>)]),
+  policies: [
+    {},
+    { agent_id },
+    { source: 'hand' },
+    { source: 'manifest' },
+    { manifest_id: 'man_7' },
+    { rule_type: 'rare' },
+    { deleted: 'true' },
+    { enabled: 'false' },
+    { mode: 'observe' },
+    { severity: 'critical' },
+    { risk_classification: 'high' },
+    { scope: 'agent_registration' },
+    { q: 'policy 19' },
+    { q: 'absent', agent_id, mode: 'enforce' },
+  ].map((filter) => [JSON.stringify(filter), list(listPolicies, filter as Record<string, string>)]),
   agents: [{}, { q: 'agent' }, { environment: 'test' }, { active: 'false' }, { risk_classification: 'high' }].map(
     (filter) => [JSON.stringify(filter), list(listAgents, filter as Record<string, string>)],
   ),

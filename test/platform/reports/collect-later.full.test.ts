@@ -19,6 +19,7 @@ import {
   signedCheckpoint,
   startReportPlatform,
 } from '../../support/report-log.js'
+import { amounts, policyCalls } from '../../support/written-policies.js'
 
 describe.each(await reportDatabases())('on $kind, a report as of a cut-off', ({ url }) => {
   const opened: TestPlatform[] = []
@@ -32,6 +33,7 @@ describe.each(await reportDatabases())('on $kind, a report as of a cut-off', ({ 
     await importExamples(platform)
     const hostile_id = await changeWorkspace(platform)
     const incidents = await answerIncidents(platform)
+    const policies = await writePolicies(platform)
     await signedCheckpoint(platform)
     await platform.close()
     const log = await openReportLog(platform)
@@ -44,6 +46,7 @@ describe.each(await reportDatabases())('on $kind, a report as of a cut-off', ({ 
 
     platform = await platform.restart()
     opened.push(platform)
+    await changePolicies(platform, policies)
     await changeEverything(platform, incidents, hostile_id)
     await signedCheckpoint(platform)
     await platform.close()
@@ -65,6 +68,34 @@ async function middleOf({ query, scope }: ReportLog, size: number): Promise<stri
     [scope.org_id, Math.floor((size * 2) / 3)],
   )
   return row?.at ?? ''
+}
+
+/** A policy that a step violates, one that a registration violates, and a policy of the baseline that was set to observe. */
+async function writePolicies(platform: TestPlatform): Promise<number[]> {
+  const { created, change, register, refund, list } = policyCalls(() => platform)
+  const { agent_id } = await register('written')
+  const rule = { rule_type: 'field_not_empty', params: { field: 'owner_id' }, scope: 'agent_registration' }
+  const written = [
+    await created({ ...amounts, controls: ['ASI01'] }),
+    await created({ ...amounts, ...rule, controls: ['ASI02'] }),
+  ]
+  await register('written')
+  await refund(agent_id, 'refunds of the period', 2)
+  const [baseline] = await list(`agent_id=${agent_id}&source=manifest`)
+  await change(baseline?.id ?? 0, { mode: 'observe' })
+  return [...written.map(({ id }) => id), baseline?.id ?? 0]
+}
+
+async function changePolicies(platform: TestPlatform, [step = 0, registration = 0, baseline = 0]: readonly number[]) {
+  const { change, move, remove } = policyCalls(() => platform)
+  const done = [
+    await change(step, { name: 'Another name', severity: 'low', controls: ['ASI09'] }),
+    await move(step, 'disable'),
+    await change(registration, { controls: [] }),
+    await remove(registration),
+    await move(baseline, 'disable'),
+  ]
+  expect(done.map(({ status }) => status)).toEqual(done.map(() => 200))
 }
 
 /** Uses every part of the workspace. */
