@@ -19,12 +19,17 @@ export function overriddenBy(
   return Object.keys(own).length === 0 ? null : own
 }
 
-/** Whether a manifest has the same policy in another version; its waiver for the agent is no part of it. */
-export function isSamePolicy(some: Omit<Policy, 'id' | 'version'>, other: Omit<Policy, 'id' | 'version'>): boolean {
-  return contentOf(some) === contentOf(other)
+type Content = Omit<Policy, 'id' | 'version' | 'waived_until'>
+
+/** What was set on the same policy in the version before; null when that version has it otherwise. A waiver makes no difference. */
+export function keptSwitches(policy: Content, overridden: readonly Policy[]) {
+  const old = overridden.find(({ name }) => name === policy.name)
+  if (old === undefined || contentOf(old) !== contentOf(policy)) return null
+  const { enabled, mode, overridden: written = null } = old
+  return { enabled, mode, overridden: written }
 }
 
-function contentOf(policy: Omit<Policy, 'id' | 'version'>): string {
+function contentOf(policy: Content): string {
   const { name, rule_type, params, scope, severity, description, risk_classification } = policy
   const { approval = null, controls } = policy
   const { enabled, mode } = asWritten(policy)

@@ -94,6 +94,7 @@ describe.skipIf(!hasShell)('the documentation', () => {
     'README.md',
     'docs/developers.md',
     ...(process.env.SVC_ALL_PAGES === '1' ? longPages : []),
+    'docs/written-policies.md',
     'docs/workspaces.md',
     'docs/auditors.md',
     'examples/README.md',

@@ -1,10 +1,11 @@
 // The agents that a change of manifests affects, with their policies before and after it.
 import { type PolicyInput, parseManifest, policiesOfManifests, type ReplayPolicy } from '@svc/engine'
-import type { JsonMap } from '@svc/schemas'
+import type { JsonMap, Policy } from '@svc/schemas'
 import { type AgentRow, agentFacts, findAgents } from '../../agents/store/agents.js'
 import type { Scope } from '../../db/scope.js'
+import { keptSwitches } from '../../policies/overrides.js'
 import { readText } from '../../policies/store/manifest-texts.js'
-import { effectivePolicies } from '../../policies/store/policies.js'
+import { effectivePolicies, overriddenOf } from '../../policies/store/policies.js'
 import { createPolicyTable, type PolicyTable, withoutLine } from '../recorded/policies-in-effect.js'
 import type { Reading } from '../recorded/reading.js'
 import type { ImpactRequest, ManifestChange, PinnedAgent } from './impact-report.js'
@@ -63,13 +64,14 @@ async function affectedOf(
   assigned: ReadonlyMap<string, readonly ChangedAssignment[]>,
   { table, changed, linesOf }: Parts,
 ): Promise<AffectedAgent[]> {
-  const { agents, effective, replaced } = await read(async (tx) => {
+  const { agents, effective, replaced, overridden } = await read(async (tx) => {
     const agents = await findAgents(scope, tx, [...assigned.keys()])
     const ids = [...assigned.values()].flat().map(({ id }) => id)
     return {
       agents,
       effective: await effectivePolicies(scope, tx, agents),
       replaced: await policyIdsOf(scope, tx, ids),
+      overridden: await overriddenOf(scope, tx, ids),
     }
   })
   return agents.map((agent) => {
@@ -79,7 +81,9 @@ async function affectedOf(
     const isReplaced = ({ id }: PolicyInput) => replaced.has(id)
     const kept = policies.filter((policy) => !isReplaced(policy)).map(withoutLine)
     const old = policies.filter(isReplaced).map((policy) => ({ ...withoutLine(policy), line: linesOf(policy) }))
-    const next = own.flatMap(({ manifest_path }) => changed.get(manifest_path)?.(facts) ?? [])
+    const next = own.flatMap(
+      ({ id, manifest_path }) => changed.get(manifest_path)?.(facts, overridden.get(id) ?? []) ?? [],
+    )
     const manifest_paths = own.map(({ manifest_path }) => manifest_path)
     const [before, after] = [
       [...kept, ...old],
@@ -89,17 +93,19 @@ async function affectedOf(
   })
 }
 
-/** The policies of a new manifest that are in effect for an agent: by its risk level, with its waivers. */
-type NewPolicies = (facts: JsonMap) => ReplayPolicy[]
+/** The policies of a new manifest that are in effect for an agent: by its risk level, with its waivers, and as members set them. */
+type NewPolicies = (facts: JsonMap, overridden: readonly Policy[]) => ReplayPolicy[]
 
 function changedManifests(changes: readonly ManifestChange[]): ReadonlyMap<string, NewPolicies> {
   return new Map(
     changes.map(({ manifest_path, next }) => {
       const { policies, onAgent } = policiesOfManifests(next === null ? [] : [next])
-      const onFacts: NewPolicies = (facts) =>
+      const onFacts: NewPolicies = (facts, overridden) =>
         policies.flatMap((one) => {
-          const policy = onAgent(one, facts)
-          return policy?.enabled ? [{ ...one, policy }] : []
+          const written = onAgent(one, facts)
+          if (written === null) return []
+          const { enabled, mode } = keptSwitches(written, overridden) ?? written
+          return enabled ? [{ ...one, policy: { ...written, enabled, mode } }] : []
         })
       return [manifest_path, onFacts]
     }),

@@ -4,18 +4,12 @@ import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
 import type { Moment } from '../moment.js'
-import { isSamePolicy } from '../overrides.js'
+import { keptSwitches } from '../overrides.js'
 import type { NewPolicy } from '../store/policies.js'
 
 /** The policies of the new version, with what was set on the same policies of the version before. */
 export function withOverrides(policies: readonly NewPolicy[], overridden: readonly Policy[]): NewPolicy[] {
-  const known = new Map(overridden.map((policy) => [policy.name, policy]))
-  return policies.map((policy) => {
-    const old = known.get(policy.name)
-    if (old === undefined || !isSamePolicy(old, policy)) return policy
-    const { enabled, mode, overridden = null } = old
-    return { ...policy, enabled, mode, overridden }
-  })
+  return policies.map((policy) => ({ ...policy, ...keptSwitches(policy, overridden) }))
 }
 
 /** Records for each policy whether what was set on it holds for the new version. */

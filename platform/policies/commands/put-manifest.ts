@@ -9,7 +9,7 @@ import type { ManifestFile } from '../manifest-reader.js'
 import type { Moment } from '../moment.js'
 import { setVersion } from '../store/assignments.js'
 import { keepText } from '../store/manifest-texts.js'
-import { insertPolicies, type NewPolicy, policiesOf, retirePolicies } from '../store/policies.js'
+import { insertPolicies, type NewPolicy, overriddenOf, retirePolicies } from '../store/policies.js'
 import { beginVersion, endVersion } from '../store/versions.js'
 import { noteOverrides, withOverrides } from './carry-overrides.js'
 
@@ -48,7 +48,7 @@ export async function putManifest(
 ): Promise<PutManifest> {
   const { now, log_index } = moment
   const { file, manifest, commit_sha, ref } = version
-  const overridden = (await policiesOf(scope, tx, id)).filter((policy) => policy.overridden != null)
+  const overridden = (await overriddenOf(scope, tx, [id])).get(id) ?? []
   const { policies, skipped, waivers, manifest_id, manifest_repo } = policiesFor(agent, version, {
     assigned_at,
     assigned_by,

@@ -83,6 +83,23 @@ export async function policiesOf(scope: Scope, tx: Transaction, assignment_id: n
   return rows.map(withoutNull)
 }
 
+/** The policies in force of these assignments on which members set something, by assignment. */
+export async function overriddenOf(
+  scope: Scope,
+  tx: Transaction,
+  assignment_ids: readonly number[],
+): Promise<Map<number, Policy[]>> {
+  const rows = await tx.query<Policy & { assignment_id: number }>(
+    `select assignment_id, ${shownColumns} from policies
+     where org_id = $1 and assignment_id = any($2::bigint[]) and until_index is null and overridden is not null order by id`,
+    [scope.org_id, assignment_ids],
+  )
+  const found = new Map<number, Policy[]>()
+  for (const { assignment_id, ...policy } of rows)
+    found.set(assignment_id, [...(found.get(assignment_id) ?? []), withoutNull(policy)])
+  return found
+}
+
 /** Disables the policies of the version in force, which ends at this log index. */
 export async function retirePolicies(
   scope: Scope,
