@@ -1658,6 +1658,48 @@ export interface HostedEvaluateRequest {
 }
 
 /**
+ * One result for each id, in order.
+ */
+export interface IncidentBulkAnswer {
+  results: IncidentBulkResult[]
+}
+
+/**
+ * What became of one incident; it is as before if there is a problem.
+ */
+export interface IncidentBulkResult {
+  id: string
+  /**
+   * The status that the move of this incident alone would have
+   */
+  status: number
+  incident?: Incident
+  problem?: Problem
+}
+
+/**
+ * Body of POST /api/v1/incidents/bulk: one move of several incidents.
+ */
+export interface IncidentBulk {
+  action: 'review' | 'resolve' | 'ignore' | 'reactivate'
+  /**
+   * Ids of incidents
+   *
+   * @minItems 1
+   * @maxItems 200
+   */
+  ids: string[]
+  /**
+   * What was done
+   */
+  note?: string
+  /**
+   * Why; another name of `note`
+   */
+  reason?: string
+}
+
+/**
  * A page of incidents.
  */
 export interface IncidentList {
@@ -1670,23 +1712,169 @@ export interface IncidentList {
 }
 
 /**
- * Body of incident transitions that take a note.
+ * Body of a move of an incident. It may be empty; ignoring an incident needs a reason. `note` and `reason` are two names of one text.
  */
-export interface IncidentNote {
+export interface IncidentMove {
   /**
    * What was done
    */
   note?: string
+  /**
+   * Why; another name of `note`
+   */
+  reason?: string
 }
 
 /**
- * Body of POST /api/v1/incidents/{id}/ignore.
+ * Body of POST /api/v1/incidents/{id}/notes.
  */
-export interface IncidentReason {
+export interface IncidentNote {
   /**
-   * Why it is not an incident
+   * What was learned
    */
-  reason: string
+  note: string
+}
+
+/**
+ * A page of the occurrences of an incident, oldest first.
+ */
+export interface IncidentOccurrenceList {
+  occurrences: IncidentOccurrence[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+}
+
+/**
+ * One violation that an incident counts.
+ */
+export interface IncidentOccurrence {
+  /**
+   * 1 for the occurrence that opened the incident
+   */
+  number: number
+  /**
+   * The log entry of the step; null for a registration, and while the log does not have the step
+   */
+  log_id: string | null
+  /**
+   * null for a registration, and for a task that ended without a step
+   */
+  step: number | null
+  /**
+   * When the platform learned of it: RFC 3339 time, UTC
+   */
+  at: string
+  /**
+   * The evaluation of a local engine, if it is known
+   */
+  evaluation_id: string | null
+  /**
+   * The platform evaluated the step and found the violation itself
+   */
+  is_evaluated: boolean
+  /**
+   * A local engine reported the violation
+   */
+  is_reported: boolean
+}
+
+/**
+ * The result of the reported incident; for a list, `results` in order.
+ */
+export interface IncidentReportAnswer {
+  incident_id?: string | null
+  /**
+   * `new`: opened an incident. `counted`: another occurrence of an incident. `known`: the platform had counted it. `waived`: makes no incident
+   */
+  outcome?: 'new' | 'counted' | 'known' | 'waived'
+  results?: IncidentReportResult[]
+}
+
+/**
+ * What became of one reported incident. A report that is repeated gets the same result.
+ */
+export interface IncidentReportResult {
+  status: number
+  incident_id?: string | null
+  /**
+   * `new`: opened an incident. `counted`: another occurrence of an incident. `known`: the platform had counted it. `waived`: makes no incident
+   */
+  outcome?: 'new' | 'counted' | 'known' | 'waived'
+  problem?: Problem
+}
+
+/**
+ * An incident that an engine reports: a line that `svc serve` writes, or a flat object. A list of 1 to 100 of them is accepted as well. Unknown keys are ignored.
+ */
+export interface IncidentReport {
+  /**
+   * The evaluation that found the violation: the same one with the same policy is counted once
+   */
+  evaluation_id?: string
+  /**
+   * The policy; or `manifest_id` and `policy_name`
+   */
+  policy_id?: number | string
+  /**
+   * The name of the policy
+   */
+  policy_name?: string
+  /**
+   * Another name of `policy_name`
+   */
+  name?: string
+  /**
+   * The manifest of the policy
+   */
+  manifest_id?: string
+  /**
+   * The agent: its id, or its key
+   */
+  agent_id?: string
+  /**
+   * The key of the agent; it takes precedence over `agent_id`
+   */
+  agent_key?: string
+  /**
+   * The task; absent for a registration
+   */
+  task_id?: string
+  /**
+   * The number of the step; absent for a registration, and for a task that ended without a step
+   */
+  step?: number | string
+  /**
+   * Not used: an incident has the severity of its policy
+   */
+  severity?: string
+  /**
+   * The mode in which the policy was evaluated; default that of the policy
+   */
+  mode?: 'enforce' | 'observe'
+  /**
+   * A waived violation makes no incident
+   */
+  waived?: boolean
+  /**
+   * Why the policy is violated
+   */
+  reason?: string
+  /**
+   * The details that the evaluation gave
+   */
+  violation_details?: {
+    [k: string]: unknown
+  }
+  /**
+   * The violation, as a local engine writes it: `policy_id`, `name`, `severity`, `mode`, `waived`, `manifest_id`, `violation_details`
+   */
+  violation?: {
+    [k: string]: unknown
+  }
+  [k: string]: unknown
 }
 
 /**
@@ -4402,9 +4590,17 @@ export interface SchemaTypes {
   'hold-request': HoldRequest
   'hold': Hold
   'hosted-evaluate-request': HostedEvaluateRequest
+  'incident-bulk-answer': IncidentBulkAnswer
+  'incident-bulk-result': IncidentBulkResult
+  'incident-bulk': IncidentBulk
   'incident-list': IncidentList
+  'incident-move': IncidentMove
   'incident-note': IncidentNote
-  'incident-reason': IncidentReason
+  'incident-occurrence-list': IncidentOccurrenceList
+  'incident-occurrence': IncidentOccurrence
+  'incident-report-answer': IncidentReportAnswer
+  'incident-report-result': IncidentReportResult
+  'incident-report': IncidentReport
   'incident': Incident
   'inclusion-proof': InclusionProof
   'index-range': IndexRange

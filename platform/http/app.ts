@@ -135,8 +135,10 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
     const principal = isLate ? await known(request) : (response.locals.principal as Principal)
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const isSentAsForm = route.oauth === true && isForm(request.headers['content-type'])
-    const parse = isSentAsForm ? readForm : route.deep ? readPolicyJson : readJson
-    const body = bodyOf(route, () => parse(raw))
+    const parse = isSentAsForm ? readForm : readJson
+    const isEmpty = route.may_be_empty === true && raw.length === 0
+    const parsed = () => (isEmpty ? {} : parse(raw))
+    const body = route.body === undefined || route.lines ? null : validated(route.body, parsed())
     const call = {
       principal,
       scope: principal.scope,
@@ -170,7 +172,9 @@ function mediaType(route: Endpoint) {
   return (request: Request, _response: Response, next: NextFunction) => {
     const type = mediaTypeOf(request.headers['content-type'])
     const isOther = (route.lines && type === 'application/x-ndjson') || (route.oauth && isForm(type))
-    const accepted = type === 'application/json' || isOther
+    // Programs name the type of a form for a body that they do not send.
+    const isEmpty = route.may_be_empty && !(Number(request.headers['content-length'] ?? 0) > 0)
+    const accepted = type === 'application/json' || isOther || (isEmpty && !request.headers['transfer-encoding'])
     if (accepted) next()
     else
       next(

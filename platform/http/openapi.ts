@@ -67,7 +67,9 @@ function operation(route: Endpoint): JsonMap {
     operationId: `${route.method}${route.path.replace(/[^A-Za-z0-9]+/g, '_')}`,
     security: route.access.kinds.flatMap((kind) => schemesOf[kind].map((scheme) => ({ [scheme]: [] }))),
     ...(parameters.length > 0 && { parameters }),
-    ...(route.body !== undefined && { requestBody: { required: true, content: requestContent(route, route.body) } }),
+    ...(route.body !== undefined && {
+      requestBody: { required: route.may_be_empty !== true, content: requestContent(route, route.body) },
+    }),
     responses: {
       ...successes(route),
       ...(route.file !== undefined && { 200: { description: route.summary, content: filesOf(route.file) } }),

@@ -12,7 +12,8 @@ type Parameters = Readonly<Record<string, JsonMap>>
 /** A check for a route's parameters, which also converts times into UTC. Throws INVALID. */
 export function queryCheck(parameters: Parameters, required: readonly string[] = []): (query: unknown) => Query {
   const check: SchemaCheck = lazyCheck({ type: 'object', additionalProperties: false, properties: parameters })
-  return (query) => {
+  return (sent) => {
+    const query = withLists(sent, parameters)
     const given = Object.entries(checked<Query>(check(query), query))
     const missing = required.filter((name) => !given.some(([known]) => known === name))
     const errors = [
@@ -22,6 +23,15 @@ export function queryCheck(parameters: Parameters, required: readonly string[] =
     if (errors.length > 0) throw invalid(errors)
     return Object.fromEntries(given.map(([name, text]) => [name, isTime(parameters[name]) ? utcTime(text) : text]))
   }
+}
+
+/** Repeated parameters of a list as one text with commas. */
+function withLists(query: unknown, parameters: Parameters): unknown {
+  const joined = Object.entries(Object(query)).map(([name, value]) => {
+    const is_list = Array.isArray(value) && parameters[name]?.['x-list'] === true
+    return [name, is_list ? value.join(',') : value]
+  })
+  return Object.fromEntries(joined)
 }
 
 /** Limits of numbers, which a schema of strings cannot express. */

@@ -57,6 +57,8 @@ export interface Endpoint {
   readonly tag: string
   readonly access: Access
   readonly body?: SchemaName
+  /** An absent or empty body counts as `{}`. */
+  readonly may_be_empty?: true
   /** Bodies up to 8 MiB, JSON or JSON lines; the handler reads `raw`. */
   readonly lines?: true
   /** A body with a policy, whose compound rules may be nested deeper than other requests. */
@@ -147,4 +149,12 @@ export const parameters = {
   time: (description: string): JsonMap => ({ type: 'string', format: 'date-time', description }),
   flag: (description: string): JsonMap => ({ type: 'string', enum: ['true', 'false'], description }),
   choice: (description: string, values: readonly string[]): JsonMap => ({ type: 'string', enum: values, description }),
+  /** Several of the values, in one parameter with commas or in repeated ones; the handler gets them with commas. */
+  choices: (description: string, values: readonly string[]): JsonMap => ({
+    type: 'string',
+    pattern: `^(${values.join('|')})(,(${values.join('|')}))*$`,
+    'x-must': `be one or more of ${values.join(', ')}, with commas between them`,
+    'x-list': true,
+    description: `${description}; several: separated by commas, or the parameter repeated`,
+  }),
 } as const

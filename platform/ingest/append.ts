@@ -112,7 +112,14 @@ function evaluateAndMake(
     committedResults(decision, rules.policies),
   )
   const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
-  return { ...made, rules, violations, risk_score: decision.risk_score, subjects: sent.subjects }
+  const evaluation_id = evaluationOf(step)
+  return { ...made, rules, violations, risk_score: decision.risk_score, evaluation_id, subjects: sent.subjects }
+}
+
+/** The evaluation that a local engine made of the step (docs/design/engine.md §7). */
+function evaluationOf({ meta }: AcceptedStep): string | null {
+  const { evaluation_id } = Object(meta?.['svc.eval']) as { evaluation_id?: unknown }
+  return typeof evaluation_id === 'string' && /^[ -~]{1,200}$/.test(evaluation_id) ? evaluation_id : null
 }
 
 function remember(

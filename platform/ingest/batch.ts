@@ -38,6 +38,8 @@ export interface AppendedEntry extends NewEntry {
   readonly rules: AgentRules
   readonly violations: LoggedStep['violations']
   readonly risk_score: number
+  /** The evaluation that a local engine made of the step; null when the step names none. */
+  readonly evaluation_id: string | null
 }
 
 /** The locked log, the rows that were read under the lock, and the entries appended so far. */

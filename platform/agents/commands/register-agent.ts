@@ -92,7 +92,14 @@ export async function evaluateRegistration(scope: Scope, tx: Transaction, now: n
   const decision = evaluate(set, 'registration', context)
   const violations = decision.policies.flatMap((result) => stepViolation(result, decision))
   const { agent_id } = agent
-  const where = { agent_id, task_id: null, log_id: null, step: null, scope: 'agent_registration' as const }
+  const where = {
+    agent_id,
+    task_id: null,
+    log_id: null,
+    step: null,
+    evaluation_id: null,
+    scope: 'agent_registration' as const,
+  }
   const found = violations.map((violation) => ({
     ...where,
     policy_id: violation.policy_id,

@@ -1,8 +1,8 @@
 // The life cycle of an incident (docs/design/platform.md §4), as one table of transitions.
 import { type Incident, isoTime } from '@svc/schemas'
-import { type Resources, withTransaction } from '../../db/db.js'
+import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import { actorText, type Scope } from '../../db/scope.js'
-import { PlatformError } from '../../errors.js'
+import { invalid, PlatformError } from '../../errors.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockLog } from '../../ledger/log.js'
 import { lockIncident, updateIncident } from '../store/incidents.js'
@@ -17,41 +17,109 @@ export const transitions = {
   reactivate: { from: ['resolved', 'ignored'], to: 'active' },
 } as const satisfies Record<string, { from: readonly Incident['state'][]; to: Incident['state'] }>
 
+const moves = Object.entries(transitions) as [IncidentMove, { from: readonly string[]; to: string }][]
+
+/** A text that may be sent as `note` or as `reason`. */
+export interface NoteOrReason {
+  readonly note?: string
+  readonly reason?: string
+}
+
+/** The text of a move; null when it is absent or blank. Throws INVALID for two different texts, and for none where one is needed. */
+export function noteOf(move: IncidentMove, { note, reason }: NoteOrReason): string | null {
+  if (note !== undefined && reason !== undefined && note !== reason)
+    throw invalid([{ path: 'reason', message: 'differs from `note`: send one of them' }])
+  const text = note ?? reason ?? ''
+  if (text.trim() !== '') return text
+  if (move !== 'ignore') return null
+  throw invalid([{ path: 'reason', message: '`reason` is missing: send why the incident is ignored' }])
+}
+
 /** Moves the incident. Rejects with NOT_FOUND, or with INVALID_TRANSITION. */
-export async function moveIncident(
+export function moveIncident(
   { db, clock }: Resources,
   scope: Scope,
   id: string,
   move: IncidentMove,
   note: string | null,
 ): Promise<Incident> {
-  const now = clock()
+  return withTransaction(db, scope, (tx) => moveWithin(scope, tx, clock(), id, move, note))
+}
+
+/** Moves the incident at `now` (ms since 1970). Nothing is written when it rejects with NOT_FOUND or INVALID_TRANSITION. */
+export async function moveWithin(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  id: string,
+  move: IncidentMove,
+  note: string | null,
+): Promise<Incident> {
+  const incident = await incidentToChange(scope, tx, id)
+  const { from, to } = transitions[move]
+  if (!from.some((state) => state === incident.state)) throw notPossible(move, incident.state)
+  return changeIncident(scope, tx, now, incident, to, note)
+}
+
+/** Adds a note to the history of the incident, whose state stays. Rejects with NOT_FOUND, and with CONFLICT for too many notes. */
+export function noteIncident({ db, clock }: Resources, scope: Scope, id: string, note: string): Promise<Incident> {
+  if (note.trim() === '') throw invalid([{ path: 'note', message: 'must not be blank' }])
   return withTransaction(db, scope, async (tx) => {
-    // Incidents are opened and counted under the lock of the log: a reactivated one must not coincide with a new one.
-    await lockLog(scope, tx)
-    const incident = await lockIncident(scope, tx, id)
-    if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
-    const { from, to } = transitions[move]
-    if (!from.some((state) => state === incident.state))
-      throw invalid(`cannot ${move} an incident that is \`${incident.state}\`: its state must be ${states(from)}`)
-    const entry = { at: isoTime(now), by: actorText(scope), from: incident.state, to, note }
-    const moved = await updateIncident(scope, tx, now, id, {
-      state: to,
-      reviewed_by: entry.by,
-      note,
-      history: [...incident.history, entry],
-    })
-    if (moved === null) throw invalid('another incident of the same policy, agent and task is open: use that one')
-    const data = { from: incident.state, to, note }
-    await recordEvents(scope, tx, now, [{ kind: `incident.${to}`, subject_kind: 'incident', subject_id: id, data }])
-    return moved
+    const incident = await incidentToChange(scope, tx, id)
+    const notes = incident.history.filter(({ from, to }) => from === to).length
+    if (notes >= maxNotes)
+      throw new PlatformError('CONFLICT', `this incident has ${maxNotes} notes, the maximum: write the rest elsewhere`)
+    return changeIncident(scope, tx, clock(), incident, incident.state, note)
   })
 }
 
-function states(from: readonly Incident['state'][]): string {
-  return from.map((state) => `\`${state}\``).join(' or ')
+/** Lists return the whole history of 200 incidents. */
+const maxNotes = 100
+
+/** Incidents are opened and counted under the lock of the log: a reactivated one must not coincide with a new one. */
+async function incidentToChange(scope: Scope, tx: Transaction, id: string): Promise<Incident> {
+  await lockLog(scope, tx)
+  const incident = await lockIncident(scope, tx, id)
+  if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
+  return incident
 }
 
-function invalid(detail: string): PlatformError {
-  return new PlatformError('INVALID_TRANSITION', detail)
+/** Every changed incident goes through here: a move, or a note, which leads to the same state. */
+async function changeIncident(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  incident: Incident,
+  to: Incident['state'],
+  note: string | null,
+): Promise<Incident> {
+  const { id, state: from, history } = incident
+  const is_note = from === to
+  const entry = { at: isoTime(now), by: actorText(scope), from, to, note }
+  const changed = await updateIncident(scope, tx, now, id, {
+    state: to,
+    reviewed_by: is_note ? incident.reviewed_by : entry.by,
+    note: is_note ? incident.note : note,
+    history: [...history, entry],
+  })
+  if (changed === null)
+    throw new PlatformError(
+      'INVALID_TRANSITION',
+      `cannot move from \`${from}\` to \`${to}\`: another incident of the same policy, agent and task is \`open\` or \`active\`: use that one`,
+    )
+  const kind = `incident.${is_note ? 'noted' : to}`
+  const data = { from, to, note }
+  await recordEvents(scope, tx, now, [{ kind, subject_kind: 'incident', subject_id: id, data }])
+  return changed
+}
+
+/** Names the state, the one asked for, and what is possible. */
+function notPossible(move: IncidentMove, state: Incident['state']): PlatformError {
+  const { to } = transitions[move]
+  const possible = moves.filter(([, { from }]) => from.includes(state))
+  const list = possible.map(([name, next]) => `${name} (to \`${next.to}\`)`).join(', ')
+  return new PlatformError(
+    'INVALID_TRANSITION',
+    `cannot ${move} an incident that is \`${state}\`: it cannot become \`${to}\` this way; possible is: ${list}`,
+  )
 }

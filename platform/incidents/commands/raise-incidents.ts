@@ -11,19 +11,31 @@ import {
   latestIncidents,
   type NewIncident,
 } from '../store/incidents.js'
+import {
+  findOccurrences,
+  insertOccurrences,
+  type NewOccurrence,
+  type OccurrencePlace,
+  updateOccurrences,
+} from '../store/occurrences.js'
 
 /** A violation with its agent, task, entry and step; a registration has none of the last three. */
-export interface FoundViolation extends IncidentKey {
+export interface FoundViolation extends OccurrencePlace {
   readonly log_id: string | null
-  readonly step: number | null
   readonly scope: NewIncident['scope']
   readonly risk_score: number
   readonly violation: StepViolation
 }
 
+/** The incident that counts a violation, and whether the violation opened it. */
+export interface Counted {
+  readonly incident_id: string
+  readonly outcome: 'new' | 'counted'
+}
+
 /**
- * Counts the violations of each policy, agent and task on their latest incident if that is open, active or ignored; otherwise
- * opens an incident. Waived violations are skipped. The log must be locked.
+ * Counts the violations that the platform found. Waived ones are skipped, and those that an engine has reported before are
+ * not counted again. The log must be locked.
  */
 export async function raiseIncidents(
   scope: Scope,
@@ -31,13 +43,56 @@ export async function raiseIncidents(
   now: number,
   found: readonly FoundViolation[],
 ): Promise<void> {
-  const groups = groupByKey(found.filter(({ violation }) => !violation.waived))
-  if (groups.size === 0) return
-  const latest = await latestIncidents(
-    scope,
-    tx,
-    [...groups.values()].map(([first]) => first),
-  )
+  const violations = found.filter(({ violation }) => !violation.waived)
+  if (violations.length === 0) return
+  const unreported = await joinReports(scope, tx, violations)
+  await countViolations(scope, tx, now, unreported, 'evaluated')
+}
+
+/** Joins violations with the reports of the same occurrences; returns those without a report. */
+async function joinReports(scope: Scope, tx: Transaction, violations: readonly FoundViolation[]) {
+  const reports = new Set(await findOccurrences(scope, tx, violations, true))
+  if (reports.size === 0) return violations
+  const joined: NewOccurrence[] = []
+  const unreported = violations.filter((violation) => {
+    const report = sameEvaluation(reports, violation) ?? sameStep(reports, violation)
+    if (report === undefined) return true
+    // Each report is of one violation, also when a task has two steps of one number.
+    reports.delete(report)
+    joined.push({ ...report, log_id: violation.log_id, is_evaluated: true })
+    return false
+  })
+  await updateOccurrences(scope, tx, joined)
+  return unreported
+}
+
+/** The occurrence with the same evaluation. */
+export function sameEvaluation<T extends OccurrencePlace>(among: Iterable<T>, place: OccurrencePlace): T | undefined {
+  const { evaluation_id } = place
+  if (evaluation_id === null) return undefined
+  return [...among].find((one) => keyOf(one) === keyOf(place) && one.evaluation_id === evaluation_id)
+}
+
+/** The occurrence at the same step. */
+export function sameStep<T extends OccurrencePlace>(among: Iterable<T>, place: OccurrencePlace): T | undefined {
+  return [...among].find((one) => keyOf(one) === keyOf(place) && one.step === place.step)
+}
+
+/**
+ * Counts the violations of each policy, agent and task on their latest incident if that is open, active or ignored;
+ * otherwise opens an incident. Returns the incident of each violation, in order. The log must be locked.
+ */
+export async function countViolations(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  violations: readonly FoundViolation[],
+  by: 'evaluated' | 'reported',
+): Promise<Counted[]> {
+  const groups = groupByKey(violations)
+  if (groups.size === 0) return []
+  const firsts = [...groups.values()].map(([first]) => first)
+  const latest = await latestIncidents(scope, tx, firsts)
   const known = new Map(
     latest.filter(({ state }) => state !== 'resolved').map((incident) => [keyOf(incident), incident.id]),
   )
@@ -48,7 +103,33 @@ export async function raiseIncidents(
     if (id === undefined) opened.push(newIncident(group, now))
     else counts.push({ id, occurrences: group.length })
   }
-  await countOccurrences(scope, tx, now, counts)
+  const totals = await countOccurrences(scope, tx, now, counts)
+  await openIncidents(scope, tx, now, opened)
+  const ids = new Map([...known, ...opened.map((incident) => [keyOf(incident), incident.id] as const)])
+  const is_new = new Set(opened.map(({ id }) => id))
+  const rows = [...groups].flatMap(([key, group]) => {
+    const incident_id = ids.get(key) ?? ''
+    const first = (totals.get(incident_id) ?? group.length) - group.length + 1
+    return group.map((violation, index) => ({
+      violation,
+      row: occurrenceOf(violation, incident_id, first + index, by),
+    }))
+  })
+  await insertOccurrences(
+    scope,
+    tx,
+    now,
+    rows.map(({ row }) => row),
+  )
+  const counted = new Map(rows.map(({ violation, row }) => [violation, row]))
+  return violations.map((violation) => {
+    const { incident_id = '', number = 0 } = counted.get(violation) ?? {}
+    return { incident_id, outcome: number === 1 && is_new.has(incident_id) ? 'new' : 'counted' }
+  })
+}
+
+/** Every opened incident goes through here. */
+async function openIncidents(scope: Scope, tx: Transaction, now: number, opened: readonly NewIncident[]) {
   await insertIncidents(scope, tx, now, opened)
   await recordEvents(scope, tx, now, opened.map(openedEvent))
 }
@@ -67,6 +148,18 @@ function groupByKey(found: readonly FoundViolation[]): Map<string, Group> {
 
 function keyOf({ policy_id, agent_id, task_id }: IncidentKey): string {
   return JSON.stringify([policy_id, agent_id, task_id])
+}
+
+function occurrenceOf(
+  { policy_id, agent_id, task_id, step, evaluation_id, log_id }: FoundViolation,
+  incident_id: string,
+  number: number,
+  by: 'evaluated' | 'reported',
+): NewOccurrence {
+  const is_evaluated = by === 'evaluated'
+  const reported_as = is_evaluated ? null : number === 1 ? 'new' : 'counted'
+  const place = { policy_id, agent_id, task_id, step, evaluation_id, log_id }
+  return { ...place, incident_id, number, is_evaluated, reported_as }
 }
 
 function newIncident(group: Group, now: number): NewIncident {

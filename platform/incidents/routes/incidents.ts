@@ -2,39 +2,54 @@ import { type Resources, withSnapshot } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
-import { type IncidentMove, moveIncident } from '../commands/move-incident.js'
-import { findIncident, listIncidents } from '../store/incidents.js'
+import { type IncidentMove, moveIncident, noteIncident, noteOf } from '../commands/move-incident.js'
+import { moveIncidents } from '../commands/move-incidents.js'
+import { findIncident } from '../store/incidents.js'
+import { listIncidents } from '../store/list-incidents.js'
+import { listOccurrences } from '../store/occurrences.js'
 
-/** The route of a move, with its body. */
-function moveRoute(move: IncidentMove, body: 'incident-note' | 'incident-reason', summary: string) {
+const tag = 'Incidents'
+
+function moveRoute(move: IncidentMove, summary: string) {
   return route({
     method: 'post',
     path: `/api/v1/incidents/{id}/${move}`,
     summary,
-    tag: 'Incidents',
+    tag,
     access: byMember,
-    body,
+    body: 'incident-move',
+    may_be_empty: true,
     responses: { 200: 'incident' },
-    handle: async ({ scope, params, body: sent }, parts: Resources) => {
-      const note = ('reason' in sent ? sent.reason : sent.note) ?? null
-      return { status: 200, body: await moveIncident(parts, scope, params.id, move, note) }
-    },
+    handle: async ({ scope, params, body }, parts: Resources) => ({
+      status: 200,
+      body: await moveIncident(parts, scope, params.id, move, noteOf(move, body)),
+    }),
   })
 }
+
+const severities = valuesOf('incident', 'severity')
 
 export const incidentRoutes = [
   route({
     method: 'get',
     path: '/api/v1/incidents',
     summary: 'List incidents, newest first',
-    tag: 'Incidents',
+    tag,
     access: byReader,
     query: {
-      state: parameters.choice('state', valuesOf('incident', 'state')),
-      severity: parameters.choice('severity', valuesOf('incident', 'severity')),
+      state: parameters.choices('state', valuesOf('incident', 'state')),
+      severity: parameters.choices('severity', severities),
+      min_severity: parameters.choice('this severity or a higher one', severities),
       agent_id: parameters.text('one agent'),
       task_id: parameters.text('one task'),
       policy_id: parameters.id('one policy'),
+      manifest_id: parameters.text('one manifest'),
+      rule_type: parameters.text('one rule'),
+      scope: parameters.choice('scope of the policy', valuesOf('incident', 'scope')),
+      mode: parameters.choice('mode of the policy', valuesOf('incident', 'mode')),
+      from: parameters.time('first seen at or after'),
+      to: parameters.time('first seen at or before'),
+      q: parameters.text('part of the name of the policy'),
       limit: parameters.limit(200, 50),
       cursor: parameters.cursor,
     },
@@ -49,17 +64,65 @@ export const incidentRoutes = [
     method: 'get',
     path: '/api/v1/incidents/{id}',
     summary: 'Get an incident with its history',
-    tag: 'Incidents',
+    tag,
     access: byReader,
     responses: { 200: 'incident' },
     handle: async ({ scope, params }, parts: Resources) => {
       const incident = await withSnapshot(parts.db, scope, (tx) => findIncident(scope, tx, params.id))
-      if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
+      if (incident === null) throw absent()
       return { status: 200, body: incident }
     },
   }),
-  moveRoute('review', 'incident-note', 'Start the review of an open incident'),
-  moveRoute('resolve', 'incident-note', 'Resolve an incident; a further violation opens a new one'),
-  moveRoute('ignore', 'incident-reason', 'Ignore an incident; further violations are only counted'),
-  moveRoute('reactivate', 'incident-note', 'Reactivate a resolved or ignored incident'),
+  route({
+    method: 'get',
+    path: '/api/v1/incidents/{id}/occurrences',
+    summary: 'List the violations that an incident counts, with their log entries, oldest first',
+    tag,
+    access: byReader,
+    query: { limit: parameters.limit(200, 50), cursor: parameters.cursor },
+    responses: { 200: 'incident-occurrence-list' },
+    handle: async ({ scope, params, query }, parts: Resources) => {
+      const page = pageByIndex(query)
+      const listed = await withSnapshot(parts.db, scope, async (tx) => {
+        const incident = await findIncident(scope, tx, params.id)
+        if (incident === null) throw absent()
+        return listOccurrences(scope, tx, incident, page)
+      })
+      return listReply('occurrences', listed, page, ({ number }) => number)
+    },
+  }),
+  moveRoute('review', 'Start the review of an open incident'),
+  moveRoute('resolve', 'Resolve an incident; a further violation opens a new one'),
+  moveRoute('ignore', 'Ignore an incident, with a reason; further violations are only counted'),
+  moveRoute('reactivate', 'Reactivate a resolved or ignored incident'),
+  route({
+    method: 'post',
+    path: '/api/v1/incidents/{id}/notes',
+    summary: 'Add a note to the history of an incident, whose state stays',
+    tag,
+    access: byMember,
+    body: 'incident-note',
+    responses: { 200: 'incident' },
+    handle: async ({ scope, params, body }, parts: Resources) => ({
+      status: 200,
+      body: await noteIncident(parts, scope, params.id, body.note),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/incidents/bulk',
+    summary: 'Move up to 200 incidents; each has its own result',
+    tag,
+    access: byMember,
+    body: 'incident-bulk',
+    responses: { 200: 'incident-bulk-answer' },
+    handle: async ({ scope, body, request_id }, parts: Resources) => ({
+      status: 200,
+      body: { results: await moveIncidents(parts, scope, body, request_id) },
+    }),
+  }),
 ]
+
+function absent(): PlatformError {
+  return new PlatformError('NOT_FOUND', 'this incident does not exist')
+}

@@ -2,10 +2,9 @@
 
 import { type Incident, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
-import { type Filter, type Listed, type Page, page } from '../../db/list.js'
 import type { Scope } from '../../db/scope.js'
-import { columnsOf, filters, insertRows, utc } from '../../db/sql.js'
-import { appendLeaves, type NewLeaf } from '../../ledger/leaves.js'
+import { columnsOf, insertRows, utc } from '../../db/sql.js'
+import { appendLeaves, appendLeavesAt, type NewLeaf } from '../../ledger/leaves.js'
 import { shownDetails } from '../../ledger/violations.js'
 
 /** Violations with the same key are occurrences of one incident. */
@@ -37,19 +36,21 @@ export async function latestIncidents(
   )
 }
 
-/** Counts further violations on existing incidents; `now` is ms since 1970. */
+/** Counts further violations on existing incidents and returns their new numbers; `now` is ms since 1970. */
 export async function countOccurrences(
   scope: Scope,
   tx: Transaction,
   now: number,
   counts: readonly { readonly id: string; readonly occurrences: number }[],
-): Promise<void> {
-  if (counts.length === 0) return
-  await tx.query(
+): Promise<Map<string, number>> {
+  if (counts.length === 0) return new Map()
+  const rows = await tx.query<{ id: string; occurrences: number }>(
     `update incidents i set occurrences = i.occurrences + u.occurrences, last_seen = $2
-     from unnest($3::text[], $4::int[]) as u(id, occurrences) where i.org_id = $1 and i.id = u.id`,
+     from unnest($3::text[], $4::int[]) as u(id, occurrences) where i.org_id = $1 and i.id = u.id
+     returning i.id, i.occurrences`,
     [scope.org_id, isoTime(now), counts.map((row) => row.id), counts.map((row) => row.occurrences)],
   )
+  return new Map(rows.map(({ id, occurrences }) => [id, occurrences]))
 }
 
 export type NewIncident = Omit<Incident, 'log_index' | 'reviewed_by' | 'note' | 'history' | 'state'>
@@ -77,16 +78,22 @@ const types = {
   state: 'text',
 } as const
 
-/** Inserts incidents, each with a leaf of the log; `now` is ms since 1970. */
+/**
+ * Inserts incidents, each with a leaf of the log, at `now` (ms since 1970) or at the log's last time if that is later: lists
+ * are ordered by log index, and times never decrease in that order.
+ */
 export async function insertIncidents(
   scope: Scope,
   tx: Transaction,
   now: number,
-  incidents: readonly NewIncident[],
+  opened: readonly NewIncident[],
 ): Promise<void> {
-  if (incidents.length === 0) return
-  const leaves = incidents.map((incident) => leafOf(incident.id, { ...incident, state: 'open' }))
-  const first = await appendLeaves(scope, tx, now, leaves)
+  if (opened.length === 0) return
+  let incidents: readonly NewIncident[] = []
+  const first = await appendLeavesAt(scope, tx, now, (received_at) => {
+    incidents = opened.map((incident) => ({ ...incident, first_seen: received_at, last_seen: received_at }))
+    return incidents.map((incident) => leafOf(incident.id, { ...incident, state: 'open' }))
+  })
   const rows = incidents.map(
     (incident, index): Record<keyof typeof types, unknown> => ({
       ...incident,
@@ -104,12 +111,12 @@ function leafOf(id: string, incident: unknown): NewLeaf {
   return { type: 'incident', subject_id: id, data: { incident } }
 }
 
-const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
+export const incidentColumns = `id, log_index, agent_id, task_id, log_id, step, policy_id, policy_name, rule_type, manifest_id, severity,
   scope, state, mode, risk_score, violation_details, occurrences, ${utc('first_seen')}, ${utc('last_seen')}, reviewed_by, note,
   history`
 
 /** A row of `incidentColumns` as callers see it. */
-function shownIncident(row: Incident): Incident {
+export function shownIncident(row: Incident): Incident {
   return { ...row, violation_details: shownDetails(row.violation_details) }
 }
 
@@ -154,21 +161,4 @@ export async function updateIncident(
   if (incident === undefined) return null
   await appendLeaves(scope, tx, now, [leafOf(id, change)])
   return shownIncident(incident)
-}
-
-export async function listIncidents(
-  scope: Scope,
-  tx: Transaction,
-  filter: Filter,
-  at: Page,
-): Promise<Listed<Incident>> {
-  const where = filters([scope.org_id], 'org_id = $1')
-    .add('state = ?', filter.state)
-    .add('severity = ?', filter.severity)
-    .add('agent_id = ?', filter.agent_id)
-    .add('task_id = ?', filter.task_id)
-    .add('policy_id = ?::bigint', filter.policy_id)
-  const listing = { table: 'incidents', columns: incidentColumns, key: 'log_index', newest_first: true }
-  const { rows, total } = await page<Incident>(tx, listing, where, at)
-  return { rows: rows.map(shownIncident), total }
 }

@@ -1,0 +1,154 @@
+// Occurrences of incidents: each violation that an incident counts, whether the platform evaluated it or an engine reported it.
+import { type IncidentOccurrence, isoTime } from '@svc/schemas'
+import type { Transaction } from '../../db/db.js'
+import type { Listed, Page } from '../../db/list.js'
+import type { Scope } from '../../db/scope.js'
+import { columnsOf, filters, insertRows, readByIndex, utc } from '../../db/sql.js'
+import type { IncidentKey } from './incidents.js'
+
+/** What was violated: two violations of one place are the same occurrence. */
+export interface OccurrencePlace extends IncidentKey {
+  readonly step: number | null
+  /** The evaluation that an engine made of the step; null when it is not known. */
+  readonly evaluation_id: string | null
+}
+
+/** How a report was answered first. */
+export type ReportOutcome = 'new' | 'counted' | 'known'
+
+export interface NewOccurrence extends OccurrencePlace {
+  readonly incident_id: string
+  /** 1 for the first occurrence of the incident. */
+  readonly number: number
+  readonly log_id: string | null
+  readonly is_evaluated: boolean
+  readonly reported_as: ReportOutcome | null
+}
+
+const types = {
+  org_id: 'text',
+  incident_id: 'text',
+  number: 'bigint',
+  policy_id: 'bigint',
+  agent_id: 'text',
+  task_id: 'text',
+  step: 'bigint',
+  at: 'timestamptz',
+  log_id: 'text',
+  is_evaluated: 'boolean',
+  evaluation_id: 'text',
+  reported_as: 'text',
+} as const
+
+/** Inserts occurrences; `now` is ms since 1970. */
+export async function insertOccurrences(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  occurrences: readonly NewOccurrence[],
+): Promise<void> {
+  if (occurrences.length === 0) return
+  const fixed = { org_id: scope.org_id, at: isoTime(now) }
+  const rows = occurrences.map((row) => ({ ...row, ...fixed, ...stored(row) }))
+  await tx.query(
+    insertRows('incident_occurrences', types),
+    columnsOf(rows, Object.keys(types) as (keyof typeof types)[]),
+  )
+}
+
+/** A registration has no task, and neither it nor the end of a task has a step: '' and 0, which an index can find. */
+function stored({ task_id, step }: OccurrencePlace) {
+  return { task_id: task_id ?? '', step: step ?? 0 }
+}
+
+/** Stored occurrences with the evaluation or the step of one of these places, oldest first. */
+export async function findOccurrences(
+  scope: Scope,
+  tx: Transaction,
+  places: readonly OccurrencePlace[],
+  only_reported = false,
+): Promise<NewOccurrence[]> {
+  const rows = places.map((place) => ({ ...place, ...stored(place) }))
+  const pending = only_reported ? 'and not o.is_evaluated' : ''
+  return tx.query<NewOccurrence>(
+    `with k as (
+       select * from unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+         as k(policy_id, agent_id, task_id, step, evaluation_id)
+     ), found as (
+       select o.* from k join incident_occurrences o on o.org_id = $1 and o.task_id = k.task_id and o.step = k.step
+         and o.policy_id = k.policy_id and o.agent_id = k.agent_id ${pending}
+       union
+       select o.* from k join incident_occurrences o on o.org_id = $1 and o.evaluation_id = k.evaluation_id
+         and o.policy_id = k.policy_id and o.agent_id = k.agent_id ${pending}
+     )
+     select incident_id, number, policy_id, agent_id, nullif(task_id, '') as task_id, nullif(step, 0) as step, log_id,
+       is_evaluated, evaluation_id, reported_as
+     from found order by at, incident_id, number`,
+    [scope.org_id, ...columnsOf(rows, ['policy_id', 'agent_id', 'task_id', 'step', 'evaluation_id'])],
+  )
+}
+
+type OccurrenceChange = Pick<
+  NewOccurrence,
+  'incident_id' | 'number' | 'log_id' | 'is_evaluated' | 'evaluation_id' | 'reported_as'
+>
+
+/** Writes what was learned of occurrences; an incident without an entry gets that of its occurrence. */
+export async function updateOccurrences(
+  scope: Scope,
+  tx: Transaction,
+  changes: readonly OccurrenceChange[],
+): Promise<void> {
+  if (changes.length === 0) return
+  const columns = ['incident_id', 'number', 'log_id', 'is_evaluated', 'evaluation_id', 'reported_as'] as const
+  await tx.query(
+    `with u as (
+       select * from unnest($2::text[], $3::bigint[], $4::text[], $5::boolean[], $6::text[], $7::text[])
+         as u(${columns.join(', ')})
+     ), first as (
+       update incidents i set log_id = u.log_id from u
+       where i.org_id = $1 and i.id = u.incident_id and u.number = 1 and i.log_id is null and u.log_id is not null
+     )
+     update incident_occurrences o set log_id = u.log_id, is_evaluated = u.is_evaluated,
+       evaluation_id = u.evaluation_id, reported_as = u.reported_as
+     from u where o.org_id = $1 and o.incident_id = u.incident_id and o.number = u.number`,
+    [scope.org_id, ...columnsOf(changes, columns)],
+  )
+}
+
+/** The occurrences of an incident, oldest first. */
+export async function listOccurrences(
+  scope: Scope,
+  tx: Transaction,
+  incident: { readonly id: string; readonly task_id: string | null; readonly occurrences: number },
+  { limit, after }: Page,
+): Promise<Listed<IncidentOccurrence>> {
+  await readByIndex(tx)
+  const where = filters([scope.org_id, incident.id], 'org_id = $1 and incident_id = $2')
+  where.add('number > ?', after ?? undefined)
+  const rows = await tx.query<IncidentOccurrence>(
+    `select number, log_id, nullif(step, 0) as step, ${utc('at')}, evaluation_id, is_evaluated,
+       reported_as is not null as is_reported
+     from incident_occurrences where ${where.text} order by number limit ${limit}`,
+    where.values,
+  )
+  // The entry of a step that an engine alone found violated is the first one of this number in the task.
+  const entries = await entriesOfSteps(
+    scope,
+    tx,
+    incident.task_id ?? '',
+    rows.flatMap(({ log_id, step }) => (log_id === null && step !== null ? [step] : [])),
+  )
+  const named = rows.map((row) => ({ ...row, log_id: row.log_id ?? entries.get(row.step) ?? null }))
+  return { rows: named, total: incident.occurrences }
+}
+
+async function entriesOfSteps(scope: Scope, tx: Transaction, task_id: string, steps: readonly number[]) {
+  if (steps.length === 0) return new Map<number | null, string>()
+  const rows = await tx.query<{ step: number; log_id: string }>(
+    `select distinct on (step) step, log_id from log_entries
+     where org_id = $1 and task_id = $2 and step = any($3::bigint[]) order by step, seq`,
+    [scope.org_id, task_id, steps],
+  )
+  return new Map<number | null, string>(rows.map(({ step, log_id }) => [step, log_id]))
+}
