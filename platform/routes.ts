@@ -12,6 +12,7 @@ import { manifestRoutes } from './git/routes/manifests.js'
 import { repositoryRoutes } from './git/routes/repositories.js'
 import { incidentRoutes } from './incidents/routes/incidents.js'
 import { engineRoutes } from './ingest/routes/evaluate.js'
+import { incidentReportRoutes } from './ingest/routes/incident-reports.js'
 import { stepRoutes } from './ingest/routes/logs.js'
 import { jobRoutes } from './jobs/routes.js'
 import { bundleRoutes } from './log/bundle/routes.js'
@@ -31,6 +32,7 @@ export const routes = [
   ...stepRoutes,
   ...logRoutes,
   ...engineRoutes,
+  ...incidentReportRoutes,
   ...engineStateRoutes,
   ...agentRoutes,
   ...authRoutes,
