@@ -27,6 +27,10 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_GITHUB_FALLBACK_TOKEN: 'a GitHub token that reads public repositories for callers without a token of their own',
   SVC_GIT_FILE_ROOTS: 'folders whose Git repositories may be connected as `file://` URLs',
   SVC_HOST: 'the address that the platform listens on',
+  SVC_INCIDENT_FORMAT:
+    '`behavior` delivers incidents as the steps that raised them, with the incident in `meta`; default `incident`',
+  SVC_INCIDENT_LOCATION:
+    'where `svc serve` delivers incidents: `trace` (default), `stdout`, `file:PATH`, `api` (the platform) or an address',
   SVC_LOCAL_TOKEN: 'the token that callers of `svc serve` must send',
   SVC_LOG_HOST: 'the name of this installation in checkpoints',
   SVC_LOG_KEY_DIR: 'the folder for the key that signs checkpoints',

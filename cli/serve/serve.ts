@@ -36,6 +36,11 @@ export function serveCommand(svc: string): Command {
       '--log-location <location>',
       'where to write traces: file:PATH, stdout or none (default: SVC_LOG_LOCATION, else a file under SVC_DATA_DIR)',
     )
+    .option(
+      '--incident-location <location>',
+      'where to deliver incidents: trace, stdout, file:PATH, api or an address (or SVC_INCIDENT_LOCATION; default: trace)',
+    )
+    .option('--incident-format <format>', 'incident or behavior (or SVC_INCIDENT_FORMAT; default: incident)')
     .option('--token <secret>', 'bearer token that callers must send; required beyond loopback (or SVC_LOCAL_TOKEN)')
     .option('--fail-closed', 'block every step while no policy is in effect (or SVC_FAIL_CLOSED=1)')
     .addHelpText('after', example(svc))

@@ -178,7 +178,7 @@ function keep(state: EngineState, task: Task, step: Behavior & { step: number },
   task.last_step = Math.max(task.last_step, step.step)
   task.ended ||= occasionOf(step) === 'last_step'
   state.sink.write(stepLine(step, evaluation, { ...manifestFacts(state, task, evaluation), tools, now }))
-  const incidents = incidentLines(step, evaluation.policies, now, evaluation.blocked)
+  const incidents = incidentLines(step, evaluation, now, evaluation.blocked)
   for (const line of incidents) state.sink.write(line)
   state.meter.recorded(incidents.length)
 }
@@ -235,8 +235,7 @@ function concludeTask(state: EngineState, task: Task): void {
   if (task.ended) return
   const { task_id } = task
   const step: Behavior = { ...agentOf(task), step_type: 'task.end', task_id }
-  const { policies } = state.evaluator.step(task, step, 'end')
-  const incidents = incidentLines(step, policies, state.clock())
+  const incidents = incidentLines(step, state.evaluator.step(task, step, 'end'), state.clock())
   for (const line of incidents) state.sink.write(line)
   state.meter.recorded(incidents.length, 0)
 }
@@ -249,7 +248,7 @@ function registerAgent(state: EngineState, body: AgentRegistration) {
   const agent = registrationFacts(body, agent_id)
   state.agents.set(agent_id, agent)
   const evaluation = state.evaluator.registration(agent)
-  for (const line of incidentLines({ agent_id }, evaluation.policies, state.clock())) state.sink.write(line)
+  for (const line of incidentLines({ agent_id }, evaluation, state.clock())) state.sink.write(line)
   return { ...evaluation, agent_id }
 }
 

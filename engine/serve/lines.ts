@@ -80,7 +80,7 @@ export function evaluationLine(
  */
 export function incidentLines(
   step: Partial<Behavior>,
-  policies: readonly PolicyResult[],
+  { evaluation_id, policies }: Pick<LocalEvaluation, 'evaluation_id' | 'policies'>,
   now: number,
   blocked = false,
 ): TraceLine[] {
@@ -94,6 +94,7 @@ export function incidentLines(
       agent_id: step.agent_id ?? null,
       task_id: step.task_id ?? null,
       step: step.step ?? null,
+      evaluation_id,
       violation,
       reason: defied && blocks(violation) ? ('executed_although_blocked' as const) : ('violated' as const),
     }))

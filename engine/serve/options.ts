@@ -8,4 +8,6 @@ export interface ServeOptions {
   readonly token?: string
   readonly failClosed?: true
   readonly logLocation?: string
+  readonly incidentLocation?: string
+  readonly incidentFormat?: string
 }

@@ -8,6 +8,7 @@ import { unknownVariables } from '../environment.js'
 import { changeLines } from '../source/changes.js'
 import type { LoadedPolicies } from '../source/source.js'
 import { openMemoryStore, openSink } from '../trace/choose.js'
+import { incidentProblem, withIncidents } from '../trace/incidents.js'
 import type { Sink } from '../trace/sink.js'
 import { createAccess } from './access.js'
 import { createEngine, type EngineParts } from './engine.js'
@@ -23,7 +24,7 @@ export type { ServeOptions } from './options.js'
 export async function runServe(options: ServeOptions, env: Environment, out: Writable, err: Writable): Promise<number> {
   for (const warning of unknownVariables(env)) err.write(`svc serve: warning: ${warning}\n`)
   const settings = settingsOf(options, env)
-  const problem = problemOf(options, settings, env)
+  const problem = problemOf(options, settings, env) ?? incidentProblem(options, env)
   if (problem !== null) {
     err.write(`svc serve: ${problem}\n`)
     return 1
@@ -32,7 +33,7 @@ export async function runServe(options: ServeOptions, env: Environment, out: Wri
     const report = (line: string) => err.write(`svc serve: ${printable(line)}\n`)
     const instance_id = randomUUID()
     const { source, close } = await policiesOf(options, env, instance_id, report)
-    const sink = openSink(options.logLocation, env, out, report)
+    const sink = withIncidents(openSink(options.logLocation, env, out, report), options, env, out, report)
     const memory = createMemory(openMemoryStore(options.logLocation, env, report), report)
     const { server, warmUp } = assemble({ source, sink, memory }, settings, instance_id, err)
     await listen(server, options.port, options.host)

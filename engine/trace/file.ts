@@ -67,6 +67,33 @@ export function fileSink(path: string, report: (line: string) => void): Sink {
   }
 }
 
+/**
+ * Appends lines to a file, apart from the trace. Throws when the file cannot be opened; a failed write is reported once and
+ * retried with the next line.
+ */
+export function openLines(path: string, report: (line: string) => void) {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const file = openSync(path, 'a', 0o600)
+  const durable = fstatSync(file).isFile()
+  if (durable && !endsWithNewline(path)) writeSync(file, '\n')
+  const buffer = lineBuffer(path, file, report)
+  return {
+    write: (line: string) => {
+      buffer.add(`${line}\n`)
+      // The answer to the step leaves first.
+      setImmediate(buffer.tryDrain)
+    },
+    close: async () => {
+      try {
+        buffer.drain()
+        if (durable) fsyncSync(file)
+      } finally {
+        closeSync(file)
+      }
+    },
+  }
+}
+
 interface LineBuffer {
   /** False when the buffer is full and the line is lost. */
   readonly add: (text: string) => boolean

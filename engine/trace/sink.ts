@@ -35,6 +35,8 @@ export type TraceLine =
       /** Null for a registration. */
       readonly task_id: string | null
       readonly step: number | null
+      /** The evaluation that found the violation: with the policy it identifies the incident. */
+      readonly evaluation_id: string
       readonly violation: Omit<StepViolation, 'violation_details'> & { readonly violation_details: unknown }
       /** A violated policy, or a blocked step that was executed. */
       readonly reason: 'violated' | 'executed_although_blocked'

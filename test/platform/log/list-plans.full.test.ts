@@ -89,6 +89,16 @@ const filters: Record<string, readonly [string, Run][]> = {
     { task_id: 'run-100' },
     { policy_id: '3' },
     { state: 'open', severity: 'low' },
+    { state: 'open,active' },
+    { min_severity: 'high' },
+    { manifest_id: 'absent' },
+    { rule_type: 'not', mode: 'enforce', scope: 'step_execution' },
+    { q: 'p' },
+    { q: 'absent' },
+    { from, to },
+    { from, state: 'open', agent_id },
+    { to, policy_id: '3', severity: 'critical' },
+    { task_id: 'run-100', state: 'open', from },
   ].map((filter) => [JSON.stringify(filter), list(listIncidents, filter as Record<string, string>)]),
   events: [
     {},
@@ -136,7 +146,7 @@ function scans(plan: Plan): string[] {
 }
 
 /** Tables with few rows in this test. */
-const isSmall = (table: string) => /^(agents|org_log|task_counts)$|_(?!20260[12])\d{6}$/.test(table)
+const isSmall = (table: string) => /^(agents|org_log|task_counts|incident_counts)$|_(?!20260[12])\d{6}$/.test(table)
 
 /** A transaction that also records the tables that each statement reads from end to end. */
 function explaining(tx: Transaction, found: string[]): Transaction {
