@@ -96,6 +96,7 @@ describe.skipIf(!hasShell)('the documentation', () => {
     ...(process.env.SVC_ALL_PAGES === '1' ? longPages : []),
     'docs/written-policies.md',
     'docs/workspaces.md',
+    'docs/incidents.md',
     'docs/auditors.md',
     'examples/README.md',
   ])('works as printed in %s', async (page) => {
