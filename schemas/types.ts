@@ -30,6 +30,191 @@ export interface Account {
 }
 
 /**
+ * Body of PATCH /api/v1/actions/{id}: the members to change. The kind cannot be changed.
+ */
+export interface ActionChange {
+  name?: string
+  /**
+   * What triggers it: one name, or a list
+   */
+  on?:
+    | ('incident.created' | 'incident.changed' | 'task.unfinished' | 'log.invalid' | 'resync.failed')
+    | ('incident.created' | 'incident.changed' | 'task.unfinished' | 'log.invalid' | 'resync.failed')[]
+  /**
+   * Only incidents of at least this severity; null for all
+   */
+  min_severity?: 'low' | 'medium' | 'high' | 'critical' | null
+  /**
+   * Only these agents: one id, or a list; null for all
+   */
+  agent_ids?: null | string | string[]
+  /**
+   * Only incidents of these policies: one id, or a list; null for all
+   */
+  policy_ids?: null | number | number[]
+  /**
+   * `url` for webhook and slack, `to` for email
+   */
+  config?: {
+    /**
+     * Address that receives POST requests
+     */
+    url?: string
+    /**
+     * Addresses of people: one, or a list
+     */
+    to?: string | string[]
+  }
+  enabled?: boolean
+}
+
+/**
+ * A page of actions.
+ */
+export interface ActionList {
+  actions: Action[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+}
+
+/**
+ * Body of POST /api/v1/actions: an answer to incidents.
+ */
+export interface ActionRequest {
+  name: string
+  /**
+   * What triggers it: one name, or a list
+   */
+  on:
+    | ('incident.created' | 'incident.changed' | 'task.unfinished' | 'log.invalid' | 'resync.failed')
+    | ('incident.created' | 'incident.changed' | 'task.unfinished' | 'log.invalid' | 'resync.failed')[]
+  /**
+   * Only incidents of at least this severity; null for all
+   */
+  min_severity?: 'low' | 'medium' | 'high' | 'critical' | null
+  /**
+   * Only these agents: one id, or a list; null for all
+   */
+  agent_ids?: null | string | string[]
+  /**
+   * Only incidents of these policies: one id, or a list; null for all
+   */
+  policy_ids?: null | number | number[]
+  kind: 'webhook' | 'email' | 'slack'
+  /**
+   * `url` for webhook and slack, `to` for email
+   */
+  config: {
+    /**
+     * Address that receives POST requests
+     */
+    url?: string
+    /**
+     * Addresses of people: one, or a list
+     */
+    to?: string | string[]
+  }
+  /**
+   * true by default
+   */
+  enabled?: boolean
+}
+
+/**
+ * A new signing secret, shown only here.
+ */
+export interface ActionSecret {
+  secret: string
+  /**
+   * until then webhooks are signed with the previous secret as well
+   */
+  previous_secret_until: string
+}
+
+/**
+ * What the receiver of an action answered to a test.
+ */
+export interface ActionTest {
+  delivered: boolean
+  /**
+   * HTTP status of the receiver; null without one
+   */
+  status: number | null
+  duration_ms: number
+  /**
+   * the first characters that the receiver answered
+   */
+  body: string | null
+  /**
+   * why it failed, and what to do
+   */
+  error: string | null
+}
+
+/**
+ * An answer to incidents.
+ */
+export interface Action {
+  id: string
+  name: string
+  on: ('incident.created' | 'incident.changed' | 'task.unfinished' | 'log.invalid' | 'resync.failed')[]
+  /**
+   * null for all
+   */
+  min_severity: 'low' | 'medium' | 'high' | 'critical' | null
+  /**
+   * null for all
+   */
+  agent_ids: string[] | null
+  /**
+   * null for all
+   */
+  policy_ids: number[] | null
+  kind: 'webhook' | 'email' | 'slack'
+  config: {
+    /**
+     * without what may be secret in it
+     */
+    url?: string
+    to?: string[]
+  }
+  enabled: boolean
+  /**
+   * Whether its receiver can be reached
+   */
+  receiver: {
+    /**
+     * attempts in a row without a receiver; 0 when it can be reached
+     */
+    failures: number
+    /**
+     * next attempt to reach it; deliveries wait until then
+     */
+    retry_at: string | null
+    /**
+     * why it could not be reached
+     */
+    error: string | null
+  }
+  /**
+   * until then webhooks are signed with the previous secret as well
+   */
+  previous_secret_until: string | null
+  /**
+   * RFC 3339 time, UTC
+   */
+  created_at: string
+  created_by: string
+  /**
+   * RFC 3339 time, UTC
+   */
+  updated_at: string
+}
+
+/**
  * Body of PATCH /api/v1/agents/{agent_id}: fields that an operator sets in place of the agent's own; null restores the agent's own.
  */
 export interface AgentChange {
@@ -870,6 +1055,68 @@ export interface ConsistencyProof {
    * The signed checkpoint of that size, a C2SP signed note; null for another than the last signed size
    */
   note: string | null
+}
+
+/**
+ * A page of deliveries.
+ */
+export interface DeliveryList {
+  deliveries: Delivery[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+}
+
+/**
+ * One notification of an action.
+ */
+export interface Delivery {
+  /**
+   * sent as `webhook-id`, the same for each attempt
+   */
+  id: string
+  action_id: string
+  /**
+   * what triggered it
+   */
+  type: string
+  subject_kind: string
+  /**
+   * deliveries of one action about one subject keep their order
+   */
+  subject_id: string
+  state: 'pending' | 'delivered' | 'dead' | 'cancelled'
+  attempts: number
+  /**
+   * RFC 3339 time, UTC
+   */
+  created_at: string
+  /**
+   * null once it has ended
+   */
+  next_attempt_at: string | null
+  /**
+   * null before the first
+   */
+  last_attempt_at: string | null
+  /**
+   * null while it is pending
+   */
+  ended_at: string | null
+  /**
+   * HTTP status of the last attempt; null without one
+   */
+  response_status: number | null
+  /**
+   * why the last attempt failed
+   */
+  error: string | null
+  /**
+   * what is sent; only for a single delivery
+   */
+  body?: string
 }
 
 /**
@@ -2459,6 +2706,17 @@ export interface LoggedStep {
    */
   received_at: string
   violations: StepViolation[]
+}
+
+/**
+ * A new action. The secret is shown only here.
+ */
+export interface MadeAction {
+  action: Action
+  /**
+   * signs webhooks (`whsec_…`); null for other kinds
+   */
+  secret: string | null
 }
 
 /**
@@ -4537,6 +4795,12 @@ export interface Workspace {
 export interface SchemaTypes {
   'account-end': AccountEnd
   'account': Account
+  'action-change': ActionChange
+  'action-list': ActionList
+  'action-request': ActionRequest
+  'action-secret': ActionSecret
+  'action-test': ActionTest
+  'action': Action
   'agent-change': AgentChange
   'agent-confirmation': AgentConfirmation
   'agent-governance': AgentGovernance
@@ -4562,6 +4826,8 @@ export interface SchemaTypes {
   'committed-result': CommittedResult
   'condition': Condition
   'consistency-proof': ConsistencyProof
+  'delivery-list': DeliveryList
+  'delivery': Delivery
   'device-code': DeviceCode
   'device-decision': DeviceDecision
   'device-request': DeviceRequest
@@ -4617,6 +4883,7 @@ export interface SchemaTypes {
   'log-record': LogRecord
   'log-request': LogRequest
   'logged-step': LoggedStep
+  'made-action': MadeAction
   'made-api-key': MadeApiKey
   'made-assignment': MadeAssignment
   'magic-link-request': MagicLinkRequest
