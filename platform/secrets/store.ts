@@ -9,13 +9,23 @@ export function subjectKeyContext(org_id: string): string {
 }
 
 /** The context that the token of a repository is sealed for. */
-export function tokenContext(org_id: string, repo_id: number): string {
+export function tokenContext(org_id: string, repo_id: number | string): string {
   return `repository_token ${org_id} ${repo_id}`
 }
 
 /** The context that the webhook secret of a repository is sealed for. */
-export function webhookContext(org_id: string, repo_id: number): string {
+export function webhookContext(org_id: string, repo_id: number | string): string {
   return `webhook_secret ${org_id} ${repo_id}`
+}
+
+/** The context that the address of the receiver of an action is sealed for. */
+export function actionTargetContext(org_id: string, action_id: string): string {
+  return `action_target ${org_id} ${action_id}`
+}
+
+/** The context that the signing secrets of an action are sealed for. */
+export function actionSecretContext(org_id: string, action_id: string): string {
+  return `action_secret ${org_id} ${action_id}`
 }
 
 interface SealedColumn {
@@ -23,7 +33,7 @@ interface SealedColumn {
   readonly column: string
   /** The column that, with `org_id`, identifies the row; null for one row per organization. */
   readonly id: string | null
-  readonly context: (org_id: string, id: number) => string
+  readonly context: (org_id: string, id: string) => string
   /** A new secret can be entered where it cannot be opened: with an embedded database the platform starts without it. */
   readonly is_replaceable: boolean
 }
@@ -33,6 +43,9 @@ const sealedColumns: readonly SealedColumn[] = [
   { table: 'org_log', column: 'sealed_subject_key', id: null, context: subjectKeyContext, is_replaceable: false },
   { table: 'repositories', column: 'sealed_token', id: 'id', context: tokenContext, is_replaceable: true },
   { table: 'repositories', column: 'sealed_webhook_secret', id: 'id', context: webhookContext, is_replaceable: true },
+  { table: 'actions', column: 'sealed_target', id: 'id', context: actionTargetContext, is_replaceable: true },
+  { table: 'actions', column: 'sealed_secret', id: 'id', context: actionSecretContext, is_replaceable: true },
+  { table: 'actions', column: 'sealed_previous_secret', id: 'id', context: actionSecretContext, is_replaceable: true },
 ]
 
 /** The ids of the keys that secrets are sealed with. */
@@ -67,14 +80,14 @@ async function sealPlainUnscoped(tx: Transaction, sealer: Sealer): Promise<numbe
 async function sealColumnUnscoped(tx: Transaction, sealer: Sealer, sealed: SealedColumn): Promise<number> {
   const { table, column, context } = sealed
   const id = sealed.id ?? '0'
-  const rows = await tx.query<{ org_id: string; id: number; text: string }>(
-    `select org_id, ${id} as id, ${column} as text from ${table} where ${column} is not null order by 1, 2 for update`,
+  const rows = await tx.query<{ org_id: string; id: string; text: string }>(
+    `select org_id, ${id}::text as id, ${column} as text from ${table} where ${column} is not null order by 1, 2 for update`,
   )
   const outdated = rows.filter(({ text }) => !sealer.isCurrent(text))
   for (const row of outdated) {
     const place = context(row.org_id, row.id)
     const again = sealer.seal(place, sealer.open(place, row.text))
-    await tx.query(`update ${table} set ${column} = $1 where org_id = $2 and ${id} = $3::bigint`, [
+    await tx.query(`update ${table} set ${column} = $1 where org_id = $2 and ${id}::text = $3`, [
       again,
       row.org_id,
       row.id,
