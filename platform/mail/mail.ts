@@ -8,12 +8,28 @@ export interface Mail {
   readonly to: string
   readonly name: MailName
   /** The values of the template. */
-  readonly values: Readonly<Record<string, string>>
+  readonly values: Readonly<Record<string, string | readonly string[]>>
+}
+
+/** One mail to several addresses, which see each other. Equal ids are the same mail, sent again. */
+export interface GroupMail extends Omit<Mail, 'to'> {
+  readonly to: readonly string[]
+  readonly id: string
 }
 
 export interface Mailer {
   /** Rejects with UNAVAILABLE when the mail cannot be sent; a rejected address is logged, not reported to the caller. */
   readonly send: (mail: Mail) => Promise<void>
+  /**
+   * Resolves with the addresses that the mail server rejects while it accepts others. Rejects with MailRejected when it accepts
+   * none, and with UNAVAILABLE when there is no mail server, or it does not answer.
+   */
+  readonly sendToGroup: (mail: GroupMail) => Promise<readonly string[]>
+}
+
+/** The mail server rejects all addresses of a mail. */
+export class MailRejected extends Error {
+  readonly code = 'MAIL_REJECTED'
 }
 
 interface MailParts {
@@ -39,6 +55,9 @@ export function createMailer({ smtp_url, from, print, remark }: MailParts): Mail
         const printed = `mail to ${mail.to}: ${subject}\n\n${text}\n`
         print(printed.replaceAll(/[^\P{Cc}\n]|\p{Bidi_Control}/gu, '�'))
       },
+      sendToGroup: async () => {
+        throw new PlatformError('UNAVAILABLE', 'there is no mail server: set SVC_SMTP_URL')
+      },
     }
   }
   const transport = createTransport(
@@ -62,8 +81,25 @@ export function createMailer({ smtp_url, from, print, remark }: MailParts): Mail
         throw new PlatformError('UNAVAILABLE', 'the mail could not be sent: try again later', { cause: error })
       }
     },
+    sendToGroup: async (mail) => {
+      const to = mail.to.map((address) => ({ name: '', address }))
+      const messageId = `<${mail.id}@${idDomain}>`
+      try {
+        const { rejected } = await transport.sendMail({ to, messageId, ...rendered(mail) })
+        return rejected.map((one: string | { address: string }) => (typeof one === 'string' ? one : one.address))
+      } catch (error) {
+        if (isRejectedAddress(error))
+          throw new MailRejected('the mail server rejects all addresses: correct `config.to`')
+        const { code = 'no reason given' } = error as { code?: string }
+        const message = `the mail server does not take mails (${code}): check SVC_SMTP_URL, and whether it runs`
+        throw new PlatformError('UNAVAILABLE', message, { cause: error })
+      }
+    },
   }
 }
+
+/** The right side of message ids, which needs no host. */
+const idDomain = 'svc.invalid'
 
 /** The options of a mail server URL. Mails contain secret links, so TLS is required unless the URL has `?ignoreTLS=true`. */
 function serverIn(text: string) {
@@ -91,9 +127,12 @@ function isRejectedAddress(error: unknown): boolean {
 }
 
 /** A mail from its templates: values are escaped in HTML and cannot break lines in a subject. */
-function rendered({ name, values }: Mail): { subject: string; text: string; html: string } {
+function rendered({ name, values }: Pick<Mail, 'name' | 'values'>): { subject: string; text: string; html: string } {
   const { subject, text, html } = templates[name]
-  const flat = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, value.replaceAll(/\s+/g, ' ')]))
+  const onLine = (text: string) => text.replaceAll(/\s+/g, ' ')
+  const flat = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, typeof value === 'string' ? onLine(value) : value.map(onLine)]),
+  )
   return {
     subject: Handlebars.compile(subject, { strict: true, noEscape: true })(flat),
     text: Handlebars.compile(text, { strict: true, noEscape: true })(flat),

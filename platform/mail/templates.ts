@@ -1,6 +1,6 @@
 // The text and HTML of the mails.
 
-export type MailName = 'sign_in' | 'invitation' | 'offer'
+export type MailName = 'sign_in' | 'invitation' | 'offer' | 'action'
 
 interface Template {
   readonly subject: string
@@ -49,4 +49,29 @@ In a terminal: svc login --url {{link}}, then svc workspace accept.`,
 <p>In a terminal: <code>svc login --url {{link}}</code>, then <code>svc workspace accept</code>.</p>`,
 }
 
-export const templates: Readonly<Record<MailName, Template>> = { sign_in: signIn, invitation, offer }
+/** The answer of an action to an incident. */
+const action: Template = {
+  subject: 'svc: {{title}}',
+  text: `{{title}}
+
+{{#each lines}}
+{{this}}
+{{/each}}
+{{#if link}}
+
+{{link}}
+{{/if}}
+
+The action "{{action}}" sent this mail.`,
+  html: `<p><b>{{title}}</b></p>
+<ul>{{#each lines}}<li>{{this}}</li>{{/each}}</ul>
+{{#if link}}<p><a href="{{link}}">{{link}}</a></p>{{/if}}
+<p>The action “{{action}}” sent this mail.</p>`,
+}
+
+export const templates: Readonly<Record<MailName, Template>> = {
+  sign_in: signIn,
+  invitation,
+  offer,
+  action,
+}
