@@ -28,6 +28,8 @@ export interface Sent {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
+  /** Ends the call early. */
+  readonly signal?: AbortSignal
 }
 
 /** A response with more bytes than the caller takes. */
@@ -52,8 +54,10 @@ export function createOutgoing(targets: Targets, timeoutMs = 10_000): Outgoing {
     const problem = targets.problemOf(url)
     if (problem !== null) throw new TargetError(problem)
     try {
-      const signal = AbortSignal.timeout(timeoutMs)
-      const response = await request(url, { ...options, dispatcher: agent, signal })
+      const { signal: given, ...sent } = options
+      const limit = AbortSignal.timeout(timeoutMs)
+      const signal = given === undefined ? limit : AbortSignal.any([limit, given])
+      const response = await request(url, { ...sent, dispatcher: agent, signal })
       const text = await readBody(response.body, maxBytes)
       return { status: response.statusCode, text, headers: plainHeaders(response.headers) }
     } catch (error) {
