@@ -26,9 +26,11 @@ import { healthRouter } from './health.js'
 import { createApp } from './http/app.js'
 import { docsRouter } from './http/docs.js'
 import { createMeter, type Meter } from './http/meter.js'
+import { type ActionRoom, openActions, type RoomParts } from './incidents/actions/room.js'
 import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
 import { createIngest, type Ingest } from './ingest/write-queue.js'
+import type { Send } from './jobs/job.js'
 import { type Jobs, openJobs } from './jobs/jobs.js'
 import { addressOf, closeServer, createListener } from './listener.js'
 import { type Log, openLog } from './log/parts.js'
@@ -84,7 +86,6 @@ export async function createPlatform(
     await prepareDatabase({ db, config, sealer, warn })
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
     const meter = createMeter()
-    const ingest = openIngest({ db, clock, sealer, meter, logger })
     const command = typedCommand(config.inherited.PATH ?? '')
     const keyFile = keyFileOf(config, keys, command)
     const assertKeyKept = () => keyFile?.assertKept()
@@ -93,28 +94,29 @@ export async function createPlatform(
     const { targets } = outside.outgoing
     const git = openGit({ db, clock, config, sealer, assertKeyKept, targets, installations: above.installations })
     const reports = openReports({ db, clock, logger, log })
-    const all = [log.jobs, git.jobs, reports.jobs, above.jobsWith(git.parts)].flat()
+    const mailer = mailerOf(config, print, warn)
+    const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing: outside.outgoing })
+    const all = [log.jobs, git.jobs, reports.jobs, actions.jobs, above.jobsWith(git.parts)].flat()
     const jobs = await openJobs({ db, clock, logger, jobs: all })
+    const ingest = openIngest({ db, clock, sealer, meter, logger, send: jobs.send })
     await git.start(jobs.send)
+    await actions.start(jobs.send)
     await above.start(jobs.send)
     const listener = createListener()
     const url = () => config.public_url ?? addressOf(listener)
     const startWorkspace = git.startWorkspaceWith(jobs.send)
-    const access = accessParts({ db, clock, logger, config, keys, url, print, startWorkspace })
+    const access = accessParts({ db, clock, logger, config, keys, url, mailer, startWorkspace })
     const operator = { operator_org, operator_token: credentials.operator_token }
-    listener.on('request', requestHandler({ config, access, operator, meter, ingest, log, jobs, git, reports, above }))
+    listener.on(
+      'request',
+      requestHandler({ config, access, operator, meter, ingest, log, jobs, git, reports, actions, above }),
+    )
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
+    // Ingestion before the jobs that it sends.
+    const parts = [admin, ingest, jobs, above, git, log, outside.outgoing, access.notices, db]
     const close = async () => {
       await closeServer(listener)
-      await admin?.close()
-      await jobs.close()
-      await above.close()
-      await git.close()
-      await ingest.close()
-      await log.close()
-      await outside.outgoing.close()
-      await access.notices.close()
-      await db.close()
+      for (const part of parts) await part?.close()
     }
     return {
       listener,
@@ -129,13 +131,12 @@ export async function createPlatform(
   }
 }
 
-interface Admitting extends Pick<AccessParts, 'db' | 'clock' | 'logger' | 'url' | 'startWorkspace'> {
+interface Admitting extends Pick<AccessParts, 'db' | 'clock' | 'logger' | 'url' | 'mailer' | 'startWorkspace'> {
   readonly config: Config
   readonly keys: readonly Buffer[]
-  readonly print: (text: string) => void
 }
 
-function accessParts({ config, keys, print, ...others }: Admitting): AccessParts {
+function accessParts({ config, keys, ...others }: Admitting): AccessParts {
   const { db, clock, logger } = others
   const warn = (message: string) => logger.warn(message)
   return {
@@ -143,7 +144,6 @@ function accessParts({ config, keys, print, ...others }: Admitting): AccessParts
     notices: createNotices(config.database_url, warn),
     access_tokens: createAccessTokens(keys, clock),
     limits: createLimits(db, config.rate_limits, clock),
-    mailer: mailerOf(config, print, warn),
     registration_cap: config.registration_cap,
   }
 }
@@ -153,6 +153,14 @@ function mailerOf(config: Config, print: (text: string) => void, remark: (messag
   if (smtp_url === null && !isLoopback(config))
     remark('no mail is sent: set SVC_SMTP_URL, or create sign-in links with `svc-platform admin sign-in-link EMAIL`')
   return createMailer({ smtp_url, from, print: isLoopback(config) ? print : null, remark })
+}
+
+/** Answers to incidents, on this install. */
+function actionRoom({
+  config,
+  ...parts
+}: { config: Config } & Omit<RoomParts, 'public_url' | 'sends_mail'>): ActionRoom {
+  return openActions({ ...parts, public_url: config.public_url, sends_mail: config.smtp_url !== null })
 }
 
 interface Preparing {
@@ -182,6 +190,7 @@ interface Ingesting {
   readonly sealer: Sealer
   readonly meter: Meter
   readonly logger: Logger
+  readonly send: Send
 }
 
 function openIngest({ meter, logger, ...others }: Ingesting): Ingest {
@@ -206,11 +215,24 @@ interface Handling {
   readonly jobs: Jobs
   readonly git: GitRoom
   readonly reports: ReportRoom
+  readonly actions: ActionRoom
   readonly above: Room
 }
 
 /** Answers requests: probes and the API description, pages, then the routes. */
-function requestHandler({ config, access, operator, meter, ingest, log, jobs, git, reports, above }: Handling) {
+function requestHandler({
+  config,
+  access,
+  operator,
+  meter,
+  ingest,
+  log,
+  jobs,
+  git,
+  reports,
+  actions,
+  above,
+}: Handling) {
   const { clock, logger, limits } = access
   const { public_url, trusted_proxies } = config
   const version = versionOf('API')
@@ -228,6 +250,7 @@ function requestHandler({ config, access, operator, meter, ingest, log, jobs, gi
     retention: log.retention,
     ...git_parts,
     ...reports.partsWith(jobs.send),
+    ...actions.partsWith(jobs.send),
     jobs,
     policy_ttl_seconds: config.policy_ttl_seconds,
     task_timeout_seconds: config.task_timeout_seconds,

@@ -10,6 +10,8 @@ import { dryRunRoutes } from './git/dry-run/routes.js'
 import { assignmentRoutes } from './git/routes/assignments.js'
 import { manifestRoutes } from './git/routes/manifests.js'
 import { repositoryRoutes } from './git/routes/repositories.js'
+import { actionRoutes } from './incidents/actions/routes/actions.js'
+import { deliveryRoutes } from './incidents/actions/routes/deliveries.js'
 import { incidentRoutes } from './incidents/routes/incidents.js'
 import { engineRoutes } from './ingest/routes/evaluate.js'
 import { incidentReportRoutes } from './ingest/routes/incident-reports.js'
@@ -51,6 +53,8 @@ export const routes = [
   ...manifestRoutes,
   ...assignmentRoutes,
   ...incidentRoutes,
+  ...deliveryRoutes,
+  ...actionRoutes,
   ...erasureRoutes,
   ...retentionRoutes,
   ...reportRoutes,

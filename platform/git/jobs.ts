@@ -37,7 +37,7 @@ export function gitJobs(parts: ReadingParts): Job[] {
       retries: 3,
       run: async ({ org_id, repo_id }, _signal, send) => {
         const scope = scopeOf(org_id, { kind: 'system', id: 'resync' })
-        const outcome = await reconcile(parts, scope, repo_id)
+        const outcome = await reconcile({ ...parts, send }, scope, repo_id)
         if (outcome === 'leased')
           await sendReading(send, scope, repo_id, { after_seconds: leasedSeconds, isUrgent: true })
       },

@@ -2,6 +2,7 @@
 import type { Repository } from '@svc/schemas'
 import type { Resources } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import type { Triggering } from '../incidents/actions/triggers.js'
 import type { BaselineParts } from '../policies/commands/put-baseline.js'
 import type { Sealer } from '../secrets/seal.js'
 import { tokenContext } from '../secrets/store.js'
@@ -9,7 +10,7 @@ import { type Installation, type Installations, notCovered } from './installatio
 import { type GitSource, type GitSources, SourceError } from './source/source.js'
 import type { RepositoryRow } from './store/repositories.js'
 
-export interface ReadingParts extends Resources, BaselineParts {
+export interface ReadingParts extends Resources, BaselineParts, Triggering {
   readonly sources: GitSources
   readonly installations: Installations
   /** Opens and seals tokens and webhook secrets. */

@@ -16,6 +16,7 @@ import { chunksOf } from './chunks.js'
 import { resyncAssignment } from './commands/resync-assignment.js'
 import { conditionOf, differ, type NewCondition, ofRepository, since } from './conditions.js'
 import { noteRepository } from './events.js'
+import { noteUnreadable } from './failed-readings.js'
 import { type ReadingParts, sourceNameOf, sourceOf } from './parts.js'
 import { type Head, SourceError } from './source/source.js'
 import { type FileRow, filesOf, replaceFiles } from './store/files.js'
@@ -239,6 +240,7 @@ async function giveUp(parts: ReadingParts, scope: Scope, { repository, turn }: R
     await lockLog(scope, tx)
     if (!(await endReading(scope, tx, repository.id, turn, now, state))) return
     await degrade(scope, tx, now, repository.id, found)
+    await noteUnreadable(parts, scope, tx, now, repository, conditions)
     if (!differ(repository.conditions, conditions)) return
     await noteRepository(scope, tx, now, 'repository.degraded', repository, { reason: code, message })
   })

@@ -40,11 +40,11 @@ export function openGit({ config, targets, ...others }: RoomParts): GitRoom {
   const sources = openSources({ config, targets, clock: others.clock })
   const { resync_seconds } = config
   const manifests = createManifestReader(maxManifests)
-  const parts = { ...others, sources, manifests, resync_seconds, random: Math.random }
+  const parts = { ...others, sources, manifests, resync_seconds, random: Math.random, send: null }
   return {
     jobs: gitJobs(parts),
     parts,
-    partsWith: (send) => ({ ...parts, readSoon: readSoonBy(parts, send) }),
+    partsWith: (send) => ({ ...parts, send, readSoon: readSoonBy(parts, send) }),
     startWorkspaceWith: (send) => async (scope, tx, now) => {
       const id = await connectLibrary(scope, tx, now)
       await sendReading(send, scope, id, { tx })

@@ -7,6 +7,7 @@ import type { AgentRules, Rulebook } from '../agents/rulebook.js'
 import { soleActiveAgents } from '../agents/store/agents.js'
 import { type Database, type Transaction, withTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
+import type { Triggering } from '../incidents/actions/triggers.js'
 import { raiseIncidents } from '../incidents/commands/raise-incidents.js'
 import { appendEntries, findSteps, lockLog, readHeads, readTail } from '../ledger/log.js'
 import { type NamedSubject, rememberSubjects } from '../ledger/subjects.js'
@@ -19,7 +20,7 @@ import { openMemories } from './memory.js'
 import type { Partitions } from './partitions.js'
 import { foundViolations } from './violations.js'
 
-export interface CommitParts {
+export interface CommitParts extends Triggering {
   readonly db: Database
   readonly clock: () => number
   /** Counts a commit of this many entries. */
@@ -82,7 +83,7 @@ async function write(parts: CommitParts, scope: Scope, tx: Transaction, batch: B
   await written
   await rememberSubjects(scope, tx, parts.sealer, appended.flatMap(namedSubjects))
   await insertViolations(scope, tx, appended.flatMap(violationRows))
-  await raiseIncidents(scope, tx, received_at, foundViolations(appended))
+  await raiseIncidents(parts, scope, tx, received_at, foundViolations(appended))
   return batch.memories.write(scope, tx)
 }
 

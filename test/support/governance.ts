@@ -88,7 +88,7 @@ export async function openGovernedWorkspace(config: Config, begin: number): Prom
   const clock = () => now
   const { org_id } = await seedWorkspace(db, config, now, async () => undefined)
   const scope = scopeOf(org_id, { kind: 'system', id: 'test' })
-  const parts = { db, clock, manifests: createManifestReader(10) }
+  const parts = { db, clock, manifests: createManifestReader(10), send: null }
   return {
     db,
     scope,

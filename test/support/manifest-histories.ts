@@ -50,6 +50,7 @@ export async function openRoom(database_url: string, folder: string, hosts: Bran
       readSoon: async () => undefined,
       installations: noInstallations,
       assertKeyKept: () => undefined,
+      send: null,
     }),
   )
   const [first] = processes as [GitParts]

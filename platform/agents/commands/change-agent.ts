@@ -56,7 +56,7 @@ export function setFields(
     if (known.effective_risk_classification !== values.effective_risk_classification)
       await materialiseAgain(parts, scope, tx, moment, values)
     await noteAgent(scope, tx, now, 'agent.updated', values)
-    await evaluateRegistration(scope, tx, now, values)
+    await evaluateRegistration(parts, scope, tx, now, values)
   })
 }
 

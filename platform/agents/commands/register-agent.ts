@@ -6,6 +6,7 @@ import type { AgentRegistration, JsonMap, RegisteredAgent } from '@svc/schemas'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import type { KeyIdentity } from '../../http/principal.js'
+import type { Triggering } from '../../incidents/actions/triggers.js'
 import { raiseIncidents } from '../../incidents/commands/raise-incidents.js'
 import { stepViolation } from '../../incidents/violation.js'
 import { recordEvents } from '../../ledger/events.js'
@@ -28,7 +29,7 @@ const maxShownFacts = 5_000
 /** The events that hold the facts of an agent; no retention deletes them (docs/design/log.md §7). */
 export type AgentChangeKind = 'agent.registered' | 'agent.updated' | 'agent.risk_confirmed'
 
-export type RegistrationParts = Resources & BaselineParts
+export type RegistrationParts = Resources & BaselineParts & Triggering
 
 /** Creates the agent, or merges the body over earlier registrations. Violations become incidents and do not reject the request. */
 export async function registerAgent(
@@ -53,7 +54,7 @@ export async function registerAgent(
     else if (known.effective_risk_classification !== values.effective_risk_classification)
       await materialiseAgain(parts, scope, tx, { now, log_index }, values)
     if (changed) await noteAgent(scope, tx, now, known === undefined ? 'agent.registered' : 'agent.updated', values)
-    const violations = await evaluateRegistration(scope, tx, now, values)
+    const violations = await evaluateRegistration(parts, scope, tx, now, values)
     return {
       created: known === undefined,
       answer: { agent_id, registration_status: known === undefined ? 'created' : 'updated', violations },
@@ -83,7 +84,13 @@ export async function noteAgent(
 }
 
 /** Evaluates the registration with the fields as sent or set, without defaults. Violations become incidents. */
-export async function evaluateRegistration(scope: Scope, tx: Transaction, now: number, agent: AgentValues) {
+export async function evaluateRegistration(
+  triggering: Triggering,
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  agent: AgentValues,
+) {
   const effective = (await effectivePolicies(scope, tx, [agent])).get(agent.agent_id) ?? []
   // Only these apply; compiling the others takes 3 ms, and no record names the set of a registration.
   const set = compile(effective.filter((policy) => policy.scope === 'agent_registration'))
@@ -106,6 +113,6 @@ export async function evaluateRegistration(scope: Scope, tx: Transaction, now: n
     risk_score: decision.risk_score,
     violation,
   }))
-  await raiseIncidents(scope, tx, now, found)
+  await raiseIncidents(triggering, scope, tx, now, found)
   return violations
 }

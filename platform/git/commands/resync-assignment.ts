@@ -2,6 +2,7 @@
 import { type Assignment, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import type { Triggering } from '../../incidents/actions/triggers.js'
 import type { BaselineParts } from '../../policies/commands/put-baseline.js'
 import {
   type ManifestVersion,
@@ -15,6 +16,7 @@ import { type ApprovedText, approvedText, approveVersion, setHeadState } from '.
 import { policiesOf } from '../../policies/store/policies.js'
 import { differ, since } from '../conditions.js'
 import { noteAssignment } from '../events.js'
+import { noteFailed } from '../failed-readings.js'
 import type { Known, OnAgent } from '../guards.js'
 import { type AtHead, type Plan, planOf } from '../plan.js'
 
@@ -29,7 +31,7 @@ export interface HeadOfBranch {
 
 /** Plans and applies the change. The log must be locked. */
 export async function resyncAssignment(
-  { manifests }: BaselineParts,
+  { manifests, send }: BaselineParts & Triggering,
   scope: Scope,
   tx: Transaction,
   moment: Moment,
@@ -42,7 +44,7 @@ export async function resyncAssignment(
   const known = version === null ? nothing : await knownOf(manifests, scope, tx, assignment, agent)
   const after = () => (version === null ? known.in_force : policiesFor(agent, version, assignment))
   const plan = planOf(assignment, head.at, by_hand, { known, after })
-  if (plan.kind === 'keep') await keepVersion(scope, tx, moment, assignment, plan)
+  if (plan.kind === 'keep') await keepVersion({ send }, scope, tx, moment, assignment, plan)
   else if (version !== null) await applyVersion(scope, tx, moment, assignment, agent, version, by_hand)
   return plan
 }
@@ -112,6 +114,7 @@ export async function applyVersion(
 }
 
 async function keepVersion(
+  triggering: Triggering,
   scope: Scope,
   tx: Transaction,
   moment: Moment,
@@ -127,7 +130,9 @@ async function keepVersion(
     head_sha,
     conditions: conditions.map(({ kind, reason, message }) => ({ kind, reason, message })),
   }
-  await noteAssignment(scope, tx, moment.now, eventOf(held_sha, conditions.length), assignment, data)
+  const kind = eventOf(held_sha, conditions.length)
+  await noteAssignment(scope, tx, moment.now, kind, assignment, data)
+  if (kind === 'assignment.degraded') await noteFailed(triggering, scope, tx, moment.now, assignment, conditions)
 }
 
 function eventOf(held_sha: string | null, conditions: number): string {

@@ -5,6 +5,7 @@ import { actorText, type Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockLog } from '../../ledger/log.js'
+import { queueDeliveries, type Triggering } from '../actions/triggers.js'
 import { lockIncident, updateIncident } from '../store/incidents.js'
 
 export type IncidentMove = keyof typeof transitions
@@ -36,8 +37,8 @@ export function noteOf(move: IncidentMove, { note, reason }: NoteOrReason): stri
 }
 
 /** Moves the incident. Rejects with NOT_FOUND, or with INVALID_TRANSITION. */
-export function moveIncident(
-  { db, clock }: Resources,
+export async function moveIncident(
+  { db, clock, send }: Resources & Triggering,
   scope: Scope,
   id: string,
   move: IncidentMove,
@@ -65,11 +66,27 @@ export async function moveWithin(
 export function noteIncident({ db, clock }: Resources, scope: Scope, id: string, note: string): Promise<Incident> {
   if (note.trim() === '') throw invalid([{ path: 'note', message: 'must not be blank' }])
   return withTransaction(db, scope, async (tx) => {
-    const incident = await incidentToChange(scope, tx, id)
-    const notes = incident.history.filter(({ from, to }) => from === to).length
-    if (notes >= maxNotes)
-      throw new PlatformError('CONFLICT', `this incident has ${maxNotes} notes, the maximum: write the rest elsewhere`)
-    return changeIncident(scope, tx, clock(), incident, incident.state, note)
+    // Incidents are opened and counted under the lock of the log: a reactivated one must not coincide with a new one.
+    await lockLog(scope, tx)
+    const incident = await lockIncident(scope, tx, id)
+    if (incident === null) throw new PlatformError('NOT_FOUND', 'this incident does not exist')
+    const { from, to } = transitions[move]
+    if (!from.some((state) => state === incident.state))
+      throw invalid(`cannot ${move} an incident that is \`${incident.state}\`: its state must be ${states(from)}`)
+    const entry = { at: isoTime(now), by: actorText(scope), from: incident.state, to, note }
+    const moved = await updateIncident(scope, tx, now, id, {
+      state: to,
+      reviewed_by: entry.by,
+      note,
+      history: [...incident.history, entry],
+    })
+    if (moved === null) throw invalid('another incident of the same policy, agent and task is open: use that one')
+    const data = { from: incident.state, to, note }
+    await recordEvents(scope, tx, now, [{ kind: `incident.${to}`, subject_kind: 'incident', subject_id: id, data }])
+    const { severity, agent_id, policy_id } = moved
+    const subject = { subject_kind: 'incident', subject_id: id, severity, agent_id, policy_id } as const
+    await queueDeliveries({ send }, scope, tx, now, [{ on: 'incident.changed', ...subject }])
+    return moved
   })
 }
 

@@ -4,6 +4,7 @@ import type { Transaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
+import { queueDeliveries, type Triggering } from '../actions/triggers.js'
 import {
   countOccurrences,
   type IncidentKey,
@@ -38,6 +39,7 @@ export interface Counted {
  * not counted again. The log must be locked.
  */
 export async function raiseIncidents(
+  triggering: Triggering,
   scope: Scope,
   tx: Transaction,
   now: number,
@@ -132,6 +134,7 @@ export async function countViolations(
 async function openIncidents(scope: Scope, tx: Transaction, now: number, opened: readonly NewIncident[]) {
   await insertIncidents(scope, tx, now, opened)
   await recordEvents(scope, tx, now, opened.map(openedEvent))
+  await queueDeliveries(triggering, scope, tx, now, opened.map(openedOccurrence))
 }
 
 type Group = [FoundViolation, ...FoundViolation[]]
@@ -184,6 +187,12 @@ function newIncident(group: Group, now: number): NewIncident {
     first_seen: at,
     last_seen: at,
   }
+}
+
+/** Further occurrences trigger no action: an agent that repeats itself would flood the receiver. */
+function openedOccurrence({ id, severity, agent_id, policy_id }: NewIncident) {
+  const subject = { subject_kind: 'incident', subject_id: id } as const
+  return { on: 'incident.created', ...subject, severity, agent_id, policy_id } as const
 }
 
 function openedEvent(incident: NewIncident) {

@@ -2,11 +2,9 @@ import { type Resources, withSnapshot } from '../../db/db.js'
 import { PlatformError } from '../../errors.js'
 import { listReply, pageByIndex } from '../../http/paging.js'
 import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
-import { type IncidentMove, moveIncident, noteIncident, noteOf } from '../commands/move-incident.js'
-import { moveIncidents } from '../commands/move-incidents.js'
-import { findIncident } from '../store/incidents.js'
-import { listIncidents } from '../store/list-incidents.js'
-import { listOccurrences } from '../store/occurrences.js'
+import type { Triggering } from '../actions/triggers.js'
+import { type IncidentMove, moveIncident } from '../commands/move-incident.js'
+import { findIncident, listIncidents } from '../store/incidents.js'
 
 const tag = 'Incidents'
 
@@ -20,10 +18,10 @@ function moveRoute(move: IncidentMove, summary: string) {
     body: 'incident-move',
     may_be_empty: true,
     responses: { 200: 'incident' },
-    handle: async ({ scope, params, body }, parts: Resources) => ({
-      status: 200,
-      body: await moveIncident(parts, scope, params.id, move, noteOf(move, body)),
-    }),
+    handle: async ({ scope, params, body: sent }, parts: Resources & Triggering) => {
+      const note = ('reason' in sent ? sent.reason : sent.note) ?? null
+      return { status: 200, body: await moveIncident(parts, scope, params.id, move, note) }
+    },
   })
 }
 

@@ -136,6 +136,12 @@ async function incidentAt({ org_id }: Scope, tx: Transaction, id: string, lock: 
   return incident === undefined ? null : shownIncident(incident)
 }
 
+/** The incidents with these ids, in any order. */
+export async function findIncidents({ org_id }: Scope, tx: Transaction, ids: readonly string[]): Promise<Incident[]> {
+  const text = `select ${incidentColumns} from incidents where org_id = $1 and id = any($2::text[])`
+  return (await tx.query<Incident>(text, [org_id, ids])).map(shownIncident)
+}
+
 type IncidentChange = Pick<Incident, 'state' | 'reviewed_by' | 'note' | 'history'>
 
 /**

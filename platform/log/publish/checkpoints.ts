@@ -1,8 +1,10 @@
 // Background publication of checkpoints: every few seconds for a growing log, hourly for an idle one, in one process at a time.
+import { isoTime } from '@svc/schemas'
 import type { Logger } from 'pino'
 import { organizationsUnscoped } from '../../access/store/organizations.js'
 import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
 import { type Scope, scopeOf } from '../../db/scope.js'
+import { queueDeliveries } from '../../incidents/actions/triggers.js'
 import { startIntervalWorker } from '../../jobs/interval-worker.js'
 import { recordEvents } from '../../ledger/events.js'
 import type { Anchors } from './anchors/anchors.js'
@@ -139,5 +141,22 @@ async function reportRejection(
     `checkpoints are rejected: ${reason}. If a backup of the database was restored on purpose, ${run}: ${restart}`,
   )
   const event = { kind: 'log.fork_refused', subject_kind: 'log', subject_id: org_id, data: { reason } }
-  await withTransaction(db, scope, (tx) => recordEvents(scope, tx, clock(), [event]))
+  const data = { log: { org_id, reason } }
+  const occurrence = {
+    on: 'log.invalid',
+    subject_kind: 'log',
+    subject_id: org_id,
+    data,
+    once: onceADay(reason, clock()),
+  } as const
+  await withTransaction(db, scope, async (tx) => {
+    await recordEvents(scope, tx, clock(), [event])
+    // Publishing begins before jobs can be sent.
+    await queueDeliveries({ send: null }, scope, tx, clock(), [occurrence])
+  })
+}
+
+/** Each process, and each start, finds the same reason again. */
+function onceADay(reason: string, now: number): string {
+  return `${isoTime(now).slice(0, 10)} ${reason}`
 }

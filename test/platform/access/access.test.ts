@@ -2,8 +2,10 @@
 import { readFileSync } from 'node:fs'
 import type {
   AgentRegistration,
+  DeliveryList,
   Hold,
   LoggedStep,
+  MadeAction,
   MadeApiKey,
   MadeAssignment,
   Offer,
@@ -146,6 +148,19 @@ describe('another workspace', () => {
       expect(status).toBe(202)
       return body
     }, soon)
+    const action = { name: 'theirs', on: 'incident.created', kind: 'webhook', config: { url: 'http://127.0.0.1:1/' } }
+    const answer = (await theirs.call<MadeAction>('POST', '/api/v1/actions', action)).body.action
+    // This violation opens an incident, which is delivered.
+    await platform.call('POST', '/api/v1/logs', {
+      as,
+      body: { ...step, task_id: 'their-other-task', step_type: 'step.exec' },
+    })
+    const delivery = await vi.waitFor(async () => {
+      const path = `/api/v1/actions/${answer.id}/deliveries`
+      const [first] = (await theirs.call<DeliveryList>('GET', path)).body.deliveries
+      if (first === undefined) throw new Error('no delivery')
+      return first
+    }, soon)
     const incidents = await theirs.call<{ incidents: { id: string }[] }>('GET', '/api/v1/incidents')
     ids = {
       org_id: theirs.org_id,
@@ -156,6 +171,8 @@ describe('another workspace', () => {
       task_id: 'their-task',
       hold_id: held.body.id,
       offer_id: offer.body.id,
+      actions: answer.id,
+      deliveries: delivery.id,
       incidents: incidents.body.incidents[0]?.id ?? '',
       reports: report.id,
       repos: String(repository.id),

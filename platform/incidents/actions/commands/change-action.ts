@@ -1,0 +1,70 @@
+import type { Action, ActionChange } from '@svc/schemas'
+import type { Transaction } from '../../../db/db.js'
+import type { Scope } from '../../../db/scope.js'
+import { actionTargetContext } from '../../../secrets/store.js'
+import { unknownAction } from '../errors.js'
+import type { ActionParts } from '../parts.js'
+import { type ActionValues, findAction, lockAction, updateAction } from '../store/actions.js'
+import { deliverName } from '../triggers.js'
+import { changing, noteAction, sealed } from './change.js'
+import { listOf, listOrAll, readConfig } from './read-config.js'
+
+/** Changes an action, whose receiver is then tried at once. Rejects with NOT_FOUND, INVALID and ENCRYPTION_KEY_INVALID. */
+export async function changeAction(
+  parts: ActionParts,
+  scope: Scope,
+  id: string,
+  change: ActionChange,
+): Promise<Action> {
+  return changing(parts, scope, async (tx, now) => {
+    const known = await lockAction(scope, tx, id)
+    if (known === null) throw unknownAction()
+    const { values, target } = changed(parts, known, change)
+    const sealed_target = target === null ? null : sealed(parts, actionTargetContext(scope.org_id, id), target)
+    await updateAction(scope, tx, now, id, values, sealed_target)
+    await noteChanges(scope, tx, now, known, values, sealed_target !== null)
+    if (values.enabled) await parts.send(deliverName, { org_id: scope.org_id, action_id: id }, { tx })
+    return (await findAction(scope, tx, id)) as Action
+  })
+}
+
+function changed(parts: ActionParts, known: Action, change: ActionChange) {
+  const { name, enabled, min_severity, agent_ids, policy_ids, on } = change
+  // A client that sends back what it read does not change the address, of which it read a part.
+  const isShown = change.config === undefined || change.config.url === known.config.url
+  const isSame = isShown && change.config?.to === undefined
+  const { config, target } = isSame
+    ? { config: known.config, target: null }
+    : readConfig(parts, known.kind, change.config ?? {})
+  const values: ActionValues = {
+    name: name ?? known.name,
+    on: on === undefined ? known.on : listOf(on),
+    min_severity: min_severity === undefined ? known.min_severity : min_severity,
+    agent_ids: agent_ids === undefined ? known.agent_ids : listOrAll(agent_ids),
+    policy_ids: policy_ids === undefined ? known.policy_ids : listOrAll(policy_ids),
+    config,
+    enabled: enabled ?? known.enabled,
+  }
+  return { values, target }
+}
+
+const members = ['name', 'on', 'min_severity', 'agent_ids', 'policy_ids', 'config'] as const
+
+/** One event for the members that changed, and one for being enabled or disabled; none without a change. */
+async function noteChanges(
+  scope: Scope,
+  tx: Transaction,
+  now: number,
+  known: Action,
+  values: ActionValues,
+  hasNewTarget: boolean,
+): Promise<void> {
+  const different = members.filter((name) => JSON.stringify(known[name]) !== JSON.stringify(values[name]))
+  const from = Object.fromEntries(different.map((name) => [name, known[name]]))
+  const to = Object.fromEntries(different.map((name) => [name, values[name]]))
+  const data = { name: values.name, from, to, ...(hasNewTarget && { address_changed: true }) }
+  if (different.length > 0 || hasNewTarget) await noteAction(scope, tx, now, 'action.updated', known.id, data)
+  if (known.enabled === values.enabled) return
+  const kind = values.enabled ? 'action.enabled' : 'action.disabled'
+  await noteAction(scope, tx, now, kind, known.id, { name: values.name })
+}
