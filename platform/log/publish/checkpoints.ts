@@ -1,5 +1,4 @@
 // Background publication of checkpoints: every few seconds for a growing log, hourly for an idle one, in one process at a time.
-import { isoTime } from '@svc/schemas'
 import type { Logger } from 'pino'
 import { organizationsUnscoped } from '../../access/store/organizations.js'
 import { type Database, withSnapshot, withTransaction, withUnscopedTransaction } from '../../db/db.js'
@@ -141,22 +140,13 @@ async function reportRejection(
     `checkpoints are rejected: ${reason}. If a backup of the database was restored on purpose, ${run}: ${restart}`,
   )
   const event = { kind: 'log.fork_refused', subject_kind: 'log', subject_id: org_id, data: { reason } }
-  const data = { log: { org_id, reason } }
-  const occurrence = {
-    on: 'log.invalid',
-    subject_kind: 'log',
-    subject_id: org_id,
-    data,
-    once: onceADay(reason, clock()),
-  } as const
   await withTransaction(db, scope, async (tx) => {
     await recordEvents(scope, tx, clock(), [event])
+    const latest = await latestCheckpoint(scope, tx)
+    // Each process and each start words it again; the checkpoint changes only once the log is valid.
+    const once = `after checkpoint ${latest?.incarnation ?? 0}/${latest?.size ?? 0}`
+    const subject = { subject_kind: 'log', subject_id: org_id, data: { log: { org_id, reason } } } as const
     // Publishing begins before jobs can be sent.
-    await queueDeliveries({ send: null }, scope, tx, clock(), [occurrence])
+    await queueDeliveries({ send: null }, scope, tx, clock(), [{ on: 'log.invalid', ...subject, once }])
   })
-}
-
-/** Each process, and each start, finds the same reason again. */
-function onceADay(reason: string, now: number): string {
-  return `${isoTime(now).slice(0, 10)} ${reason}`
 }

@@ -1,5 +1,5 @@
 // Outgoing calls: they do not reach private networks, whatever the spelling of an address and the resolution of a name.
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createOutgoing } from '../../../platform/outgoing/outgoing.js'
@@ -14,6 +14,7 @@ beforeAll(async () => {
     if (request.url === '/redirect') response.writeHead(302, { location: `http://127.0.0.1:${port}/secret` }).end()
     else if (request.url === '/large') response.end('x'.repeat(2 * 1024 * 1024))
     else if (request.url === '/slow') return
+    else if (request.url === '/endless') drip(response)
     else response.end('secret')
   })
   await new Promise<void>((resolve) => server.listen(0, '::', () => resolve()))
@@ -23,6 +24,12 @@ afterAll(() => {
   server.closeAllConnections()
   server.close()
 })
+
+/** Sends a byte now and then, for ever. */
+function drip(response: ServerResponse): void {
+  const timer = setInterval(() => response.write('x'), 20)
+  response.on('close', () => clearInterval(timer))
+}
 
 const strict = createTargets([], false)
 
@@ -116,6 +123,21 @@ describe('a call', () => {
     await blind.close()
   })
 
+  it('is rejected when its name resolves to another address than before', async () => {
+    const before = calls
+    let address = '93.184.216.34'
+    const changing: typeof strict = {
+      ...strict,
+      lookup: (_name, options, done) => strict.lookup(address, options, done),
+    }
+    expect(changing.problemOf('https://receiver.example/')).toBeNull()
+    address = '127.0.0.1'
+    const outgoing = createOutgoing(changing)
+    await expect(outgoing.post(`https://receiver.example:${port}/`, '{}')).rejects.toThrow(/not on the public internet/)
+    expect(calls).toBe(before)
+    await outgoing.close()
+  })
+
   it('follows no redirect, and is limited in size and time', async () => {
     const outgoing = createOutgoing(createTargets([], true), 500)
     const at = (path: string) => outgoing.post(`http://127.0.0.1:${port}${path}`, '{}')
@@ -123,7 +145,8 @@ describe('a call', () => {
     expect(await at('/redirect')).toEqual({ status: 302, text: '' })
     await expect(at('/large')).rejects.toThrow('more than 1 MiB')
     await expect(at('/slow')).rejects.toThrow('no response within 0.5 s')
-    expect(calls).toBe(4)
+    await expect(at('/endless')).rejects.toThrow('no response within 0.5 s')
+    expect(calls).toBe(5)
     const got = await outgoing.get(`http://127.0.0.1:${port}/redirect`, { 'x-test': '1' })
     expect(got).toMatchObject({ status: 302, headers: { location: expect.stringContaining('/secret') } })
     await expect(outgoing.get(`http://127.0.0.1:${port}/`, {}, 3)).rejects.toMatchObject({ code: 'RESPONSE_TOO_LARGE' })

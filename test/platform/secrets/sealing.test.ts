@@ -1,9 +1,10 @@
 // Sealed secrets: the database alone does not reveal them, and they survive a change of the encryption key.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import type { ErasureResult } from '@svc/schemas'
+import type { ActionTest, ErasureResult } from '@svc/schemas'
 import { describe, expect, it } from 'vitest'
 import { createSealer } from '../../../platform/secrets/seal.js'
+import { makeAction } from '../../support/actions.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 import { sharedPostgres } from '../../support/postgres.js'
 import { runPlatform } from '../../support/process.js'
@@ -75,6 +76,8 @@ describe.skipIf(postgres === null)('the hash key of subjects', () => {
     expect(stored()).toBe('f|')
     await log(first, 'one')
     expect(stored()).toBe('t|svc.seal/1')
+    const { action } = await makeAction(first, { config: { url: 'http://127.0.0.1:9/' } })
+    await first.call('POST', `/api/v1/actions/${action.id}/rotate-secret`)
     await first.close()
 
     const second = await start(`${next} ${old}`, first.data_dir)
@@ -88,7 +91,7 @@ describe.skipIf(postgres === null)('the hash key of subjects', () => {
     const rotated = await runPlatform(['rotate-secrets'], { ...env, SVC_ENCRYPTION_KEY: `${next} ${old}` })
     expect([rotated.code, rotated.stdout, rotated.stderr]).toEqual([
       0,
-      expect.stringMatching(/^1 secret was sealed/),
+      expect.stringMatching(/^4 secrets were sealed/),
       '',
     ])
     const again = await runPlatform(['rotate-secrets'], { ...env, SVC_ENCRYPTION_KEY: next })
@@ -98,6 +101,9 @@ describe.skipIf(postgres === null)('the hash key of subjects', () => {
 
     const third = await start(next, first.data_dir)
     expect(await erased(third)).toBe(1)
+    // The address and both secrets of the action open with the new key alone.
+    const tried = await third.call<ActionTest>('POST', `/api/v1/actions/${action.id}/test`)
+    expect(tried.body.error).toContain('ECONNREFUSED')
     await discard(third)
   })
 })
