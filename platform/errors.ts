@@ -68,6 +68,13 @@ export function onlyFor(roles: readonly string[], role: string | null): Platform
   return new PlatformError('FORBIDDEN', `this needs the role ${needed}: ${own}`)
 }
 
+/** INVALID_TRANSITION, which names the state of the thing, such as "an offer", and those from which the move is possible. */
+export function invalidTransition(move: string, thing: string, state: string, from: readonly string[]): PlatformError {
+  const states = from.map((one) => `\`${one}\``).join(' or ')
+  const detail = `cannot ${move} ${thing} that is \`${state}\`: its state must be ${states}`
+  return new PlatformError('INVALID_TRANSITION', detail)
+}
+
 /** INVALID, with every field that is wrong. */
 export function invalid(errors: readonly FieldError[]): PlatformError {
   return new PlatformError('INVALID', problemSummary(errors), { errors })

@@ -4,7 +4,7 @@ import { type ApiKey, type ApiKeyRequest, isoTime, type MadeApiKey, parseTimesta
 import { type Transaction, withTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import type { Scope } from '../../db/scope.js'
-import { invalid, PlatformError } from '../../errors.js'
+import { invalid, invalidTransition, PlatformError } from '../../errors.js'
 import { admins } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { secretHash } from '../../secrets/secret-hash.js'
@@ -41,7 +41,7 @@ export async function createApiKey(
   return { api_key, key }
 }
 
-/** Revokes a key: in this process at once, in others within a second. Rejects with NOT_FOUND, or CONFLICT for a revoked key. */
+/** Revokes a key: in this process at once, in others within a second. Rejects with NOT_FOUND or INVALID_TRANSITION. */
 export async function revokeApiKey({ db, clock, notices }: AccessParts, scope: Scope, id: string): Promise<ApiKey> {
   const now = clock()
   const changed = { kind: 'api_key_changed', key_id: id } as const
@@ -50,7 +50,7 @@ export async function revokeApiKey({ db, clock, notices }: AccessParts, scope: S
     const known = await readKey(scope, tx, id)
     if (known === null) throw new PlatformError('NOT_FOUND', 'no such key')
     if (!(await revokeKey(scope, tx, id, isoTime(now))))
-      throw new PlatformError('CONFLICT', 'the key is already revoked')
+      throw invalidTransition('revoke', 'an API key', 'revoked', ['active', 'expired'])
     await note(scope, tx, now, 'api_key.revoked', id, {})
     await notices.announce(tx, changed)
     return (await readKey(scope, tx, id)) ?? known
@@ -68,9 +68,11 @@ export async function rollApiKey({ db, clock, notices }: AccessParts, scope: Sco
     await assertStillAllowed(scope, tx, admins)
     const api_key = await readKey(scope, tx, id)
     if (api_key === null) throw new PlatformError('NOT_FOUND', 'no such key')
-    if (api_key.expires_at !== null && Date.parse(api_key.expires_at) <= now)
-      throw new PlatformError('CONFLICT', 'the key has expired: create another one')
-    if (!(await rollKey(scope, tx, id, secretHash(key)))) throw new PlatformError('CONFLICT', 'the key is revoked')
+    const isExpired = api_key.expires_at !== null && Date.parse(api_key.expires_at) <= now
+    if (isExpired || !(await rollKey(scope, tx, id, secretHash(key))))
+      throw invalidTransition('roll', 'an API key', api_key.revoked_at === null && isExpired ? 'expired' : 'revoked', [
+        'active',
+      ])
     await note(scope, tx, now, 'api_key.rolled', id, {})
     await notices.announce(tx, changed)
     return { api_key, key }

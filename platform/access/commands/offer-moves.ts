@@ -2,7 +2,7 @@
 import { isoTime, type Offer } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { PlatformError } from '../../errors.js'
+import { invalidTransition, PlatformError } from '../../errors.js'
 import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { lockOffer, revokeOffersOf, setOfferState } from '../store/members.js'
@@ -64,8 +64,9 @@ export async function endOffersOf(scope: Scope, tx: Transaction, now: number, ma
 }
 
 /** INVALID_TRANSITION for a move that the state of the offer does not allow. */
-export function tooLate({ state }: Offer, move: string): PlatformError {
-  return new PlatformError('INVALID_TRANSITION', `the offer is \`${state}\`: it is too late to ${move} it`)
+export function tooLate({ state, kind }: Offer, move: keyof typeof offerMoves): PlatformError {
+  const from = offerMoves[move].from.filter((one) => one === 'pending' || kind === 'successor')
+  return invalidTransition(move, 'an offer', state, from)
 }
 
 /** Records an event about an offer. */

@@ -2,7 +2,7 @@
 
 import { type Resources, withUnscopedTransactionOf } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { PlatformError } from '../../errors.js'
+import { invalidTransition, PlatformError } from '../../errors.js'
 import { recordEvents } from '../../ledger/events.js'
 import { renameWorkspace } from '../store/members.js'
 import { readPersonUnscoped, workspacesOfUnscoped } from '../store/people.js'
@@ -25,7 +25,7 @@ export async function promote(
   // One transaction changes both workspaces, so that the person always has a personal one.
   await withUnscopedTransactionOf(db, scope, async (tx) => {
     const { kind } = await actAs(scope, tx, ['owner'])
-    if (kind !== 'personal') throw new PlatformError('INVALID_TRANSITION', 'the workspace is already `shared`')
+    if (kind !== 'personal') throw invalidTransition('promote', 'a workspace', kind ?? 'closed', ['personal'])
     const own = (await workspacesOfUnscoped(tx, person_id)).filter(({ role }) => role === 'owner')
     if (own.length > maxOwned)
       throw new PlatformError(

@@ -1,4 +1,5 @@
 // Changes of an agent by members: set its fields, deactivate and reactivate it, confirm a lower risk level.
+import { canonical } from '@svc/proof'
 import type { Agent, AgentChange, AgentConfirmation } from '@svc/schemas'
 import { assertStillAllowed } from '../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
@@ -52,11 +53,13 @@ export function setFields(
     const { api_key_id, sent } = known
     const confirmed = 'risk_classification' in change
     const values = agentValues({ agent_id, api_key_id, known, sent, operator_set, confirmed })
-    await putAgent(scope, tx, now, values)
-    if (known.effective_risk_classification !== values.effective_risk_classification)
-      await materialiseAgain(parts, scope, tx, moment, values)
-    await noteAgent(scope, tx, now, 'agent.updated', values)
-    await evaluateRegistration(parts, scope, tx, now, values)
+    const isLevelChanged = known.effective_risk_classification !== values.effective_risk_classification
+    if (isLevelChanged || canonical(known.operator_set) !== canonical(operator_set)) {
+      await putAgent(scope, tx, now, values)
+      if (isLevelChanged) await materialiseAgain(parts, scope, tx, moment, values)
+      await noteAgent(scope, tx, now, 'agent.updated', values)
+    }
+    await evaluateRegistration(scope, tx, now, values)
   })
 }
 
@@ -88,7 +91,7 @@ export function confirmLevel(
     if (declared === effective)
       throw new PlatformError(
         'INVALID_TRANSITION',
-        `no risk level is waiting for confirmation: \`${effective}\` is in effect`,
+        `cannot confirm the risk level \`${effective}\`, which is \`in_effect\`: a lower level must be \`waiting\``,
       )
     if (confirmed !== undefined && confirmed !== declared)
       throw new PlatformError(

@@ -5,7 +5,7 @@ import { agentNotFound } from '../../agents/errors.js'
 import { type AgentRow, findAgents } from '../../agents/store/agents.js'
 import { type Transaction, withSnapshot, withTransaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { invalid, PlatformError } from '../../errors.js'
+import { invalid, invalidTransition, PlatformError } from '../../errors.js'
 import { operators } from '../../http/principal.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
 import { baselineVersion } from '../../policies/commands/put-baseline.js'
@@ -56,9 +56,10 @@ export async function approve(
   id: number,
   manifest_sha: string | null,
 ): Promise<Assignment> {
-  const { held_sha, repo_id } = await assignmentOf(parts, scope, id)
+  const assignment = await assignmentOf(parts, scope, id)
+  const { held_sha, repo_id } = assignment
   if (held_sha === null || repo_id === null)
-    throw new PlatformError('INVALID_TRANSITION', 'no version of this assignment waits for an approval')
+    throw invalidTransition('approve', 'an assignment', stateOf(assignment), ['held'])
   if (manifest_sha !== null && manifest_sha !== held_sha)
     throw new PlatformError('CONFLICT', `the version that waits is \`${held_sha}\`: read it, then approve that one`)
   await withTransaction(parts.db, scope, (tx) => assertStillAllowed(scope, tx, operators))
@@ -80,6 +81,7 @@ export function pinVersion(parts: GitParts, scope: Scope, id: number, wanted: st
   return changing(parts, scope, id, async (tx, moment, { assignment, agent }) => {
     const { manifest_sha, rejected_shas: known } = assignment
     const pinned_sha = wanted ?? manifest_sha
+    if (pinned_sha === manifest_sha && pinned_sha === assignment.pinned_sha) return
     if (pinned_sha !== manifest_sha) {
       const version = await earlierVersion(parts, scope, tx, assignment, pinned_sha)
       await applyVersion(scope, tx, moment, assignment, agent, version, true)
@@ -93,6 +95,10 @@ export function pinVersion(parts: GitParts, scope: Scope, id: number, wanted: st
   })
 }
 
+function stateOf({ held_sha, status }: Assignment): string {
+  return held_sha === null ? status : 'held'
+}
+
 /** Rolled-back versions that an assignment remembers. */
 const maxRejected = 100
 
@@ -100,7 +106,7 @@ const maxRejected = 100
 export async function unpin(parts: GitParts, scope: Scope, id: number): Promise<Assignment> {
   const { repo_id } = await changing(parts, scope, id, async (tx, moment, { assignment }) => {
     const { pinned_sha, rejected_shas } = assignment
-    if (pinned_sha === null) throw new PlatformError('INVALID_TRANSITION', 'the assignment is not pinned')
+    if (pinned_sha === null) throw invalidTransition('unpin', 'an assignment', stateOf(assignment), ['pinned'])
     await setPinnedVersion(scope, tx, id, { pinned_sha: null, rejected_shas })
     // Also when this process is killed before it reads the branch.
     if (assignment.repo_id !== null) await forgetHead(scope, tx, assignment.repo_id)

@@ -4,7 +4,7 @@ import { assertStillAllowed } from '../../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../../db/db.js'
 import { newId } from '../../../db/ids.js'
 import { actorText, type Scope } from '../../../db/scope.js'
-import { PlatformError } from '../../../errors.js'
+import { invalidTransition, PlatformError } from '../../../errors.js'
 import { admins } from '../../../http/principal.js'
 import { recordEvents } from '../../../ledger/events.js'
 import { appendLeaves } from '../../../ledger/leaves.js'
@@ -36,8 +36,8 @@ const notReached = [
 const notReachedBySubject = 'other steps of the same tasks, and steps that do not name the subject: erase those by task'
 
 /**
- * Erases the payloads of a task, or of every step that names a subject. Rejects with NOT_FOUND, and with CONFLICT when
- * everything is already erased or a hold is active.
+ * Erases the payloads of a task, or of every step that names a subject. Rejects with NOT_FOUND, with
+ * INVALID_TRANSITION when everything is already erased, and with CONFLICT when a hold is active.
  */
 export async function erase(
   { db, clock, sealer }: Resources & { readonly sealer: Sealer },
@@ -108,7 +108,7 @@ async function stepsToErase(
   if (task_id === undefined || (await readHead(scope, tx, task_id)) === null)
     throw new PlatformError('NOT_FOUND', 'no such task')
   const steps = await withPayloadOfTask(scope, tx, task_id)
-  if (steps.length === 0) throw new PlatformError('CONFLICT', 'the payloads of this task are erased already')
+  if (steps.length === 0) throw invalidTransition('erase', 'the content of a task', 'erased', ['stored'])
   return steps
 }
 

@@ -1,0 +1,36 @@
+// Every transition of every state table, on both databases: test/cases/states.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedPostgres } from '../support/postgres.js'
+import { openStateSite, type StateSite, subjects } from '../support/state-subjects.js'
+import { allowedOf, cellsOf, checkMove, checkRace, stateTables } from '../support/states.js'
+
+const tables = stateTables()
+const hasServer = (await sharedPostgres()) !== null
+/** The embedded database has one connection: more callers wait longer for it, and nothing else. */
+const raced = { pglite: [2], postgresql: [2, 8] } as const
+const databases = [
+  ['pglite', async () => null],
+  ['postgresql', async () => (await sharedPostgres())?.freshDatabase() ?? null],
+] as const
+
+it('every state table has a subject, and every subject a table', () => {
+  expect(Object.keys(subjects).sort()).toEqual(tables.map(({ name }) => name))
+})
+
+describe.each(databases)('on %s', (kind, fresh) => {
+  describe.skipIf(kind === 'postgresql' && !hasServer)('the states of', () => {
+    let site: StateSite
+    beforeAll(async () => {
+      site = await openStateSite(await fresh())
+    })
+    afterAll(() => site.close())
+
+    describe.each(tables)('$name', (table) => {
+      const make = () => (subjects[table.name] as (typeof subjects)[string])(site)
+      it.each(cellsOf(table))('$state: $operation', async (cell) => checkMove(table, await make(), cell))
+      it.each(allowedOf(table))('$state: $operation, by callers at once', async (cell) => {
+        for (const callers of raced[kind]) await checkRace(table, await make(), cell, callers)
+      })
+    })
+  })
+})
