@@ -21,8 +21,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.full.test.ts'],
           // Against hanging only: slow machines, and busy ones, take their time.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       {
@@ -33,7 +33,7 @@ export default defineConfig({
           globalSetup: 'test/support/global-setup.ts',
           include: ['test/**/*.full.test.ts'],
           testTimeout: 600_000,
-          hookTimeout: 120_000,
+          hookTimeout: 600_000,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },

@@ -27,4 +27,4 @@ it('starts without GitHub, and works once it answers', async () => {
     runsOf(app.github, head_sha).some(({ conclusion }) => conclusion === 'success'),
   )
   await eventually('the log says that GitHub is back', () => platform.printed.includes('GitHub answers again'))
-}, 120_000)
+})

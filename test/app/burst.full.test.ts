@@ -19,7 +19,7 @@ describe('the App', () => {
   beforeAll(async () => {
     app = await openAppProcess(['large', 'wide'])
     policies = await app.connect('acme', { 'a.yaml': payments(9000) })
-  }, 120_000)
+  })
   afterAll(() => app?.close())
 
   const isDone = (head_sha: string) => runsOf(app.github, head_sha).some(({ status }) => status === 'completed')
@@ -41,7 +41,7 @@ describe('the App', () => {
     const start = performance.now()
     await openMany('burst', 30)
     console.log(`30 pull requests at once: ${seconds(start)}`)
-  }, 120_000)
+  })
 
   it('coalesces 50 pushes to one head', async () => {
     const start = performance.now()
@@ -54,29 +54,25 @@ describe('the App', () => {
     console.log(`50 pushes: ${seconds(start)}, ${runs.length} check runs`)
     expect(app.github.runs.filter(({ status }) => status !== 'completed')).toEqual([])
     expect(runs.length).toBeLessThan(25)
-  }, 120_000)
+  })
 
   it.each([
     { login: 'large', what: '2,000 manifests', count: 2000, ends: '.yaml' },
     { login: 'wide', what: '90,000 files', count: 90_000, ends: '.txt' },
-  ])(
-    'checks a repository with $what',
-    async ({ login, what, count, ends }) => {
-      const files = Object.fromEntries(
-        Array.from({ length: count }, (_, index) => [
-          `f/${index % 300}/${index}${ends}`,
-          ends === '.txt' ? 'x' : payments(index),
-        ]),
-      )
-      const { repository } = await app.connect(login, { ...files, 'a.yaml': payments(9000) })
-      const start = performance.now()
-      const pull = app.github.openPull(repository, { branch: 'change', files: { 'a.yaml': payments(1) } })
-      await eventually(`the check of ${what}`, () => isDone(pull.head_sha))
-      console.log(`a check beside ${what}: ${seconds(start)}`, runsOf(app.github, pull.head_sha)[0]?.title)
-      expect(runsOf(app.github, pull.head_sha)[0]?.title).toMatch(/becomes? stricter/)
-    },
-    200_000,
-  )
+  ])('checks a repository with $what', async ({ login, what, count, ends }) => {
+    const files = Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [
+        `f/${index % 300}/${index}${ends}`,
+        ends === '.txt' ? 'x' : payments(index),
+      ]),
+    )
+    const { repository } = await app.connect(login, { ...files, 'a.yaml': payments(9000) })
+    const start = performance.now()
+    const pull = app.github.openPull(repository, { branch: 'change', files: { 'a.yaml': payments(1) } })
+    await eventually(`the check of ${what}`, () => isDone(pull.head_sha))
+    console.log(`a check beside ${what}: ${seconds(start)}`, runsOf(app.github, pull.head_sha)[0]?.title)
+    expect(runsOf(app.github, pull.head_sha)[0]?.title).toMatch(/becomes? stricter/)
+  })
 
   it('leaves nothing behind', async () => {
     await openMany('before', 10)
@@ -90,7 +86,7 @@ describe('the App', () => {
     expect(after.threads).toBeLessThanOrEqual(before.threads + 1)
     expect(after.handles).toBeLessThanOrEqual(before.handles + 10)
     expect(after.copies).toBe(before.copies)
-  }, 300_000)
+  })
 })
 
 /** Of the process: threads, open files and sockets, MiB of memory, and folders below its data. */

@@ -202,7 +202,7 @@ describe('a check run', () => {
     }
     const other = app.github.openPull(calm.repository, { branch: 'change', files: { 'a.yaml': payments(200) } })
     settings.set('calm', { ...calm, app, pull: other, head_sha: other.head_sha })
-  }, 120_000)
+  })
   afterAll(() => app?.close())
 
   it('without a fault has its result', async () => {

@@ -35,7 +35,7 @@ describe.each([
   beforeAll(async () => {
     app = await openAppProcess([], more())
     policies = await app.connect('acme', { 'a.yaml': payments(9000) })
-  }, 120_000)
+  })
   afterAll(() => app?.close())
 
   /** Waits until the request, and lets it hang: the platform is killed before the answer. */

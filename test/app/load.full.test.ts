@@ -55,7 +55,7 @@ describe.each([
     await app.platform.terminate()
     await fill(ids)
     await app.start()
-  }, 120_000)
+  })
   afterAll(() => app?.close())
 
   const post = async <T>(path: string, body: object, key: 'api_key' | 'operator_token'): Promise<T> => {
@@ -95,7 +95,7 @@ describe.each([
     expect([...busy.statuses].sort()).toEqual(['200', '201'])
     const [run] = runsOf(app.github, pull.head_sha)
     expect(run?.title).toContain(`${tasks.toLocaleString('en')} recorded tasks of 8 agents replayed`)
-  }, 120_000)
+  })
 
   it('ends within seconds in the middle of it, and the check is completed after the next start', async () => {
     const pull = open('two', 400)
@@ -111,7 +111,7 @@ describe.each([
     // Until then it says that nothing is known.
     await eventually('the check has its result', () => runsOf(app.github, pull.head_sha)[0]?.conclusion === 'success')
     expect(runsOf(app.github, pull.head_sha).map(({ status }) => status)).toEqual(['completed'])
-  }, 120_000)
+  })
 })
 
 interface Answers {

@@ -17,7 +17,7 @@ describe.skipIf(postgres === null)('two platforms on one server', () => {
     app = await openAppProcess([], server())
     const port = await freePort()
     other = await startProcess({ ...app.env, SVC_PORT: String(port), SVC_DATA_DIR: `${app.env.SVC_DATA_DIR}-other` })
-  }, 120_000)
+  })
   afterAll(async () => {
     await other?.kill9()
     await app?.close()
@@ -67,5 +67,5 @@ describe.skipIf(postgres === null)('two platforms on one server', () => {
     expect(github.runs.filter(({ status }) => status !== 'completed')).toEqual([])
     const { repos } = await app.get<RepositoryList>('/api/v1/repos?provider=github')
     expect(repos[0]?.last_commit_sha).toBe(repository.heads.get('main'))
-  }, 300_000)
+  })
 })

@@ -33,5 +33,5 @@ describe.skipIf(process.platform === 'win32')('npm start', () => {
     await vi.waitFor(() => expect(existsSync(join(data_dir, 'lock'))).toBe(false), soon)
     const url = /running at (http:\S+)/.exec(printed)?.[1] ?? ''
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed')
-  }, 240_000)
+  })
 })

@@ -59,7 +59,7 @@ describe('the packed command', () => {
     writeFileSync(join(home, 'package.json'), '{"private":true}')
     const files = readdirSync(packs).map((name) => join(packs, name))
     npm(home, 'install', '--offline', '--no-audit', '--ignore-scripts', ...files)
-  }, 300_000)
+  })
 
   it('brings no code of the platform', () => {
     const { packages } = JSON.parse(readFileSync(join(home, 'package-lock.json'), 'utf8')) as { packages: object }

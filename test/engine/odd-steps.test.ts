@@ -59,7 +59,7 @@ describe(`steps that are odd (SVC_HONEST_SEED=${seed})`, () => {
       recorded.push(payloadText((JSON.parse(recordText(members)) as { step: Record<string, unknown> }).step))
     }
     await serve.post('/end_task', { task_id: 'another' })
-  }, 60_000)
+  })
   afterAll(() => serve.discard())
 
   it('are evaluated as they are recorded', async () => {

@@ -264,7 +264,7 @@ describe('stopping', () => {
     serve.signal('SIGTERM')
     expect(await serve.ended).toBe(0)
     socket.destroy()
-  }, 15_000)
+  })
 })
 
 describe('the trace', () => {

@@ -38,7 +38,7 @@ beforeAll(async () => {
   for (const { manifest } of expectations) rows.set(manifest, await rowOf([manifest]))
   rows.set(all, await rowOf(expectations.map(({ manifest }) => manifest)))
   console.log(tableOf())
-}, 300_000)
+})
 
 function textOf(path: string): string {
   const file = library.find((one) => one.path === path)
@@ -83,7 +83,7 @@ describe('security/prompt-injection-flow.yaml, which knows no tool of the corpus
   beforeAll(async () => {
     const settings = [false, true].map((tools_per_task) => ({ name: path, manifests: [own], tools_per_task }))
     figures = await measure(domains, settings)
-  }, 300_000)
+  })
 
   it('stops three quarters of the attacks, and nine of ten when each task declares its tools', () => {
     const [alone, declared] = figures.map(({ attacks }) => attacks.stopped.all.percent)

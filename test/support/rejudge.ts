@@ -7,7 +7,7 @@ import { parseTrustPolicy } from '../../proof/notes/trust.js'
 import { verifyBundle } from '../../proof/verify/verify.js'
 import { downloadBundle, openAuditorFolder } from './bundle.js'
 import type { TestPlatform } from './platform.js'
-import { soon } from './soon.js'
+import { soon, untilDone } from './soon.js'
 
 /** Waits until the newest entry is signed; returns the trust policy of an auditor. */
 export async function signedLog(platform: TestPlatform): Promise<string> {
@@ -26,7 +26,7 @@ export async function rejudgedLog(platform: TestPlatform, query = ''): Promise<R
   const auditor = openAuditorFolder()
   try {
     // A removal must be signed first.
-    const bundle = await vi.waitFor(() => downloadBundle(platform, query), soon)
+    const bundle = await untilDone(() => downloadBundle(platform, query))
     return await rejudgedBundle(auditor.put('bundle.zip', bundle), trust)
   } finally {
     auditor.clear()

@@ -12,6 +12,7 @@ import type {
   Member,
   MemberList,
   Offer,
+  OfferList,
   Report,
 } from '@svc/schemas'
 import { startMailServer } from './mail.js'
@@ -33,8 +34,11 @@ export interface StateSite {
   readonly clock: () => number
   readonly wait: (ms: number) => void
   readonly newPerson: (email?: string) => Promise<SignedIn>
-  /** The owner of a shared workspace, signed in again when the clock has moved on. */
-  readonly owner: () => Promise<SignedIn>
+  /**
+   * The owner of a shared workspace and another person, who is not a member and has no pending offer. All tables share them,
+   * because an account has a workspace with a log and a library of its own.
+   */
+  readonly pair: () => Promise<{ readonly owner: SignedIn; readonly other: SignedIn; readonly org_id: string }>
   /** The secret of the newest link to the address. */
   readonly linkFor: (email: string) => Promise<string>
   readonly close: () => Promise<void>
@@ -46,7 +50,7 @@ export async function openStateSite(database_url: string | null): Promise<StateS
   let count = 0
   const env = {
     SVC_SMTP_URL: mails.url,
-    SVC_CHECKPOINT_SECONDS: '1',
+    SVC_CHECKPOINT_SECONDS: '2',
     SVC_LOG_HOST: 'log.example',
     SVC_RATE_LIMIT_ADDRESS: '100000',
     SVC_RATE_LIMIT_MAILBOX: '100000',
@@ -62,7 +66,8 @@ export async function openStateSite(database_url: string | null): Promise<StateS
       platform.call(method, path, { as: caller, ...(body !== undefined && { body }) })
   const name = (of: string) => `${of}-${count++}`
   const newPerson = (email = `${name('person')}@example.org`) => signedIn(platform, mails, email)
-  let owner: SignedIn | null = null
+  let people: readonly SignedIn[] = []
+  let org_id = ''
   let isSignedIn = false
   return {
     git,
@@ -74,12 +79,14 @@ export async function openStateSite(database_url: string | null): Promise<StateS
       isSignedIn = false
     },
     newPerson,
-    owner: async () => {
-      if (owner === null) owner = await promoted(await newPerson())
-      else if (!isSignedIn) owner = { ...(await newPerson(owner.email)), org_id: owner.org_id }
-      if (!isSignedIn) await owner.call('POST', `/auth/workspaces/${owner.org_id}/switch`)
+    pair: async () => {
+      if (people.length === 0) {
+        people = [await newPerson(), await newPerson()]
+        org_id = people[0]?.org_id ?? ''
+        await people[0]?.call('POST', `/auth/workspaces/${org_id}/promote`, { name: 'Acme' })
+      } else if (!isSignedIn) people = await Promise.all(people.map(({ email }) => newPerson(email)))
       isSignedIn = true
-      return owner
+      return separated(people, org_id)
     },
     linkFor: async (email) => {
       await platform.call('POST', '/auth/magic-link', { as: null, body: { email } })
@@ -111,18 +118,27 @@ async function violated(site: StateSite) {
   return task_id
 }
 
-/** The owner, whose workspace is then shared. */
-async function promoted(owner: SignedIn): Promise<SignedIn> {
-  await owner.call('POST', `/auth/workspaces/${owner.org_id}/promote`, { name: 'Acme' })
-  return owner
+/** Finds the owner, removes the other person from the workspace, and revokes the offers to that person. */
+async function separated(people: readonly SignedIn[], org_id: string) {
+  const path = `/auth/workspaces/${org_id}`
+  for (const owner of people) {
+    const { status, body } = await owner.call<MemberList>('GET', `${path}/members`)
+    const other = people.find((one) => one !== owner)
+    if (status !== 200 || other === undefined) continue
+    if (body.members.find(({ role }) => role === 'owner')?.email !== owner.email) continue
+    await owner.call('POST', `${path}/switch`)
+    if (body.members.length > 1) await owner.call('POST', `${path}/members/${other.id}/remove`)
+    const { offers } = (await owner.call<OfferList>('GET', `${path}/offers`)).body
+    for (const { id, state } of offers) if (state === 'pending') await owner.call('POST', `${path}/offers/${id}/revoke`)
+    return { owner, other, org_id }
+  }
+  throw new Error('the workspace has no owner')
 }
 
 /** An offer of the kind from the owner of a workspace to a person, who is a member unless it is an invitation. */
 function offerOf(kind: Offer['kind']): Make {
   return async (site) => {
-    const owner = kind === 'transfer' ? await promoted(await site.newPerson()) : await site.owner()
-    const { org_id } = owner
-    const recipient = await site.newPerson()
+    const { owner, other: recipient, org_id } = await site.pair()
     if (kind !== 'invitation') await join(owner, recipient, org_id, 'member')
     const path = `/auth/workspaces/${org_id}/offers`
     const { body } = await owner.call<Offer>('POST', path, { kind, email: recipient.email })
@@ -204,8 +220,8 @@ export const subjects: Readonly<Record<string, Make>> = {
     }
     return { values: { id }, callers, state, steps: { push_loosening } }
   },
-  'device-code': async ({ newPerson, callers: { anonymous }, wait, name }) => {
-    const email = `${name('person')}@example.org`
+  'device-code': async ({ newPerson, pair, callers: { anonymous }, wait }) => {
+    const { email } = (await pair()).other
     let person = await newPerson(email)
     const { body } = await anonymous<DeviceCode>('POST', '/auth/device/code', {})
     const { device_code, user_code } = body
@@ -236,9 +252,7 @@ export const subjects: Readonly<Record<string, Make>> = {
   },
   'invitation-offer': offerOf('invitation'),
   member: async (site) => {
-    const owner = await site.owner()
-    const member = await site.newPerson()
-    const { org_id } = owner
+    const { owner, other: member, org_id } = await site.pair()
     await join(owner, member, org_id, 'member')
     const read = async () => {
       const { body } = await owner.call<MemberList>('GET', `/auth/workspaces/${org_id}/members`)
@@ -259,8 +273,8 @@ export const subjects: Readonly<Record<string, Make>> = {
     const hold = () => operator('POST', '/api/v1/holds', { task_id: id, reason: 'case 7' })
     return { values: { id }, callers: site.callers, state: read, steps: { hold } }
   },
-  'refresh-token': async ({ newPerson, callers: { anonymous } }) => {
-    const { id, refresh_token, call } = await newPerson()
+  'refresh-token': async ({ newPerson, pair, callers: { anonymous } }) => {
+    const { id, refresh_token, call } = await newPerson((await pair()).other.email)
     return { values: { id, refresh_token }, callers: { default: call, anonymous }, state: async () => null }
   },
   report: async ({ callers, wait, git: { platform } }) => {
@@ -293,14 +307,13 @@ export const subjects: Readonly<Record<string, Make>> = {
     }
     return { values, callers: site.callers, state: read }
   },
-  session: async ({ newPerson }) => {
-    const { id, call } = await newPerson()
+  session: async ({ newPerson, pair }) => {
+    const { id, call } = await newPerson((await pair()).other.email)
     const state = async () => ((await call('GET', '/auth/me')).status === 200 ? 'active' : 'ended')
     return { values: { id }, callers: { default: call }, state }
   },
-  'sign-in-link': async ({ newPerson, linkFor, wait, callers: { anonymous } }) => {
-    const { id, email, call } = await newPerson()
-    wait(minute)
+  'sign-in-link': async ({ pair, linkFor, wait, callers: { anonymous } }) => {
+    const { id, email, call } = (await pair()).other
     const token = await linkFor(email)
     const expire = async () => wait(16 * minute)
     return { values: { id, token }, callers: { default: call, anonymous }, state: async () => null, steps: { expire } }

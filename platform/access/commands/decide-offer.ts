@@ -1,5 +1,5 @@
 // Accepts or declines an offer.
-import { isoTime, type Offer } from '@svc/schemas'
+import type { Offer } from '@svc/schemas'
 import { type Resources, type Transaction, withUnscopedTransaction, withUnscopedTransactionOf } from '../../db/db.js'
 import { type Scope, scopeOf } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
@@ -13,12 +13,11 @@ import {
   lockOwner,
   lockWorkspace,
   type Membership,
-  revokeOffersTo,
   setRole,
 } from '../store/members.js'
 import { lockPersonUnscoped, type Person } from '../store/people.js'
 import { switchWaitlistedUnscoped } from '../store/sessions.js'
-import { endOffersOf, moveOffer, offerKinds, readOffer } from './offer-moves.js'
+import { endOffersOf, endOffersTo, moveOffer, offerKinds, readOffer } from './offer-moves.js'
 
 export type Recipient = Pick<Person, 'person_id' | 'email'>
 
@@ -101,7 +100,7 @@ export async function transferOwnership(
   now: number,
   { person_id, email }: Recipient,
 ): Promise<void> {
-  await revokeOffersTo(scope, tx, email, isoTime(now))
+  await endOffersTo(scope, tx, now, email)
   const owner = await lockOwner(scope, tx)
   if (owner !== null) {
     await setRole(scope, tx, owner, 'admin')

@@ -1,15 +1,14 @@
 // Removes a member from a workspace, at their own or an admin's request.
 
-import { isoTime } from '@svc/schemas'
 import { type Resources, type Transaction, withUnscopedTransactionOf } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { PlatformError } from '../../errors.js'
 import { admins, allRoles } from '../../http/principal.js'
-import { acceptedSuccessors, deleteMember, lockMembership, revokeOffersTo } from '../store/members.js'
+import { acceptedSuccessors, deleteMember, lockMembership } from '../store/members.js'
 import { findPersonUnscoped, readPersonUnscoped } from '../store/people.js'
 import { type Recipient, transferOwnership } from './decide-offer.js'
 import { actAs, lockOther, noteMember } from './members.js'
-import { endOffersOf } from './offer-moves.js'
+import { endOffersOf, endOffersTo } from './offer-moves.js'
 
 /** Removes another member from the workspace. */
 export async function removeMember({ db, clock }: Resources, scope: Scope, person_id: string): Promise<void> {
@@ -42,7 +41,7 @@ async function removeById(scope: Scope, tx: Transaction, now: number, person_id:
 /** Removes a member and revokes the offers to them and by them. */
 export async function removeFrom(scope: Scope, tx: Transaction, now: number, { person_id, email }: Recipient) {
   await deleteMember(scope, tx, person_id)
-  await revokeOffersTo(scope, tx, email, isoTime(now))
+  await endOffersTo(scope, tx, now, email)
   await endOffersOf(scope, tx, now, person_id, null)
 }
 

@@ -6,16 +6,9 @@ import type { Scope } from '../../db/scope.js'
 import { onlyFor, PlatformError } from '../../errors.js'
 import { admins, type Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
-import {
-  lockMembership,
-  lockWorkspace,
-  type Membership,
-  revokeOffersTo,
-  setRole,
-  setSuspended,
-} from '../store/members.js'
+import { lockMembership, lockWorkspace, type Membership, setRole, setSuspended } from '../store/members.js'
 import { readPersonUnscoped } from '../store/people.js'
-import { endOffersOf } from './offer-moves.js'
+import { endOffersOf, endOffersTo } from './offer-moves.js'
 
 interface Acting {
   readonly role: Role
@@ -66,7 +59,7 @@ export async function changeRole(
     await setRole(scope, tx, person_id, role)
     await endOffersOf(scope, tx, clock(), person_id, role)
     const person = await readPersonUnscoped(tx, person_id)
-    await revokeOffersTo(scope, tx, person?.email ?? '', isoTime(clock()))
+    await endOffersTo(scope, tx, clock(), person?.email ?? '')
     await noteMember(scope, tx, clock(), 'member.role_changed', person_id, { from: before.role, to: role })
   })
 }

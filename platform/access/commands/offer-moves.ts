@@ -5,7 +5,7 @@ import type { Scope } from '../../db/scope.js'
 import { invalidTransition, PlatformError } from '../../errors.js'
 import type { Role } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
-import { lockOffer, revokeOffersOf, setOfferState } from '../store/members.js'
+import { lockOffer, revokeOffersOf, revokeOffersTo, setOfferState } from '../store/members.js'
 
 interface OfferKind {
   /** The roles that may make it. */
@@ -60,7 +60,12 @@ export async function endOffersOf(scope: Scope, tx: Transaction, now: number, ma
   const kinds = (Object.keys(offerKinds) as Offer['kind'][]).filter(
     (kind) => role === null || !offerKinds[kind].by.includes(role),
   )
-  await revokeOffersOf(scope, tx, made_by, kinds, isoTime(now))
+  await noteOffers(scope, tx, now, 'offer.revoked', await revokeOffersOf(scope, tx, made_by, kinds, isoTime(now)))
+}
+
+/** Revokes the pending offers to an address, and the successors that it accepted. */
+export async function endOffersTo(scope: Scope, tx: Transaction, now: number, email: string): Promise<void> {
+  await noteOffers(scope, tx, now, 'offer.revoked', await revokeOffersTo(scope, tx, email, isoTime(now)))
 }
 
 /** INVALID_TRANSITION for a move that the state of the offer does not allow. */
@@ -70,13 +75,18 @@ export function tooLate({ state, kind }: Offer, move: keyof typeof offerMoves): 
 }
 
 /** Records an event about an offer. */
-export async function noteOffer(
-  scope: Scope,
-  tx: Transaction,
-  now: number,
-  kind: string,
-  offer: Pick<Offer, 'id' | 'kind' | 'role'>,
-) {
-  const data = { kind: offer.kind, role: offer.role }
-  await recordEvents(scope, tx, now, [{ kind, subject_kind: 'offer', subject_id: offer.id, data }])
+export async function noteOffer(scope: Scope, tx: Transaction, now: number, kind: string, offer: NotedOffer) {
+  await noteOffers(scope, tx, now, kind, [offer])
+}
+
+type NotedOffer = Pick<Offer, 'id' | 'kind' | 'role'>
+
+async function noteOffers(scope: Scope, tx: Transaction, now: number, kind: string, offers: readonly NotedOffer[]) {
+  const events = offers.map(({ id, ...data }) => ({
+    kind,
+    subject_kind: 'offer',
+    subject_id: id,
+    data: { kind: data.kind, role: data.role },
+  }))
+  await recordEvents(scope, tx, now, events)
 }

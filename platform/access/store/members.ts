@@ -142,26 +142,28 @@ export async function acceptedSuccessors(scope: Scope, tx: Transaction, owner: s
   return rows.map(({ email }) => email)
 }
 
+type RevokedOffer = Pick<Offer, 'id' | 'kind' | 'role'>
+
 /** Revokes the pending offers to an address, and its acceptance as a successor. */
-export async function revokeOffersTo(scope: Scope, tx: Transaction, email: string, at: string): Promise<void> {
-  await tx.query(
+export function revokeOffersTo(scope: Scope, tx: Transaction, email: string, at: string): Promise<RevokedOffer[]> {
+  return tx.query<RevokedOffer>(
     `update offers set state = 'revoked', decided_at = $3 where org_id = $1 and email = $2
-       and (state = 'pending' or kind = 'successor' and state = 'accepted')`,
+       and (state = 'pending' or kind = 'successor' and state = 'accepted') returning id, kind, role`,
     [scope.org_id, email, at],
   )
 }
 
 /** Revokes the pending offers of these kinds that a member has made, and the successors that accepted them. */
-export async function revokeOffersOf(
+export function revokeOffersOf(
   scope: Scope,
   tx: Transaction,
   made_by: string,
   kinds: readonly Offer['kind'][],
   at: string,
-): Promise<void> {
-  await tx.query(
+): Promise<RevokedOffer[]> {
+  return tx.query<RevokedOffer>(
     `update offers set state = 'revoked', decided_at = $4 where org_id = $1 and made_by = $2 and kind = any($3::text[])
-       and (state = 'pending' or kind = 'successor' and state = 'accepted')`,
+       and (state = 'pending' or kind = 'successor' and state = 'accepted') returning id, kind, role`,
     [scope.org_id, made_by, kinds, at],
   )
 }

@@ -63,7 +63,7 @@ async function worksWhileRunning(platform: PlatformProcess, env: Record<string, 
 }
 
 describe('svc-platform admin, with the embedded database', () => {
-  it('works while the platform runs, and while it is stopped', { timeout: 90_000 }, async () => {
+  it('works while the platform runs, and while it is stopped', async () => {
     const env = { ...common, SVC_DATA_DIR: dataDir() }
     const platform = await startProcess(env)
     const folder = join(env.SVC_DATA_DIR, 'admin')

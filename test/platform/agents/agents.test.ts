@@ -12,7 +12,7 @@ beforeAll(async () => {
   const database_url = postgres?.freshDatabase() ?? null
   platform = await startPlatform({ database_url })
   other = database_url === null ? platform : await startPlatform({ database_url, data_dir: platform.data_dir })
-}, 120_000)
+})
 afterAll(async () => {
   if (other !== platform) await other.close()
   await discard(platform)

@@ -85,41 +85,37 @@ describe('governed time as of a cut-off', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it.each([false, true])(
-    'is that of the model, and stays it (with contradictions: %s)',
-    async (contradicts) => {
-      const property = fc.asyncProperty(history, async ({ messages, share, wait, period: [offset, length] }) => {
-        begin += 10 * 86_400_000
-        workspace.setTime(begin)
-        const keys = [0, 1].map((agent) => `agent ${begin} ${agent}`)
-        const ids = [await workspace.register(keys[0] ?? ''), await workspace.register(keys[1] ?? '')]
-        const all = arrivalsOf(messages, begin, contradicts)
-        const send = async (arrivals: typeof all) => {
-          for (const { agent, at, beat } of arrivals) {
-            workspace.setTime(at)
-            await workspace.beat(keys[agent] ?? '', beat)
-          }
+  it.each([false, true])('is that of the model, and stays it (with contradictions: %s)', async (contradicts) => {
+    const property = fc.asyncProperty(history, async ({ messages, share, wait, period: [offset, length] }) => {
+      begin += 10 * 86_400_000
+      workspace.setTime(begin)
+      const keys = [0, 1].map((agent) => `agent ${begin} ${agent}`)
+      const ids = [await workspace.register(keys[0] ?? ''), await workspace.register(keys[1] ?? '')]
+      const all = arrivalsOf(messages, begin, contradicts)
+      const send = async (arrivals: typeof all) => {
+        for (const { agent, at, beat } of arrivals) {
+          workspace.setTime(at)
+          await workspace.beat(keys[agent] ?? '', beat)
         }
-        const count = Math.round(share * all.length)
-        const before = all.slice(0, count)
-        const next = all[count]?.at ?? Number.POSITIVE_INFINITY
-        const at = Math.min((before.at(-1)?.at ?? begin) + wait * tick, next)
-        await send(before)
-        workspace.setTime(at)
-        const cut_off = await workspace.cutOff()
-        const from = begin + offset * tick
-        const period = { from, to: from + length * 5 * tick }
-        const then = await workspace.read(ids, period, cut_off)
-        await send(all.slice(count))
-        expect(await workspace.read(ids, period, cut_off)).toEqual(then)
-        if (contradicts) return
-        for (const [agent, id] of ids.entries()) {
-          const own: Arrival[] = before.filter((arrival) => arrival.agent === agent)
-          expect(then.get(id)).toEqual(modelGovernance(own, { ...period, registered: begin, at }))
-        }
-      })
-      await fc.assert(property, { numRuns: 100 })
-    },
-    300_000,
-  )
+      }
+      const count = Math.round(share * all.length)
+      const before = all.slice(0, count)
+      const next = all[count]?.at ?? Number.POSITIVE_INFINITY
+      const at = Math.min((before.at(-1)?.at ?? begin) + wait * tick, next)
+      await send(before)
+      workspace.setTime(at)
+      const cut_off = await workspace.cutOff()
+      const from = begin + offset * tick
+      const period = { from, to: from + length * 5 * tick }
+      const then = await workspace.read(ids, period, cut_off)
+      await send(all.slice(count))
+      expect(await workspace.read(ids, period, cut_off)).toEqual(then)
+      if (contradicts) return
+      for (const [agent, id] of ids.entries()) {
+        const own: Arrival[] = before.filter((arrival) => arrival.agent === agent)
+        expect(then.get(id)).toEqual(modelGovernance(own, { ...period, registered: begin, at }))
+      }
+    })
+    await fc.assert(property, { numRuns: 100 })
+  })
 })

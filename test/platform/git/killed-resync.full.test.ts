@@ -16,13 +16,13 @@ import type {
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
 import { bareRepository } from '../../support/git-host.js'
-import { hangMs } from '../../support/hang.js'
 import { numbers } from '../../support/policy-pairs.js'
 import { sharedPostgres } from '../../support/postgres.js'
 import { type PlatformProcess, startProcess } from '../../support/process.js'
+import { soon } from '../../support/soon.js'
 
 /** A kill takes about seven seconds; SVC_KILLS=20 plays more of them. */
-const kills = Number(process.env.SVC_KILLS ?? 7)
+const kills = Number(process.env.SVC_KILLS ?? 4)
 const paths = ['a.yaml', 'b.yaml', 'c.yaml', 'd.yaml']
 const postgres = await sharedPostgres()
 const folder = mkdtempSync(join(tmpdir(), 'svc-killed-'))
@@ -91,7 +91,7 @@ describe.each([
     const arrival = async (version: number) => {
       const start = performance.now()
       const wanted = Array.from({ length: 8 }, () => `version ${version}`)
-      await vi.waitFor(async () => expect(await versions()).toEqual(wanted), { timeout: hangMs * 2, interval: 50 })
+      await vi.waitFor(async () => expect(await versions()).toEqual(wanted), { ...soon, interval: 50 })
       return performance.now() - start
     }
     push(1)

@@ -175,7 +175,7 @@ describe('the log of these tasks', () => {
   it('is evaluated again from a bundle with the same verdicts', async () => {
     const { steps } = await expectEqualVerdicts(git.platform)
     expect(steps).toBeGreaterThan(tasks.length * 400)
-  }, 120_000)
+  })
 })
 
 function withoutIds({ policy_id: _policy, manifest_id: _manifest, ...violation }: StepViolation): Verdict {

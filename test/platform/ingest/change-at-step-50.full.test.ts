@@ -84,7 +84,7 @@ describe('a task in the log', () => {
       for (const task of tasks) later.set(idOf(agent, task), await log(agent, task, changesAfter, task.steps.length))
     for (const task of tasks)
       later.set(`late ${task.rule}`, await log('whole', task, changesAfter, task.steps.length, `late ${task.rule}`))
-  }, 300_000)
+  })
   afterAll(() => discard(platform))
 
   const laterOf = (agent: string, task: LongTask) => later.get(idOf(agent, task))
@@ -105,7 +105,7 @@ describe('a task in the log', () => {
   it('is evaluated again from a bundle with the same verdicts', async () => {
     const { steps } = await expectEqualVerdicts(platform)
     expect(steps).toBeGreaterThan(tasks.length * 400)
-  }, 120_000)
+  })
 })
 
 function withoutId({ policy_id: _, ...violation }: StepViolation): Verdict {

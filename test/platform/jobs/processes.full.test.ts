@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { readConfig } from '@svc/platform'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { Job } from '../../../platform/jobs/job.js'
-import { hangMs } from '../../support/hang.js'
 import { startJobProcess } from '../../support/job-process.js'
 import { gate, openJobRoom } from '../../support/jobs.js'
 import { hasPostgres, sharedPostgres, startPostgres } from '../../support/postgres.js'
+import { soon } from '../../support/soon.js'
 
 const postgres = await sharedPostgres()
-const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: hangMs, interval: 100 })
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, soon)
 const folder = mkdtempSync(join(tmpdir(), 'svc-jobs-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

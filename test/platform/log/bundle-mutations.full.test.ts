@@ -12,7 +12,10 @@ import { contentsOf, downloadBundle, openAuditorFolder, secondVerdict } from '..
 import { checkpointOf, fast, logSteps, register } from '../../support/log.js'
 import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
 
-const mutations = Number(process.env.SVC_MUTATIONS ?? 4000)
+const mutations = Number(process.env.SVC_MUTATIONS ?? 1000)
+/** Of so many bytes one is changed, which one differs between runs; SVC_MUTATION_EACH=1 changes all 13,000. */
+const each = Number(process.env.SVC_MUTATION_EACH ?? 5)
+const first = Date.now() % each
 const auditor = openAuditorFolder()
 afterAll(() => auditor.clear())
 
@@ -51,14 +54,16 @@ describe('a bundle', () => {
     expect(alsoFor(true) ?? true).toBe(true)
   })
 
-  it('is not valid as issued after a change of any byte', async () => {
-    for (const at of original.keys()) {
+  it('is not valid as issued after a change of a byte', async () => {
+    let count = 0
+    for (let at = first; at < original.length; at += each) {
+      count += 1
       const bytes = Buffer.from(original)
       bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (at % 8)), at)
       expect([at, await isValid(bytes)]).toEqual([at, false])
-      expect([at, alsoFor(at % 60 === 0) ?? false]).toEqual([at, false])
+      expect([at, alsoFor(count % 60 === 0) ?? false]).toEqual([at, false])
     }
-    console.log(`${original.length} bytes changed, 0 undetected`)
+    console.log(`${count} of ${original.length} bytes changed, 0 undetected`)
   })
 
   it(`is invalid after each of ${mutations} changes of its contents, although the key of the log signed them`, async () => {

@@ -51,7 +51,7 @@ describe('recorded runs', () => {
     if (airline !== null) await importRuns('chat-completions', airline, 'airline')
     const { steps } = await expectEqualVerdicts(platform)
     expect(steps).toBeGreaterThan(airline === null ? 100 : 3241)
-  }, 120_000)
+  })
 
   it('give the recorded verdicts under every manifest of the library', async () => {
     await assignAll(await register('governed', { risk_classification: 'high', declared_tools: ['search'] }))
@@ -59,5 +59,5 @@ describe('recorded runs', () => {
     if (airline !== null) await importRuns('chat-completions', airline, 'governed')
     const { steps } = await expectEqualVerdicts(platform)
     expect(steps).toBeGreaterThan(airline === null ? 100 : 3241)
-  }, 240_000)
+  })
 })

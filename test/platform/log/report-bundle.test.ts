@@ -55,7 +55,7 @@ describe.skipIf(postgres === null)('the bundle of a report', () => {
       const { body } = await platform.call<LogCheckpoint>('GET', '/api/v1/log/checkpoint')
       expect(body.size).toBe(cut_off.size + 1)
     }, soon)
-  }, 60_000)
+  })
   afterAll(async () => {
     auditor.clear()
     await discard(platform)
