@@ -221,6 +221,8 @@ export const subjects: Readonly<Record<string, Make>> = {
     return { values: { id }, callers, state, steps: { push_loosening } }
   },
   'device-code': async ({ newPerson, pair, callers: { anonymous }, wait }) => {
+    // A person enters ten codes in 15 minutes.
+    wait(16 * minute)
     const { email } = (await pair()).other
     let person = await newPerson(email)
     const { body } = await anonymous<DeviceCode>('POST', '/auth/device/code', {})

@@ -191,7 +191,8 @@ export async function checkRace(table: StateTable, subject: Subject, cell: Cell,
   for (const answer of answers.filter(({ status }) => !isSuccess(status))) {
     const turn = turns.find((one) => 'status' in one)
     if (turn === undefined) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`)
-    expectAnswer(table, { ...cell, state }, answer, turn)
+    // Another caller may still be in progress: which state it meets is not fixed.
+    expectAnswer(table, { ...cell, state }, answer, turn, false)
   }
   expect(await subject.state()).toSatisfy(oneOf(state))
   const events = turns.flatMap((turn) => ('to' in turn ? turn.event : []))
@@ -201,7 +202,13 @@ export async function checkRace(table: StateTable, subject: Subject, cell: Cell,
 const sorted = (list: readonly string[]) => [...list].sort()
 const oneOf = (state: string) => (found: string | null) => found === null || found === state
 
-function expectAnswer(table: StateTable, cell: Cell, { status, body }: Answer<Problem>, result: Result): void {
+function expectAnswer(
+  table: StateTable,
+  cell: Cell,
+  { status, body }: Answer<Problem>,
+  result: Result,
+  namesState = true,
+): void {
   if (!('status' in result)) {
     expect([status, isSuccess(status) ? null : body]).toEqual([status, null])
     return
@@ -209,8 +216,8 @@ function expectAnswer(table: StateTable, cell: Cell, { status, body }: Answer<Pr
   expect([status, body.code ?? (body as { error?: string }).error]).toEqual([result.status, result.code])
   if (result.code !== 'INVALID_TRANSITION') return
   const shown = (state: string) => (table.names?.[state] ?? [state]).map((name) => `\`${name}\``)
-  for (const name of shown(cell.state)) expect(body.detail).toContain(name)
+  if (namesState) for (const name of shown(cell.state)) expect(body.detail).toContain(name)
   const from = allowedOf(table).filter(({ operation }) => operation === cell.operation)
   const possible = from.flatMap(({ state }) => shown(state))
-  expect(possible.filter((name) => body.detail?.includes(name))).not.toEqual([])
+  if (possible.length > 0) expect(possible.filter((name) => body.detail?.includes(name))).not.toEqual([])
 }
