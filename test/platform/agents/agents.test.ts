@@ -64,7 +64,14 @@ describe('fields that a member sets', () => {
       again: { purpose: 'p' },
       holds: { owner_id: 'ops', purpose: 'p' },
     },
-    { name: 'end with null', sent: { name: 'A' }, set: { name: null }, again: {}, holds: { name: 'A' } },
+    {
+      name: 'end with null',
+      sent: { name: 'A' },
+      first: { name: 'B' },
+      set: { name: null },
+      again: {},
+      holds: { name: 'A' },
+    },
     {
       name: 'include tools and environment',
       sent: {},
@@ -87,9 +94,10 @@ describe('fields that a member sets', () => {
       holds: { risk_classification: 'high', effective_risk_classification: 'high' },
     },
   ]
-  it.each(rows)('$name', async ({ name, sent, set, again, holds }) => {
+  it.each(rows)('$name', async ({ name, sent, first, set, again, holds }) => {
     const agent_key = `set ${name}`
     const { at, agent_id } = await register({ agent_key, ...sent })
+    if (first !== undefined) expect((await change('PATCH', at, first)).status).toBe(200)
     expect((await change('PATCH', at, set)).status).toBe(200)
     await register({ agent_key, ...again })
     expect(await read(at)).toMatchObject(holds)

@@ -64,7 +64,7 @@ describe.skipIf(postgres === null)('retention', () => {
     const erased = await post('/api/v1/erasures', { task_id: 'old', legal_basis: 'x' })
     expect([erased.status, erased.body.detail]).toEqual([409, expect.stringContaining('on hold')])
     expect((await post<Hold>(`/api/v1/holds/${body.id}/release`)).body).toMatchObject({ released_by: 'operator:local' })
-    expect((await post(`/api/v1/holds/${body.id}/release`)).status).toBe(404)
+    expect((await post(`/api/v1/holds/${body.id}/release`)).status).toBe(409)
     expect((await post('/api/v1/holds/hold_none/release')).status).toBe(404)
     expect(await get('/api/v1/holds?on=true')).toMatchObject({ holds: [], total: 0 })
     expect(await get('/api/v1/holds')).toMatchObject({ total: 1 })
