@@ -176,26 +176,26 @@ export async function checkRace(table: StateTable, subject: Subject, cell: Cell,
   await bring(table, subject, cell.state)
   const before = await eventsOf(subject)
   const answers = await Promise.all(Array.from({ length: callers }, () => callOf(table, subject, cell.operation)))
-  const turns: Result[] = []
+  const results: Result[] = []
   let { state } = cell
-  for (let turn = 0; turn < callers; turn++) {
+  for (let caller = 0; caller < callers; caller++) {
     const result = resultOf(table, { ...cell, state })
-    turns.push(result)
+    results.push(result)
     if ('to' in result) state = result.to
   }
   const { late } = table.operations[cell.operation] ?? {}
-  const wins = turns.filter((turn) => !('status' in turn)).length
+  const wins = results.filter((one) => !('status' in one)).length
   const won = answers.filter(({ status }) => isSuccess(status)).length
   if (late === 'same') expect(won).toBeGreaterThanOrEqual(wins)
   else expect(won).toBe(wins)
   for (const answer of answers.filter(({ status }) => !isSuccess(status))) {
-    const turn = turns.find((one) => 'status' in one)
-    if (turn === undefined) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+    const rejection = results.find((one) => 'status' in one)
+    if (rejection === undefined) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`)
     // Another caller may still be in progress: which state it meets is not fixed.
-    expectAnswer(table, { ...cell, state }, answer, turn, false)
+    expectAnswer(table, { ...cell, state }, answer, rejection, false)
   }
   expect(await subject.state()).toSatisfy(oneOf(state))
-  const events = turns.flatMap((turn) => ('to' in turn ? turn.event : []))
+  const events = results.flatMap((one) => ('to' in one ? one.event : []))
   expect(sorted((await eventsOf(subject)).slice(before.length))).toEqual(sorted(events))
 }
 
