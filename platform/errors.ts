@@ -20,6 +20,7 @@ export const errorTable = {
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   CONFLICT: { status: 409, title: 'Conflict' },
   IDEMPOTENCY_KEY_REUSED: { status: 409, title: 'Idempotency key reused' },
+  MANAGED_BY_STOP: { status: 409, title: 'Managed by a stop' },
   INVALID_TRANSITION: { status: 409, title: 'Invalid transition' },
   MANAGED_BY_MANIFEST: { status: 409, title: 'Managed by a manifest' },
   PRECONDITION_FAILED: { status: 412, title: 'Changed meanwhile' },

@@ -14,6 +14,7 @@ import { isMemberUnscoped } from './access/store/people.js'
 import { openAdminSocket } from './admin/socket.js'
 import { typedCommand } from './admin/typed-command.js'
 import { createRulebook } from './agents/rulebook.js'
+import { createWaitingEngines, type WaitingEngines } from './agents/waiting-engines.js'
 import { type Config, isLoopback } from './config.js'
 import { pages, showProblem } from './dashboard/pages.js'
 import { type Database, openDatabase, withUnscopedTransaction } from './db/db.js'
@@ -105,16 +106,18 @@ export async function createPlatform(
     const listener = createListener()
     const url = () => config.public_url ?? addressOf(listener)
     const startWorkspace = git.startWorkspaceWith(jobs.send)
-    const access = accessParts({ db, clock, logger, config, keys, url, mailer, startWorkspace })
+    const access = accessParts({ db, clock, logger, config, keys, url, print, startWorkspace })
+    const waiting_engines = openWaitingEngines(access, config)
     const operator = { operator_org, operator_token: credentials.operator_token }
     listener.on(
       'request',
-      requestHandler({ config, access, operator, meter, ingest, log, jobs, git, reports, actions, above }),
+      requestHandler({ config, access, waiting_engines, operator, meter, ingest, log, jobs, git, reports, above }),
     )
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
     // Ingestion before the jobs that it sends.
     const parts = [admin, ingest, jobs, above, git, log, outside.outgoing, access.notices, db]
     const close = async () => {
+      waiting_engines.close()
       await closeServer(listener)
       for (const part of parts) await part?.close()
     }
@@ -205,9 +208,17 @@ function openIngest({ meter, logger, ...others }: Ingesting): Ingest {
   return createIngest(parts, (error) => logger.error({ err: error }, 'could not store an entry'))
 }
 
+/** Engines that wait for a change, also for the end of their key. */
+function openWaitingEngines({ db, clock, notices }: AccessParts, { policy_ttl_seconds }: Config): WaitingEngines {
+  const waiting = createWaitingEngines({ db, clock, policy_ttl_seconds })
+  notices.subscribe((notice) => waiting.recheck(notice?.key_id ?? null))
+  return waiting
+}
+
 interface Handling {
   readonly config: Config
   readonly access: AccessParts
+  readonly waiting_engines: WaitingEngines
   readonly operator: { readonly operator_org: string; readonly operator_token: string }
   readonly meter: Meter
   readonly ingest: Ingest
@@ -223,6 +234,7 @@ interface Handling {
 function requestHandler({
   config,
   access,
+  waiting_engines,
   operator,
   meter,
   ingest,
@@ -230,7 +242,6 @@ function requestHandler({
   jobs,
   git,
   reports,
-  actions,
   above,
 }: Handling) {
   const { clock, logger, limits } = access
@@ -252,6 +263,8 @@ function requestHandler({
     ...reports.partsWith(jobs.send),
     ...actions.partsWith(jobs.send),
     jobs,
+    waiting_engines,
+    announceChange: waiting_engines.announceChange,
     policy_ttl_seconds: config.policy_ttl_seconds,
     task_timeout_seconds: config.task_timeout_seconds,
   }

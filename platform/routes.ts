@@ -26,6 +26,7 @@ import { erasureRoutes } from './log/retention/routes/erasures.js'
 import { retentionRoutes } from './log/retention/routes/retention.js'
 import { policyRoutes } from './policies/routes/policies.js'
 import { schemaRoutes } from './policies/routes/schemas.js'
+import { stopRoutes } from './policies/routes/stops.js'
 import { validationRoutes } from './policies/routes/validation.js'
 import { writtenPolicyRoutes } from './policies/routes/written-policies.js'
 import { reportRoutes } from './reports/routes/reports.js'
@@ -46,7 +47,7 @@ export const routes = [
   ...taskRoutes,
   ...effectivePolicyRoutes,
   ...policyRoutes,
-  ...writtenPolicyRoutes,
+  ...stopRoutes,
   ...validationRoutes,
   ...dryRunRoutes,
   ...repositoryRoutes,

@@ -4431,6 +4431,108 @@ export interface StepViolation {
 }
 
 /**
+ * A page of stops, newest first.
+ */
+export interface StopList {
+  stops: Stop[]
+  total: number
+  /**
+   * Pass as `cursor` for the next page
+   */
+  next_cursor: string | null
+}
+
+/**
+ * Body of POST /api/v1/stops: exactly one target, and the reason.
+ */
+export interface StopRequest {
+  /**
+   * Stop this agent
+   */
+  agent_id?: string
+  /**
+   * Stop the agent with this key, where one agent of the workspace has it
+   */
+  agent_key?: string
+  /**
+   * Stop every agent that has this manifest now or gets it later
+   */
+  manifest_id?: string
+  /**
+   * true: stop every agent of the workspace, also those registered later
+   */
+  workspace?: boolean
+  /**
+   * Why; every blocked step says it
+   */
+  reason: string
+}
+
+/**
+ * Body of POST /api/v1/stops/{id}/resume: without `agent_ids` and `percent` all agents that are still stopped.
+ */
+export interface StopResume {
+  /**
+   * Resume only these agents
+   *
+   * @minItems 1
+   * @maxItems 1000
+   */
+  agent_ids?: string[]
+  /**
+   * Resume agents until this share of those that were stopped is resumed; the order follows from a hash, so that it is the same each time
+   */
+  percent?: number
+  note?: string
+}
+
+/**
+ * A stop: steps of its agents are blocked until they are resumed.
+ */
+export interface Stop {
+  id: string
+  target: {
+    kind: 'agent' | 'manifest' | 'workspace'
+    /**
+     * `agent_id` or `manifest_id`; null for the workspace
+     */
+    id: string | null
+  }
+  reason: string
+  /**
+   * `resuming`: some of its agents are resumed
+   */
+  state: 'stopped' | 'resuming' | 'resumed'
+  created_at: string
+  created_by: string
+  /**
+   * Number of agents that it stops now
+   */
+  agents: number
+  stages: {
+    at: string
+    /**
+     * Who resumed them
+     */
+    by: string
+    /**
+     * Number of agents that this stage resumed
+     */
+    agents: number
+    /**
+     * The share that was asked for
+     */
+    percent: number | null
+    note: string | null
+  }[]
+  /**
+   * The policy that blocks the steps
+   */
+  policy_id: number
+  resumed_at: string | null
+}
+
+/**
  * What the file `.github/svc.yml` of a repository sets for the check of its pull requests. It is read from the branch that a pull request is merged into.
  */
 export interface SvcSettings {
@@ -4931,6 +5033,10 @@ export interface SchemaTypes {
   'rule': Rule
   'session-tokens': SessionTokens
   'step-violation': StepViolation
+  'stop-list': StopList
+  'stop-request': StopRequest
+  'stop-resume': StopResume
+  'stop': Stop
   'svc-settings': SvcSettings
   'task-chain': TaskChain
   'task-list': TaskList

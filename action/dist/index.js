@@ -25670,6 +25670,57 @@ function trackCredit(environment, predecessor, params, isPredecessor) {
 	});
 }
 
+// engine/rules/stopped.ts
+const ends = /* @__PURE__ */ new Set(["task.end", "task.error"]);
+const stoppedRules = [defineStepRule({
+	name: "stopped",
+	category: "flow",
+	scopes: ["step_execution"],
+	targets: false,
+	params: {
+		type: "object",
+		additionalProperties: false,
+		properties: {
+			reason: {
+				type: "string",
+				minLength: 1,
+				maxLength: 1e3,
+				description: "why the agents are stopped"
+			},
+			stop_id: {
+				type: "string",
+				minLength: 1,
+				description: "the stop of the platform that it comes from"
+			},
+			stopped_by: {
+				type: "string",
+				minLength: 1,
+				description: "who stopped the agents"
+			}
+		}
+	},
+	stricter: {
+		reason: "none",
+		stop_id: "none",
+		stopped_by: "none"
+	},
+	doc: "Violated by every step but `task.end` and `task.error`. A step recorded as blocked (`output.status` is `blocked`) passes: it obeyed.",
+	example: { reason: "refunds go to wrong accounts" },
+	compile: ({ reason, stop_id, stopped_by }) => {
+		const message = `the agent is stopped${stopped_by === void 0 ? "" : ` by ${whole(stopped_by)}`}${reason === void 0 ? "" : `: ${whole(reason)}`}`;
+		const remedy = `do not retry: ${stop_id === void 0 ? "take the policy out of its manifest, or disable it" : `an owner, admin or member of the workspace resumes it with \`svc resume ${stop_id}\`, or POST /api/v1/stops/${stop_id}/resume`}; until then the task can only end, with \`task.end\` or \`task.error\``;
+		return (context) => {
+			const { step, happened } = context;
+			if (ends.has(canonicalType(step.step_type))) return 0;
+			if (happened === true && isBlocked(step)) return 0;
+			return stepViolation(context, "STOPPED", message, remedy);
+		};
+	}
+})];
+function whole(text) {
+	return `\`${onOneLine$1(text.replaceAll("`", "'"))}\``;
+}
+
 // engine/rules/flow-selector.ts
 const acceptsAll = () => true;
 function compileParts(selector, when_ambiguous, parameter) {
@@ -26491,6 +26542,7 @@ const leafRules = [
 	...classificationRules,
 	...contentRules,
 	...flowRules,
+	...stoppedRules,
 	...valueFlowRules,
 	...valueFromRules,
 	...nodeRules
@@ -27015,14 +27067,15 @@ function evaluateAndCount(set, occasion, given, passed) {
 	return decisionIn(set, occasion, given, passed);
 }
 function decisionIn(set, occasion, given, passed) {
-	const { step, agent, history, now } = given;
+	const { step, agent, history, now, happened = false, readings = [] } = given;
 	const context = {
 		step,
 		agent,
 		context: given.context,
 		history,
 		now,
-		readings: given.readings ?? []
+		happened,
+		readings
 	};
 	const plan = set.plans[occasion];
 	const applicable = plan.applicable(step);

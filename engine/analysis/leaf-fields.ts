@@ -78,6 +78,7 @@ export const fieldDescriptions: Readonly<Record<string, Describe>> = {
       ...(found === false ? { passes: lacks, fails: has } : { passes: has, fails: lacks }),
     }
   },
+  stopped: () => ({ ...passesWhen('step_type', isOneOf(['task.end', 'task.error'], 'whole')), forbids: true }),
   path_within_root: (params) => {
     const own = pathOf(params.field, false)
     const read = together([named(`a root and ${own}`), present(own)])

@@ -43,8 +43,8 @@ export function evaluateAndCount(
 }
 
 function decisionIn(set: PolicySet, occasion: Occasion, given: RuleContext, passed: Float64Array | null): Decision {
-  const { step, agent, history, now } = given
-  const context: RuleContext = { step, agent, context: given.context, history, now, readings: given.readings ?? [] }
+  const { step, agent, history, now, happened = false, readings = [] } = given
+  const context: RuleContext = { step, agent, context: given.context, history, now, happened, readings }
   const plan = set.plans[occasion]
   const applicable = plan.applicable(step)
   const findings = newFindings()

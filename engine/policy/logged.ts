@@ -34,7 +34,7 @@ export function evaluateLogged(
   facts: JsonMap,
 ): LoggedDecision {
   const at = occurredAt(step.timestamp, last_at)
-  const context = { step, agent: facts, context: facts, history, now: at }
+  const context = { step, agent: facts, context: facts, history, now: at, happened: true }
   return { decision: evaluate(set, occasionOf(step), context), at }
 }
 

@@ -12,6 +12,7 @@ import { type ParamsSchema, targetSchema } from './params.js'
 import { pathRules } from './path.js'
 import { predecessorRules } from './predecessor.js'
 import type { LeafRule, RuleDescription } from './rule.js'
+import { stoppedRules } from './stopped.js'
 import { type Direction, targetDirections, writingTargetDirections } from './stricter.js'
 import { valueFlowRules } from './value-flow.js'
 import { valueFromRules } from './value-from.js'
@@ -26,6 +27,7 @@ export const leafRules: readonly LeafRule[] = [
   ...classificationRules,
   ...contentRules,
   ...flowRules,
+  ...stoppedRules,
   ...valueFlowRules,
   ...valueFromRules,
   ...nodeRules,

@@ -71,6 +71,8 @@ export interface RuleContext {
   readonly context: JsonMap
   readonly history: History
   readonly now: number
+  /** The step is recorded, not intended. */
+  readonly happened?: boolean
   /** What the readings of the policy set found in this evaluation, by their index; without it nothing is shared. */
   readonly readings?: unknown[]
 }

@@ -104,7 +104,7 @@ async function evaluateIntended(state: EngineState, { intended, context, reserve
   const task = await state.tasks.open(task_id, intended.step_type, now)
   setFacts(task, state.evaluator.facts(state.agents.get(agent_id), { ...context, task_id }))
   const step = state.memory.labelled({ timestamp: isoTime(now), ...intended, agent_id, task_id }, false)
-  const evaluation = state.evaluator.step(task, step, occasionIn(task, step))
+  const evaluation = state.evaluator.step(task, step, occasionIn(task, step), false)
   awaitRecord(task, evaluation)
   if (reserve === true && !evaluation.blocked) reserveStep(state, task, evaluation.evaluation_id, { step, at: now })
   state.meter.evaluated(evaluation.outcome)
@@ -160,12 +160,12 @@ async function recordStep(state: EngineState, sent: Behavior): Promise<RecordedS
 function decisionOn(state: EngineState, task: Task, step: Behavior): LocalEvaluation {
   const action_digest = actionDigest(step)
   const decision = takeDecision(task, step.meta?.evaluation_id, action_digest)
-  if (decision === null) return state.evaluator.step(task, step, occasionIn(task, step))
+  if (decision === null) return state.evaluator.step(task, step, occasionIn(task, step), true)
   state.reservations.delete(decision.evaluation_id)
   // A gate may have approved the step since.
   const isFinal = decision.outcome !== 'ask' && (decision.blocked || decision.action_digest === action_digest)
   if (isFinal) return decision
-  return { ...state.evaluator.step(task, step, occasionIn(task, step)), evaluation_id: decision.evaluation_id }
+  return { ...state.evaluator.step(task, step, occasionIn(task, step), true), evaluation_id: decision.evaluation_id }
 }
 
 function keep(state: EngineState, task: Task, step: Behavior & { step: number }, evaluation: LocalEvaluation): void {
@@ -195,7 +195,7 @@ function stopTask(state: EngineState, task: Task, { agent_id, task_id }: Behavio
   const ids = { ...(agent_id !== undefined && { agent_id }), ...(task_id !== undefined && { task_id }) }
   for (const step_type of ['task.error', 'task.end'] as const) {
     const step = { ...ids, step_type, step: task.last_step + 1, timestamp: isoTime(state.clock()) }
-    keep(state, task, step, state.evaluator.step(task, step, occasionIn(task, step)))
+    keep(state, task, step, state.evaluator.step(task, step, occasionIn(task, step), true))
   }
 }
 
@@ -235,7 +235,8 @@ function concludeTask(state: EngineState, task: Task): void {
   if (task.ended) return
   const { task_id } = task
   const step: Behavior = { ...agentOf(task), step_type: 'task.end', task_id }
-  const incidents = incidentLines(step, state.evaluator.step(task, step, 'end'), state.clock())
+  const { policies } = state.evaluator.step(task, step, 'end', true)
+  const incidents = incidentLines(step, policies, state.clock())
   for (const line of incidents) state.sink.write(line)
   state.meter.recorded(incidents.length, 0)
 }

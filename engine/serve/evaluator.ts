@@ -15,7 +15,8 @@ import type { LocalEvaluation } from './local-evaluation.js'
 import { historyWithReserved, type Task } from './task.js'
 
 export interface Evaluator {
-  readonly step: (task: Task, step: Step, occasion: Occasion) => LocalEvaluation
+  /** `happened`: the step is recorded, not intended. */
+  readonly step: (task: Task, step: Step, occasion: Occasion, happened: boolean) => LocalEvaluation
   readonly registration: (agent: JsonMap) => LocalEvaluation
   /** The agent as rules see it: the registration and the context that the caller sends. */
   readonly facts: (registered: JsonMap | undefined, sent: ReportedContext) => JsonMap
@@ -31,17 +32,18 @@ export interface EvaluatorParts {
 
 export function createEvaluator({ source, fail_closed, clock, newId }: EvaluatorParts): Evaluator {
   const setFor = setsByLevel()
-  const decide = (task: Task, step: Step, occasion: Occasion): Decision => {
+  const decide = (task: Task, step: Step, occasion: Occasion, happened: boolean): Decision => {
     const policies = source.current()
     if (fail_closed && !isGoverned(policies.load_state)) return ungoverned(policies)
     const now = clock()
-    const context = { step, agent: task.facts, context: task.facts, history: historyWithReserved(task, now), now }
+    const history = historyWithReserved(task, now)
+    const context = { step, agent: task.facts, context: task.facts, history, now, happened }
     return evaluate(setFor(task.policies.set, policies, task.facts.risk_classification), occasion, context)
   }
   return {
-    step: (task, step, occasion) => ({
+    step: (task, step, occasion, happened) => ({
       evaluation_id: newId(),
-      ...answerOf(decide(task, step, occasion), task),
+      ...answerOf(decide(task, step, occasion, happened), task),
       action_digest: actionDigest(step),
       ...(task.history_lost && { history_lost: true }),
     }),

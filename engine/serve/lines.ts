@@ -84,20 +84,24 @@ export function incidentLines(
   now: number,
   blocked = false,
 ): TraceLine[] {
-  const defied = blocked && step.output?.status !== 'blocked'
-  return policies
-    .filter(({ violated, waived }) => violated && !waived)
-    .map(({ violated: _violated, rule_type: _rule, ...violation }) => ({ ...violation, ...withoutSteps(violation) }))
-    .map((violation) => ({
-      kind: 'incident' as const,
-      recorded_at: isoTime(now),
-      agent_id: step.agent_id ?? null,
-      task_id: step.task_id ?? null,
-      step: step.step ?? null,
-      evaluation_id,
-      violation,
-      reason: defied && blocks(violation) ? ('executed_although_blocked' as const) : ('violated' as const),
-    }))
+  const obeyed = step.output?.status === 'blocked'
+  const defied = blocked && !obeyed
+  return (
+    policies
+      .filter(({ violated, waived }) => violated && !waived)
+      // A stop is a decision of people: only a step that ran all the same is worth an incident.
+      .filter(({ rule_type }) => !(obeyed && rule_type === 'stopped'))
+      .map(({ violated: _violated, rule_type: _rule, ...violation }) => ({ ...violation, ...withoutSteps(violation) }))
+      .map((violation) => ({
+        kind: 'incident' as const,
+        recorded_at: isoTime(now),
+        agent_id: step.agent_id ?? null,
+        task_id: step.task_id ?? null,
+        step: step.step ?? null,
+        violation,
+        reason: defied && blocks(violation) ? ('executed_although_blocked' as const) : ('violated' as const),
+      }))
+  )
 }
 
 /** An incident leaves out `remedy_steps`, which may repeat payloads of the step. */

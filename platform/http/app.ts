@@ -148,6 +148,8 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
       query: checkQuery(request.query),
       header: (name: string) => request.get(name),
       request_id: String(response.locals.request_id),
+      gone: disconnection(response),
+      authenticateAgain: async () => void (await known(request)),
     }
     const reply = await route.handle(call, parts)
     if (reply.file !== undefined) await sendFile(response, reply.file)
@@ -156,9 +158,17 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
   })
 }
 
-function bodyOf({ body, lines, checks_body }: Endpoint, read: () => unknown): unknown {
-  if (body === undefined || lines) return null
-  return checks_body ? read() : validated(body, read())
+/** A signal that aborts when the caller disconnects; made on demand, because few handlers wait. */
+function disconnection(response: Response): () => AbortSignal {
+  let signal: AbortSignal | null = null
+  return () => {
+    if (signal !== null) return signal
+    const gone = new AbortController()
+    signal = gone.signal
+    if (response.closed) gone.abort()
+    response.once('close', () => gone.abort())
+    return signal
+  }
 }
 
 /** No id contains control characters, and PostgreSQL rejects a query for NUL. */

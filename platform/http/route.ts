@@ -19,6 +19,10 @@ export interface Call<Path extends string = string, Body = unknown> {
   readonly body: Body
   readonly raw: Uint8Array
   readonly request_id: string
+  /** Aborted when the caller disconnects before the answer. */
+  readonly gone: () => AbortSignal
+  /** For an answer that was long in coming: rejects as the request would be now. */
+  readonly authenticateAgain: () => Promise<void>
 }
 
 /** A file to send; `discard` is called afterwards, even after a failure. */

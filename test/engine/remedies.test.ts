@@ -48,6 +48,7 @@ const fixes: readonly (readonly [RegExp, Fix])[] = [
     /^wait (\d+) seconds?$/,
     (scene, { words }) => ({ ...scene, now: scene.now + Number(/\d+/.exec(words)?.[0]) * 1000 }),
   ],
+  [/^do not retry:/, (scene) => ({ ...scene, step: { ...scene.step, step_type: 'task.end' } })],
   [/^wait for the hours from/, waitForHours],
   [
     /^do a step of another type first$/,

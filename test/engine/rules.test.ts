@@ -99,7 +99,8 @@ function evaluated(rule: string, one: RuleCase) {
   const history = newHistory(set)
   for (const step of one.history) record(set, history, step, timeOf(step.timestamp))
   const facts = { ...one.agent, ...one.context }
-  const context = { step: one.step, agent: facts, context: facts, history, now: timeOf(one.now) }
+  const { step, happened = false } = one
+  const context = { step, agent: facts, context: facts, history, now: timeOf(one.now), happened }
   const { policies } = evaluate(set, occasions[one.scope], context)
   return { answer: answerOf(policies), details: policies.find(({ name }) => name === 'rule')?.violation_details }
 }

@@ -18,6 +18,8 @@ export interface RuleCase {
   readonly history: readonly Step[]
   /** Null at registration. */
   readonly step: Step | null
+  /** The step is recorded, not intended. */
+  readonly happened?: boolean
   readonly expect: RuleAnswer
   readonly code?: string
   /** Numbers of the steps in the evidence; null is the evaluated step. */
@@ -46,6 +48,7 @@ const checkCases = lazyCheck({
       now: { type: 'string', format: 'date-time' },
       history: { type: 'array', items: { type: 'object', required: ['step_type'] } },
       step: { type: 'object', required: ['step_type'] },
+      happened: { type: 'boolean' },
       expect: { type: 'string', enum: ['pass', 'not_applicable', 'violation'] },
       code: { type: 'string' },
       evidence: { type: 'array', items: { type: ['integer', 'null'] } },

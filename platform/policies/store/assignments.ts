@@ -171,13 +171,19 @@ export async function assignmentsOf(
   )
 }
 
-/** The manifests in force for an agent, in the order they were assigned, as a local engine gets them. */
-export async function manifestsOf(scope: Scope, tx: Transaction, agent_id: string) {
-  return tx.query<EffectivePolicies['manifests'][number]>(
-    `select manifest_id, manifest_name as name, manifest_repo as repo, manifest_path as path, manifest_sha as sha, pin
-     from assignments where org_id = $1 and agent_id = $2 and removed_at is null order by id`,
-    [scope.org_id, agent_id],
+type ManifestInForce = EffectivePolicies['manifests'][number]
+
+/** The manifests in force for each of these agents, in the order they were assigned, as a local engine gets them. */
+export async function manifestsOf(scope: Scope, tx: Transaction, agent_ids: readonly string[]) {
+  const rows = await tx.query<ManifestInForce & { agent_id: string }>(
+    `select agent_id, manifest_id, manifest_name as name, manifest_repo as repo, manifest_path as path,
+       manifest_sha as sha, pin
+     from assignments where org_id = $1 and agent_id = any($2::text[]) and removed_at is null order by id`,
+    [scope.org_id, agent_ids],
   )
+  const manifests = new Map<string, ManifestInForce[]>(agent_ids.map((agent_id) => [agent_id, []]))
+  for (const { agent_id, ...manifest } of rows) manifests.get(agent_id)?.push(manifest)
+  return manifests
 }
 
 /** The assignments from a repository, in the order of their ids. */

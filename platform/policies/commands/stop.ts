@@ -1,0 +1,98 @@
+// Stops agents: their next step is blocked (docs/design/platform.md §9).
+import type { Stop, StopRequest } from '@svc/schemas'
+import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
+import { newId } from '../../db/ids.js'
+import { actorText, type Scope } from '../../db/scope.js'
+import { invalid, PlatformError } from '../../errors.js'
+import { recordEvents } from '../../ledger/events.js'
+import { bumpConfig, lockLog } from '../../ledger/log.js'
+import { insertPolicies, type NewPolicy } from '../store/policies.js'
+import { agentsWithKey, findStop, hasTarget, insertStop } from '../store/stops.js'
+
+/**
+ * Stops the target, also one that another stop stops: each stop has to be resumed by itself, so that nobody lifts the stop of
+ * another. Rejects with INVALID unless exactly one target is named, and with NOT_FOUND for an unknown one.
+ */
+export async function stop({ db, clock }: Resources, scope: Scope, request: StopRequest): Promise<Stop> {
+  const now = clock()
+  const id = newId('stp', now)
+  return withTransaction(db, scope, async (tx) => {
+    const { size: from_index } = await lockLog(scope, tx)
+    const target = await targetOf(scope, tx, request)
+    const { reason } = request
+    const created_by = actorText(scope)
+    const policy = policyOf(id, target, reason, created_by)
+    const [inserted] = await insertPolicies(scope, tx, now, null, [policy], from_index)
+    if (inserted === undefined) throw new Error('the policy of a stop was not inserted')
+    const policy_id = inserted.id
+    await insertStop(scope, tx, now, { id, target, reason, created_by, from_index, policy_id })
+    const made = await stopIn(scope, tx, id)
+    const data = { target, reason, policy_id, agents: made.agents }
+    await recordEvents(scope, tx, now, [{ kind: 'stop.created', subject_kind: 'stop', subject_id: id, data }])
+    await bumpConfig(scope, tx)
+    return made
+  })
+}
+
+/** Rejects with NOT_FOUND. */
+export async function stopIn(scope: Scope, tx: Transaction, id: string): Promise<Stop> {
+  const found = await findStop(scope, tx, id)
+  if (found === null) throw new PlatformError('NOT_FOUND', 'this stop does not exist: list them with GET /api/v1/stops')
+  return found
+}
+
+async function targetOf(scope: Scope, tx: Transaction, request: StopRequest): Promise<Stop['target']> {
+  const { agent_id, agent_key, manifest_id, workspace = false } = request
+  const named = { agent_id, agent_key, manifest_id, workspace: workspace || undefined }
+  const given = Object.entries(named).filter(([, value]) => value !== undefined)
+  if (given.length !== 1) {
+    const found = given.length === 0 ? 'no target is named' : `${given.length} targets are named`
+    const message = `${found}: give one of \`agent_id\`, \`agent_key\`, \`manifest_id\` and \`"workspace": true\``
+    throw invalid([{ path: given[1]?.[0] ?? 'agent_id', message }])
+  }
+  if (workspace) return { kind: 'workspace', id: null }
+  if (agent_key !== undefined) return { kind: 'agent', id: await idOfKey(scope, tx, agent_key) }
+  const kind = agent_id === undefined ? 'manifest' : 'agent'
+  const id = agent_id ?? manifest_id ?? ''
+  if (await hasTarget(scope, tx, kind, id)) return { kind, id }
+  const remedy =
+    kind === 'agent'
+      ? 'no agent has this `agent_id`: list them with GET /api/v1/agents'
+      : 'no agent has or had this `manifest_id`: list them with GET /api/v1/assignments'
+  throw new PlatformError('NOT_FOUND', remedy)
+}
+
+async function idOfKey(scope: Scope, tx: Transaction, agent_key: string): Promise<string> {
+  const [agent_id, ...others] = await agentsWithKey(scope, tx, agent_key)
+  if (agent_id === undefined)
+    throw new PlatformError('NOT_FOUND', 'no agent has this `agent_key`: list them with GET /api/v1/agents')
+  if (others.length === 0) return agent_id
+  const ids = [agent_id, ...others].map((id) => `\`${id}\``).join(', ')
+  const message = `several agents have this key, under different API keys: send \`agent_id\`, one of ${ids}`
+  throw invalid([{ path: 'agent_key', message }])
+}
+
+/** INVARIANT (nothing lifts a stop): its policy is critical, enforced, for every level, without approval, waiver or manifest. */
+function policyOf(stop_id: string, target: Stop['target'], reason: string, stopped_by: string): NewPolicy {
+  return {
+    name: `Stop ${stop_id}`,
+    rule_type: 'stopped',
+    params: { reason, stop_id, stopped_by },
+    scope: 'step_execution',
+    severity: 'critical',
+    description: `Blocks every step until the stop is resumed: ${reason}`,
+    risk_classification: null,
+    agent_id: target.kind === 'agent' ? target.id : null,
+    enabled: true,
+    mode: 'enforce',
+    approval: null,
+    controls: [],
+    manifest_id: null,
+    manifest_name: null,
+    manifest_repo: null,
+    manifest_path: null,
+    manifest_sha: null,
+    manifest_assigned_at: null,
+    manifest_assigned_by: null,
+  }
+}

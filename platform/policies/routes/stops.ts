@@ -1,0 +1,74 @@
+import { type Resources, withSnapshot } from '../../db/db.js'
+import { listReply, pageOf } from '../../http/paging.js'
+import { byMember, byReader, parameters, route, valuesOf } from '../../http/route.js'
+import { resumeStop } from '../commands/resume-stop.js'
+import { stop, stopIn } from '../commands/stop.js'
+import { listStops } from '../store/stops.js'
+
+const tag = 'Stops'
+
+/** `announceChange` wakes the engines of a workspace that wait for changes in this process. */
+type StopParts = Resources & { readonly announceChange: (org_id: string) => void }
+
+export const stopRoutes = [
+  route({
+    method: 'post',
+    path: '/api/v1/stops',
+    summary: 'Stop an agent, the agents of a manifest, or the workspace: their next step is blocked',
+    tag,
+    access: byMember,
+    body: 'stop-request',
+    responses: { 201: 'stop' },
+    handle: async ({ scope, body }, parts: StopParts) => {
+      const made = await stop(parts, scope, body)
+      parts.announceChange(scope.org_id)
+      return { status: 201, body: made }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/stops',
+    summary: 'List stops, newest first',
+    tag,
+    access: byReader,
+    query: {
+      state: parameters.choice('state', valuesOf('stop', 'state')),
+      target: parameters.choice('kind of target', ['agent', 'manifest', 'workspace']),
+      target_id: parameters.text('one agent or manifest'),
+      limit: parameters.limit(200, 50),
+      cursor: parameters.cursor,
+    },
+    responses: { 200: 'stop-list' },
+    handle: async ({ scope, query }, { db }: StopParts) => {
+      const page = pageOf(query)
+      const listed = await withSnapshot(db, scope, (tx) => listStops(scope, tx, query, page))
+      return listReply('stops', listed, page, ({ id }) => id)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/stops/{id}',
+    summary: 'Get a stop, with the number of agents that it stops now',
+    tag,
+    access: byReader,
+    responses: { 200: 'stop' },
+    handle: async ({ scope, params }, { db }: StopParts) => ({
+      status: 200,
+      body: await withSnapshot(db, scope, (tx) => stopIn(scope, tx, params.id)),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/stops/{id}/resume',
+    summary: 'Resume the agents of a stop: all that are still stopped, some of them, or a percentage',
+    tag,
+    access: byMember,
+    body: 'stop-resume',
+    responses: { 200: 'stop' },
+    handle: async ({ scope, params, body }, parts: StopParts) => {
+      const resumed = await resumeStop(parts, scope, params.id, body)
+      parts.announceChange(scope.org_id)
+      return { status: 200, body: resumed }
+    },
+  }),
+]
