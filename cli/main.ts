@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { accountCommand } from './account/account.js'
 import { keyCommand } from './account/key.js'
 import { loginCommand, logoutCommand, whoamiCommand } from './account/login.js'
+import { stopCommands } from './account/stops.js'
 import { workspaceCommand } from './account/workspace.js'
 import { attackDemoCommand } from './audit/attack-demo.js'
 import { bundleCommand, checkpointCommand } from './audit/bundle.js'
@@ -50,6 +51,7 @@ const groups = {
   'Verify logs:': [verifyCommand, witnessCommand, attackDemoCommand, checkpointCommand, bundleCommand],
   'Get reports:': [reportCommand, reportsCommand],
   'Use manifests in Git:': gitCommands,
+  'Stop agents:': stopCommands,
   'Use a platform:': [loginCommand, logoutCommand, whoamiCommand, accountCommand, workspaceCommand, keyCommand],
   'Other:': [completionCommand],
 }

@@ -114,12 +114,11 @@ export async function createPlatform(
       requestHandler({ config, access, waiting_engines, operator, meter, ingest, log, jobs, git, reports, above }),
     )
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
-    // Ingestion before the jobs that it sends.
-    const parts = [admin, ingest, jobs, above, git, log, outside.outgoing, access.notices, db]
+    const server = { close: () => closeServer(listener) }
+    const { outgoing } = outside
+    const inOrder = [waiting_engines, server, admin, jobs, above, git, ingest, log, outgoing, access.notices, db]
     const close = async () => {
-      waiting_engines.close()
-      await closeServer(listener)
-      for (const part of parts) await part?.close()
+      for (const part of inOrder) await part?.close()
     }
     return {
       listener,

@@ -1,8 +1,9 @@
-// Policies from a platform: fetched, cached on disk, and fetched again in the background (docs/design/engine.md §6).
+// Policies from a platform: fetched, cached on disk, and asked for again in the background (docs/design/engine.md §6).
 import type { PolicyCache } from './cache.js'
 import { changeLines } from './changes.js'
+import { afterAnswer, afterCut, type Connection, delayBefore, isCut, notConnected, waitOf } from './connection.js'
 import { fetchPolicies, type PlatformAddress } from './fetch.js'
-import { defaultTtlMs, emptyMemory, type Learned, learn, type Memory } from './memory.js'
+import { emptyMemory, type Learned, learn, type Memory } from './memory.js'
 import type { LoadedPolicies, PolicySource } from './source.js'
 
 export interface ApiSourceParts extends PlatformAddress {
@@ -17,66 +18,88 @@ export interface ApiSourceParts extends PlatformAddress {
 
 /** Resolves after the first fetch, also when that failed. */
 export async function apiSource(parts: ApiSourceParts): Promise<PolicySource> {
-  const { clock, random, report } = parts
   const closing = new AbortController()
-  let memory = emptyMemory(clock(), parts.ttl)
+  const reportChanges = reporter(parts.report)
+  let state: State = { memory: emptyMemory(parts.clock(), parts.ttl), connection: notConnected }
+  /** The request that the platform may hold; a reload replaces it. */
+  let held: { readonly abort: AbortController; readonly done: Promise<void> } | null = null
   let fetching: Promise<LoadedPolicies> | null = null
   let timer: NodeJS.Timeout | null = null
-  let reported: ReadonlySet<string> = new Set()
 
-  const refresh = async () => {
-    const { signal } = closing
-    const result = await fetchPolicies(parts, { etag: memory.etag, now: clock(), signal })
-    if (signal.aborted) return memory.current
-    const before = memory
-    const learned = learn(before, result, parts)
-    memory = learned.next
-    reportChanges(before, learned)
-    return memory.current
-  }
-  /** Reports each problem once until a fetch succeeds; `svc serve` reports the result of the start. */
-  const reportChanges = (before: Memory, { next, problem }: Learned) => {
-    if (problem !== null && !reported.has(problem)) report(problem)
-    reported = problem === null ? new Set() : new Set([...reported, problem])
-    if (before.started) for (const line of changeLines(before.current, next.current)) report(line)
+  const ask = async (wait: number, signal: AbortSignal) => {
+    const { learned, connection } = await request(parts, state, wait, signal)
+    if (signal.aborted) return
+    const before = state.memory
+    state = { memory: learned?.next ?? before, connection }
+    if (learned !== null) reportChanges(before, learned)
   }
   const schedule = () => {
     if (closing.signal.aborted) return
-    timer = setTimeout(fetchNow, waitBefore(memory, random()))
+    timer = setTimeout(advance, delayBefore(state.connection, state.memory, parts.random()))
     timer.unref()
   }
-  const fetchNow = () => {
+  /** Asks for a change; a platform that holds no requests answers at once. */
+  const advance = () => {
+    const wait = waitOf(state.connection, state.memory)
+    if (wait === 0) return void fetchNow()
+    const abort = new AbortController()
+    const signal = AbortSignal.any([closing.signal, abort.signal])
+    const done = ask(wait, signal).then(() => {
+      if (signal.aborted) return
+      held = null
+      schedule()
+    })
+    held = { abort, done }
+  }
+  /** `wait` is not 0 for the first request only, which no platform holds: its answer tells whether later ones are held. */
+  const fetchNow = (wait = 0) => {
     if (timer !== null) clearTimeout(timer)
-    fetching ??= refresh().finally(() => {
+    held?.abort.abort()
+    held = null
+    fetching ??= ask(wait, closing.signal).then(() => {
       fetching = null
       schedule()
+      return state.memory.current
     })
     return fetching
   }
 
-  await fetchNow()
+  await fetchNow(waitOf(state.connection, state.memory))
   return {
-    current: () => memory.current,
-    reload: fetchNow,
+    current: () => state.memory.current,
+    reload: () => fetchNow(),
     close: async () => {
       closing.abort()
       if (timer !== null) clearTimeout(timer)
-      await fetching
+      await Promise.all([fetching, held?.done])
     },
   }
 }
 
-/** The wait after the first failure; it doubles with each failure, up to the TTL. */
-const firstRetryMs = 500
-/** The minimum time between two requests. */
-const minWaitMs = 50
+interface State {
+  readonly memory: Memory
+  readonly connection: Connection
+}
 
-/**
- * ms until the next request, with `random` from 0 to before 1: shortly before the TTL ends; after a failure sooner, with
- * exponential backoff. The platform may ask for a longer wait, up to five minutes or the TTL.
- */
-function waitBefore({ failures, ttl, retry_after }: Memory, random: number): number {
-  const backoff = failures === 0 ? ttl * 0.9 : Math.min(ttl, firstRetryMs * 2 ** Math.min(failures - 1, 20))
-  const least = Math.min(retry_after ?? 0, Math.max(ttl, defaultTtlMs))
-  return Math.max(backoff * (0.8 + 0.2 * random), least * (1 + 0.1 * random), minWaitMs)
+/** One request, and what it teaches; null for a connection that was cut, which says nothing about the platform. */
+async function request(parts: ApiSourceParts, { memory, connection }: State, wait: number, signal: AbortSignal) {
+  const began = parts.clock()
+  const result = await fetchPolicies(parts, { etag: memory.etag, now: parts.clock, signal, wait })
+  const held = { wait, took: parts.clock() - began }
+  if (signal.aborted) return { learned: null, connection }
+  if (isCut(result, held)) return { learned: null, connection: afterCut(connection, held) }
+  return {
+    learned: learn(memory, result, parts),
+    connection: afterAnswer(connection, result, held, memory.failures),
+  }
+}
+
+/** Reports each problem once until a fetch succeeds; `svc serve` reports the result of the start. */
+function reporter(report: (line: string) => void) {
+  let reported: ReadonlySet<string> = new Set()
+  return (before: Memory, { next, problem }: Learned) => {
+    if (problem !== null && !reported.has(problem)) report(problem)
+    reported = problem === null ? new Set() : new Set([...reported, problem])
+    if (before.started) for (const line of changeLines(before.current, next.current)) report(line)
+  }
 }

@@ -15,45 +15,63 @@ export interface FetchedPolicies {
   readonly fetched_at: number
 }
 
-/** Policies, or no change, or a problem with its remedy and the wait that the platform asks for, ms. */
+/**
+ * Policies, or no change, or a problem with its remedy and the wait that the platform asks for, ms. `holds`: the platform holds
+ * requests until the policies change. `is_cut`: the platform did not answer, so that the connection or a proxy may be the cause.
+ */
 export type FetchResult =
-  | { readonly kind: 'fetched'; readonly fetched: FetchedPolicies }
-  | { readonly kind: 'unchanged' }
-  | { readonly kind: 'failed'; readonly problem: string; readonly retry_after: number | null }
+  | { readonly kind: 'fetched'; readonly fetched: FetchedPolicies; readonly holds: boolean }
+  | { readonly kind: 'unchanged'; readonly holds: boolean }
+  | { readonly kind: 'failed'; readonly problem: string; readonly retry_after: number | null; readonly is_cut: boolean }
 
 export interface FetchOptions {
   /** The entity tag of the policies in effect. */
   readonly etag: string | null
   /** ms since 1970 */
-  readonly now: number
+  readonly now: () => number
   /** Aborts the request. */
   readonly signal: AbortSignal
+  /** How long the platform may hold the request until the policies change, seconds; 0 for an answer at once. */
+  readonly wait: number
 }
 
 const fetchTimeoutMs = 10_000
+/** Answers of proxies that gave up on a request in progress. */
+const ofProxies: ReadonlySet<number> = new Set([408, 499, 502, 504])
 const maxAnswerBytes = 16 * 1024 * 1024
 
 /** One request; never rejects. No message contains the key. */
 export async function fetchPolicies(
   { url, api_key, agent_key }: PlatformAddress,
-  { etag, now, signal }: FetchOptions,
+  { etag, now, signal, wait }: FetchOptions,
 ): Promise<FetchResult> {
   const { href, origin } = addressOf(url, agent_key)
-  const headers = { authorization: `Bearer ${api_key}`, ...(etag !== null && { 'if-none-match': etag }) }
+  const headers = {
+    authorization: `Bearer ${api_key}`,
+    ...(etag !== null && { 'if-none-match': etag }),
+    ...(wait > 0 && { prefer: `wait=${wait}` }),
+  }
+  const timeout = fetchTimeoutMs + wait * 1000
   try {
     // A redirect would send the key to another address.
-    const stop = AbortSignal.any([signal, AbortSignal.timeout(fetchTimeoutMs)])
+    const stop = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
     const response = await fetch(href, { headers, redirect: 'manual', signal: stop })
-    if (response.status === 304 && etag !== null) return { kind: 'unchanged' }
+    const holds = /(^|,)\s*wait\b/i.test(response.headers.get('preference-applied') ?? '')
+    if (response.status === 304 && etag !== null) return { kind: 'unchanged', holds }
     if (response.status === 200) {
       const body = policiesIn(parsed(await textOf(response)))
-      return { kind: 'fetched', fetched: { body, etag: response.headers.get('etag'), fetched_at: now } }
+      return { kind: 'fetched', fetched: { body, etag: response.headers.get('etag'), fetched_at: now() }, holds }
     }
-    const retry_after = waitOf(response.headers.get('retry-after'), now)
+    const retry_after = waitOf(response.headers.get('retry-after'), now())
     const problem = statusProblem(response.status, await detailOf(response), origin, agent_key)
-    return { kind: 'failed', problem, retry_after }
+    return { kind: 'failed', problem, retry_after, is_cut: ofProxies.has(response.status) }
   } catch (error) {
-    return { kind: 'failed', problem: `no policies from ${origin}: ${reasonOf(error)}`, retry_after: null }
+    return {
+      kind: 'failed',
+      problem: `no policies from ${origin}: ${reasonOf(error, timeout)}`,
+      retry_after: null,
+      is_cut: true,
+    }
   }
 }
 
@@ -130,8 +148,8 @@ async function textOf(response: Response): Promise<string> {
 }
 
 /** The cause of a failed fetch has more detail than its message. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, timeout: number): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } }
-  if (name === 'TimeoutError') return `no answer within ${fetchTimeoutMs / 1000} s`
+  if (name === 'TimeoutError') return `no answer within ${timeout / 1000} s`
   return cause?.code ?? cause?.message ?? message
 }

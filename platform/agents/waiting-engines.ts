@@ -72,84 +72,35 @@ interface Organization {
 }
 
 export function createWaitingEngines(parts: PolicyParts, limits: WaitingLimits = defaultLimits): WaitingEngines {
-  const { db } = parts
   const organizations = new Map<string, Organization>()
-  const known = new Map<string, Known>()
-  const taken = new Map<string, number>()
-  let total = 0
+  const places = countedPlaces(limits)
+  const known = rememberedStates()
   let is_closed = false
-  let timer: NodeJS.Timeout | null = null
-  let checked_at = Number.NEGATIVE_INFINITY
 
-  const organizationOf = (org_id: string) => {
-    const found = organizations.get(org_id) ?? { places: new Set(), is_busy: false }
-    organizations.set(org_id, found)
-    return found
-  }
-  const remember: Remember = ({ scope, agent_id, etag, config_version, mark }) => {
-    if (known.size >= maxKnown) known.clear()
-    known.set(`${scope.org_id} ${agent_id}`, { etag, config_version, mark })
-  }
   const check = async () => {
-    const began = performance.now()
-    const versions = await configVersions(db, [...organizations.keys()])
-    checked_at = began
-    for (const [org_id, version] of versions) void update(org_id, version)
+    const versions = await configVersions(parts.db, [...organizations.keys()])
+    for (const [org_id, version] of versions) void update(parts, organizations.get(org_id), version, known.remember)
   }
-  const update = async (org_id: string, version: number) => {
-    const organization = organizations.get(org_id)
-    if (organization === undefined || organization.is_busy) return
-    const outdated = [...organization.places].filter(({ waiting }) => waiting.config_version !== version)
-    if (outdated.length === 0) return
-    organization.is_busy = true
-    try {
-      await answerChanged(parts, outdated, remember)
-    } catch {
-      // The next check finds them again; a wait ends with UNAVAILABLE when checks fail for long.
-    } finally {
-      organization.is_busy = false
-    }
-  }
-  const run = async () => {
-    await check().catch(() => undefined)
-    timer = organizations.size === 0 || is_closed ? null : setTimeout(run, checkIntervalMs)
-  }
-  const start = () => {
-    if (timer !== null || is_closed) return
-    checked_at = performance.now()
-    timer = setTimeout(run, checkIntervalMs)
-  }
-  const everyPlace = () => [...organizations.values()].flatMap(({ places }) => [...places])
+  const checks = repeated(check, () => organizations.size > 0)
+  const everyPlace = () => [...organizations.values()].flatMap((organization) => [...organization.places])
 
   return {
-    enter: (key_id) => {
-      const own = taken.get(key_id) ?? 0
-      if (is_closed || own >= limits.maxPerKey || total >= limits.maxPerProcess) return null
-      taken.set(key_id, own + 1)
-      total += 1
-      return () => {
-        const left = (taken.get(key_id) ?? 1) - 1
-        if (left === 0) taken.delete(key_id)
-        else taken.set(key_id, left)
-        total -= 1
-      }
-    },
-    known: (org_id, agent_id) => known.get(`${org_id} ${agent_id}`) ?? null,
-    wait: (waiting, ms, gone) => {
+    enter: (key_id) => (is_closed ? null : places.enter(key_id)),
+    known: known.of,
+    wait: async (waiting, ms, gone) => {
       const { org_id } = waiting.scope
-      const organization = organizationOf(org_id)
-      remember(waiting)
-      const waited = place(organization, waiting, ms, gone).then((result) => {
-        if (organization.places.size === 0 && organizations.get(org_id) === organization) organizations.delete(org_id)
-        if (result.kind === 'over' && !is_closed && performance.now() - checked_at > maxCheckAgeMs)
-          throw new PlatformError('UNAVAILABLE', 'the database is unavailable: retry')
-        return result
-      })
-      start()
-      return waited
+      const organization = organizations.get(org_id) ?? { places: new Set(), is_busy: false }
+      organizations.set(org_id, organization)
+      known.remember(waiting)
+      checks.start()
+      const result = await place(organization, waiting, ms, gone)
+      if (organization.places.size === 0 && organizations.get(org_id) === organization) organizations.delete(org_id)
+      if (result.kind === 'over' && !is_closed && checks.age() > maxCheckAgeMs)
+        throw new PlatformError('UNAVAILABLE', 'the database is unavailable: retry')
+      return result
     },
     announceChange: (org_id) => {
-      if (organizations.has(org_id)) void check().catch(() => undefined)
+      if (organizations.has(org_id)) void checks.now()
     },
     recheck: (key_id) => {
       for (const { waiting, end } of everyPlace())
@@ -158,9 +109,90 @@ export function createWaitingEngines(parts: PolicyParts, limits: WaitingLimits =
     isClosed: () => is_closed,
     close: () => {
       is_closed = true
-      if (timer !== null) clearTimeout(timer)
+      checks.stop()
       for (const { end } of everyPlace()) end({ kind: 'over' })
     },
+  }
+}
+
+/** Counts the waiting engines of each key and of the process. */
+function countedPlaces({ maxPerKey, maxPerProcess }: WaitingLimits) {
+  const taken = new Map<string, number>()
+  let total = 0
+  const leave = (key_id: string) => {
+    const left = (taken.get(key_id) ?? 1) - 1
+    if (left === 0) taken.delete(key_id)
+    else taken.set(key_id, left)
+    total -= 1
+  }
+  return {
+    enter: (key_id: string) => {
+      const own = taken.get(key_id) ?? 0
+      if (own >= maxPerKey || total >= maxPerProcess) return null
+      taken.set(key_id, own + 1)
+      total += 1
+      return () => leave(key_id)
+    },
+  }
+}
+
+/** The last states, however old: each holds the version at which it was true. */
+function rememberedStates() {
+  const known = new Map<string, Known>()
+  return {
+    of: (org_id: string, agent_id: string) => known.get(`${org_id} ${agent_id}`) ?? null,
+    remember: ({ scope, agent_id, etag, config_version, mark }: Waiting) => {
+      if (known.size >= maxKnown) known.clear()
+      known.set(`${scope.org_id} ${agent_id}`, { etag, config_version, mark })
+    },
+  }
+}
+
+/** Repeats the check while it `isNeeded`. `age`: ms since the begin of the last one that succeeded. */
+function repeated(check: () => Promise<void>, isNeeded: () => boolean) {
+  let timer: NodeJS.Timeout | null = null
+  let is_stopped = false
+  let checked_at = 0
+  const now = async () => {
+    const began = performance.now()
+    try {
+      await check()
+      checked_at = began
+    } catch {
+      // The next check finds the same changes; a wait ends with UNAVAILABLE when checks fail for long.
+    }
+  }
+  const run = async () => {
+    await now()
+    timer = isNeeded() && !is_stopped ? setTimeout(run, checkIntervalMs) : null
+  }
+  return {
+    now,
+    age: () => performance.now() - checked_at,
+    start: () => {
+      if (timer !== null || is_stopped) return
+      checked_at = performance.now()
+      timer = setTimeout(run, checkIntervalMs)
+    },
+    stop: () => {
+      is_stopped = true
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+}
+
+/** Answers the engines of an organization that know another version; one such search at a time. */
+async function update(parts: PolicyParts, organization: Organization | undefined, version: number, remember: Remember) {
+  if (organization === undefined || organization.is_busy) return
+  const outdated = [...organization.places].filter(({ waiting }) => waiting.config_version !== version)
+  if (outdated.length === 0) return
+  organization.is_busy = true
+  try {
+    await answerChanged(parts, outdated, remember)
+  } catch {
+    // The next check finds them again.
+  } finally {
+    organization.is_busy = false
   }
 }
 

@@ -10,7 +10,7 @@ import { insertPolicies, type NewPolicy } from '../store/policies.js'
 import { agentsWithKey, findStop, hasTarget, insertStop } from '../store/stops.js'
 
 /**
- * Stops the target, also one that another stop stops: each stop has to be resumed by itself, so that nobody lifts the stop of
+ * Stops the target, also one that another stop stops: each stop has to be resumed by itself, so that no member lifts the stop of
  * another. Rejects with INVALID unless exactly one target is named, and with NOT_FOUND for an unknown one.
  */
 export async function stop({ db, clock }: Resources, scope: Scope, request: StopRequest): Promise<Stop> {
