@@ -3296,6 +3296,7 @@ export interface Manifest {
       | 'argument_matches'
       | 'path_within_root'
       | 'working_hours_only'
+      | 'stopped'
       | 'value_flow_forbidden'
       | 'value_from'
       | 'node_directly_preceded_by'

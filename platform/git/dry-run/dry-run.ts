@@ -6,7 +6,7 @@ import { agentNotFound } from '../../agents/errors.js'
 import { agentFacts, findAgents } from '../../agents/store/agents.js'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { effectivePolicies } from '../../policies/store/policies.js'
+import { policiesBesideStops } from '../../policies/store/policies.js'
 import { policiesInEffect, together } from '../recorded/policies-in-effect.js'
 import type { Reading } from '../recorded/reading.js'
 import { isMetadataOnly, stepsIn } from '../recorded/stored-steps.js'
@@ -73,7 +73,7 @@ async function readInputs(scope: Scope, tx: Transaction, { agent_id, tasks: limi
   const agents = await findAgents(scope, tx, agent_ids)
   if (agent_id !== null && agents.length === 0) throw agentNotFound()
   const facts = new Map<string, JsonMap>(agents.map((agent) => [agent.agent_id, agentFacts(agent)]))
-  return { tasks, facts, effective: await effectivePolicies(scope, tx, agents) }
+  return { tasks, facts, effective: await policiesBesideStops(scope, tx, agents) }
 }
 
 /** The steps of a task that can be replayed whole, which are taken from what is `left`; else the reason why it cannot. */

@@ -59,12 +59,11 @@ export async function effectivePolicies(
   return new Map(agents.map((agent) => [agent.agent_id, rows.filter((policy) => applies(policy, agent))]))
 }
 
-/** The level of a policy from a manifest selected it when it was put on its agent; one written by hand is for exactly one level. */
-export function isForLevel(
-  { manifest_id, risk_classification: level }: Pick<Policy, 'manifest_id' | 'risk_classification'>,
-  { effective_risk_classification: own }: Pick<Target, 'effective_risk_classification'>,
-): boolean {
-  return manifest_id !== null || level === null || level === own
+/** The same without stops: a dry run shows what policies do once the agents continue. */
+export async function policiesBesideStops(scope: Scope, tx: Transaction, agents: readonly Target[]) {
+  const stops = await stoppedAgents(scope, tx, [])
+  const effective = await effectivePolicies(scope, tx, agents)
+  return new Map([...effective].map(([agent_id, inputs]) => [agent_id, inputs.filter(({ id }) => !stops.has(id))]))
 }
 
 /** The policies that an assignment had in force from a log index on, in order of their ids; later versions may have replaced them. */
