@@ -87,8 +87,11 @@ function resultFor(findings: Findings, { planned, answer }: Violated, context: R
   if (approval !== null) {
     violations.splice(findings.blocking + approvals.length, 0, result)
     approvals.push(approval.missing)
-  } else if (isBlocking) violations.splice(findings.blocking++, 0, result)
-  else insertBySeverity(violations, findings.blocking + approvals.length, result)
+  } else if (isBlocking) {
+    // A stop comes first: the reason names it, and no other remedy helps.
+    violations.splice(planned.policy.rule_type === 'stopped' ? 0 : findings.blocking, 0, result)
+    findings.blocking += 1
+  } else insertBySeverity(violations, findings.blocking + approvals.length, result)
   return result
 }
 
