@@ -27109,8 +27109,10 @@ function resultFor(findings, { planned, answer }, context) {
 	if (approval !== null) {
 		violations.splice(findings.blocking + approvals.length, 0, result);
 		approvals.push(approval.missing);
-	} else if (isBlocking) violations.splice(findings.blocking++, 0, result);
-	else insertBySeverity(violations, findings.blocking + approvals.length, result);
+	} else if (isBlocking) {
+		violations.splice(planned.policy.rule_type === "stopped" ? 0 : findings.blocking, 0, result);
+		findings.blocking += 1;
+	} else insertBySeverity(violations, findings.blocking + approvals.length, result);
 	return result;
 }
 function decisionOf({ violations, approvals, blocking, risk_score }, policies, passed, manifests) {

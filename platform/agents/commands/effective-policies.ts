@@ -31,15 +31,16 @@ export interface Effective {
   readonly agents: ReadonlyMap<string, InEffect>
 }
 
-/** The policies in effect for these agents, in one snapshot. */
+/** The policies in effect for these agents, in one snapshot; marks, which only waiting engines need, are empty without `marked`. */
 export async function effectivePoliciesOf(
   { db, clock, policy_ttl_seconds }: PolicyParts,
   scope: Scope,
   agent_ids: readonly string[],
+  marked = true,
 ): Promise<Effective> {
   return withSnapshot(db, scope, async (tx) => {
     const config_version = await configVersion(scope, tx)
-    const marks = await policyMarks(scope, tx, agent_ids)
+    const marks = await policyMarks(scope, tx, marked ? agent_ids : [])
     const manifests = await manifestsOf(scope, tx, agent_ids)
     const agents = new Map<string, InEffect>()
     for (const rules of await loadPolicies(scope, tx, agent_ids)) {

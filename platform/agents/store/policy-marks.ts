@@ -22,21 +22,22 @@ export async function configVersion(scope: Scope, tx: Transaction): Promise<numb
   return (await configVersionsUnscoped(tx, [scope.org_id])).get(scope.org_id) ?? 0
 }
 
-/**
- * The marks of agents, in one statement for any number of them. A row that is written again has another xmin, so that no change
- * of a policy goes unseen, whatever it changes.
- */
+/** A row that is written again has another xmin, so that no change of it goes unseen. Sums cost a tenth of a digest of sorted rows. */
+const markOfRows = "concat_ws(' ', count(*), sum(id), sum(xmin::text::bigint), sum(id * xmin::text::bigint))"
+
+/** The marks of agents, in one statement for any number of them. */
 export async function policyMarks(
   scope: Scope,
   tx: Transaction,
   agent_ids: readonly string[],
 ): Promise<ReadonlyMap<string, PolicyMark>> {
+  if (agent_ids.length === 0) return new Map()
   const rows = await tx.query<{ agent_id: string; mark: string }>(
     `with own as (
-       select agent_id, md5(string_agg(id || ':' || xmin, ',' order by id)) as mark from policies
+       select agent_id, ${markOfRows} as mark from policies
        where org_id = $1 and agent_id = any($2::text[]) and enabled and deleted_at is null and stop_id is null group by agent_id
      ), shared as (
-       select md5(string_agg(id || ':' || xmin, ',' order by id)) as mark from policies
+       select ${markOfRows} as mark from policies
        where org_id = $1 and agent_id is null and enabled and deleted_at is null and stop_id is null
      ), assigned as (
        select agent_id, md5(string_agg(concat_ws(' ', id, manifest_id, manifest_name, manifest_repo, manifest_path,
