@@ -2,6 +2,7 @@
 import { type Database, withUnscopedTransaction } from '../db/db.js'
 import type { Scope } from '../db/scope.js'
 import { PlatformError } from '../errors.js'
+import { batchedPolicies, type LoadBatched } from './batched-policies.js'
 import { changedAgents } from './commands/changed-agents.js'
 import {
   type EffectiveAnswer,
@@ -31,6 +32,8 @@ export interface WaitingEngines {
   readonly enter: (key_id: string) => (() => void) | null
   /** What is known of the policies of an agent without a look at the database: the last that a waiting engine has. */
   readonly known: (org_id: string, agent_id: string) => Known | null
+  /** The policies of an agent, loaded with those of other engines that ask meanwhile. */
+  readonly load: LoadBatched
   /** Resolves when the policies change, when `ms` are over, or when `gone` aborts. Rejects with UNAVAILABLE. */
   readonly wait: (waiting: Waiting, ms: number, gone: AbortSignal) => Promise<WaitResult>
   /** Checks the engines of an organization now. */
@@ -75,6 +78,7 @@ export function createWaitingEngines(parts: PolicyParts, limits: WaitingLimits =
   const organizations = new Map<string, Organization>()
   const places = countedPlaces(limits)
   const known = rememberedStates()
+  const load = batchedPolicies(parts)
   let is_closed = false
 
   const check = async () => {
@@ -87,6 +91,12 @@ export function createWaitingEngines(parts: PolicyParts, limits: WaitingLimits =
   return {
     enter: (key_id) => (is_closed ? null : places.enter(key_id)),
     known: known.of,
+    load: async (scope, agent_id) => {
+      const loaded = await load(scope, agent_id)
+      const found = loaded.agents.get(agent_id)
+      if (found !== undefined) known.remember({ ...found, scope, agent_id, config_version: loaded.config_version })
+      return loaded
+    },
     wait: async (waiting, ms, gone) => {
       const { org_id } = waiting.scope
       const organization = organizations.get(org_id) ?? { places: new Set(), is_busy: false }
@@ -141,7 +151,7 @@ function rememberedStates() {
   const known = new Map<string, Known>()
   return {
     of: (org_id: string, agent_id: string) => known.get(`${org_id} ${agent_id}`) ?? null,
-    remember: ({ scope, agent_id, etag, config_version, mark }: Waiting) => {
+    remember: ({ scope, agent_id, etag, config_version, mark }: Omit<Waiting, 'key_id'>) => {
       if (known.size >= maxKnown) known.clear()
       known.set(`${scope.org_id} ${agent_id}`, { etag, config_version, mark })
     },
@@ -217,7 +227,7 @@ function place(organization: Organization, waiting: Waiting, ms: number, gone: A
   })
 }
 
-type Remember = (waiting: Waiting) => void
+type Remember = (waiting: Omit<Waiting, 'key_id'>) => void
 
 /** Answers the engines whose policies changed; the others wait on for the next change. */
 async function answerChanged(parts: PolicyParts, outdated: readonly Place[], remember: Remember): Promise<void> {

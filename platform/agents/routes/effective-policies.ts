@@ -55,7 +55,9 @@ async function answer(call: Call, parts: EffectiveParts, ms: number): Promise<Re
   let known = waiting_engines.known(scope.org_id, agent_id)
   for (;;) {
     if (known === null || ms === 0 || !isKnown(known.etag, sent)) {
-      const { config_version, agents } = await effectivePoliciesOf(parts, scope, [agent_id], ms > 0)
+      const { config_version, agents } = await (ms > 0
+        ? waiting_engines.load(scope, agent_id)
+        : effectivePoliciesOf(parts, scope, [agent_id], false))
       const now = agents.get(agent_id)
       if (now === undefined)
         throw new PlatformError('NOT_FOUND', `this API key has no agent \`${agent_key}\`: register it first`)
