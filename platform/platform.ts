@@ -30,6 +30,7 @@ import { createMeter, type Meter } from './http/meter.js'
 import { type ActionRoom, openActions, type RoomParts } from './incidents/actions/room.js'
 import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
+import { sweepJob } from './ingest/sweep-job.js'
 import { createIngest, type Ingest } from './ingest/write-queue.js'
 import type { Send } from './jobs/job.js'
 import { type Jobs, openJobs } from './jobs/jobs.js'
@@ -95,11 +96,8 @@ export async function createPlatform(
     const { targets } = outside.outgoing
     const git = openGit({ db, clock, config, sealer, assertKeyKept, targets, installations: above.installations })
     const reports = openReports({ db, clock, logger, log })
-    const mailer = mailerOf(config, print, warn)
-    const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing: outside.outgoing })
-    const all = [log.jobs, git.jobs, reports.jobs, actions.jobs, above.jobsWith(git.parts)].flat()
-    const jobs = await openJobs({ db, clock, logger, jobs: all })
-    const ingest = openIngest({ db, clock, sealer, meter, logger, send: jobs.send })
+    const all = [log.jobs, git.jobs, reports.jobs, sweepJob({ db, clock, logger, config }), above.jobsWith(git.parts)]
+    const jobs = await openJobs({ db, clock, logger, jobs: all.flat() })
     await git.start(jobs.send)
     await actions.start(jobs.send)
     await above.start(jobs.send)

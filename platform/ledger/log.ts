@@ -234,7 +234,7 @@ function appendStatement(): string {
         select org_id, log_index, received_at, 'step', hash from placed
     ), heads as (
       insert into task_heads (${headFields.join(', ')}) select * from unnest(${arrays(Object.values(headColumns), heads)})
-        on conflict (org_id, task_id) do update set ${headChanges}
+        on conflict (org_id, task_id) do update set ${headChanges}, unfinished_at = null
     )
     update org_log set size = size + $2, last_received_at = $3 where org_id = $1`
 }

@@ -8,3 +8,8 @@ export { type StepColumns, stepColumns } from '@svc/engine'
 export function stepOf(entry: StepColumns, body: string | null): Step {
   return stepOfRecord(entry, body === null ? {} : (JSON.parse(body) as Record<string, unknown>))
 }
+
+/** A time logged without a zone is UTC; without the suffix, clients would read it as local time. */
+export function withZone(time: string): string {
+  return /([Zz]|[+-]\d{2}:\d{2})$/.test(time) ? time : `${time}Z`
+}

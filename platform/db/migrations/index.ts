@@ -25,7 +25,7 @@ import * as repositories from './0021-repositories.js'
 import * as approvedVersions from './0022-approved-versions.js'
 import * as githubApp from './0023-github-app.js'
 import * as reports from './0024-reports.js'
-import * as stops from './0028-stops.js'
+import * as unfinishedTasks from './0029-unfinished-tasks.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -50,7 +50,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0022-approved-versions', migration: approvedVersions },
   { name: '0023-github-app', migration: githubApp },
   { name: '0024-reports', migration: reports },
-  { name: '0028-stops', migration: stops },
+  { name: '0029-unfinished-tasks', migration: unfinishedTasks },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

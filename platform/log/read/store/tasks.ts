@@ -6,6 +6,7 @@ import type { Scope } from '../../../db/scope.js'
 import { type Filters, filters, namesFrom, readByIndex, utc } from '../../../db/sql.js'
 import { entrySelect } from '../../../ledger/log.js'
 import { rangeOf } from '../../../ledger/log-range.js'
+import { withZone } from '../../../ledger/stored-step.js'
 import { publishedRoots } from '../../publish/store/checkpoints.js'
 
 interface TaskFilter {
@@ -18,10 +19,11 @@ interface TaskFilter {
   readonly q?: string
 }
 
+const running = 'not t.has_end and not t.has_error'
 const statusSql: Readonly<Record<string, string>> = {
   error: 't.has_error',
   completed: 't.has_end and not t.has_error',
-  running: 'not t.has_end and not t.has_error',
+  running,
 }
 
 /** A page of tasks, latest first, and the total. A running task is unfinished when its last step is older than `overdue`. */
@@ -40,7 +42,7 @@ export async function listTasks(
   // Skipped tasks are read in the index only; the tasks of the page are fetched.
   const rows = await tx.query<Row>(
     `select t.task_id, t.agent_id, a.name as agent_name, a.environment, t.seq as step_count, t.first_ts, t.last_ts,
-       t.has_end, t.has_error, (not t.has_end and t.last_received_at < $${last}::timestamptz) as unfinished
+       t.has_end, t.has_error, (not t.has_end and not t.has_error and t.last_received_at < $${last}::timestamptz) as unfinished
      from (
        select t.org_id, t.last_log_index from task_heads t where ${where.text}
        order by t.last_log_index desc limit ${page.limit} offset ${page.skip}
@@ -70,8 +72,8 @@ async function conditions(scope: Scope, tx: Transaction, filter: TaskFilter, ove
   if (filter.unfinished === undefined) return where
   const { first: since } = await rangeOf(scope, tx, { from: overdue })
   return filter.unfinished === 'true'
-    ? where.addText('not t.has_end').add('t.last_log_index < ?', since)
-    : where.add('(t.has_end or t.last_log_index >= ?)', since)
+    ? where.addText(running).add('t.last_log_index < ?', since)
+    : where.add('(t.has_end or t.has_error or t.last_log_index >= ?)', since)
 }
 
 const countSql: Readonly<Record<string, string>> = {
@@ -107,11 +109,6 @@ type Row = Omit<TaskSummary, 'status'> & { readonly has_end: boolean; readonly h
 function summary({ has_end, has_error, ...task }: Row): TaskSummary {
   const { first_ts, last_ts } = task
   return { ...task, first_ts: withZone(first_ts), last_ts: withZone(last_ts), status: taskStatus(has_error, has_end) }
-}
-
-/** A time logged without a zone is UTC; without the suffix, clients would read it as local time. */
-function withZone(time: string): string {
-  return /([Zz]|[+-]\d{2}:\d{2})$/.test(time) ? time : `${time}Z`
 }
 
 /**
