@@ -16,6 +16,7 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_CONFIG_DIR: 'the folder for the session of `svc login`',
   SVC_DATABASE_URL: 'a PostgreSQL 14+ server instead of the embedded database',
   SVC_DATA_DIR: 'the folder for the embedded database, its lock, the local credentials, traces and the memory index',
+  SVC_DRAIN_SECONDS: 'seconds for which a stopping platform still answers, with /readyz 503',
   SVC_ENCRYPTION_KEY: '32 bytes in base64 or hex that encrypt secrets; required with a server',
   SVC_FAIL_CLOSED: '`1` blocks every step while no policy is in effect',
   SVC_GITHUB_API_URL: 'the GitHub REST API, for GitHub Enterprise Server',

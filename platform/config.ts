@@ -13,6 +13,8 @@ export interface Config {
   readonly seed_api_key: string | null
   readonly operator_token: string | null
   readonly task_timeout_seconds: number
+  /** For how long a stopping platform still answers, so that load balancers notice. */
+  readonly drain_seconds: number
   readonly policy_ttl_seconds: number
   readonly log_level: string
   /** Keys of 32 bytes in base64 or hex; with null an install with an embedded database creates one. */
@@ -110,6 +112,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     operator_token: checked('SVC_OPERATOR_TOKEN', /^[!-~]{32,200}$/, 'a token of 32 to 200 printable characters'),
     task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
+    drain_seconds: whole('SVC_DRAIN_SECONDS', 0, 300),
     policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),
     encryption_key: textOf('SVC_ENCRYPTION_KEY'),
     // In the form of the Origin header: lower case, without a default port.

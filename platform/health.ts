@@ -3,19 +3,41 @@
 import { loadavg } from 'node:os'
 import type { Liveness, PlatformHealth, PlatformReadiness } from '@svc/schemas'
 import { type Request, type Response, Router } from 'express'
-import type { Resources } from './db/db.js'
+import type { Database, Resources } from './db/db.js'
 import { lastMigration } from './db/migrations/index.js'
 import { PlatformError } from './errors.js'
 import { networkOf } from './http/client.js'
-import type { Meter } from './http/meter.js'
+import { cachedSource, expositionOf, gauge, type Metric, type MetricSource } from './http/exposition.js'
+import { createMeter, type Meter } from './http/meter.js'
 import type { Authentication } from './http/principal.js'
+import { type ProcessMeter, startProcessMeter } from './http/process-metrics.js'
 import type { Jobs } from './jobs/jobs.js'
 
-interface HealthParts extends Resources {
+export interface Meters {
   readonly meter: Meter
-  readonly version: string
+  readonly process_meter: ProcessMeter
   /** ms since 1970. */
   readonly started_at: number
+  /** Aborted when the platform begins to stop. */
+  readonly stopping: AbortController
+}
+
+export function openMeters(db: Database, started_at: number): Meters {
+  const stopping = new AbortController()
+  return {
+    meter: createMeter(),
+    process_meter: startProcessMeter(db, started_at, stopping.signal),
+    started_at,
+    stopping,
+  }
+}
+
+interface HealthParts extends Resources, Pick<Meters, 'started_at' | 'stopping'> {
+  /** What this process counts in memory. */
+  readonly counted: readonly { readonly metrics: () => readonly Metric[] }[]
+  /** What it reads for a scrape. */
+  readonly sources: readonly MetricSource[]
+  readonly version: string
   /** Why checkpoints are rejected, by organization. */
   readonly rejected: ReadonlyMap<string, string>
   readonly jobs: Pick<Jobs, 'isRunning'>
@@ -28,29 +50,62 @@ export function healthRouter(parts: HealthParts): Router {
   router.get('/health', async (request: Request, response: Response) => {
     const [probed, isKnown] = await Promise.all([probe(), hasCredential(parts, request)])
     const health = healthOf(parts, probed, isKnown)
-    answer(response, health.status === 'ok' ? 200 : 503, health)
+    answer(response, '/health', health.status === 'ok' ? 200 : 503, health)
   })
+  // Liveness never asks the database: a restart of the process would not mend it.
   router.get('/livez', (_request: Request, response: Response) => {
-    answer(response, 200, { status: 'ok' } satisfies Liveness)
+    answer(response, '/livez', 200, { status: 'ok' } satisfies Liveness)
   })
   router.get('/readyz', async (_request: Request, response: Response) => {
-    const { connected } = await probe()
-    // Entries are still accepted while checkpoints are rejected: rejecting entries would lose evidence.
-    const checkpoints = parts.rejected.size === 0 ? 'ok' : 'refused'
-    const jobs = { running: parts.jobs.isRunning() }
-    const status = connected && checkpoints === 'ok' && jobs.running ? 'ok' : 'degraded'
-    answer(response, connected ? 200 : 503, { status, checkpoints, jobs } satisfies PlatformReadiness)
+    const readiness = readinessOf(parts, await probe())
+    answer(response, '/readyz', readiness.not_ready.length === 0 ? 200 : 503, readiness)
   })
-  router.get('/metrics', (_request: Request, response: Response) => {
-    const { meter, clock, started_at } = parts
-    const text = meter.text({ uptime_seconds: (clock() - started_at) / 1000, rss: process.memoryUsage.rss() })
+  const exposition = createExposition(parts, probe)
+  router.get('/metrics', async (request: Request, response: Response) => {
+    const text = await exposition(await hasCredential(parts, request))
+    response.locals.route = '/metrics'
     response.setHeader('cache-control', 'no-store')
     response.type('text/plain; version=0.0.4; charset=utf-8').send(text)
   })
   return router
 }
 
-function answer(response: Response, status: number, body: object): void {
+function readinessOf({ rejected, jobs, stopping }: HealthParts, { connected }: Probed): PlatformReadiness {
+  const running = jobs.isRunning()
+  const waitsFor = { stopping: stopping.signal.aborted, database: !connected, jobs: !running }
+  const not_ready = (['stopping', 'database', 'jobs'] as const).filter((name) => waitsFor[name])
+  // Entries are still accepted while checkpoints are rejected: rejecting entries would lose evidence.
+  const checkpoints = rejected.size === 0 ? 'ok' : 'refused'
+  const status = not_ready.length === 0 && checkpoints === 'ok' ? 'ok' : 'degraded'
+  return { status, not_ready, checkpoints, jobs: { running } }
+}
+
+/** The text of /metrics; for a caller with a credential also the versions, as in `/health`. */
+function createExposition(parts: HealthParts, probe: () => Promise<Probed>) {
+  const { counted, sources, rejected, jobs, version, db } = parts
+  const cached = sources.map((source) => cachedSource(source, () => performance.now()))
+  return async (isKnown: boolean) => {
+    const [{ connected }, ...read] = await Promise.all([probe(), ...cached.map((source) => source())])
+    const labels = { version, node: process.version, database: db.kind }
+    const build: Metric = {
+      name: 'svc_build_info',
+      type: 'gauge',
+      help: 'Always 1, with the versions.',
+      samples: [{ labels, value: 1 }],
+    }
+    return expositionOf([
+      ...(isKnown ? [build] : []),
+      gauge('svc_database_up', 'Whether the database answers.', connected ? 1 : 0),
+      gauge('svc_jobs_running', 'Whether jobs run.', jobs.isRunning() ? 1 : 0),
+      gauge('svc_log_rejected', 'Logs whose checkpoints are rejected.', rejected.size),
+      ...counted.flatMap(({ metrics }) => metrics()),
+      ...read.flat(),
+    ])
+  }
+}
+
+function answer(response: Response, path: string, status: number, body: object): void {
+  response.locals.route = path
   response.setHeader('cache-control', 'no-store')
   response.status(status).json(body)
 }

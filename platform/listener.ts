@@ -1,5 +1,6 @@
 // The HTTP server of this process.
 import { createServer, type Server } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** How long a request may take to arrive, ms: 8 MiB over a slow connection. */
 const requestTimeoutMs = 60_000
@@ -17,9 +18,14 @@ export function addressOf(listener: Server): string {
   return `http://${at.family === 'IPv6' ? `[${at.address}]` : at.address}:${at.port}`
 }
 
-/** Stops accepting connections, and resolves when every request in progress is answered. */
-export async function closeServer(listener: Server): Promise<void> {
+/**
+ * Aborts `stopping`, answers for so many seconds more, so that load balancers send requests elsewhere, then stops accepting
+ * connections; resolves when every request in progress is answered.
+ */
+export async function closeServer(listener: Server, stopping: AbortController, drain_seconds: number): Promise<void> {
+  stopping.abort()
   if (!listener.listening) return
+  if (drain_seconds > 0) await delay(drain_seconds * 1000)
   // Connections with a request in progress close after its answer.
   listener.keepAliveTimeout = 1
   const closed = new Promise((resolve) => listener.close(resolve))

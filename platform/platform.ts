@@ -23,11 +23,10 @@ import { createNotices } from './db/notices.js'
 import { assertRights } from './db/rights.js'
 import { connectLibrary } from './git/commands/connect-library.js'
 import { type GitRoom, openGit } from './git/room.js'
-import { healthRouter } from './health.js'
+import { healthRouter, type Meters, openMeters } from './health.js'
 import { createApp } from './http/app.js'
 import { docsRouter } from './http/docs.js'
-import { createMeter, type Meter } from './http/meter.js'
-import { type ActionRoom, openActions, type RoomParts } from './incidents/actions/room.js'
+import type { Meter } from './http/meter.js'
 import { createHistories } from './ingest/histories.js'
 import { createPartitions } from './ingest/partitions.js'
 import { sweepJob } from './ingest/sweep-job.js'
@@ -87,7 +86,8 @@ export async function createPlatform(
   try {
     await prepareDatabase({ db, config, sealer, warn })
     const { org_id: operator_org, credentials } = await seedWorkspace(db, config, clock(), connectLibrary)
-    const meter = createMeter()
+    const meters = openMeters(db, clock())
+    const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger })
     const command = typedCommand(config.inherited.PATH ?? '')
     const keyFile = keyFileOf(config, keys, command)
     const assertKeyKept = () => keyFile?.assertKept()
@@ -107,16 +107,22 @@ export async function createPlatform(
     const access = accessParts({ db, clock, logger, config, keys, url, print, startWorkspace })
     const waiting_engines = openWaitingEngines(access, config)
     const operator = { operator_org, operator_token: credentials.operator_token }
-    listener.on(
-      'request',
-      requestHandler({ config, access, waiting_engines, operator, meter, ingest, log, jobs, git, reports, above }),
-    )
+    listener.on('request', requestHandler({ config, access, operator, meters, ingest, log, jobs, git, reports, above }))
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
     const server = { close: () => closeServer(listener) }
     const { outgoing } = outside
     const inOrder = [waiting_engines, server, admin, jobs, above, git, ingest, log, outgoing, access.notices, db]
     const close = async () => {
-      for (const part of inOrder) await part?.close()
+      await closeServer(listener, meters.stopping, config.drain_seconds)
+      await admin?.close()
+      await jobs.close()
+      await above.close()
+      await git.close()
+      await ingest.close()
+      await log.close()
+      await outside.outgoing.close()
+      await access.notices.close()
+      await db.close()
     }
     return {
       listener,
@@ -217,7 +223,7 @@ interface Handling {
   readonly access: AccessParts
   readonly waiting_engines: WaitingEngines
   readonly operator: { readonly operator_org: string; readonly operator_token: string }
-  readonly meter: Meter
+  readonly meters: Meters
   readonly ingest: Ingest
   readonly log: Log
   readonly jobs: Jobs
@@ -228,31 +234,29 @@ interface Handling {
 }
 
 /** Answers requests: probes and the API description, pages, then the routes. */
-function requestHandler({
-  config,
-  access,
-  waiting_engines,
-  operator,
-  meter,
-  ingest,
-  log,
-  jobs,
-  git,
-  reports,
-  above,
-}: Handling) {
+function requestHandler({ config, access, operator, meters, ingest, log, jobs, git, reports, above }: Handling) {
   const { clock, logger, limits } = access
   const { public_url, trusted_proxies } = config
   const version = versionOf('API')
   const { authenticate, identify } = createAuthentication(access, operator)
-  const { rejected } = log
-  const health = healthRouter({ ...access, meter, version, started_at: clock(), rejected, jobs, identify })
+  const { meter } = meters
+  const health = healthRouter({
+    ...access,
+    ...meters,
+    counted: [meters.process_meter, meter, ingest],
+    sources: [jobs.metrics, log.metrics],
+    version,
+    rejected: log.rejected,
+    jobs,
+    identify,
+  })
   const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }
   const git_parts = git.partsWith(jobs.send)
   const served = [...routes, ...above.routesWith(jobs.send)]
   const parts = {
     ...access,
     ingest,
+    evaluated: meter.evaluated,
     log: log.identity,
     bundles: log.bundles,
     retention: log.retention,

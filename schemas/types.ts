@@ -3541,6 +3541,10 @@ export interface PlatformHealth {
 export interface PlatformReadiness {
   status: 'ok' | 'degraded'
   /**
+   * Why the answer is 503; empty for 200
+   */
+  not_ready: ('stopping' | 'database' | 'jobs')[]
+  /**
    * `refused` while the platform refuses to sign a log
    */
   checkpoints: 'ok' | 'refused'

@@ -4,7 +4,8 @@ import knexModule, { type Knex } from 'knex'
 import pg from 'pg'
 import type { Config } from '../config.js'
 import { PlatformError } from '../errors.js'
-import { type ConcurrencyLimits, createConcurrencyLimits } from './concurrency.js'
+import type { ConcurrencyLimits } from './concurrency.js'
+import { type Connections, measured } from './connections.js'
 import { startEmbedded } from './embedded.js'
 import { newDatabasePath } from './new-database.js'
 import type { Scope } from './scope.js'
@@ -16,6 +17,9 @@ export interface Database {
   readonly exclusively: <T>(lock: number, work: () => Promise<T>) => Promise<T>
   /** Transactions of one organization wait for each other here, before they take a connection. */
   readonly withinLimit: ConcurrencyLimits
+  /** What the committed transactions of this process have counted, by name. */
+  readonly counts: Map<string, number>
+  readonly connections: () => Connections
   readonly close: () => Promise<void>
 }
 
@@ -33,6 +37,8 @@ export interface Transaction {
   readonly query: <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<Row[]>
   /** Runs `work` once the transaction has committed. */
   readonly afterCommit: (work: () => void) => void
+  /** Adds one to the count of this name in `Database.counts` once the transaction has committed. */
+  readonly count: (name: string) => void
 }
 
 /**
@@ -46,8 +52,13 @@ export async function openDatabase(
 ): Promise<Database> {
   if (config.database_url !== null) {
     const knex = connect({ connectionString: config.database_url }, serverConnections, remark)
-    const withinLimit = limitsOf(serverConnections)
-    return { knex, kind: 'postgresql', exclusively: exclusion(knex, true), withinLimit, close: () => knex.destroy() }
+    return {
+      knex,
+      kind: 'postgresql',
+      exclusively: exclusion(knex, true),
+      ...measured(knex, serverConnections),
+      close: () => knex.destroy(),
+    }
   }
   return openEmbedded(config.data_dir, new_database, remark)
 }
@@ -71,21 +82,19 @@ async function openEmbedded(
     await settledWithin(knex.destroy(), closeTimeoutMs)
     await embedded.close()
   }
-  const withinLimit = limitsOf(embeddedConnections)
-  return { knex, kind: 'pglite', exclusively: exclusion(knex, false), withinLimit, close }
+  return {
+    knex,
+    kind: 'pglite',
+    exclusively: exclusion(knex, false),
+    ...measured(knex, embeddedConnections),
+    close,
+  }
 }
 
 async function settledWithin(work: Promise<void>, ms: number): Promise<void> {
   const timer = new AbortController()
   await Promise.race([work, setTimeout(ms, undefined, { signal: timer.signal, ref: false })])
   timer.abort()
-}
-
-/** All organizations together leave some connections to transactions without an organization, such as sign-in. */
-function limitsOf(connections: number): ConcurrencyLimits {
-  const each = createConcurrencyLimits(connections / 2)
-  const together = createConcurrencyLimits(Math.floor(connections * 0.6))
-  return (name, work) => each(name, () => (name === '' ? work() : together('all', work)))
 }
 
 // Further connections would only wait for the one session.
@@ -191,6 +200,7 @@ async function inTransaction<T>(db: Database, begin: string, work: (tx: Transact
   try {
     const result = await work({
       afterCommit: (then) => committed.push(then),
+      count: (name) => committed.push(() => db.counts.set(name, (db.counts.get(name) ?? 0) + 1)),
       query: async <Row>(text: string, values?: readonly unknown[]) =>
         (await run<Row & pg.QueryResultRow>(text, values)).rows,
     })

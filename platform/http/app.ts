@@ -78,7 +78,12 @@ function identify({ logger, clock, meter }: Pick<AppParts<never>, 'logger' | 'cl
     const request_id = `req_${randomUUID()}`
     response.locals.request_id = request_id
     response.setHeader('x-request-id', request_id)
-    response.on('finish', () => meter.answered(response.statusCode))
+    const arrived = performance.now()
+    response.on('finish', () => {
+      const { method } = request
+      const route = (response.locals.route as string | undefined) ?? null
+      meter.answered({ method, route, status: response.statusCode, seconds: (performance.now() - arrived) / 1000 })
+    })
     if (logger.isLevelEnabled('info')) {
       const started = clock()
       const { method, path } = request
@@ -115,6 +120,7 @@ function serve<Parts>(app: Express, app_parts: AppParts<Parts>, route: Route<Par
   }
   const isOpen = route.access.kinds.includes('anonymous')
   const admit = async (request: Request, response: Response, next: NextFunction) => {
+    response.locals.route = route.path
     response.locals.is_oauth = route.oauth === true
     rejectUnprintable(request)
     if (isOpen && route.limit !== 'none') {

@@ -1,62 +1,103 @@
-// Counters of this process as Prometheus reads them (text exposition format 0.0.4), without names of tenants.
+// Counters of this process, without names of tenants.
+import { counter, createHistogram, type Histogram, type Metric, type Sample } from './exposition.js'
 
 export interface Meter {
-  readonly answered: (status: number) => void
-  /** Counts a commit of this many entries to the log. */
-  readonly committed: (entries: number) => void
-  readonly text: (process: ProcessState) => string
+  readonly answered: (answer: Answered) => void
+  /** Counts a commit of entries to the log. */
+  readonly committed: (commit: { readonly entries: number; readonly violations: number }) => void
+  /** Counts a hosted evaluation. */
+  readonly evaluated: (outcome: string) => void
+  readonly metrics: () => Metric[]
 }
 
-interface ProcessState {
-  readonly uptime_seconds: number
-  /** Bytes. */
-  readonly rss: number
+interface Answered {
+  readonly method: string
+  /** The path of a route, with its parameters in braces; null for other paths. */
+  readonly route: string | null
+  readonly status: number
+  readonly seconds: number
 }
 
-/** Upper bounds of the histogram of entries per commit, up to the largest batch. */
-const bounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-const classes = ['1xx', '2xx', '3xx', '4xx', '5xx']
+/** Upper bounds of entries per commit, up to the largest batch. */
+const entryBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+/** Upper bounds of an answer in seconds: 50 ms is the bar of lists. */
+const secondBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
+
+interface Answers {
+  readonly labels: { readonly method: string; readonly route: string }
+  readonly seconds: Histogram
+  /** By class, such as `2xx`. */
+  readonly statuses: Map<string, number>
+}
 
 export function createMeter(): Meter {
-  const answers = classes.map(() => 0)
-  const buckets = bounds.map(() => 0)
-  const commits = { count: 0, entries: 0 }
+  const answers = new Map<string, Answers>()
+  const commits = createHistogram(entryBounds)
+  const totals = { entries: 0, violations: 0 }
+  const outcomes = new Map<string, number>()
+  const answersOf = (method: string, route: string) => {
+    const key = `${method} ${route}`
+    const known = answers.get(key) ?? {
+      labels: { method, route },
+      seconds: createHistogram(secondBounds),
+      statuses: new Map<string, number>(),
+    }
+    answers.set(key, known)
+    return known
+  }
   return {
-    answered: (status) => {
-      const index = Math.floor(status / 100) - 1
-      answers[index] = (answers[index] ?? 0) + 1
+    answered: ({ method, route, status, seconds }) => {
+      // Anyone can send any method and path: they share one label.
+      const known = route === null ? answersOf('any', 'other') : answersOf(method, route)
+      add(known.statuses, `${Math.floor(status / 100)}xx`)
+      known.seconds.observe(seconds)
     },
-    committed: (entries) => {
-      commits.count += 1
-      commits.entries += entries
-      for (const [index, bound] of bounds.entries()) if (entries <= bound) buckets[index] = (buckets[index] ?? 0) + 1
+    committed: ({ entries, violations }) => {
+      totals.entries += entries
+      totals.violations += violations
+      commits.observe(entries)
     },
-    text: ({ uptime_seconds, rss }) =>
-      [
-        ...metric('svc_uptime_seconds', 'gauge', 'Seconds since the start.', [['', uptime_seconds]]),
-        ...metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', [['', rss]]),
-        ...metric(
-          'svc_http_requests_total',
-          'counter',
-          'Answered requests by status class.',
-          classes.map((name, index) => [`{status="${name}"}`, answers[index] ?? 0]),
-        ),
-        ...metric('svc_log_entries_total', 'counter', 'Log entries written.', [['', commits.entries]]),
-        ...metric('svc_log_commit_entries', 'histogram', 'Log entries of one commit.', [
-          ...bounds.map((bound, index): Row => [`_bucket{le="${bound}"}`, buckets[index] ?? 0]),
-          ['_bucket{le="+Inf"}', commits.count],
-          ['_sum', commits.entries],
-          ['_count', commits.count],
-        ]),
-        '',
-      ].join('\n'),
+    evaluated: (outcome) => add(outcomes, outcome),
+    metrics: () => [
+      ...answerMetrics([...answers.values()]),
+      counter('svc_log_entries_total', 'Log entries committed; each was evaluated.', totals.entries),
+      counter('svc_log_violations_total', 'Violations of committed entries.', totals.violations),
+      {
+        name: 'svc_log_commit_entries',
+        type: 'histogram',
+        help: 'Log entries of one commit.',
+        samples: commits.samples(),
+      },
+      {
+        name: 'svc_evaluations_total',
+        type: 'counter',
+        help: 'Hosted evaluations by outcome.',
+        samples: [...outcomes].map(([outcome, value]) => ({ labels: { outcome }, value })),
+      },
+    ],
   }
 }
 
-/** The suffix of the metric's name, and the value. */
-type Row = readonly [string, number]
+function add(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}
 
-function metric(name: string, type: string, help: string, rows: readonly Row[]): string[] {
-  const values = rows.map(([suffix, value]) => `${name}${suffix} ${value}`)
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...values]
+function answerMetrics(answers: readonly Answers[]): Metric[] {
+  const counted = answers.flatMap(({ labels, statuses }): Sample[] =>
+    [...statuses].map(([status, value]) => ({ labels: { ...labels, status }, value })),
+  )
+  return [
+    {
+      name: 'svc_http_requests_total',
+      type: 'counter',
+      help: 'Answered requests by route and status class.',
+      samples: counted,
+    },
+    {
+      name: 'svc_http_request_seconds',
+      type: 'histogram',
+      help: 'Time from the head of a request to the end of its answer.',
+      samples: answers.flatMap(({ labels, seconds }) => seconds.samples(labels)),
+    },
+  ]
 }

@@ -23,8 +23,8 @@ import { foundViolations } from './violations.js'
 export interface CommitParts extends Triggering {
   readonly db: Database
   readonly clock: () => number
-  /** Counts a commit of this many entries. */
-  readonly committed: (entries: number) => void
+  /** Counts a commit. */
+  readonly committed: (commit: { readonly entries: number; readonly violations: number }) => void
   /** Encrypts the keys that subjects are hashed with. */
   readonly sealer: Sealer
   /** Receives a line for each agent whose memory has overflowed. */
@@ -46,16 +46,18 @@ export async function commitBatch(
 ): Promise<Outcome[]> {
   try {
     let entries = 0
+    let violations = 0
     let overflowed: readonly string[] = []
     const outcomes = await withTransaction(parts.db, scope, async (tx) => {
       const batch = await openBatch(parts, scope, tx, items)
       await catchUp(scope, tx, batch, items)
       const answers = items.map((item) => append(batch, item))
       entries = batch.appended.length
+      violations = batch.appended.reduce((sum, appended) => sum + appended.violations.length, 0)
       if (entries > 0) overflowed = await write(parts, scope, tx, batch, meanwhile)
       return answers
     })
-    if (entries > 0) parts.committed(entries)
+    if (entries > 0) parts.committed({ entries, violations })
     for (const agent_id of overflowed) parts.remark(overflowLine(agent_id))
     return outcomes
   } catch (error) {

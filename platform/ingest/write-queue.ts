@@ -3,6 +3,7 @@
 import type { LogRequest } from '@svc/schemas'
 import type { Scope } from '../db/scope.js'
 import { PlatformError } from '../errors.js'
+import { gauge, type Metric } from '../http/exposition.js'
 import type { KeyIdentity } from '../http/principal.js'
 import { type Item, itemOf, type Outcome } from './batch.js'
 import { type CommitParts, commitBatch } from './commit.js'
@@ -13,6 +14,7 @@ const maxBatch = 256
 export interface Ingest {
   /** Outcomes in order, each after the commit of its entry. Never rejects: a failed step has an outcome with its error. */
   readonly submit: (scope: Scope, key: KeyIdentity, requests: readonly LogRequest[]) => Promise<Outcome[]>
+  readonly metrics: () => Metric[]
   /** Waits until every submitted step is answered; later steps are rejected. */
   readonly close: () => Promise<void>
 }
@@ -59,7 +61,12 @@ export function createIngest(parts: CommitParts, report: (error: unknown) => voi
     while (running.size > 0) await Promise.all(running)
   }
 
-  return { submit, close }
+  const metrics = () => {
+    const waiting = [...queues.values()].reduce((sum, queue) => sum + queue.waiting.length, 0)
+    return [gauge('svc_write_queue_steps', 'Steps that wait for a commit.', waiting)]
+  }
+
+  return { submit, metrics, close }
 }
 
 interface Writing {

@@ -145,3 +145,17 @@ export async function queueStatesUnscoped(tx: Transaction, names: readonly strin
   )
   return new Map(rows.map(({ name, ...state }) => [name, state]))
 }
+
+/** The maximum number of waiting jobs of a queue that are counted for metrics. */
+const maxCounted = 10_000
+
+/** The number of waiting jobs of each queue among `names`, up to `maxCounted`. */
+export async function waitingUnscoped(tx: Transaction, names: readonly string[]): Promise<Map<string, number>> {
+  const rows = await tx.query<{ name: string; waiting: number }>(
+    `select q.name, w.waiting from unnest($1::text[]) q(name) cross join lateral (
+       select count(*)::int as waiting from (
+         select from svc_jobs.job j where j.name = q.name and j.state < 'active' limit ${maxCounted}) counted) w`,
+    [names],
+  )
+  return new Map(rows.map(({ name, waiting }) => [name, waiting]))
+}

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { asOwner, type Boss, bossOf, executorIn } from '../db/boss.js'
 import { type Database, type Resources, type Transaction, withUnscopedTransaction } from '../db/db.js'
+import type { MetricSource } from '../http/exposition.js'
 import { startIntervalWorker } from './interval-worker.js'
 import { type Job, type JobData, type JobTimes, queueSettings, type Send, type SendOptions } from './job.js'
 import {
@@ -12,7 +13,9 @@ import {
   type QueueState,
   queueStatesUnscoped,
   requeueAllUnscoped,
+  waitingUnscoped,
 } from './jobs-store.js'
+import { queueMetrics } from './metrics.js'
 import { createPresence } from './presence.js'
 import { lastDue, readSchedule, runId } from './schedule.js'
 import { createWorker } from './worker.js'
@@ -32,6 +35,8 @@ export interface Jobs {
   readonly send: Send
   /** Rejects with UNAVAILABLE. */
   readonly state: () => Promise<JobState[]>
+  /** Queues and runs for operators. Rejects with UNAVAILABLE. */
+  readonly metrics: MetricSource
   /** False while the database of the jobs is unavailable. */
   readonly isRunning: () => boolean
   /** Fetches no more jobs, and waits for the running ones; those that take too long are aborted and run again later. */
@@ -92,7 +97,11 @@ export async function openJobs({ db, clock, logger, jobs }: JobParts, times = or
     // Without a database, the others notice by themselves.
     if (db.kind !== 'pglite') await presence.end().catch(() => undefined)
   }
-  return { send, state, isRunning: () => !closing.signal.aborted && !outage.isOn(), close }
+  const metrics = async () => {
+    const waiting = await withUnscopedTransaction(db, (tx) => waitingUnscoped(tx, names))
+    return queueMetrics(names, waiting, (name) => workers.get(name)?.runs())
+  }
+  return { send, state, metrics, isRunning: () => !closing.signal.aborted && !outage.isOn(), close }
 }
 
 const unknown = {

@@ -24,8 +24,16 @@ export interface WorkerParts extends Resources {
 export interface Worker {
   /** Fetches jobs if fewer run than may. */
   readonly wake: () => void
+  /** The runs of this process. */
+  readonly runs: () => Runs
   /** After `closing`: waits for the running jobs, and aborts those that take too long. */
   readonly close: () => Promise<void>
+}
+
+export interface Runs {
+  readonly active: number
+  readonly completed: number
+  readonly failed: number
 }
 
 interface Fetched {
@@ -42,17 +50,19 @@ interface Running {
 export function createWorker(parts: WorkerParts, job: Job): Worker {
   const { closing, lost, times } = parts
   const running = new Map<string, Running>()
+  const ended = { completed: 0, failed: 0, interrupted: 0 }
   const concurrency = job.concurrency ?? 1
   let fetching: Promise<void> | null = null
   let isWanted = false
   const canFetch = () => isWanted && !closing.aborted && running.size < concurrency
   const start = (fetched: Fetched) => {
     const stop = new AbortController()
-    const ended = runJob(parts, job, fetched, stop).finally(() => {
+    const run = runJob(parts, job, fetched, stop).then((result) => {
+      ended[result] += 1
       running.delete(fetched.id)
       wake()
     })
-    running.set(fetched.id, { stop, ended })
+    running.set(fetched.id, { stop, ended: run })
   }
   const fetchAll = async () => {
     while (canFetch()) {
@@ -81,7 +91,8 @@ export function createWorker(parts: WorkerParts, job: Job): Worker {
     await Promise.all([...running.values()].map(({ ended }) => ended))
     clearTimeout(timer)
   }
-  return { wake, close }
+  const runs = () => ({ active: running.size, completed: ended.completed, failed: ended.failed })
+  return { wake, runs, close }
 }
 
 /** Rejects with UNAVAILABLE; pg-boss itself takes every error for an empty queue. */
@@ -102,8 +113,10 @@ function fetchJobs({ db, boss, process_id }: WorkerParts, name: string, batchSiz
   })
 }
 
+type Result = 'completed' | 'failed' | 'interrupted'
+
 /** Never rejects. */
-async function runJob(parts: WorkerParts, job: Job, fetched: Fetched, stop: AbortController): Promise<void> {
+async function runJob(parts: WorkerParts, job: Job, fetched: Fetched, stop: AbortController): Promise<Result> {
   const { clock, logger, closing, lost, times } = parts
   const started_at = clock()
   const failure = await failureOf(parts, job, fetched, stop)
@@ -113,13 +126,15 @@ async function runJob(parts: WorkerParts, job: Job, fetched: Fetched, stop: Abor
     logger.error({ job: job.name, err: failure, will_retry }, `the job \`${job.name}\` failed`)
   }
   const outcome = { started_at, failure, isInterrupted }
+  const result = failure === null ? 'completed' : isInterrupted ? 'interrupted' : 'failed'
   for (;;) {
     try {
-      return await settle(parts, job, fetched, outcome)
+      await settle(parts, job, fetched, outcome)
+      return result
     } catch (error) {
       lost(error)
       // Without the result of the run, the job runs again.
-      if (closing.aborted) return
+      if (closing.aborted) return 'interrupted'
       await delay(times.poll, undefined, { signal: closing }).catch(() => undefined)
     }
   }

@@ -52,4 +52,5 @@ export async function recordEvents(
       rows.map((event) => JSON.stringify(event.data)),
     ],
   )
+  for (const { kind, data } of rows) tx.count(kind === 'incident.opened' ? `${kind} ${data.severity}` : kind)
 }

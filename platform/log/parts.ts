@@ -2,7 +2,8 @@
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
-import type { Database } from '../db/db.js'
+import { type Database, withUnscopedTransaction } from '../db/db.js'
+import { gauge, type Metric, type MetricSource } from '../http/exposition.js'
 import type { Job } from '../jobs/job.js'
 import type { Outgoing } from '../outgoing/outgoing.js'
 import { type Bundles, createBundles, removeStaleBundles } from './bundle/bundles.js'
@@ -10,6 +11,7 @@ import type { Anchors } from './publish/anchors/anchors.js'
 import { startCheckpoints } from './publish/checkpoints.js'
 import type { LogIdentity } from './publish/identity.js'
 import { openSigner } from './publish/signer.js'
+import { oldestNotCoveredUnscoped } from './publish/store/checkpoints.js'
 import { createWitnesses, type WitnessAddress } from './publish/witnesses.js'
 import { createRetention, type Retention } from './retention/retention.js'
 
@@ -29,6 +31,8 @@ export interface Log {
   readonly identity: LogIdentity
   /** Why checkpoints are rejected, by organization. */
   readonly rejected: ReadonlyMap<string, string>
+  /** Rejects with UNAVAILABLE. */
+  readonly metrics: MetricSource
   readonly bundles: Bundles
   readonly retention: Retention
   /** Whether this process holds the signing key of the log. */
@@ -73,7 +77,14 @@ export async function openLog({ db, clock, logger, config, ...parts }: LogParts)
   })
   const jobs = own ? [retention.job] : []
   const identity = { host: log_host, verifierOf, keysOf }
-  return { identity, rejected, bundles, retention, holds_key: own, jobs, close: checkpoints.close }
+  const metrics = async () => [await checkpointLag(db, clock())]
+  return { identity, rejected, metrics, bundles, retention, holds_key: own, jobs, close: checkpoints.close }
+}
+
+async function checkpointLag(db: Database, now: number): Promise<Metric> {
+  const oldest = await withUnscopedTransaction(db, oldestNotCoveredUnscoped)
+  const seconds = oldest === null ? 0 : Math.max(0, now - oldest) / 1000
+  return gauge('svc_checkpoint_lag_seconds', 'Age of the oldest log entry that no checkpoint covers.', seconds)
 }
 
 /** The name of this machine, in characters that an origin can hold. */

@@ -1,11 +1,13 @@
 // The public health of a platform, and the fields that a valid credential adds.
 import type { PlatformHealth } from '@svc/schemas'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { readExposition } from '../support/exposition.js'
 import { logSteps, register } from '../support/log.js'
 import { type MailServer, startMailServer } from '../support/mail.js'
 import { signedIn } from '../support/people.js'
 import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
 import { sharedPostgres } from '../support/postgres.js'
+import { soon } from '../support/soon.js'
 
 const postgres = await sharedPostgres()
 
@@ -77,7 +79,7 @@ describe.skipIf(postgres === null)('concurrent health checks', () => {
     expect(asked.map(({ status }) => status)).toEqual(Array(40).fill(200))
     postgres?.psql(url, 'alter table svc_migrations rename to elsewhere')
     expect((await checked.call('GET', '/health', { as: null })).status).toBe(200)
-    const ready = { status: 'ok', checkpoints: 'ok', jobs: { running: true } }
+    const ready = { status: 'ok', not_ready: [], checkpoints: 'ok', jobs: { running: true } }
     expect((await checked.call('GET', '/readyz', { as: null })).body).toEqual(ready)
     postgres?.psql(url, 'alter table elsewhere rename to svc_migrations')
     await discard(checked)
@@ -85,30 +87,60 @@ describe.skipIf(postgres === null)('concurrent health checks', () => {
 })
 
 describe('GET /metrics', () => {
-  const numbers = async () => {
-    const { status, headers, body } = await platform.call<unknown>('GET', '/metrics', { as: null })
+  const scrape = async (as: string | null = null) => {
+    const { status, headers, body } = await platform.call<unknown>('GET', '/metrics', { as })
     expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
-    const text = String(body)
-    const rows = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-    for (const line of rows) expect(line).toMatch(/^[a-z_]+(\{(status|le)="[0-9a-z+I]+[a-z]*"\})? [0-9.e+-]+$/)
-    return { text, values: new Map(rows.map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])])) }
+    return { text: String(body), values: readExposition(String(body)) }
   }
 
-  it('counts requests by class, entries and commits, without names of tenants', async () => {
-    const before = (await numbers()).values
-    const agent_id = await register(platform)
+  it('counts requests by route, entries, commits, events and evaluations, without names of tenants', async () => {
+    const { api_key } = platform
+    const before = (await scrape()).values
+    const registered = await register(platform)
     await logSteps(platform, 'a-task-of-a-tenant', 3)
     await platform.call('GET', '/api/v1/agents', { as: null })
-    const { text, values } = await numbers()
+    await platform.call('GET', '/a-path-that-someone-tries/%22%0a', { as: null })
+    const { agent_id } = registered.body as { agent_id: string }
+    const intended = { step_type: 'step.model', agent_id }
+    expect((await platform.call('POST', '/api/v1/engine/evaluate', { as: 'key', body: { intended } })).status).toBe(200)
+    const { text, values } = await scrape()
     const grown = (name: string) => (values.get(name) ?? 0) - (before.get(name) ?? 0)
+    const answered = (method: string, route: string, status: string) =>
+      grown(`svc_http_requests_total{method="${method}",route="${route}",status="${status}"}`)
     expect(grown('svc_log_entries_total')).toBe(3)
     expect(grown('svc_log_commit_entries_sum')).toBe(3)
     expect(grown('svc_log_commit_entries_count')).toBe(grown('svc_log_commit_entries_bucket{le="+Inf"}'))
-    expect(grown('svc_http_requests_total{status="4xx"}')).toBe(1)
-    expect(grown('svc_http_requests_total{status="2xx"}')).toBeGreaterThan(2)
-    expect(values.get('svc_uptime_seconds')).toBeGreaterThan(0)
+    expect(answered('GET', '/api/v1/agents', '4xx')).toBe(1)
+    expect(answered('POST', '/api/v1/logs/batch', '2xx')).toBe(1)
+    expect(answered('any', 'other', '4xx')).toBe(1)
+    expect(grown('svc_http_request_seconds_count{method="POST",route="/api/v1/logs/batch"}')).toBe(1)
+    expect(grown('svc_events_total{kind="agent.registered"}')).toBe(1)
+    expect(grown('svc_evaluations_total{outcome="allow"}')).toBe(1)
+    expect(
+      [...values.keys()].filter((name) => name.startsWith('svc_events_total{kind="incident.opened",severity=')),
+    ).not.toEqual([])
     expect(values.get('process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
-    for (const secret of ['a-task-of-a-tenant', String(agent_id), 'org_', 'SvcKey']) expect(text).not.toContain(secret)
+    expect(values.get('svc_database_up')).toBe(1)
+    expect(values.get('svc_write_queue_steps')).toBe(0)
+    for (const secret of ['a-task-of-a-tenant', agent_id, 'org_', 'SvcKey', api_key, 'someone-tries'])
+      expect(text).not.toContain(secret)
+  })
+
+  it('has the queues, the connections and the lag of checkpoints', async () => {
+    await vi.waitFor(async () => {
+      const { values } = await scrape()
+      expect(values.get('svc_jobs_waiting{queue="prune-log"}')).toBe(0)
+      expect(values.get('svc_job_runs_total{queue="prune-log",result="failed"}')).toBe(0)
+      expect(values.get('svc_checkpoint_lag_seconds')).toBeGreaterThanOrEqual(0)
+      expect(values.get('svc_log_rejected')).toBe(0)
+    }, soon)
+    expect((await scrape()).values.get('svc_database_waiting_transactions')).toBe(0)
+  })
+
+  it('names the versions for callers with a credential only', async () => {
+    const builds = async (as: string | null) =>
+      [...(await scrape(as)).values.keys()].filter((name) => name.startsWith('svc_build_info'))
+    expect([await builds(null), (await builds('operator')).length, await builds('wrong')]).toEqual([[], 1, []])
   })
 })
 

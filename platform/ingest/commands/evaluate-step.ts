@@ -28,8 +28,12 @@ import type { Sealer } from '../../secrets/seal.js'
 import { type LogBodyFields, logBodies } from '../log-bodies.js'
 import { intendedLabels } from '../memory.js'
 
-/** `sealer` opens the key of the digests of memories. */
-export type EvaluationParts = Resources & { readonly sealer: Sealer }
+export interface EvaluationParts extends Resources {
+  /** Opens the key of the digests of memories. */
+  readonly sealer: Sealer
+  /** Counts an evaluation. */
+  readonly evaluated: (outcome: Evaluation['outcome']) => void
+}
 
 /** Evaluates the intended step. A key sees only its own agents; a member names the agent by its id. */
 export async function evaluateStep(

@@ -12,7 +12,9 @@ export const engineRoutes = [
     responses: { 200: 'evaluation' },
     handle: async ({ scope, principal, body }, parts: EvaluationParts) => {
       const key = principal.kind === 'key' ? principal.key : null
-      return { status: 200, body: await evaluateStep(parts, scope, key, body) }
+      const evaluation = await evaluateStep(parts, scope, key, body)
+      parts.evaluated(evaluation.outcome)
+      return { status: 200, body: evaluation }
     },
   }),
 ]

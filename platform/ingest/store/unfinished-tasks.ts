@@ -1,5 +1,5 @@
-// Running tasks whose timeout has passed. INVARIANT: `unfinished_at` is null from the last step of a task until the task is
-// noted, so that every silence is noted once.
+// Running tasks whose timeout has passed.
+// INVARIANT (noted once): `unfinished_at` is null from the last step of a task until the task is noted.
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
 import { utc } from '../../db/sql.js'

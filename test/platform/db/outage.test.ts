@@ -46,7 +46,7 @@ describe.skipIf(!hasPostgres())('an outage of the database', () => {
         const { status, body } = await platform.call('GET', '/readyz', { as: null })
         return [status, body]
       }
-      const stopped = [503, { status: 'degraded', checkpoints: 'ok', jobs: { running: false } }]
+      const stopped = [503, { status: 'degraded', not_ready: ['database', 'jobs'], checkpoints: 'ok', jobs: { running: false } }]
       await vi.waitFor(async () => expect(await ready()).toEqual(stopped), soon)
       postgres.start()
       const again = await log(step + 1)
@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres())('an outage of the database', () => {
       const { body } = await platform.call<Verification>('GET', '/api/v1/tasks/t/verify')
       expect(body).toMatchObject({ valid: true, entries: step })
       await vi.waitFor(async () => expect(await health()).toMatchObject({ status: 'ok' }), soon)
-      const running = [200, { status: 'ok', checkpoints: 'ok', jobs: { running: true } }]
+      const running = [200, { status: 'ok', not_ready: [], checkpoints: 'ok', jobs: { running: true } }]
       await vi.waitFor(async () => expect(await ready()).toEqual(running), soon)
     },
   )

@@ -67,6 +67,6 @@ describe.skipIf(postgres === null)('GET /api/v1/jobs', () => {
 
   it('is in the readiness, in short', async () => {
     const { body } = await platform.call<PlatformReadiness>('GET', '/readyz', { as: null })
-    expect(body).toEqual({ status: 'ok', checkpoints: 'ok', jobs: { running: true } })
+    expect(body).toEqual({ status: 'ok', not_ready: [], checkpoints: 'ok', jobs: { running: true } })
   })
 })

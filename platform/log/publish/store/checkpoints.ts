@@ -133,6 +133,16 @@ export async function dueForCheckpointUnscoped(tx: Transaction, before: number):
   return rows.map(({ org_id }) => org_id)
 }
 
+/** When the oldest entry was received that no checkpoint covers, ms since 1970; null when all are covered. */
+export async function oldestNotCoveredUnscoped(tx: Transaction): Promise<number | null> {
+  const [row] = await tx.query<{ at: number | null }>(
+    `select extract(epoch from min(l.received_at))::float8 * 1000 as at from org_log o cross join lateral (
+       select received_at from log_leaves where org_id = o.org_id and log_index = o.checkpoint_size) l
+     where o.size > o.checkpoint_size`,
+  )
+  return row?.at ?? null
+}
+
 export interface LogIdentity {
   readonly log_host: string
   /** Hex. */

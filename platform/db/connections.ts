@@ -1,0 +1,48 @@
+// The limits of transactions on the connections of a pool, and what operators measure of them.
+import type { Knex } from 'knex'
+import { type ConcurrencyLimits, createConcurrencyLimits } from './concurrency.js'
+
+/** The connections of the pool, and the transactions that wait for one. */
+export interface Connections {
+  readonly used: number
+  readonly idle: number
+  readonly waiting: number
+}
+
+/** The limits of transactions on this number of connections, and what operators measure of them. */
+export function measured(knex: Knex, connections: number) {
+  const counts = new Map<string, number>()
+  const limits = limitsOf(connections)
+  let waiting = 0
+  const withinLimit: ConcurrencyLimits = async (name, work) => {
+    let isWaiting = true
+    const leave = () => {
+      if (isWaiting) waiting -= 1
+      isWaiting = false
+    }
+    waiting += 1
+    try {
+      return await limits(name, () => {
+        leave()
+        return work()
+      })
+    } finally {
+      leave()
+    }
+  }
+  return {
+    withinLimit,
+    counts,
+    connections: () => {
+      const { pool } = knex.client
+      return { used: pool.numUsed(), idle: pool.numFree(), waiting: waiting + pool.numPendingAcquires() }
+    },
+  }
+}
+
+/** All organizations together leave some connections to transactions without an organization, such as sign-in. */
+function limitsOf(connections: number): ConcurrencyLimits {
+  const each = createConcurrencyLimits(connections / 2)
+  const together = createConcurrencyLimits(Math.floor(connections * 0.6))
+  return (name, work) => each(name, () => (name === '' ? work() : together('all', work)))
+}
