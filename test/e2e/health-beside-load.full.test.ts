@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { readConfig } from '@svc/platform'
-import type { JobList } from '@svc/schemas'
-import { afterAll, expect, it } from 'vitest'
+import type { JobList, PlatformReadiness } from '@svc/schemas'
+import { afterAll, expect, it, vi } from 'vitest'
 import { openDatabase, withUnscopedTransaction } from '../../platform/db/db.js'
+import { readExposition } from '../support/exposition.js'
 import { type PlatformProcess, startProcess } from '../support/process.js'
 
 const seconds = Number(process.env.SVC_LOAD_SECONDS ?? 10)
@@ -37,12 +38,14 @@ it(
   'answers every write and every health check beside jobs, and ends when it is asked to',
   async () => {
     await fillQueue()
-    platform = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0' })
+    platform = await startProcess({ SVC_DATA_DIR: data_dir, SVC_PORT: '0', SVC_DRAIN_SECONDS: '1' })
     const answers = new Map<string, number>()
+    const texts: string[] = []
     const call = async (what: string, path: string, init: RequestInit = {}) => {
       const status = await fetch(platform.url + path, { ...init, signal: AbortSignal.timeout(hungMs) }).then(
         async (response) => {
-          await response.arrayBuffer()
+          const text = await response.text()
+          if (what === 'scrape') texts.push(text)
           return response.status
         },
         (error: Error) => error.name,
@@ -69,20 +72,38 @@ it(
       }
       await Promise.all(pending)
     }
-    await Promise.all([check(), ...Array.from({ length: writers }, (_, writer) => write(writer))])
+    /** Two scrapers, each four times a second. */
+    const scrape = async () => {
+      while (Date.now() < end) {
+        await call('scrape', '/metrics')
+        await setTimeout(250)
+      }
+    }
+    await Promise.all([check(), scrape(), scrape(), ...Array.from({ length: writers }, (_, writer) => write(writer))])
     const operator = { headers: { authorization: `Bearer ${platform.operator_token}` } }
     const { running, jobs } = (await (await fetch(`${platform.url}/api/v1/jobs`, operator)).json()) as JobList
     const left = jobs[0]?.waiting ?? waitingJobs
     expect([running, jobs.flatMap(({ last_failed_at }) => last_failed_at ?? [])]).toEqual([true, []])
     expect(left).toBeLessThan(waitingJobs)
+    const scraped = texts.map(readExposition)
+    const entries = scraped.map((values) => values.get('svc_log_entries_total') ?? 0)
+    expect(entries.at(-1)).toBeGreaterThan(entries[0] ?? 0)
+    expect(scraped.at(-1)?.get('svc_jobs_waiting{queue="prune-log"}')).toBeGreaterThan(0)
     const stopped = performance.now()
-    expect(await platform.terminate()).toBe(0)
+    const ended = platform.terminate()
+    const ready = async () => {
+      const answer = await fetch(`${platform.url}/readyz`)
+      return [answer.status, ((await answer.json()) as PlatformReadiness).not_ready]
+    }
+    await vi.waitFor(async () => expect(await ready()).toEqual([503, ['stopping']]), { timeout: 900, interval: 20 })
+    expect((await fetch(`${platform.url}/livez`)).status).toBe(200)
+    expect(await ended).toBe(0)
     console.log(
       Object.fromEntries(answers),
       `${waitingJobs - left} jobs, `,
       `stopped in ${Math.round(performance.now() - stopped)} ms`,
     )
-    expect([...answers.keys()].sort()).toEqual(['/api/v1/agents 201', '/api/v1/logs 201', 'check 200'])
+    expect([...answers.keys()].sort()).toEqual(['/api/v1/agents 201', '/api/v1/logs 201', 'check 200', 'scrape 200'])
   },
   (seconds + 90) * 1000,
 )
