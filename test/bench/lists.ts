@@ -1,84 +1,136 @@
-// The time of a page of a list for every filter, over a million entries in 50,000 tasks.
+// The time of every page of every list, over a million entries in 50,000 tasks, on a server and on the embedded database.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { entriesOf } from '../support/list-fill.js'
+import { PGlite } from '@electric-sql/pglite'
+import pg from 'pg'
+import { entriesOf, othersOf } from '../support/list-fill.js'
+import { deepCursor, type ListPage, listsOf, pagesOf } from '../support/list-pages.js'
 import { startPostgres } from '../support/postgres.js'
 import { startProcess } from '../support/process.js'
 import type { Row } from './main.js'
 
-const entries = 1_000_000
-const rounds = 20
+const built = (file: string) => import(new URL(`../../../platform/dist/${file}`, import.meta.url).href)
 
-const day = 'from=2026-01-20T00:00:00Z&to=2026-01-21T00:00:00Z'
-const queries = {
-  logs: [
-    '',
-    '?step_type=step.credential',
-    '?step_type=absent',
-    '?agent_id=ag_3',
-    '?task_id=run-100',
-    `?${day}`,
-    '?q=run-100',
-    '?q=absent',
-    '?agent_id=ag_3&step_type=absent',
-  ],
-  'logs/tasks': [
-    '',
-    '?skip=40000',
-    '?agent_id=ag_3',
-    '?environment=test',
-    '?status=error',
-    '?status=running',
-    '?unfinished=true',
-    `?${day}`,
-    '?q=run-1',
-    '?q=absent',
-    '?environment=test&status=running',
-  ],
-  incidents: ['', '?state=open', '?severity=critical', '?agent_id=ag_3', '?task_id=run-100', '?policy_id=3'],
-  events: ['', '?kind=rare', '?actor=rare-actor', '?subject=inc_7', `?${day}`],
-  agents: ['', '?q=agent', '?environment=test'],
-}
-const pages = Object.entries(queries).flatMap(([list, all]) => all.map((query) => `/api/v1/${list}${query}`))
+const entries = 1_000_000
+const sizes = { agents: 1000, events: 500_000, incidents_per_task: 2 }
+const rounds = Number(process.env.SVC_BENCH_ROUNDS ?? 20)
+const barMs = 50
 
 export async function benchLists(): Promise<Row[]> {
+  const wanted = process.env.SVC_BENCH_DATABASE
+  const rows: Row[] = []
+  if (wanted !== 'pglite') rows.push(...(await onServer()))
+  if (wanted !== 'postgresql') rows.push(await onDatabase('pglite', {}))
+  return rows
+}
+
+async function onServer(): Promise<Row[]> {
   const postgres = await startPostgres('-c fsync=off')
   if (postgres === null) return []
-  const url = postgres.emptyDatabase()
+  const row = await onDatabase('postgresql', { SVC_DATABASE_URL: postgres.emptyDatabase() })
+  await postgres.remove()
+  return [row]
+}
+
+async function onDatabase(kind: string, env: Readonly<Record<string, string>>): Promise<Row> {
   const data_dir = mkdtempSync(join(tmpdir(), 'svc-bench-'))
-  const env = { SVC_DATABASE_URL: url, SVC_DATA_DIR: data_dir, SVC_PORT: '0', SVC_CHECKPOINT_SECONDS: '0' }
-  const platform = await startProcess(env)
-  const [org_id = '', size] = postgres.psql(url, 'select org_id, size from org_log').split('|')
-  postgres.psql(url, entriesOf(org_id, entries, 20, Number(size)))
-  postgres.psql(url, 'vacuum analyze')
+  const all = { ...env, SVC_DATA_DIR: data_dir, SVC_PORT: '0', SVC_CHECKPOINT_SECONDS: '0' }
+  // The first start makes the workspace.
+  await (await startProcess(all)).terminate()
+  const org_id = await fill(all)
+  const platform = await startProcess(all)
   const headers = { authorization: `Bearer ${platform.operator_token}` }
-  let slowest = { page: '', p95: 0 }
-  for (const page of pages) {
-    const times: number[] = []
-    // The first request is a warm-up and not counted.
-    for (let round = 0; round <= rounds; round++) {
-      const start = performance.now()
-      const response = await fetch(platform.url + page, { headers })
-      await response.text()
-      if (response.status !== 200) throw new Error(`${page}: ${response.status}`)
-      if (round > 0) times.push(performance.now() - start)
-    }
-    const p95 = times.sort((a, b) => a - b)[Math.floor(rounds * 0.95) - 1] ?? 0
-    if (process.env.SVC_BENCH_PAGES === '1') console.log(`${p95.toFixed(1)} ms  ${page}`)
-    if (p95 > slowest.p95) slowest = { page, p95 }
+  const ask = async (path: string, query: Readonly<Record<string, string>>) => {
+    const text = new URLSearchParams(query).toString()
+    const response = await fetch(`${platform.url}${path}?${text}`, { headers })
+    const body = await response.text()
+    if (response.status !== 200) throw new Error(`${path}?${text}: ${response.status} ${body}`)
+    return body
   }
+  const measured = await measureAll(ask, org_id)
   await platform.terminate()
   rmSync(data_dir, { recursive: true })
-  await postgres.remove()
-  const measured = `${slowest.p95.toFixed(1)} ms`
-  return [
-    {
-      what: `slowest of ${pages.length} list pages, p95, 1 million entries`,
-      measured,
-      reference: slowest.page,
-      ratio: '–',
-      bar: '≤ 50 ms',
-    },
-  ]
+  return rowOf(kind, measured)
+}
+
+async function fill(env: Readonly<Record<string, string>>): Promise<string> {
+  const run = await connect(env)
+  const [log] = (await run('select org_id, size from org_log')) as { org_id: string; size: number }[]
+  const { org_id = '', size = 0 } = log ?? {}
+  await run(entriesOf(org_id, entries, 20, Number(size), sizes))
+  await run(othersOf(org_id, { policies: 20_000, few: 1000 }))
+  await run('vacuum analyze')
+  await run('')
+  return org_id
+}
+
+/** Runs statements that take longer than the platform waits for any; an empty one closes the database. */
+async function connect({
+  SVC_DATABASE_URL: connectionString,
+  SVC_DATA_DIR: data_dir = '',
+}: Readonly<Record<string, string>>) {
+  if (connectionString !== undefined) {
+    const client = new pg.Client({ connectionString })
+    await client.connect()
+    return async (text: string) => {
+      if (text === '') await client.end()
+      return text === '' ? [] : (await client.query(text)).rows
+    }
+  }
+  const pglite = await PGlite.create({ dataDir: join(data_dir, 'pg') })
+  return async (text: string) => {
+    if (text === '') await pglite.close()
+    return text === '' ? [] : ((await pglite.exec(text))[0]?.rows ?? [])
+  }
+}
+
+type Ask = (path: string, query: Readonly<Record<string, string>>) => Promise<string>
+
+interface Measured {
+  readonly page: string
+  readonly p95: number
+}
+
+async function measureAll(ask: Ask, org_id: string): Promise<Measured[]> {
+  const { routes } = (await built('routes.js')) as typeof import('../../platform/routes.js')
+  const measured: Measured[] = []
+  // Lists that only a person may read have no pages.
+  for (const list of listsOf(routes).filter(({ access }) => access.kinds.includes('operator')))
+    for (const page of pagesOf(list, org_id)) {
+      const limit = list.query?.limit as { readonly maximum?: number } | undefined
+      const largest = { ...page.query, ...(limit?.maximum !== undefined && { limit: String(limit.maximum) }) }
+      measured.push(await measure(ask, page, largest))
+      const { next_cursor = null, total = entries } = JSON.parse(await ask(page.path, largest))
+      const cursor = next_cursor === null ? null : deepCursor(next_cursor, total)
+      if (cursor !== null) measured.push(await measure(ask, page, { ...largest, cursor }))
+    }
+  return measured
+}
+
+async function measure(ask: Ask, { path }: ListPage, query: Readonly<Record<string, string>>): Promise<Measured> {
+  const times: number[] = []
+  // The first request is a warm-up and not counted.
+  for (let round = 0; round <= rounds; round++) {
+    const start = performance.now()
+    await ask(path, query)
+    if (round > 0) times.push(performance.now() - start)
+  }
+  const p95 = times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? 0
+  const page = `${path}?${new URLSearchParams(query)}`
+  // Beside other work on the machine the best time tells more than the others.
+  if (process.env.SVC_BENCH_PAGES === '1') console.log(`${p95.toFixed(1)} ms (best ${times[0]?.toFixed(1)})  ${page}`)
+  return { page, p95 }
+}
+
+function rowOf(kind: string, measured: readonly Measured[]): Row {
+  const slowest = measured.toSorted((a, b) => b.p95 - a.p95)
+  const over = slowest.filter(({ p95 }) => p95 > barMs).length
+  return {
+    what: `slowest of ${measured.length} list pages, p95, 1 million entries, ${kind}`,
+    measured: `${slowest[0]?.p95.toFixed(1)} ms`,
+    reference: slowest[0]?.page ?? '',
+    ratio: `${over} above`,
+    bar: `≤ ${barMs} ms`,
+  }
 }

@@ -11,7 +11,7 @@ export const eventRoutes = [
     tag: 'Events',
     access: byReader,
     query: {
-      kind: parameters.text('such as incident.resolved'),
+      kind: parameters.text('such as incident.resolved; `incident.` for all that begin so'),
       actor: parameters.text('id of the actor'),
       subject: parameters.text('id of the subject'),
       from: parameters.time('at or after'),
