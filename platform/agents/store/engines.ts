@@ -2,7 +2,7 @@
 import { type EngineHeartbeat, type EngineIntervals, isoTime } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
-import { utc, utcText } from '../../db/sql.js'
+import { readByIndex, utc, utcText } from '../../db/sql.js'
 
 type LoadState = EngineHeartbeat['load_state']
 
@@ -88,6 +88,7 @@ export async function readIntervals(
   unknown_before: number,
   limit: number,
 ): Promise<EngineIntervals['intervals']> {
+  await readByIndex(tx)
   return tx.query(
     `select instance_id, version, load_state, policy_count, ${utc('since')},
        ${utcText('case when next is not null then next when ended then seen end')} as until,

@@ -2,6 +2,7 @@
 import type { ListedManifest } from '@svc/schemas'
 import type { Transaction } from '../../db/db.js'
 import type { Scope } from '../../db/scope.js'
+import { readByIndex } from '../../db/sql.js'
 
 /** A YAML file of a branch; `manifest` is false for one without policies. */
 export interface FileRow extends Omit<ListedManifest, 'repo_id'> {
@@ -46,6 +47,7 @@ export async function listFiles(
   const where = `f.org_id = $1 and f.manifest and ($2::bigint is null or f.repo_id = $2) and ($3::boolean is null or f.valid = $3)
     and exists (select 1 from repositories r where r.org_id = f.org_id and r.id = f.repo_id and r.removed_at is null)`
   const values = [scope.org_id, repo_id, valid]
+  await readByIndex(tx)
   const [count] = await tx.query<{ total: number }>(
     `select count(*)::int as total from repository_files f where ${where}`,
     values,

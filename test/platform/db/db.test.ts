@@ -128,6 +128,19 @@ await forEachDatabase('the database', ({ kind, fresh, empty }) => {
       const rejected = withUnscopedTransaction(db, (tx) => tx.query(change))
       await expect(rejected).rejects.toThrow(`events are append-only: ${change.split(' ')[0]} is refused`)
     }
+    const others = [
+      ["select set_config('app.pruning', 'on', true)", 'delete from events'],
+      ['alter table events disable trigger all'],
+      ['drop trigger events_append_only on events'],
+      ["create or replace function svc_refuse_change() returns trigger language plpgsql as 'begin return null; end'"],
+      ["set local session_replication_role = 'replica'"],
+    ]
+    for (const attack of others) {
+      const rejected = withTransaction(db, scope, async (tx) => {
+        for (const text of attack) await tx.query(text)
+      })
+      await expect(rejected, attack.join('; ')).rejects.toThrow(/permission denied|must be owner/)
+    }
     expect(await withTransaction(db, scope, (tx) => tx.query('select kind from events'))).toEqual([
       { kind: 'test.made' },
     ])

@@ -46,7 +46,10 @@ describe.skipIf(!hasPostgres())('an outage of the database', () => {
         const { status, body } = await platform.call('GET', '/readyz', { as: null })
         return [status, body]
       }
-      const stopped = [503, { status: 'degraded', not_ready: ['database', 'jobs'], checkpoints: 'ok', jobs: { running: false } }]
+      const stopped = [
+        503,
+        { status: 'degraded', not_ready: ['database', 'jobs'], checkpoints: 'ok', jobs: { running: false } },
+      ]
       await vi.waitFor(async () => expect(await ready()).toEqual(stopped), soon)
       postgres.start()
       const again = await log(step + 1)

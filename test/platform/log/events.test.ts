@@ -65,10 +65,32 @@ describe('the audit trail', () => {
     const id = body.incidents[0]?.id ?? ''
     await platform.call('POST', `/api/v1/incidents/${id}/resolve`, { body: { note: 'done' } })
     expect(await kinds('?kind=incident.resolved')).toEqual(['incident.resolved'])
+    expect(await kinds('?kind=incident.&actor=local')).toEqual(['incident.resolved'])
+    const ofIncidents = (await kinds('?limit=200')).filter((kind) => kind.startsWith('incident.'))
+    expect(await kinds('?limit=200&kind=incident.')).toEqual(ofIncidents)
+    expect((await read('?limit=1&kind=incident.')).total).toBe(ofIncidents.length)
+    expect([await kinds('?kind=incident'), await kinds('?kind=.'), await kinds('?kind=%25.')]).toEqual([[], [], []])
     expect(await kinds('?actor=local')).toEqual(['incident.resolved'])
     expect(await kinds(`?subject=${id}`)).toEqual(['incident.resolved', 'incident.opened'])
     expect(await kinds('?from=2026-06-01T00:00:30Z')).toEqual(['incident.resolved'])
     expect(await kinds('?to=2026-06-01T00:00:30Z&kind=incident.resolved')).toEqual([])
+  })
+
+  it.each([
+    '?kind=',
+    '?kind=incident.opened&kind=incident.resolved',
+    `?actor=${'a'.repeat(201)}`,
+    '?subject=%00',
+    '?from=yesterday',
+    '?to=2026-13-01T00:00:00Z',
+    '?limit=0',
+    '?limit=201',
+    '?cursor=%20',
+    '?cursor=-1',
+    '?severity=high',
+  ])('rejects %s', async (query) => {
+    const { status, body } = await platform.call<{ errors?: { path: string }[] }>('GET', `/api/v1/events${query}`)
+    expect([status, body.errors?.length]).toEqual([422, 1])
   })
 
   it('comes in pages', async () => {

@@ -1,10 +1,11 @@
 // Query plans of lists: no page reads a large table from end to end, for every list of the routes and every filter, as the role
 // that serves requests, on either database.
 import { describe, expect, it } from 'vitest'
-import { type Database, openDatabase, withUnscopedTransaction } from '../../../platform/db/db.js'
+import { type Database, openDatabase, withSnapshot, withUnscopedTransaction } from '../../../platform/db/db.js'
 import { migrate } from '../../../platform/db/migrations/index.js'
 import { scopeOf } from '../../../platform/db/scope.js'
 import type { Principal } from '../../../platform/http/principal.js'
+import { listEvents } from '../../../platform/log/read/store/events.js'
 import { routes } from '../../../platform/routes.js'
 import { entriesOf, othersOf } from '../../support/list-fill.js'
 import { deepCursor, type ListPage, listsOf, pagesOf } from '../../support/list-pages.js'
@@ -25,6 +26,8 @@ ${othersOf(org_id, { policies: 2000, few: 600 })}`
 /** The jobs of the installation are not rows of an organization. */
 const lists = listsOf(routes).filter(({ path }) => path !== '/api/v1/jobs')
 type List = (typeof lists)[number]
+
+const columnOf: Readonly<Record<string, string>> = { kind: 'kind', actor: 'actor_id', subject: 'subject_id' }
 
 /** A table of fewer rows is read from end to end faster than through an index. */
 const maxSmall = 1000
@@ -126,6 +129,48 @@ await forEachDatabase('lists', ({ fresh }) => {
         await db.close()
       }
     })
+  })
+
+  it('count events exactly, for every filter and at every end of a period', async () => {
+    const db = await openDatabase(fresh())
+    try {
+      await migrate(db)
+      await withUnscopedTransaction(db, (tx) => tx.query(fill))
+      await withUnscopedTransaction(db, (tx) =>
+        tx.query(
+          `update log_leaves set received_at = received_at + (log_index - 50000) * interval '1 second' where type = 'event'`,
+        ),
+      )
+      const at = (index: number) => new Date(Date.parse('2026-02-28T00:00:00Z') + (index - 50_000) * 1000).toISOString()
+      // A part of the counters has 4,096 log indexes: 53,248 is the begin of one.
+      const ends = [50_000, 50_001, 53_247, 53_248, 53_249, 57_344, 59_999]
+      const periods = ends.flatMap((first) =>
+        ends.filter((last) => last >= first).map((last) => [first, last] as const),
+      )
+      const ofKind = [
+        {},
+        { kind: 'rare' },
+        { kind: 'r' },
+        { actor: 'rare-actor' },
+        { kind: 'common', actor: 'ingest' },
+        { subject: 'inc_7' },
+      ]
+      for (const filter of ofKind)
+        for (const [first, last] of periods) {
+          const period = { ...filter, from: at(first), to: at(last) } as Record<string, string>
+          const { total } = await withSnapshot(db, scope, (tx) =>
+            listEvents(scope, tx, period, { limit: 1, after: null }),
+          )
+          const own = Object.entries(filter).map(([name, value]) => `${columnOf[name]} = '${value}'`)
+          const where = [`log_index between ${first} and ${last}`, ...own].join(' and ')
+          const [row] = await withUnscopedTransaction(db, (tx) =>
+            tx.query<{ total: number }>(`select count(*)::int as total from events where ${where}`),
+          )
+          expect([period, total]).toEqual([period, row?.total])
+        }
+    } finally {
+      await db.close()
+    }
   })
 
   it('count tasks exactly after changes in any order', async () => {
