@@ -93,14 +93,17 @@ export async function createPlatform(
     const assertKeyKept = () => keyFile?.assertKept()
     const log = await openLog({ db, clock, logger, config, ...outside, command })
     const above = await openRoom({ db, clock, logger, config, first_workspace: operator_org })
-    const { targets } = outside.outgoing
+    const { outgoing } = outside
+    const { targets } = outgoing
     const git = openGit({ db, clock, config, sealer, assertKeyKept, targets, installations: above.installations })
     const reports = openReports({ db, clock, logger, log })
-    const all = [log.jobs, git.jobs, reports.jobs, sweepJob({ db, clock, logger, config }), above.jobsWith(git.parts)]
-    const jobs = await openJobs({ db, clock, logger, jobs: all.flat() })
-    await git.start(jobs.send)
-    await actions.start(jobs.send)
-    await above.start(jobs.send)
+    const mailer = mailerOf(config, print, warn)
+    const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing })
+    const sweep = sweepJob({ db, clock, logger, config })
+    const all = [log.jobs, git.jobs, reports.jobs, sweep, actions.jobs, above.jobsWith(git.parts)].flat()
+    const jobs = await openJobs({ db, clock, logger, jobs: all })
+    const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger, send: jobs.send })
+    for (const room of [git, actions, above]) await room.start(jobs.send)
     const listener = createListener()
     const url = () => config.public_url ?? addressOf(listener)
     const startWorkspace = git.startWorkspaceWith(jobs.send)
@@ -109,9 +112,9 @@ export async function createPlatform(
     const operator = { operator_org, operator_token: credentials.operator_token }
     listener.on('request', requestHandler({ config, access, operator, meters, ingest, log, jobs, git, reports, above }))
     const admin = db.kind === 'pglite' ? await openAdminSocket(config.data_dir, { db, clock, url, keyFile }) : null
-    const server = { close: () => closeServer(listener) }
-    const { outgoing } = outside
-    const inOrder = [waiting_engines, server, admin, jobs, above, git, ingest, log, outgoing, access.notices, db]
+    const server = { close: () => closeServer(listener, meters.stopping, config.drain_seconds) }
+    // Ingestion before the jobs that it sends.
+    const inOrder = [waiting_engines, server, admin, ingest, jobs, above, git, log, outgoing, access.notices, db]
     const close = async () => {
       await closeServer(listener, meters.stopping, config.drain_seconds)
       await admin?.close()

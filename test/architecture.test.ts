@@ -108,6 +108,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'greeting.ts',
     'index.ts',
     'platform.ts',
+    'request-handler.ts',
+    'prepare-database.ts',
     'room.ts',
     'outside.ts',
     'listener.ts',

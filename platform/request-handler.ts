@@ -1,0 +1,84 @@
+// Answers requests: probes and the API description, pages, then the routes.
+import { versionOf } from '@svc/schemas'
+import { createAuthentication } from './access/authentication.js'
+import type { AccessParts } from './access/parts.js'
+import type { WaitingEngines } from './agents/waiting-engines.js'
+import type { Config } from './config.js'
+import { pages, showProblem } from './dashboard/pages.js'
+import type { GitRoom } from './git/room.js'
+import { healthRouter, type Meters } from './health.js'
+import { createApp } from './http/app.js'
+import { docsRouter } from './http/docs.js'
+import type { ActionRoom } from './incidents/actions/room.js'
+import type { Ingest } from './ingest/write-queue.js'
+import type { Jobs } from './jobs/jobs.js'
+import type { Log } from './log/parts.js'
+import type { ReportRoom } from './reports/room.js'
+import type { Room } from './room.js'
+import { routes } from './routes.js'
+
+export interface Handling {
+  readonly config: Config
+  readonly access: AccessParts
+  readonly waiting_engines: WaitingEngines
+  readonly operator: { readonly operator_org: string; readonly operator_token: string }
+  readonly meters: Meters
+  readonly ingest: Ingest
+  readonly log: Log
+  readonly jobs: Jobs
+  readonly git: GitRoom
+  readonly reports: ReportRoom
+  readonly actions: ActionRoom
+  readonly above: Room
+}
+
+export function requestHandler({ config, access, waiting_engines, operator, meters, ...rooms }: Handling) {
+  const { ingest, log, jobs, git, reports, actions, above } = rooms
+  const { clock, logger, limits } = access
+  const { public_url, trusted_proxies } = config
+  const version = versionOf('API')
+  const { authenticate, identify } = createAuthentication(access, operator)
+  const { meter } = meters
+  const health = healthRouter({
+    ...access,
+    ...meters,
+    counted: [meters.process_meter, meter, ingest, waiting_engines],
+    sources: [jobs.metrics, log.metrics, actions.metrics],
+    version,
+    rejected: log.rejected,
+    jobs,
+    identify,
+  })
+  const pageParts = { ...access, authenticate, public_url, sends_mail: config.smtp_url !== null }
+  const git_parts = git.partsWith(jobs.send)
+  const served = [...routes, ...above.routesWith(jobs.send)]
+  const parts = {
+    ...access,
+    ingest,
+    evaluated: meter.evaluated,
+    log: log.identity,
+    bundles: log.bundles,
+    retention: log.retention,
+    ...git_parts,
+    ...reports.partsWith(jobs.send),
+    ...actions.partsWith(jobs.send),
+    jobs,
+    waiting_engines,
+    announceChange: waiting_engines.announceChange,
+    policy_ttl_seconds: config.policy_ttl_seconds,
+    task_timeout_seconds: config.task_timeout_seconds,
+  }
+  return createApp({
+    clock,
+    logger,
+    meter,
+    trusted_proxies,
+    public_url,
+    limits,
+    authenticate,
+    pages: [health, docsRouter(served, version), ...pages(pageParts)],
+    routes: served,
+    parts,
+    showProblem,
+  })
+}
