@@ -100,7 +100,7 @@ export async function createPlatform(
     const mailer = mailerOf(config, print, warn)
     const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing })
     const sweep = sweepJob({ db, clock, logger, config })
-    const all = [log.jobs, git.jobs, reports.jobs, sweep, actions.jobs, above.jobsWith(git.parts)].flat()
+    const all = [log.jobs, git.jobs, reports.jobs, actions.jobs, sweep, above.jobsWith(git.parts)].flat()
     const jobs = await openJobs({ db, clock, logger, jobs: all })
     const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger, send: jobs.send })
     for (const room of [git, actions, above]) await room.start(jobs.send)
