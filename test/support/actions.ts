@@ -15,7 +15,10 @@ export async function makeAction(platform: Caller, more: object): Promise<{ acti
 
 /** Registers the agent whose steps violate the baseline. */
 export const registerAgent = (platform: Caller, as = 'key') =>
-  platform.call('POST', '/api/v1/agents', { as, body: { agent_key: 'a', owner_id: 'o', purpose: 'p' } })
+  platform.call<{ agent_id: string }>('POST', '/api/v1/agents', {
+    as,
+    body: { agent_key: 'a', owner_id: 'o', purpose: 'p' },
+  })
 
 /** Opens an incident in a new task with this name; returns its id. */
 export async function violate(platform: Caller, task_id: string): Promise<string> {

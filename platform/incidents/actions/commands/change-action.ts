@@ -6,6 +6,7 @@ import { unknownAction } from '../errors.js'
 import type { ActionParts } from '../parts.js'
 import { type ActionValues, findAction, lockAction, updateAction } from '../store/actions.js'
 import { deliverName } from '../triggers.js'
+import { assertLimits } from './assert-limits.js'
 import { changing, noteAction, sealed } from './change.js'
 import { listOf, listOrAll, readConfig } from './read-config.js'
 
@@ -20,6 +21,7 @@ export async function changeAction(
     const known = await lockAction(scope, tx, id)
     if (known === null) throw unknownAction()
     const { values, target } = changed(parts, known, change)
+    await assertLimits(scope, tx, newLimits(known, values))
     const sealed_target = target === null ? null : sealed(parts, actionTargetContext(scope.org_id, id), target)
     await updateAction(scope, tx, now, id, values, sealed_target)
     await noteChanges(scope, tx, now, known, values, sealed_target !== null)
@@ -46,6 +48,13 @@ function changed(parts: ActionParts, known: Action, change: ActionChange) {
     enabled: enabled ?? known.enabled,
   }
   return { values, target }
+}
+
+/** The limits that a change sets. An agent or a policy that was there when they were set may be gone. */
+function newLimits(known: Action, { agent_ids, policy_ids }: ActionValues): Pick<Action, 'agent_ids' | 'policy_ids'> {
+  const added = <T>(before: readonly T[] | null, after: readonly T[] | null) =>
+    after === null ? null : after.filter((one) => before?.includes(one) !== true)
+  return { agent_ids: added(known.agent_ids, agent_ids), policy_ids: added(known.policy_ids, policy_ids) }
 }
 
 const members = ['name', 'on', 'min_severity', 'agent_ids', 'policy_ids', 'config'] as const

@@ -6,6 +6,7 @@ import { actionSecretContext, actionTargetContext } from '../../../secrets/store
 import { newSecret } from '../kinds/webhook.js'
 import type { ActionParts } from '../parts.js'
 import { countActions, findAction, insertAction } from '../store/actions.js'
+import { assertLimits } from './assert-limits.js'
 import { changing, noteAction, sealed } from './change.js'
 import { listOf, listOrAll, readConfig } from './read-config.js'
 
@@ -26,6 +27,7 @@ export async function createAction(parts: ActionParts, scope: Scope, request: Ac
   return changing(parts, scope, async (tx, now) => {
     if ((await countActions(scope, tx)) >= maxActions)
       throw new PlatformError('CONFLICT', `a workspace has at most ${maxActions} actions: delete one first`)
+    await assertLimits(scope, tx, conditions)
     const id = newId('act', now)
     const { org_id } = scope
     const secrets = {

@@ -18,13 +18,14 @@ const { rejected } = parse(readFileSync(new URL('../../../cases/actions.yaml', i
 let platform: TestPlatform
 let receiver: Receiver
 let skipped = 0
+let agent_id: string
 beforeAll(async () => {
   receiver = await startReceiver()
   platform = await startPlatform({
     clock: () => Date.now() + skipped,
     env: { SVC_PUBLIC_URL: 'https://svc.example', SVC_CHECKPOINT_SECONDS: '0' },
   })
-  await registerAgent(platform)
+  agent_id = (await registerAgent(platform)).body.agent_id
 })
 afterAll(async () => {
   await discard(platform)
@@ -48,8 +49,8 @@ describe('an action', () => {
   })
 
   it('takes single values and lists, and changes what is sent', async () => {
-    const { action } = await makeAction(platform, { ...to('x'), on: 'log.invalid', agent_ids: 'ag_1', policy_ids: 7 })
-    expect(action).toMatchObject({ on: ['log.invalid'], agent_ids: ['ag_1'], policy_ids: [7], min_severity: null })
+    const { action } = await makeAction(platform, { ...to('x'), on: 'log.invalid', agent_ids: agent_id, policy_ids: 7 })
+    expect(action).toMatchObject({ on: ['log.invalid'], agent_ids: [agent_id], policy_ids: [7], min_severity: null })
     const patch = (body: object) => platform.call<Action>('PATCH', `/api/v1/actions/${action.id}`, { body })
     const changed = await patch({ on: ['log.invalid', 'log.invalid'], agent_ids: null, min_severity: 'high' })
     expect(changed.body).toMatchObject({ on: ['log.invalid'], agent_ids: null, policy_ids: [7], min_severity: 'high' })
@@ -65,6 +66,25 @@ describe('an action', () => {
     expect((await platform.call('GET', `/api/v1/actions/${action.id}`)).status).toBe(404)
     const kinds = (await eventsOf(action.id)).map(({ kind }) => kind.replace('action.', ''))
     expect(kinds).toEqual(['created', 'updated', 'disabled', 'enabled', 'deleted'])
+  })
+
+  it('is limited to agents and policies that exist', async () => {
+    const limits = { agent_ids: ['a', 'ag_unknown', agent_id], policy_ids: [7, 999_999] }
+    const body = { name: 'n', on: 'incident.created', kind: 'webhook', ...to('x'), ...limits }
+    const { status, body: problem } = await platform.call<Problem>('POST', '/api/v1/actions', { body })
+    expect([status, problem.errors]).toEqual([
+      422,
+      [
+        { path: 'agent_ids', message: `no agent has the id \`a\`: it is the key of the agent \`${agent_id}\`` },
+        { path: 'agent_ids', message: 'no agent has the id `ag_unknown`: GET /api/v1/agents lists the agents' },
+        { path: 'policy_ids', message: 'no policy has the id `999999`: GET /api/v1/policies lists the policies' },
+      ],
+    ])
+    const { action } = await makeAction(platform, { ...to('x'), policy_ids: [7] })
+    const patch = (change: object) => platform.call('PATCH', `/api/v1/actions/${action.id}`, { body: change })
+    expect((await patch({ policy_ids: [7, 999_999] })).status).toBe(422)
+    expect((await patch({ policy_ids: [7], agent_ids: [agent_id] })).status).toBe(200)
+    await platform.call('DELETE', `/api/v1/actions/${action.id}`)
   })
 
   it('keeps its address when a client sends back what it read', async () => {
@@ -112,7 +132,8 @@ describe('a webhook', () => {
 
   it('is not triggered by further occurrences, other severities and disabled actions', async () => {
     const some = await makeAction(platform, { ...to('some') })
-    const none = await makeAction(platform, { ...to('none'), policy_ids: [999_999] })
+    // The baseline's policy about loops, which one step does not violate.
+    const none = await makeAction(platform, { ...to('none'), policy_ids: [8] })
     const off = await makeAction(platform, { ...to('off'), enabled: false })
     await violate(platform, 'again')
     const body = { task_id: 'again', step: 2, step_type: 'step.exec', timestamp: '2026-01-05T09:00:01Z' }
