@@ -111,7 +111,7 @@ async function resume(
   const rest =
     resumed.state === 'resumed'
       ? 'the stop has ended; another stop may still block some of them: `svc stops`'
-      : `${agentsText(resumed.agents)} still stopped; resume the rest with: ${client.svc} resume ${resumed.id}`
+      : `${agentsText(resumed.agents)} still stopped; ${resumed.agents === 0 ? 'end the stop' : 'resume the rest'} with: ${client.svc} resume ${resumed.id}`
   return { lines: [`resumed: ${agentsText(count)}`, rest], json: resumed }
 }
 

@@ -97,6 +97,8 @@ describe.skipIf(!hasShell)('the documentation', () => {
     'docs/written-policies.md',
     'docs/workspaces.md',
     'docs/incidents.md',
+    // Stops the agent of the page before it, with the login of docs/workspaces.md.
+    'docs/stop.md',
     'docs/auditors.md',
     'examples/README.md',
   ])('works as printed in %s', async (page) => {

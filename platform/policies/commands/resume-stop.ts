@@ -1,5 +1,6 @@
 // Resumes the agents of a stop: all of them, or a part as a stage (docs/design/platform.md §9).
 import { createHash } from 'node:crypto'
+import { quotePath } from '@svc/engine'
 import { isoTime, type Stop, type StopResume } from '@svc/schemas'
 import { type Resources, withTransaction } from '../../db/db.js'
 import { actorText, type Scope } from '../../db/scope.js'
@@ -69,7 +70,12 @@ function namedIn(agents: readonly ConcernedAgent[], agent_ids: readonly string[]
   const errors = agent_ids.flatMap((agent_id, index) =>
     stopped.has(agent_id)
       ? []
-      : [{ path: `agent_ids.${index}`, message: 'is not an agent that this stop stops now: take it out' }],
+      : [
+          {
+            path: `agent_ids.${index}`,
+            message: `${quotePath(agent_id)} is not the id of an agent that this stop stops now: take it out, or send its \`agent_id\``,
+          },
+        ],
   )
   if (errors.length > 0) throw invalid(errors)
   return [...new Set(agent_ids)]

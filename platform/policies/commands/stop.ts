@@ -57,7 +57,7 @@ async function targetOf(scope: Scope, tx: Transaction, request: StopRequest): Pr
   if (await hasTarget(scope, tx, kind, id)) return { kind, id }
   const remedy =
     kind === 'agent'
-      ? 'no agent has this `agent_id`: list them with GET /api/v1/agents'
+      ? 'no agent has this `agent_id`: send a key as `agent_key`, and list both with GET /api/v1/agents'
       : 'no agent has or had this `manifest_id`: list them with GET /api/v1/assignments'
   throw new PlatformError('NOT_FOUND', remedy)
 }

@@ -64,6 +64,7 @@ export const stopRoutes = [
     tag,
     access: byMember,
     body: 'stop-resume',
+    may_be_empty: true,
     responses: { 200: 'stop' },
     handle: async ({ scope, params, body }, parts: StopParts) => {
       const resumed = await resumeStop(parts, scope, params.id, body)
