@@ -33,7 +33,7 @@ export function noteOf(move: IncidentMove, { note, reason }: NoteOrReason): stri
   const text = note ?? reason ?? ''
   if (text.trim() !== '') return text
   if (move !== 'ignore') return null
-  throw invalid([{ path: 'reason', message: '`reason` is missing: send why the incident is ignored' }])
+  throw invalid([{ path: 'reason', message: 'is missing: send why the incident is ignored, as `reason` or as `note`' }])
 }
 
 /** Moves the incident. Rejects with NOT_FOUND, or with INVALID_TRANSITION. */
@@ -130,13 +130,14 @@ async function changeIncident(
   return changed
 }
 
-/** Names the state, the one asked for, and what is possible. */
+/** Names the state, the one asked for, those from which it is reached, and what is possible. */
 function notPossible(move: IncidentMove, state: Incident['state']): PlatformError {
-  const { to } = transitions[move]
+  const { from, to } = transitions[move]
   const possible = moves.filter(([, { from }]) => from.includes(state))
   const list = possible.map(([name, next]) => `${name} (to \`${next.to}\`)`).join(', ')
+  const states = from.map((one) => `\`${one}\``).join(' or ')
   return new PlatformError(
     'INVALID_TRANSITION',
-    `cannot ${move} an incident that is \`${state}\`: it cannot become \`${to}\` this way; possible is: ${list}`,
+    `cannot ${move} an incident that is \`${state}\`: it becomes \`${to}\` only from ${states}; possible now: ${list}`,
   )
 }

@@ -58,7 +58,7 @@ describe('an incident', () => {
       const [asked = ''] = [{ review: 'active', resolve: 'resolved', ignore: 'ignored', reactivate: 'active' }[name]]
       for (const word of [state, asked]) expect(body.detail).toContain(`\`${word}\``)
       const possible = Object.entries(expected[state] ?? {}).filter(([, next]) => next !== null)
-      for (const [name] of possible) expect(body.detail).toMatch(new RegExp(`possible is:.*\\b${name}\\b`))
+      for (const [name] of possible) expect(body.detail).toMatch(new RegExp(`possible now:.*\\b${name}\\b`))
     } else {
       expect([status, body.state]).toEqual([200, to])
       expect(body.history.at(-1)).toMatchObject({ from: state, to, by: 'operator:local' })
