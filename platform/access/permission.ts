@@ -10,13 +10,18 @@ export function unauthenticated(detail: string): PlatformError {
 /** Returns the principal where the route allows it. Throws FORBIDDEN. */
 export function assertAllowed(principal: Principal, { kinds, key_scope, roles }: Access): Principal {
   if (!kinds.includes(principal.kind)) {
-    const wanted = kinds.includes('key') ? 'an API key (`SvcKey-…`)' : 'a signed-in person'
-    throw new PlatformError('FORBIDDEN', `this endpoint needs ${wanted}`)
+    throw new PlatformError('FORBIDDEN', `this endpoint needs ${callerOf(kinds)}`)
   }
   if (principal.kind === 'key' && !principal.key.scopes.includes(key_scope))
     throw new PlatformError('FORBIDDEN', `this API key lacks the scope \`${key_scope}\``)
   if (principal.kind === 'person' && roles !== null) assertRole(principal, roles)
   return principal
+}
+
+function callerOf(kinds: Access['kinds']): string {
+  if (kinds.includes('key')) return 'an API key (`SvcKey-…`)'
+  const operator = kinds.includes('operator') ? ', or the operator token of a local install' : ''
+  return `a signed-in person: send an access token${operator}, not an API key`
 }
 
 /** The message for a waitlisted account in its personal workspace. */

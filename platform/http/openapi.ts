@@ -100,11 +100,11 @@ const ifMatch: JsonMap = {
 }
 
 /** The type of a query parameter as callers see it; the platform checks the text that it receives. */
-function published({ pattern, ...schema }: JsonMap): JsonMap {
+function published({ pattern, 'x-must': must, ...schema }: JsonMap): JsonMap {
   if (typeof schema.maximum === 'number') return { ...schema, type: 'integer' }
   if (Array.isArray(schema.enum) && schema.enum.every((value) => value === 'true' || value === 'false'))
     return { type: 'boolean' }
-  return pattern === undefined ? schema : { ...schema, pattern }
+  return { ...schema, ...(pattern !== undefined && { pattern }), ...(must !== undefined && { 'x-must': must }) }
 }
 
 function requestContent(route: Endpoint, body: SchemaName): JsonMap {

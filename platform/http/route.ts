@@ -122,10 +122,14 @@ export const byPerson: Access = { kinds: ['person'], key_scope: 'read', roles: n
 export const byReaderOrKey: Access = { kinds: ['operator', 'person', 'key'], key_scope: 'read', roles: allRoles }
 export const byAnonymous: Access = { kinds: ['anonymous'], key_scope: 'read', roles: null }
 
-const whole = (description: string, max: number): JsonMap => {
-  const digits = String(max).length
-  return { type: 'string', pattern: `^\\d{1,${digits}}$`, description, maximum: max }
-}
+const whole = (description: string, min: number, max: number): JsonMap => ({
+  type: 'string',
+  pattern: `^\\d{1,${String(max).length}}$`,
+  'x-must': `be a whole number from ${min} to ${max}`,
+  description,
+  minimum: min,
+  maximum: max,
+})
 
 /** PostgreSQL rejects the character NUL, and no name contains other control characters. */
 const printable: JsonMap = { type: 'string', pattern: '^[^\\u0000-\\u001f]*$' }
@@ -141,13 +145,12 @@ export function valuesOf(name: SchemaName, member: string): readonly string[] {
 /** Query parameters that several lists share. */
 export const parameters = {
   limit: (max: number, fallback: number) => ({
-    ...whole(`1 to ${max}, default ${fallback}`, max),
-    minimum: 1,
+    ...whole(`1 to ${max}, default ${fallback}`, 1, max),
     default: fallback,
   }),
-  skip: { ...whole('number of rows to skip', 1_000_000_000), minimum: 0 },
-  index: (description: string): JsonMap => ({ ...whole(description, 999_999_999_999_999), minimum: 0 }),
-  id: (description: string): JsonMap => ({ ...whole(description, 999_999_999_999_999), minimum: 1 }),
+  skip: whole('number of rows to skip', 0, 1_000_000_000),
+  index: (description: string): JsonMap => whole(description, 0, 999_999_999_999_999),
+  id: (description: string): JsonMap => whole(description, 1, 999_999_999_999_999),
   cursor: { type: 'string', maxLength: 200, description: '`next_cursor` of the previous page' },
   text: (description: string): JsonMap => ({ ...printable, minLength: 1, maxLength: 200, description }),
   time: (description: string): JsonMap => ({ type: 'string', format: 'date-time', description }),

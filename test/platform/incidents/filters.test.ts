@@ -40,6 +40,8 @@ async function list(query: string): Promise<IncidentList> {
   return body
 }
 
+const beyond = ['limit=1000', 'limit=201', 'limit=0', 'limit=ten']
+
 /** The expected incidents of a filter, from all of them: each query with the condition that it states. */
 const rows: readonly [string, (incident: Incident, index: number) => boolean][] = [
   ['state=open', (_, index) => index > 0],
@@ -99,8 +101,10 @@ describe('the list of incidents', () => {
     'mode=on',
     'from=today',
     'q=',
+    ...beyond,
   ])('rejects %s', async (query) => {
     const { status, body } = await platform.call<Problem>('GET', `/api/v1/incidents?${query}`)
     expect([status, body.errors?.[0]?.path]).toEqual([422, query.split('=')[0]])
+    if (beyond.includes(query)) expect(body.detail).toMatch(/whole number from 1 to 200|from 1 to 200, found/)
   })
 })
