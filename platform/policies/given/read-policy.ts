@@ -1,5 +1,5 @@
 // Reads the policy of a request by what the engine has for manifests, so that both take the same values with the same messages.
-import { type Finding, parseManifest, rules } from '@svc/engine'
+import { didYouMean, type Finding, parseManifest, rules } from '@svc/engine'
 import type { JsonMap, Manifest, Policy } from '@svc/schemas'
 import { type FieldError, invalid } from '../../errors.js'
 import { membersIn, type WrittenPolicy, writtenMembers } from './members.js'
@@ -109,10 +109,16 @@ function withDefaults(policy: Manifest['policies'][number]): Omit<WrittenPolicy,
 /** The path of the request; the message is a predicate of it, as in other answers. */
 function fieldError({ id, path: found, message: sentence }: Finding): FieldError {
   const path = found.replace(/^policies\.0\.?/, '')
+  if (id === 'unknown-key' && !path.includes('.')) return { path, message: unknownMember(path), id }
   const message = sentence.replaceAll('`policies[0].', '`').replace(/^`policies\[0\]`/, 'the policy')
   const [whole, subject = ''] = /^`([^`]+)`:? /.exec(message) ?? ['']
   const isOfPath = path !== '' && subject.replaceAll(/\[(\d+)\]/g, '.$1') === path
   return { path, message: isOfPath ? message.slice(whole.length) : message, id }
+}
+
+/** A request has members that a manifest has not. */
+function unknownMember(name: string): string {
+  return `is not a known key${didYouMean(name, writtenMembers) || `; allowed: ${writtenMembers.join(', ')}`}`
 }
 
 function unique(errors: readonly FieldError[]): FieldError[] {
