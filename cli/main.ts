@@ -2,6 +2,7 @@
 import { versionLines } from '@svc/schemas'
 import { Command, CommanderError } from 'commander'
 import { accountCommand } from './account/account.js'
+import { incidentCommands } from './account/incidents.js'
 import { keyCommand } from './account/key.js'
 import { loginCommand, logoutCommand, whoamiCommand } from './account/login.js'
 import { stopCommands } from './account/stops.js'
@@ -51,6 +52,7 @@ const groups = {
   'Verify logs:': [verifyCommand, witnessCommand, attackDemoCommand, checkpointCommand, bundleCommand],
   'Get reports:': [reportCommand, reportsCommand],
   'Use manifests in Git:': gitCommands,
+  'Answer incidents:': incidentCommands,
   'Stop agents:': stopCommands,
   'Use a platform:': [loginCommand, logoutCommand, whoamiCommand, accountCommand, workspaceCommand, keyCommand],
   'Other:': [completionCommand],

@@ -1,0 +1,87 @@
+// `svc incidents`, `svc incident`, `svc policies`: the incidents of the workspace, their moves, and the policies behind them.
+import type { Incident, IncidentList, Policy, PolicyList } from '@svc/schemas'
+import type { Command } from 'commander'
+import { UsageError } from '../errors.js'
+import type { Client } from './client.js'
+import { memberCommand, type Output, type Subcommand } from './subcommand.js'
+import { table } from './table.js'
+
+type Options = Readonly<Record<string, string>>
+
+const severities = ['low', 'medium', 'high', 'critical']
+
+const subcommands: readonly (Subcommand & { readonly examples: readonly string[] })[] = [
+  {
+    call: 'incidents',
+    description: 'list the incidents that are open or active, newest first',
+    options: [
+      ['--state <states>', 'other states: open, active, resolved, ignored, with commas between them', 'open,active'],
+      ['--min-severity <severity>', 'this severity or a higher one'],
+      ['--task <id>', 'of one task'],
+      ['--policy <id>', 'of one policy'],
+    ],
+    choices: { 'min-severity': severities },
+    examples: ['incidents --min-severity high', 'incidents --state resolved,ignored --json'],
+    run: listIncidents,
+  },
+  {
+    call: 'incident <move> <incident>',
+    description: 'move an incident, or add a note to it',
+    options: [['--note <text>', 'what was done, or why; required for ignore and note']],
+    choices: { move: ['review', 'resolve', 'ignore', 'reactivate', 'note'] },
+    examples: [
+      'incident review inc_0199c2f0-8a4e-7c11-9d5e-3f2a1b0c4d5e',
+      'incident resolve inc_0199c2f0-8a4e-7c11-9d5e-3f2a1b0c4d5e --note "the form asks for the amount now"',
+    ],
+    run: moveIncident,
+  },
+  {
+    call: 'policies',
+    description: 'list the policies of the workspace',
+    examples: ['policies'],
+    run: listPolicies,
+  },
+]
+
+export const incidentCommands: readonly ((svc: string) => Command)[] = subcommands.map(
+  (subcommand) => (svc) => memberCommand(svc, subcommand, subcommand.examples),
+)
+
+async function listIncidents({ get }: Client, _args: readonly string[], options: Options): Promise<Output> {
+  const { state = '', minSeverity: min_severity, task: task_id, policy: policy_id } = options
+  const given = Object.entries({ state, min_severity, task_id, policy_id, limit: '200' })
+  const query = new URLSearchParams(given.filter((one): one is [string, string] => one[1] !== undefined))
+  const list = await get<IncidentList>(`/api/v1/incidents?${query}`)
+  if (list.incidents.length === 0) return { lines: ['no incident matches'], json: list }
+  const rows = list.incidents.map(incidentRow)
+  const lines = table([['ID', 'STATE', 'SEVERITY', 'COUNT', 'LAST SEEN', 'TASK', 'POLICY'], ...rows])
+  return { lines: [...lines, ...restOf(rows.length, list.total)], json: list }
+}
+
+function incidentRow({ id, state, severity, occurrences, last_seen, task_id, policy_name }: Incident): string[] {
+  return [id, state, severity, String(occurrences), `${last_seen.slice(0, 16)}Z`, task_id ?? '', policy_name]
+}
+
+async function moveIncident(client: Client, [move, id = '']: readonly string[], { note }: Options): Promise<Output> {
+  if ((move === 'note' || move === 'ignore') && (note ?? '').trim() === '')
+    throw new UsageError(`\`${move}\` needs a text: add \`--note "…"\``)
+  const path = `/api/v1/incidents/${encodeURIComponent(id)}/${move === 'note' ? 'notes' : move}`
+  const moved = await client.post<Incident>(path, note === undefined ? {} : { note })
+  return { lines: [`${moved.id}: ${moved.state}`], json: moved }
+}
+
+async function listPolicies({ get }: Client): Promise<Output> {
+  const list = await get<PolicyList>('/api/v1/policies?limit=200')
+  if (list.policies.length === 0) return { lines: ['the workspace has no policy'], json: list }
+  const rows = list.policies.map(policyRow)
+  const lines = table([['ID', 'SEVERITY', 'MODE', 'FROM', 'NAME'], ...rows])
+  return { lines: [...lines, ...restOf(rows.length, list.total)], json: list }
+}
+
+function policyRow({ id, severity, enabled, mode, manifest_path, name }: Policy): string[] {
+  return [String(id), severity, enabled ? mode : 'disabled', manifest_path ?? 'API', name]
+}
+
+function restOf(shown: number, total: number): string[] {
+  return total > shown ? [`${total - shown} more`] : []
+}

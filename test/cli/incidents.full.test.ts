@@ -1,0 +1,63 @@
+// `svc incidents`, `svc incident` and `svc policies` as a member uses them: what one prints is what one runs next.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { IncidentList, MadeApiKey } from '@svc/schemas'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { saveSession } from '../../cli/account/session-file.js'
+import { type MailServer, startMailServer } from '../support/mail.js'
+import { signedIn } from '../support/people.js'
+import { discard, startPlatform, type TestPlatform } from '../support/platform.js'
+import { runSvc } from '../support/svc.js'
+
+let mails: MailServer
+let platform: TestPlatform
+const folder = mkdtempSync(join(tmpdir(), 'svc-config-'))
+
+beforeAll(async () => {
+  mails = await startMailServer()
+  platform = await startPlatform({ env: { SVC_SMTP_URL: mails.url } })
+  const { token, refresh_token } = await signedIn(platform, mails, 'anna@example.org')
+  const tokens = { access_token: token, refresh_token, token_type: 'Bearer' as const, expires_in: 900 }
+  saveSession(join(folder, 'session.json'), platform.url, tokens, Date.now())
+  const { body } = await platform.call<MadeApiKey>('POST', '/auth/api-keys', { as: token, body: { name: 'k' } })
+  const as = body.key
+  await platform.call('POST', '/api/v1/agents', { as, body: { agent_key: 'desk', owner_id: 'o', purpose: 'p' } })
+  const step = { task_id: 't', step: 1, step_type: 'step.exec', timestamp: '2026-01-05T09:00:00Z' }
+  expect((await platform.call('POST', '/api/v1/logs', { as, body: step })).status).toBe(201)
+})
+afterAll(async () => {
+  await discard(platform)
+  await mails.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const svc = async (...args: string[]) => {
+  const { code, stdout, stderr } = await runSvc(args, { SVC_CONFIG_DIR: folder })
+  return code === 0 ? stdout : `${code} ${stderr}`
+}
+
+it('incidents are listed and moved', async () => {
+  const listed = await svc('incidents', '--min-severity', 'critical')
+  const row = /^ID .*\n(inc_\S+) +open +critical +1 +\S+Z +t +Code runs only after a gate\n$/.exec(listed)
+  const id = row?.[1] ?? listed
+  expect(await svc('incident', 'review', id)).toBe(`${id}: active\n`)
+  expect(await svc('incident', 'note', id, '--note', 'asked the owner')).toBe(`${id}: active\n`)
+  expect(await svc('incident', 'review', id)).toMatch(/^1 svc: cannot review an incident that is `active`: .*resolve/)
+  expect(await svc('incident', 'resolve', id, '--note', 'mended')).toBe(`${id}: resolved\n`)
+  expect(await svc('incidents', '--task', 't', '--min-severity', 'critical')).toBe('no incident matches\n')
+  const { incidents } = JSON.parse(await svc('incidents', '--state', 'resolved', '--json')) as IncidentList
+  expect(incidents[0]?.history.map(({ note }) => note)).toEqual([null, 'asked the owner', 'mended'])
+  expect(await svc('incidents', '--policy', String(incidents[0]?.policy_id), '--state', 'open')).toMatch(/^no incident/)
+  expect(await svc('policies')).toMatch(/^ID .*\n(.*\n)*\d+ +critical +enforce +\S+ +Code runs only after a gate\n/)
+})
+
+it.each([
+  [['incident', 'ignore', 'inc_1'], /^2 svc: `ignore` needs a text: add `--note "…"`/],
+  [['incident', 'close', 'inc_1'], /^2 error: .*Allowed choices are review, resolve, ignore, reactivate, note/],
+  [['incident', 'resolve', 'inc_1'], /^1 svc: this incident does not exist/],
+  [['incidents', '--state', 'closed'], /^1 svc: .*must be one or more of open, active, resolved, ignored/],
+  [['incidents', '--min-severity', 'High'], /^2 error: .*Allowed choices are low, medium, high, critical/],
+])('%j is explained', async (args, expected) => {
+  expect(await svc(...args)).toMatch(expected)
+})
