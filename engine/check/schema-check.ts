@@ -67,6 +67,7 @@ function oneForEach(errors: readonly ErrorObject[]): ErrorObject[] {
     const key = subjectOf(error).join('\0')
     const known = chosen.get(key)
     if (known === undefined || rankOf(error) < rankOf(known)) chosen.set(key, error)
+    else if (known.keyword === 'type' && error.keyword === 'type') chosen.set(key, withBothTypes(known, error))
   }
   return [...chosen.values()]
 }
@@ -83,8 +84,17 @@ function withoutRenamed(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== 'required' || !isRenamed(error))
 }
 
-function rankOf({ keyword }: ErrorObject): number {
-  return keyword === 'enum' || keyword === 'const' ? 0 : keyword === 'type' ? 1 : 2
+/** Where several forms are accepted, the errors of the form whose type the value has come first. */
+function rankOf({ keyword, parentSchema, data }: ErrorObject): number {
+  const isOfForm = Array.isArray(data) && (parentSchema as JsonMap | undefined)?.type === 'array'
+  if (isOfForm && keyword !== 'type') return 0
+  return keyword === 'enum' || keyword === 'const' ? 1 : keyword === 'type' ? 2 : 3
+}
+
+/** The accepted types of several forms in one error. */
+function withBothTypes(known: ErrorObject, other: ErrorObject): ErrorObject {
+  const types = [known, other].flatMap(({ params }) => [(params as { type: string | string[] }).type].flat())
+  return { ...known, params: { type: [...new Set(types)] } }
 }
 
 function explain(error: ErrorObject, dialect: Dialect): SchemaProblem {
