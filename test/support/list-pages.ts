@@ -15,6 +15,12 @@ const values: Readonly<Record<string, readonly string[]>> = {
   subject: ['inc_7', 'absent'],
   from: ['2026-01-20T00:00:00.000Z'],
   to: ['2026-01-21T00:00:00.000Z'],
+  state: ['open', 'resolved', 'active,ignored'],
+  severity: ['low', 'critical', 'medium,high'],
+  manifest_id: ['man_3', 'absent'],
+  rule_type: ['not', 'rare'],
+  target_id: ['ag_3', 'absent'],
+  q: ['p', '3', 'absent'],
 }
 /** The same for filters that mean something else in one list. */
 const valuesAt: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
@@ -24,6 +30,11 @@ const valuesAt: Readonly<Record<string, Readonly<Record<string, readonly string[
   '/api/v1/agents/{agent_id}/engines': { from: ['2026-02-20T00:00:00.000Z'], to: ['2026-02-25T00:00:00.000Z'] },
 }
 const inPath: Readonly<Record<string, string>> = { agent_id: 'ag_3', id: '1010' }
+/** The path of rows that have no number. */
+const inPathAt: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '/api/v1/incidents/{id}/occurrences': { id: 'inc_7' },
+  '/api/v1/actions/{id}/deliveries': { id: 'act_3' },
+}
 
 /** Lists of few rows that no page divides, and lists of one person. */
 const others = ['/auth/workspaces', '/auth/offers']
@@ -46,7 +57,9 @@ export function listsOf<R extends Endpoint>(routes: readonly R[]): R[] {
 /** Without a filter, with each filter alone, and with each pair of filters. Throws for a filter without values. */
 export function pagesOf({ path, query = {} }: Endpoint, org_id: string): ListPage[] {
   const filters = Object.entries(query).filter(([name]) => !['limit', 'cursor', 'skip'].includes(name))
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === 'org_id' ? org_id : (inPath[name] ?? '')))
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    name === 'org_id' ? org_id : (inPathAt[path]?.[name] ?? inPath[name] ?? ''),
+  )
   const alone = filters.flatMap(([name, schema]) => valuesOf(path, name, schema).map((value) => ({ [name]: value })))
   const pairs = alone.flatMap((one, index) =>
     alone
