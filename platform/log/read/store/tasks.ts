@@ -83,20 +83,36 @@ const countSql: Readonly<Record<string, string>> = {
   running: 'c.running',
 }
 
-/** Filters on agent and status read counters; other filters count with an index. */
+/** From the counts that the database keeps; other filters count with an index. */
 async function countTasks(scope: Scope, tx: Transaction, filter: TaskFilter, overdue: string): Promise<number> {
-  const { agent_id, environment, status, ...others } = filter
-  if (Object.values(others).every((value) => value === undefined)) {
-    const where = filters([scope.org_id], 'c.org_id = $1')
-      .add('c.agent_id = ?', agent_id)
-      .add('c.agent_id in (select a.agent_id from agents a where a.org_id = $1 and a.environment = ?)', environment)
-    const [row] = await tx.query<{ total: number }>(
-      `select coalesce(sum(${countSql[status ?? 'all']}), 0)::float8 as total from task_counts c where ${where.text}`,
-      where.values,
-    )
-    return row?.total ?? 0
-  }
-  const where = await conditions(scope, tx, filter, overdue)
+  const { from, to, q, unfinished } = filter
+  if (q !== undefined || unfinished !== undefined) return countIn(tx, await conditions(scope, tx, filter, overdue))
+  if (from === undefined && to === undefined) return keptTotal(scope, tx, filter)
+  if (from === undefined && filter.agent_id === undefined) return countUntil(scope, tx, filter, overdue)
+  return countIn(tx, await conditions(scope, tx, filter, overdue))
+}
+
+async function keptTotal(scope: Scope, tx: Transaction, { agent_id, environment, status }: TaskFilter) {
+  const where = filters([scope.org_id], 'c.org_id = $1')
+    .add('c.agent_id = ?', agent_id)
+    .add('c.agent_id in (select a.agent_id from agents a where a.org_id = $1 and a.environment = ?)', environment)
+  const [row] = await tx.query<{ total: number }>(
+    `select coalesce(sum(${countSql[status ?? 'all']}), 0)::float8 as total from task_counts c where ${where.text}`,
+    where.values,
+  )
+  return row?.total ?? 0
+}
+
+/** Most periods end lately: few tasks began after them, and those are among the latest. */
+async function countUntil(scope: Scope, tx: Transaction, { to = '', ...filter }: TaskFilter, overdue: string) {
+  const { end } = await rangeOf(scope, tx, { to })
+  const later = (await conditions(scope, tx, filter, overdue))
+    .add('t.last_log_index >= ?', end)
+    .add('t.first_log_index >= ?', end)
+  return (await keptTotal(scope, tx, filter)) - (await countIn(tx, later))
+}
+
+async function countIn(tx: Transaction, where: Filters): Promise<number> {
   const [row] = await tx.query<{ total: number }>(
     `select count(*)::int as total from task_heads t where ${where.text}`,
     where.values,
