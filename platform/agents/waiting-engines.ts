@@ -71,7 +71,10 @@ interface Place {
 
 interface Organization {
   readonly places: Set<Place>
-  is_busy: boolean
+  /** The version for which a search is in progress. */
+  sought: number | null
+  /** Another version that a check found meanwhile. */
+  missed: number | null
 }
 
 export function createWaitingEngines(parts: PolicyParts, limits: WaitingLimits = defaultLimits): WaitingEngines {
@@ -99,7 +102,7 @@ export function createWaitingEngines(parts: PolicyParts, limits: WaitingLimits =
     },
     wait: async (waiting, ms, gone) => {
       const { org_id } = waiting.scope
-      const organization = organizations.get(org_id) ?? { places: new Set(), is_busy: false }
+      const organization = organizations.get(org_id) ?? { places: new Set(), sought: null, missed: null }
       organizations.set(org_id, organization)
       known.remember(waiting)
       checks.start()
@@ -191,18 +194,29 @@ function repeated(check: () => Promise<void>, isNeeded: () => boolean) {
   }
 }
 
-/** Answers the engines of an organization that know another version; one such search at a time. */
+/**
+ * Answers the engines of an organization that know another version; one such search at a time. A change that arrives during a
+ * search is not kept waiting: the search ends after the engines it is loading, and a new one begins, with stopped agents first.
+ */
 async function update(parts: PolicyParts, organization: Organization | undefined, version: number, remember: Remember) {
-  if (organization === undefined || organization.is_busy) return
-  const outdated = [...organization.places].filter(({ waiting }) => waiting.config_version !== version)
-  if (outdated.length === 0) return
-  organization.is_busy = true
+  if (organization === undefined) return
+  if (organization.sought !== null) {
+    if (organization.sought !== version) organization.missed = version
+    return
+  }
   try {
-    await answerChanged(parts, outdated, remember)
+    for (let next: number | null = version; next !== null; next = organization.missed) {
+      const found = next
+      organization.sought = found
+      organization.missed = null
+      const outdated = [...organization.places].filter(({ waiting }) => waiting.config_version !== found)
+      if (outdated.length > 0) await answerChanged(parts, organization, outdated, remember)
+    }
   } catch {
     // The next check finds them again.
   } finally {
-    organization.is_busy = false
+    organization.sought = null
+    organization.missed = null
   }
 }
 
@@ -229,8 +243,16 @@ function place(organization: Organization, waiting: Waiting, ms: number, gone: A
 
 type Remember = (waiting: Omit<Waiting, 'key_id'>) => void
 
-/** Answers the engines whose policies changed; the others wait on for the next change. */
-async function answerChanged(parts: PolicyParts, outdated: readonly Place[], remember: Remember): Promise<void> {
+/**
+ * Answers the engines whose policies changed; the others wait on for the next change. Ends after the first of them when the search
+ * is outdated.
+ */
+async function answerChanged(
+  parts: PolicyParts,
+  organization: Organization,
+  outdated: readonly Place[],
+  remember: Remember,
+): Promise<void> {
   const [first] = outdated
   if (first === undefined) return
   const { scope } = first.waiting
@@ -250,7 +272,7 @@ async function answerChanged(parts: PolicyParts, outdated: readonly Place[], rem
   const isChanged = new Set(changed)
   for (const one of outdated)
     if (!isChanged.has(one.waiting.agent_id)) moveOn(one, { config_version, mark: one.waiting.mark })
-  for (let from = 0; from < changed.length; from += chunk) {
+  for (let from = 0; from < changed.length && (from === 0 || organization.missed === null); from += chunk) {
     const agent_ids = changed.slice(from, from + chunk)
     const loaded = await effectivePoliciesOf(parts, scope, agent_ids)
     const wanted = new Set(agent_ids)

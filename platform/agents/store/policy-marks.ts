@@ -55,3 +55,8 @@ export async function policyMarks(
     stopped.flatMap(([policy_id, agents]) => (agents.has(agent_id) ? policy_id : []))
   return new Map(rows.map(({ agent_id, mark }) => [agent_id, `${mark} ${stopsOf(agent_id)}`]))
 }
+
+/** The part of a mark that differs when the stops of the agent differ. */
+export function stopsIn(mark: PolicyMark): string {
+  return mark.slice(mark.lastIndexOf(' ') + 1)
+}
