@@ -1,7 +1,7 @@
 // What the platform and the engines know of one agent, put together (docs/design/reports.md §2). Times are ms since 1970.
 import { isoTime } from '@svc/schemas'
 import { engineRuns, type RunKind, runKinds } from './engine-runs.js'
-import { type Governance, type GovernanceInterval, withFewer } from './governance.js'
+import { type Governance, type GovernanceInterval, limitIntervals } from './governance.js'
 import { type Span, strongestSpans, uncovered, type Window, within } from './spans.js'
 import type { KnownInterval } from './store/engines.js'
 
@@ -25,7 +25,10 @@ const kinds: readonly Kind[] = ['no_policy', ...runKinds.filter((kind) => kind !
 export function governanceOf(facts: AgentFacts): Governance {
   const found = [...platformSpans(facts), ...engineSpans(facts)]
   const seconds = secondsOf(strongestSpans<Kind>(found, kinds))
-  return withFewer({ ...seconds, intervals: found.flatMap(intervalOf).sort(byTime), more: 0 }, maxIntervals)
+  // An engine that restarts every two minutes has thousands of them: only those that are kept are written.
+  const shown = found.flatMap(shownSpan).sort(byTime)
+  const kept = limitIntervals(shown, maxIntervals, ({ from, to }) => to - from)
+  return { ...seconds, intervals: kept.map(written), more: shown.length - kept.length }
 }
 
 interface FoundSpan extends Span<Kind> {
@@ -42,7 +45,9 @@ function engineSpans({ counted, intervals, at }: AgentFacts): FoundSpan[] {
   const runs = engineRuns(intervals, at)
   const first = runs.reduce((least, { from }) => Math.min(least, from), at)
   const before: FoundSpan = { from: Number.NEGATIVE_INFINITY, to: first, kind: 'no_engine', instance_id: null }
-  const own = runs.flatMap(({ instance_id, spans }) => spans.map((span): FoundSpan => ({ ...span, instance_id })))
+  const own = runs.flatMap(({ instance_id, spans }) =>
+    spans.map(({ from, to, kind }): FoundSpan => ({ from, to, kind, instance_id })),
+  )
   return within([before, ...own], counted)
 }
 
@@ -62,14 +67,20 @@ function stateOf(kind: Kind): 'governed' | GovernanceInterval['state'] {
   return kind === 'silent' || kind === 'no_engine' ? 'unknown' : 'ungoverned'
 }
 
-function intervalOf({ from, to, kind, instance_id }: FoundSpan): GovernanceInterval[] {
+type ShownSpan = Window & Pick<GovernanceInterval, 'state' | 'reason' | 'instance_id'>
+
+function shownSpan({ from, to, kind, instance_id }: FoundSpan): ShownSpan[] {
   const state = stateOf(kind)
   if (kind === 'governed' || state === 'governed') return []
-  return [{ from: isoTime(from), to: isoTime(to), state, reason: kind, instance_id }]
+  return [{ from: Math.trunc(from), to: Math.trunc(to), state, reason: kind, instance_id }]
 }
 
-function byTime(a: GovernanceInterval, b: GovernanceInterval): number {
-  return compare(a.from, b.from) || compare(a.to, b.to) || compare(a.instance_id ?? '', b.instance_id ?? '')
+function byTime(a: ShownSpan, b: ShownSpan): number {
+  return a.from - b.from || a.to - b.to || compare(a.instance_id ?? '', b.instance_id ?? '')
+}
+
+function written({ from, to, state, reason, instance_id }: ShownSpan): GovernanceInterval {
+  return { from: isoTime(from), to: isoTime(to), state, reason, instance_id }
 }
 
 function compare(a: string, b: string): number {

@@ -50,14 +50,24 @@ export const heartbeatTimeoutMs = 180_000
 /** The same with at most `limit` intervals; `intervals` are in order of time. */
 export function withFewer(governance: Governance, limit: number): Governance {
   const { intervals, more } = governance
-  if (intervals.length <= limit) return governance
-  const ranked = intervals.map((interval, at) => ({ interval, at, length: lengthOf(interval) }))
-  ranked.sort((a, b) => rank(a.interval) - rank(b.interval) || b.length - a.length || a.at - b.at)
-  const kept = ranked.slice(0, limit).sort((a, b) => a.at - b.at)
-  return { ...governance, intervals: kept.map(({ interval }) => interval), more: more + intervals.length - kept.length }
+  const kept = limitIntervals(intervals, limit, lengthOf)
+  return { ...governance, intervals: kept, more: more + intervals.length - kept.length }
 }
 
-function rank({ state }: GovernanceInterval): number {
+/** At most `limit` of these, in their order: those without governance before those that are unknown, long ones before short ones. */
+export function limitIntervals<T extends Pick<GovernanceInterval, 'state'>>(
+  intervals: readonly T[],
+  limit: number,
+  length: (interval: T) => number,
+): readonly T[] {
+  if (intervals.length <= limit) return intervals
+  const ranked = intervals.map((interval, at) => ({ interval, at, rank: rankOf(interval), length: length(interval) }))
+  ranked.sort((a, b) => a.rank - b.rank || b.length - a.length || a.at - b.at)
+  const kept = ranked.slice(0, limit).sort((a, b) => a.at - b.at)
+  return kept.map(({ interval }) => interval)
+}
+
+function rankOf({ state }: Pick<GovernanceInterval, 'state'>): number {
   return state === 'ungoverned' ? 0 : 1
 }
 

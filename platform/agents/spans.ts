@@ -10,18 +10,21 @@ export interface Span<Kind> extends Window {
   readonly kind: Kind
 }
 
+interface Edge {
+  readonly at: number
+  readonly rank: number
+  readonly change: 1 | -1
+}
+
 /** Spans that do not overlap and tell the strongest kind of each time; `strongest` lists the kinds, the strongest first. */
 export function strongestSpans<Kind>(spans: readonly Span<Kind>[], strongest: readonly Kind[]): Span<Kind>[] {
-  const edges = spans
-    .filter(({ from, to }) => from < to)
-    .flatMap(({ from, to, kind }) => {
-      const rank = strongest.indexOf(kind)
-      return [
-        { at: from, rank, change: 1 },
-        { at: to, rank, change: -1 },
-      ]
-    })
-    .sort((a, b) => a.at - b.at)
+  const edges: Edge[] = []
+  for (const { from, to, kind } of spans) {
+    if (from >= to) continue
+    const rank = strongest.indexOf(kind)
+    edges.push({ at: from, rank, change: 1 }, { at: to, rank, change: -1 })
+  }
+  edges.sort((a, b) => a.at - b.at)
   const open = strongest.map(() => 0)
   const found: Span<Kind>[] = []
   for (const [index, { at, rank, change }] of edges.entries()) {
@@ -37,19 +40,22 @@ export function strongestSpans<Kind>(spans: readonly Span<Kind>[], strongest: re
 function push<Kind>(spans: Span<Kind>[], span: Span<Kind>): void {
   const last = spans.at(-1)
   if (last !== undefined && last.to === span.from && last.kind === span.kind)
-    spans[spans.length - 1] = { ...last, to: span.to }
+    spans[spans.length - 1] = { from: last.from, to: span.to, kind: last.kind }
   else spans.push(span)
 }
 
 /** The parts of spans that are within windows, which are in order and do not overlap. */
 export function within<S extends Window>(spans: readonly S[], windows: readonly Window[]): S[] {
-  return spans.flatMap((span) =>
-    windows.flatMap((window) => {
+  const found: S[] = []
+  for (const span of spans)
+    for (const window of windows) {
       const from = Math.max(span.from, window.from)
       const to = Math.min(span.to, window.to)
-      return from < to ? [{ ...span, from, to }] : []
-    }),
-  )
+      // Most spans are within a window as they are: there may be thousands.
+      if (from === span.from && to === span.to && from < to) found.push(span)
+      else if (from < to) found.push({ ...span, from, to })
+    }
+  return found
 }
 
 /** The parts of a window that no span covers. */

@@ -90,13 +90,17 @@ export async function readIntervals(
 ): Promise<EngineIntervals['intervals']> {
   await readByIndex(tx)
   return tx.query(
+    // The latest beginnings bound what is read; the next interval of a run begins later.
     `select instance_id, version, load_state, policy_count, ${utc('since')},
        ${utcText('case when next is not null then next when ended then seen end')} as until,
        case when next is null and not ended and seen < $3 then ${utcText('seen')} end as unknown_since
      from (select *, lead(since) over (partition by instance_id order by since, load_state) as next
            from (select instance_id, since, load_state, max(version) as version, max(policy_count) as policy_count,
                    max(last_seen_at) as seen, bool_or(ended) as ended
-                 from engine_intervals where org_id = $1 and agent_id = $2 group by 1, 2, 3) s) i
+                 from engine_intervals where org_id = $1 and agent_id = $2 and since >= coalesce((
+                   select min(since) from (select distinct since from engine_intervals
+                     where org_id = $1 and agent_id = $2 order by since desc limit ${limit}) latest), '-infinity')
+                 group by 1, 2, 3) s) i
      order by since desc, instance_id limit ${limit}`,
     [scope.org_id, agent_id, isoTime(unknown_before)],
   )

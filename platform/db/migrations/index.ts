@@ -26,6 +26,7 @@ import * as approvedVersions from './0022-approved-versions.js'
 import * as githubApp from './0023-github-app.js'
 import * as reports from './0024-reports.js'
 import * as unfinishedTasks from './0029-unfinished-tasks.js'
+import * as load from './0030-load.js'
 
 const migrations: readonly { readonly name: string; readonly migration: Knex.Migration }[] = [
   { name: '0001-spine', migration: spine },
@@ -51,6 +52,7 @@ const migrations: readonly { readonly name: string; readonly migration: Knex.Mig
   { name: '0023-github-app', migration: githubApp },
   { name: '0024-reports', migration: reports },
   { name: '0029-unfinished-tasks', migration: unfinishedTasks },
+  { name: '0030-load', migration: load },
 ]
 
 const source: Knex.MigrationSource<(typeof migrations)[number]> = {

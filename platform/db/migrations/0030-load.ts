@@ -1,0 +1,15 @@
+// Indexes for lists and deliveries with many rows of one agent or one action.
+import type { Knex } from 'knex'
+
+export { down } from './irreversible.js'
+
+const indexes = /* sql */ `
+-- The latest states of an agent's engines, which an engine that restarts often has thousands of.
+create index engine_intervals_latest on engine_intervals (org_id, agent_id, since desc);
+-- What waits for the receiver of an action, in order.
+create index deliveries_waiting on deliveries (org_id, action_id, position) where state = 'pending';
+`
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(indexes)
+}
