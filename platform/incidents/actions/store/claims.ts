@@ -3,6 +3,7 @@
 import { isoTime } from '@svc/schemas'
 import type { Transaction } from '../../../db/db.js'
 import type { Scope } from '../../../db/scope.js'
+import { readByIndex } from '../../../db/sql.js'
 
 /** Longer than an attempt takes, and short, because the deliveries of a killed process wait for it. */
 export const claimSeconds = 25
@@ -53,19 +54,42 @@ export async function findReceiver({ org_id }: Scope, tx: Transaction, id: strin
 const isFirst = `not exists (select 1 from deliveries e where e.org_id = d.org_id and e.action_id = d.action_id
   and e.subject_id = d.subject_id and e.state = 'pending' and e.position < d.position)`
 
+interface Claiming {
+  readonly now: number
+  readonly claim: string
+  readonly max: number
+}
+
 /** Claims up to `max` due deliveries of an action, each the first of its subject, those with the fewest attempts before others. */
-export function claimDeliveries(
+export async function claimDeliveries(
+  scope: Scope,
+  tx: Transaction,
+  action_id: string,
+  claiming: Claiming,
+): Promise<Claimed[]> {
+  // With 10,000 waiting, an order by attempts reads all of them; those without an attempt are found in an index.
+  const fresh = await claimInOrder(scope, tx, action_id, claiming, 'd.attempts = 0', 'd.position')
+  const left = { ...claiming, max: claiming.max - fresh.length }
+  if (left.max === 0) return fresh
+  const tried = await claimInOrder(scope, tx, action_id, left, 'd.attempts > 0', 'd.attempts, d.position')
+  return [...fresh, ...tried]
+}
+
+async function claimInOrder(
   { org_id }: Scope,
   tx: Transaction,
   action_id: string,
-  { now, claim, max }: { readonly now: number; readonly claim: string; readonly max: number },
+  { now, claim, max }: Claiming,
+  among: string,
+  order: string,
 ): Promise<Claimed[]> {
+  await readByIndex(tx)
   return tx.query<Claimed>(
     `with due as (
        select d.id from deliveries d
-       where d.org_id = $1 and d.action_id = $2 and d.state = 'pending' and d.next_attempt_at <= $3
+       where d.org_id = $1 and d.action_id = $2 and d.state = 'pending' and d.next_attempt_at <= $3 and ${among}
          and (d.claimed_until is null or d.claimed_until < now()) and ${isFirst}
-       order by d.attempts, d.position limit ${max} for update skip locked)
+       order by ${order} limit ${max} for update skip locked)
      update deliveries d set claim = $4, claimed_until = now() + interval '${claimSeconds} s', attempts = d.attempts + 1,
        last_attempt_at = $3
      from due where d.org_id = $1 and d.id = due.id
