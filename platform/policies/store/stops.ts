@@ -32,11 +32,19 @@ export async function stoppedAgents(
   return new Map(rows.map(({ policy_id, agents }) => [policy_id, new Set(agents)]))
 }
 
+/** The agents of a stop that it stops now, found by its target: a list has many stops. */
+const stoppedNow = `case s.target_kind
+  when 'workspace' then (select count(*)::int from agents a where a.org_id = s.org_id and not ${isResumed})
+  when 'agent' then (select count(*)::int from agents a where a.org_id = s.org_id and a.agent_id = s.target_id and not ${isResumed})
+  else (select count(distinct a.agent_id)::int from assignments a
+    join assignment_versions v on v.org_id = a.org_id and v.assignment_id = a.id
+    where a.org_id = s.org_id and a.manifest_id = s.target_id and (v.until_index is null or v.until_index >= s.from_index)
+      and not ${isResumed}) end`
+
 /** A stop with the number of agents that it stops now. */
 const columns = `s.id, json_build_object('kind', s.target_kind, 'id', s.target_id) as target, s.reason, s.state,
   ${utc('s.created_at')}, s.created_by, s.stages, s.policy_id, ${utc('s.resumed_at')},
-  case when s.state = 'resumed' then 0 else (select count(*)::int from agents a
-    where a.org_id = s.org_id and ${concerns} and not ${isResumed}) end as agents`
+  case when s.state = 'resumed' then 0 else ${stoppedNow} end as agents`
 
 interface NewStop extends Pick<Stop, 'id' | 'target' | 'reason' | 'policy_id'> {
   readonly created_by: string
