@@ -85,4 +85,16 @@ insert into people (person_id, email, name, created_at)
 insert into memberships (org_id, person_id, role, joined_at) select '${org_id}', 'usr_' || n, case when n = 1 then 'admin' else 'member' end, '2026-01-01' from generate_series(1, ${few}) n;
 insert into api_keys (org_id, key_id, key_hash, first_key_hash, name, scopes, created_at)
   select '${org_id}', 'key_' || n, decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex'), 'k', '{read}', '2026-01-01' from generate_series(1, ${few}) n;
+insert into actions (org_id, id, name, triggers, kind, config, enabled, created_at, created_by, updated_at)
+  select '${org_id}', 'act_' || n, 'Action ' || n, '{incident.created}', (array['webhook', 'email', 'slack'])[1 + n % 3], '{}', n % 4 > 0,
+    '2026-01-01', 'person:p', '2026-01-01' from generate_series(1, ${few}) n;
+insert into deliveries (org_id, position, id, action_id, type, subject_kind, subject_id, body, state, created_at, next_attempt_at)
+  select '${org_id}', n, 'dlv_' || n, 'act_3', 'incident.created', 'incident', 'inc_' || n, '{}',
+    (array['delivered', 'pending', 'dead', 'cancelled'])[1 + n % 4], '2026-01-01', '2026-01-01' from generate_series(1, ${few} * 10) n;
+insert into incident_occurrences (org_id, incident_id, number, policy_id, agent_id, task_id, step, at, is_evaluated)
+  select '${org_id}', 'inc_7', n, 7, 'ag_7', 'run-7', n, '2026-01-01', n % 9 > 0 from generate_series(1, ${few} * 10) n;
+insert into stops (org_id, id, target_kind, target_id, reason, state, created_at, created_by, from_index, policy_id)
+  select '${org_id}', 'stp_' || lpad(n::text, 9, '0'), case when n % 9 = 0 then 'manifest' else 'agent' end,
+    case when n % 9 = 0 then 'man_' else 'ag_' end || n % 100, 'r', case when n % 5 = 0 then 'stopped' else 'resumed' end, '2026-01-01',
+    'person:p', 1, 1000 + n from generate_series(1, ${few}) n;
 `
