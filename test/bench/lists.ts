@@ -48,10 +48,11 @@ async function onDatabase(kind: string, env: Readonly<Record<string, string>>): 
     if (response.status !== 200) throw new Error(`${path}?${text}: ${response.status} ${body}`)
     return body
   }
+  const trivial = await measure(ask, { path: '/livez' }, {})
   const measured = await measureAll(ask, org_id)
   await platform.terminate()
   rmSync(data_dir, { recursive: true })
-  return rowOf(kind, measured)
+  return rowOf(kind, measured, trivial.best)
 }
 
 async function fill(env: Readonly<Record<string, string>>): Promise<string> {
@@ -90,6 +91,8 @@ type Ask = (path: string, query: Readonly<Record<string, string>>) => Promise<st
 interface Measured {
   readonly page: string
   readonly p95: number
+  /** Beside other work on the machine the best time tells more than the others. */
+  readonly best: number
 }
 
 async function measureAll(ask: Ask, org_id: string): Promise<Measured[]> {
@@ -108,7 +111,11 @@ async function measureAll(ask: Ask, org_id: string): Promise<Measured[]> {
   return measured
 }
 
-async function measure(ask: Ask, { path }: ListPage, query: Readonly<Record<string, string>>): Promise<Measured> {
+async function measure(
+  ask: Ask,
+  { path }: Pick<ListPage, 'path'>,
+  query: Readonly<Record<string, string>>,
+): Promise<Measured> {
   const times: number[] = []
   // The first request is a warm-up and not counted.
   for (let round = 0; round <= rounds; round++) {
@@ -118,19 +125,20 @@ async function measure(ask: Ask, { path }: ListPage, query: Readonly<Record<stri
   }
   const p95 = times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? 0
   const page = `${path}?${new URLSearchParams(query)}`
-  // Beside other work on the machine the best time tells more than the others.
-  if (process.env.SVC_BENCH_PAGES === '1') console.log(`${p95.toFixed(1)} ms (best ${times[0]?.toFixed(1)})  ${page}`)
-  return { page, p95 }
+  const best = times[0] ?? 0
+  if (process.env.SVC_BENCH_PAGES === '1') console.log(`${p95.toFixed(1)} ms (best ${best.toFixed(1)})  ${page}`)
+  return { page, p95, best }
 }
 
-function rowOf(kind: string, measured: readonly Measured[]): Row {
+function rowOf(kind: string, measured: readonly Measured[], trivial: number): Row {
   const slowest = measured.toSorted((a, b) => b.p95 - a.p95)
   const over = slowest.filter(({ p95 }) => p95 > barMs).length
+  const best = Math.max(...measured.map((page) => page.best))
   return {
     what: `slowest of ${measured.length} list pages, p95, 1 million entries, ${kind}`,
-    measured: `${slowest[0]?.p95.toFixed(1)} ms`,
+    measured: `${slowest[0]?.p95.toFixed(1)} ms; best times up to ${best.toFixed(1)} ms`,
     reference: slowest[0]?.page ?? '',
-    ratio: `${over} above`,
+    ratio: `${over} above; ${(best / trivial).toFixed(0)} × /livez`,
     bar: `≤ ${barMs} ms`,
   }
 }
