@@ -6,11 +6,13 @@ import type { Scope } from '../../db/scope.js'
 import { recordEvents } from '../../ledger/events.js'
 import { queueDeliveries, type Triggering } from '../actions/triggers.js'
 import {
+  confirmIncidents,
   countOccurrences,
   type IncidentKey,
   insertIncidents,
   latestIncidents,
   type NewIncident,
+  type OpenedBy,
 } from '../store/incidents.js'
 import {
   findOccurrences,
@@ -56,16 +58,25 @@ async function joinReports(scope: Scope, tx: Transaction, violations: readonly F
   const reports = new Set(await findOccurrences(scope, tx, violations, true))
   if (reports.size === 0) return violations
   const joined: NewOccurrence[] = []
+  const confirmed: OpenedBy[] = []
   const unreported = violations.filter((violation) => {
     const report = sameEvaluation(reports, violation) ?? sameStep(reports, violation)
     if (report === undefined) return true
     // Each report is of one violation, also when a task has two steps of one number.
     reports.delete(report)
     joined.push({ ...report, log_id: violation.log_id, is_evaluated: true })
+    if (report.number === 1) confirmed.push(openedBy(report, violation))
     return false
   })
   await updateOccurrences(scope, tx, joined)
+  await confirmIncidents(scope, tx, confirmed)
   return unreported
+}
+
+/** An agent can report its own violation in advance, as harmless: what the platform finds takes precedence. */
+function openedBy({ incident_id: id }: NewOccurrence, { log_id, risk_score, violation }: FoundViolation): OpenedBy {
+  const { mode, violation_details } = violation
+  return { id, log_id, mode, risk_score, violation_details }
 }
 
 /** The occurrence with the same evaluation. */

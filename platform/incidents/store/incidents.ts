@@ -142,6 +142,22 @@ export async function findIncidents({ org_id }: Scope, tx: Transaction, ids: rea
   return (await tx.query<Incident>(text, [org_id, ids])).map(shownIncident)
 }
 
+/** What the platform found of the violation that opened an incident. */
+export type OpenedBy = Pick<Incident, 'id' | 'log_id' | 'mode' | 'risk_score' | 'violation_details'>
+
+/** Puts what the platform found in place of what the report said that opened each incident; the leaf keeps the report. */
+export async function confirmIncidents(scope: Scope, tx: Transaction, found: readonly OpenedBy[]): Promise<void> {
+  if (found.length === 0) return
+  const rows = found.map((one) => ({ ...one, violation_details: JSON.stringify(one.violation_details) }))
+  const columns = ['id', 'log_id', 'mode', 'risk_score', 'violation_details'] as const
+  await tx.query(
+    `update incidents i set log_id = u.log_id, mode = u.mode, risk_score = u.risk_score, violation_details = u.violation_details
+     from unnest($2::text[], $3::text[], $4::text[], $5::float8[], $6::json[]) as u(${columns.join(', ')})
+     where i.org_id = $1 and i.id = u.id`,
+    [scope.org_id, ...columnsOf(rows, columns)],
+  )
+}
+
 type IncidentChange = Pick<Incident, 'state' | 'reviewed_by' | 'note' | 'history'>
 
 /**

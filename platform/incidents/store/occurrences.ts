@@ -61,15 +61,20 @@ function stored({ task_id, step }: OccurrencePlace) {
   return { task_id: task_id ?? '', step: step ?? 0 }
 }
 
-/** Stored occurrences with the evaluation or the step of one of these places, oldest first. */
+/**
+ * Stored occurrences with the evaluation or the step of one of these places, oldest first. `only_pending`: reports that the platform
+ * has not evaluated yet, of incidents that are not resolved: a report in advance must not hide what happens after the resolution.
+ */
 export async function findOccurrences(
   scope: Scope,
   tx: Transaction,
   places: readonly OccurrencePlace[],
-  only_reported = false,
+  only_pending = false,
 ): Promise<NewOccurrence[]> {
   const rows = places.map((place) => ({ ...place, ...stored(place) }))
-  const pending = only_reported ? 'and not o.is_evaluated' : ''
+  const pending = only_pending
+    ? `and not o.is_evaluated and exists (select from incidents i where i.org_id = $1 and i.id = o.incident_id and i.state <> 'resolved')`
+    : ''
   return tx.query<NewOccurrence>(
     `with k as (
        select * from unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[])
@@ -93,7 +98,7 @@ type OccurrenceChange = Pick<
   'incident_id' | 'number' | 'log_id' | 'is_evaluated' | 'evaluation_id' | 'reported_as'
 >
 
-/** Writes what was learned of occurrences; an incident without an entry gets that of its occurrence. */
+/** Writes what was learned of occurrences. */
 export async function updateOccurrences(
   scope: Scope,
   tx: Transaction,
@@ -105,9 +110,6 @@ export async function updateOccurrences(
     `with u as (
        select * from unnest($2::text[], $3::bigint[], $4::text[], $5::boolean[], $6::text[], $7::text[])
          as u(${columns.join(', ')})
-     ), first as (
-       update incidents i set log_id = u.log_id from u
-       where i.org_id = $1 and i.id = u.incident_id and u.number = 1 and i.log_id is null and u.log_id is not null
      )
      update incident_occurrences o set log_id = u.log_id, is_evaluated = u.is_evaluated,
        evaluation_id = u.evaluation_id, reported_as = u.reported_as

@@ -1,4 +1,5 @@
 // Takes the incidents that local engines report (docs/design/platform.md §4).
+import { isMap } from '@svc/proof'
 import type { IncidentReportResult, StepViolation } from '@svc/schemas'
 import { agentIdOf, findAgents, soleActiveAgents } from '../../agents/store/agents.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
@@ -93,7 +94,8 @@ function violationOf(named: Named, report: ReportedViolation): FoundViolation | 
   if (policy instanceof PlatformError) return policy
   const { task_id, step, evaluation_id } = report
   const { id: policy_id, name, severity, manifest_id, scope } = policy
-  const mode = report.mode ?? policy.mode
+  // A report can make an incident of a policy that only observes now, and not a harmless one of a policy that is enforced.
+  const mode = policy.mode === 'enforce' ? policy.mode : (report.mode ?? policy.mode)
   const { waived } = report
   const details = { policy_id, name, severity, mode, waived, manifest_id, violation_details: detailsOf(report, policy) }
   const risk_score = mode === 'enforce' ? risks[severity] : 0
@@ -144,29 +146,39 @@ function policyOf(named: Named, report: ReportedViolation, agent_id: string): Re
   return invalid([{ path: 'policy_id', message }])
 }
 
-/** The details as the engine gave them; what is absent or of another type is filled in. */
+/** Lists return the details of 200 incidents: characters of a text, steps of the evidence, and characters of the parameters as JSON. */
+const maxText = 4_000
+const maxEvidence = 100
+const maxParams = 20_000
+
+/** The details as the engine gave them; what is absent, of another type or too long is filled in or cut. */
 function detailsOf(
   { details, reason }: ReportedViolation,
   { rule_type }: ReportedPolicy,
 ): StepViolation['violation_details'] {
   const { code, params, evidence, remedy: given } = details
+  const usable = isMap(params) && JSON.stringify(params).length <= maxParams
   return {
     code: textOf(code) ?? 'REPORTED',
     reason: textOf(details.reason) ?? reason ?? 'a local engine found the policy violated',
-    rule_type: textOf(details.rule_type) ?? rule_type,
-    params: (params !== null && typeof params === 'object' && !Array.isArray(params) ? params : {}) as Record<
-      string,
-      unknown
-    >,
+    rule_type,
+    params: usable ? params : {},
     evidence: evidenceOf(evidence),
     remedy: textOf(given),
   }
 }
 
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
+  return typeof value === 'string' ? cut(value) : null
+}
+
+function cut(text: string): string {
+  return text.length > maxText ? `${text.slice(0, maxText).toWellFormed()}…` : text
 }
 
 function evidenceOf(value: unknown): StepViolation['violation_details']['evidence'] {
-  return Array.isArray(value) ? value.filter((step) => isValid('evidence-step', step)) : []
+  const steps = Array.isArray(value) ? value.slice(0, maxEvidence) : []
+  return steps
+    .filter((step) => isValid('evidence-step', step))
+    .map(({ step, step_type, step_name }) => ({ step, step_type: cut(step_type), step_name: textOf(step_name) }))
 }

@@ -210,6 +210,43 @@ describe('a reported incident', () => {
     ])
   })
 
+  it('in advance hides nothing: the violation opens an incident after the resolution', async () => {
+    const task_id = newTask()
+    await report(flat(task_id, 1, 'e'))
+    const [known] = await incidentsOf(task_id)
+    await platform.call('POST', `/api/v1/incidents/${known?.id}/resolve`)
+    const { log_id } = (await log(task_id, 1, { 'svc.eval': { evaluation_id: 'e' } })).body
+    expect((await report(flat(task_id, 1, 'e'))).body.incident_id).toBe(known?.id)
+    expect(await incidentsOf(task_id)).toMatchObject([
+      { state: 'open', log_id, occurrences: 1 },
+      { id: known?.id, state: 'resolved', log_id: null, occurrences: 1 },
+    ])
+  })
+
+  it('makes nothing harmless: the mode of an enforced policy stays, and what the platform finds takes precedence', async () => {
+    const task_id = newTask()
+    const long = 'x'.repeat(900_000)
+    const violation_details = {
+      code: long,
+      reason: long,
+      rule_type: long,
+      remedy: long,
+      params: { long },
+      evidence: [],
+    }
+    await report(flat(task_id, 1, 'e', { mode: 'observe', violation_details }))
+    const { mode, rule_type } = policy
+    const risk_score = 1
+    const [reported] = await incidentsOf(task_id)
+    expect(reported).toMatchObject({ mode, rule_type, risk_score, violation_details: { params: {}, rule_type } })
+    expect(JSON.stringify(reported).length).toBeLessThan(20_000)
+    await log(task_id, 1)
+    const [found] = await incidentsOf(task_id)
+    const { code, params, reason } = found?.violation_details ?? {}
+    expect(found).toMatchObject({ id: reported?.id, mode, risk_score, occurrences: 1 })
+    expect([code, params, reason?.includes('xx')]).toEqual(['GATE_MISSING', policy.params, false])
+  })
+
   const wrong: [string, () => object | string, number, RegExp][] = [
     ['an unknown policy', () => flat('t', 1, 'e', { policy_id: 99_999 }), 422, /no policy 99999.*SVC_API_URL/],
     ['a policy of other files', () => flat('t', 1, 'e', { policy_name: 'Mine' }), 422, /`Mine`.*SVC_API_URL/],
