@@ -31,6 +31,9 @@ interface Round {
   readonly claimed: readonly Claimed[]
 }
 
+/** After this time an action makes room for those of others, ms: one receiver may take ten seconds for each delivery of thousands. */
+const maxRunMs = 10_000
+
 /** Resolves with the seconds until the action has something to deliver; null when nothing waits. Rejects with UNAVAILABLE. */
 export async function deliverDue(
   parts: SendingParts,
@@ -38,7 +41,8 @@ export async function deliverDue(
   action_id: string,
   signal: AbortSignal,
 ): Promise<number | null> {
-  while (!signal.aborted) {
+  const until = parts.clock() + maxRunMs
+  while (!signal.aborted && parts.clock() < until) {
     const round = await claimRound(parts, scope, action_id)
     if (round === null || typeof round === 'number') return round
     const outcomes = await Promise.all(

@@ -1,5 +1,6 @@
 // What the routes and commands of this room use.
 import type { Resources } from '../../db/db.js'
+import type { Limit } from '../../http/limits.js'
 import type { Send } from '../../jobs/job.js'
 import type { Mailer } from '../../mail/mail.js'
 import type { Outgoing } from '../../outgoing/outgoing.js'
@@ -21,5 +22,7 @@ export interface ActionParts extends SendingParts {
   readonly sends_mail: boolean
   /** Throws ENCRYPTION_KEY_INVALID when a secret sealed now could not be opened after the next start. */
   readonly assertKeyKept: () => void
+  /** Tests of the actions of one workspace. */
+  readonly tests: Limit
   readonly send: Send
 }

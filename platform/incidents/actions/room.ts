@@ -1,4 +1,7 @@
 // Puts the parts of this room together.
+import { withUnscopedTransaction } from '../../db/db.js'
+import { gauge, type MetricSource } from '../../http/exposition.js'
+import { createLimit } from '../../http/limits.js'
 import type { Job, Send } from '../../jobs/job.js'
 import { actionJobs, startActions } from './jobs.js'
 import type { ActionParts } from './parts.js'
@@ -11,10 +14,13 @@ export interface ActionRoom {
   readonly start: (send: Send) => Promise<void>
 }
 
-export type RoomParts = Omit<ActionParts, 'send' | 'random'>
+export type RoomParts = Omit<ActionParts, 'send' | 'random' | 'tests'>
+
+/** A person who sets up a receiver needs a few; a scanner of ports or a sender of unwanted mails would need thousands. */
+const testsPerMinute = 20
 
 export function openActions(given: RoomParts): ActionRoom {
-  const parts = { ...given, random: Math.random }
+  const parts = { ...given, random: Math.random, tests: createLimit(testsPerMinute, 60, given.clock) }
   return {
     jobs: actionJobs(parts),
     partsWith: (send) => ({ ...parts, send }),

@@ -8,7 +8,7 @@ import { type ActionValues, findAction, lockAction, updateAction } from '../stor
 import { deliverName } from '../triggers.js'
 import { assertLimits } from './assert-limits.js'
 import { changing, noteAction, sealed } from './change.js'
-import { listOf, listOrAll, readConfig } from './read-config.js'
+import { configInEvent, listOf, listOrAll, readConfig } from './read-config.js'
 
 /** Changes an action, whose receiver is then tried at once. Rejects with NOT_FOUND, INVALID and ENCRYPTION_KEY_INVALID. */
 export async function changeAction(
@@ -68,9 +68,11 @@ async function noteChanges(
   values: ActionValues,
   hasNewTarget: boolean,
 ): Promise<void> {
-  const different = members.filter((name) => JSON.stringify(known[name]) !== JSON.stringify(values[name]))
-  const from = Object.fromEntries(different.map((name) => [name, known[name]]))
-  const to = Object.fromEntries(different.map((name) => [name, values[name]]))
+  const before = { ...known, config: configInEvent(known.config) }
+  const after = { ...values, config: configInEvent(values.config) }
+  const different = members.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+  const from = Object.fromEntries(different.map((name) => [name, before[name]]))
+  const to = Object.fromEntries(different.map((name) => [name, after[name]]))
   const data = { name: values.name, from, to, ...(hasNewTarget && { address_changed: true }) }
   if (different.length > 0 || hasNewTarget) await noteAction(scope, tx, now, 'action.updated', known.id, data)
   if (known.enabled === values.enabled) return

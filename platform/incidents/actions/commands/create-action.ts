@@ -8,7 +8,7 @@ import type { ActionParts } from '../parts.js'
 import { countActions, findAction, insertAction } from '../store/actions.js'
 import { assertLimits } from './assert-limits.js'
 import { changing, noteAction, sealed } from './change.js'
-import { listOf, listOrAll, readConfig } from './read-config.js'
+import { configInEvent, listOf, listOrAll, readConfig } from './read-config.js'
 
 /** All of them are read when an incident opens. */
 const maxActions = 100
@@ -36,7 +36,13 @@ export async function createAction(parts: ActionParts, scope: Scope, request: Ac
     }
     const action = { id, name, kind, enabled, config, ...conditions, ...secrets }
     await insertAction(scope, tx, now, action, actorText(scope))
-    await noteAction(scope, tx, now, 'action.created', id, { name, kind, config, enabled, ...conditions })
+    await noteAction(scope, tx, now, 'action.created', id, {
+      name,
+      kind,
+      config: configInEvent(config),
+      enabled,
+      ...conditions,
+    })
     return { action: (await findAction(scope, tx, id)) as Action, secret }
   })
 }

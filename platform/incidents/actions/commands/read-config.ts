@@ -34,7 +34,7 @@ export function readConfig(parts: ActionParts, kind: Action['kind'], { url, to }
   if (to !== undefined)
     errors.push({ path: 'config.to', message: `is only for the kind email: remove it, found kind ${kind}` })
   if (errors.length > 0 || url === undefined) throw invalid(errors)
-  return { config: { url: kind === 'slack' ? shortAddress(url) : withoutQuery(url) }, target: url }
+  return { config: { url: kind === 'slack' ? shortAddress(url) : withoutSecrets(url) }, target: url }
 }
 
 function problemOf({ outgoing }: ActionParts, url: string): string | null {
@@ -42,10 +42,16 @@ function problemOf({ outgoing }: ActionParts, url: string): string | null {
   return problem === null ? null : `must not be called: ${problem}`
 }
 
-/** A query often holds a token. */
-export function withoutQuery(url: string): string {
+/** A query often holds a token, and so does a long part of a path. */
+export function withoutSecrets(url: string): string {
   const { origin, pathname, search } = new URL(url)
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`
+  const path = pathname.replaceAll(/[^/]{12,}(?=[^/]{4})/g, '…')
+  return `${origin}${path}${search === '' ? '' : '?…'}`
+}
+
+/** The configuration in an event, which is kept for ever: of an address only where it leads. */
+export function configInEvent(config: Action['config']): Action['config'] {
+  return config.url === undefined ? config : { url: new URL(config.url).origin }
 }
 
 function readMail({ sends_mail }: ActionParts, url: string | undefined, to: Config['to']): ReadConfig {

@@ -14,11 +14,12 @@ import { deliverName } from '../triggers.js'
 /** Characters of the answer that are shown. */
 const maxShown = 200
 
-/** Sends a delivery of the type `action.test` now; it is not stored, and not repeated. Rejects with NOT_FOUND. */
+/** Sends a delivery of the type `action.test` now; it is not stored, and not repeated. Rejects with NOT_FOUND and RATE_LIMITED. */
 export async function testAction(parts: ActionParts, scope: Scope, id: string): Promise<ActionTest> {
   const { db, clock } = parts
   const receiver = await withSnapshot(db, scope, (tx) => findReceiver(scope, tx, id))
   if (receiver === null) throw unknownAction()
+  parts.tests.take(scope.org_id)
   const now = clock()
   const data = { action: { id, name: receiver.name, kind: receiver.kind } }
   const body = JSON.stringify({ type: 'action.test', timestamp: isoTime(now), data })
