@@ -28,8 +28,8 @@ export type WaitResult =
   | { readonly kind: 'over' | 'check' }
 
 export interface WaitingEngines {
-  /** A place for an engine, to give back; null when this key or this process has no place left. */
-  readonly enter: (key_id: string) => (() => void) | null
+  /** A place for an engine, to give back; null when its key, its organization or this process has no place left. */
+  readonly enter: (org_id: string, key_id: string) => (() => void) | null
   /** What is known of the policies of an agent without a look at the database: the last that a waiting engine has. */
   readonly known: (org_id: string, agent_id: string) => Known | null
   /** The policies of an agent, loaded with those of other engines that ask meanwhile. */
@@ -51,7 +51,7 @@ export interface WaitingLimits {
 }
 
 /** A waiting engine is a socket and a few hundred bytes. */
-const defaultLimits: WaitingLimits = { maxPerKey: 2_000, maxPerProcess: 10_000 }
+const defaultLimits: WaitingLimits = { maxPerKey: 2_000, maxPerProcess: 20_000 }
 /** Between two checks: a change reaches every engine in less than a second, also from another process. */
 const checkIntervalMs = 250
 /** After this time without a check, nothing is known of the policies. */
@@ -92,7 +92,7 @@ export function createWaitingEngines(parts: PolicyParts, limits: WaitingLimits =
   const everyPlace = () => [...organizations.values()].flatMap((organization) => [...organization.places])
 
   return {
-    enter: (key_id) => (is_closed ? null : places.enter(key_id)),
+    enter: (org_id, key_id) => (is_closed ? null : places.enter(org_id, key_id)),
     known: known.of,
     load: async (scope, agent_id) => {
       const loaded = await load(scope, agent_id)
@@ -128,23 +128,30 @@ export function createWaitingEngines(parts: PolicyParts, limits: WaitingLimits =
   }
 }
 
-/** Counts the waiting engines of each key and of the process. */
+/**
+ * Counts the waiting engines of each key, of each organization and of the process. An organization has at most as many places as
+ * are free, so that no number of keys takes those of the others, whose engines would learn of a stop late.
+ */
 function countedPlaces({ maxPerKey, maxPerProcess }: WaitingLimits) {
   const taken = new Map<string, number>()
   let total = 0
-  const leave = (key_id: string) => {
-    const left = (taken.get(key_id) ?? 1) - 1
-    if (left === 0) taken.delete(key_id)
-    else taken.set(key_id, left)
-    total -= 1
+  const add = (one: string, count: 1 | -1) => {
+    const now = (taken.get(one) ?? 0) + count
+    if (now === 0) taken.delete(one)
+    else taken.set(one, now)
   }
   return {
-    enter: (key_id: string) => {
-      const own = taken.get(key_id) ?? 0
-      if (own >= maxPerKey || total >= maxPerProcess) return null
-      taken.set(key_id, own + 1)
-      total += 1
-      return () => leave(key_id)
+    total: () => total,
+    enter: (org_id: string, key_id: string) => {
+      const key = `${org_id} ${key_id}`
+      if ((taken.get(key) ?? 0) >= maxPerKey || (taken.get(org_id) ?? 0) >= maxPerProcess - total) return null
+      const count = (by: 1 | -1) => {
+        add(key, by)
+        add(org_id, by)
+        total += by
+      }
+      count(1)
+      return () => count(-1)
     },
   }
 }

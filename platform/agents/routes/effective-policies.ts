@@ -22,7 +22,7 @@ export const effectivePolicyRoutes = [
     responses: { 200: 'effective-policies', 304: null },
     handle: async (call, parts: EffectiveParts) => {
       const ms = waitMs(call.header('prefer'))
-      const leave = ms === 0 ? null : parts.waiting_engines.enter(keyOf(call.principal).key_id)
+      const leave = ms === 0 ? null : parts.waiting_engines.enter(call.scope.org_id, keyOf(call.principal).key_id)
       try {
         const reply = await answer(call, parts, leave === null ? 0 : ms)
         const applied = leave === null ? {} : { 'preference-applied': `wait=${ms / 1000}` }

@@ -84,19 +84,20 @@ await forEachDatabase('a waiting engine', ({ fresh }) => {
 })
 
 describe('the places of waiting engines', () => {
-  it('are limited for each key and for the process, and given back', async () => {
+  it('are limited for each key, each organization and the process, and given back', async () => {
     const { enter, close } = createWaitingEngines(
       { db: null as never, clock: Date.now, policy_ttl_seconds: 1 },
-      { maxPerKey: 2, maxPerProcess: 3 },
+      { maxPerKey: 2, maxPerProcess: 6 },
     )
-    const [first] = [enter('a'), enter('a')]
-    expect(enter('a')).toBeNull()
-    expect([enter('b') === null, enter('c')]).toEqual([false, null])
+    const [first] = [enter('o', 'a'), enter('o', 'a')]
+    expect(enter('o', 'a')).toBeNull()
+    // Three of six places: whatever keys the organization has, another one finds some.
+    expect([enter('o', 'b') === null, enter('o', 'c')]).toEqual([false, null])
+    expect([enter('p', 'a') === null, enter('p', 'b') === null, enter('p', 'b')]).toEqual([false, false, null])
     first?.()
-    expect([enter('a') === null, enter('b')]).toEqual([false, null])
+    expect([enter('q', 'a') === null, enter('q', 'a')]).toEqual([false, null])
     close()
-    first?.()
-    expect(enter('z')).toBeNull()
+    expect(enter('z', 'z')).toBeNull()
   })
 
   it('are given back when a caller disconnects', async () => {
