@@ -25689,7 +25689,7 @@ const stoppedRules = [defineStepRule({
 			},
 			stop_id: {
 				type: "string",
-				minLength: 1,
+				pattern: "^[A-Za-z0-9_-]{1,100}$",
 				description: "the stop of the platform that it comes from"
 			},
 			stopped_by: {

@@ -18,7 +18,12 @@ export const stoppedRules = [
       additionalProperties: false,
       properties: {
         reason: { type: 'string', minLength: 1, maxLength: 1000, description: 'why the agents are stopped' },
-        stop_id: { type: 'string', minLength: 1, description: 'the stop of the platform that it comes from' },
+        stop_id: {
+          type: 'string',
+          // Part of a command in the remedy.
+          pattern: '^[A-Za-z0-9_-]{1,100}$',
+          description: 'the stop of the platform that it comes from',
+        },
         stopped_by: { type: 'string', minLength: 1, description: 'who stopped the agents' },
       },
     },
