@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto'
 import { quotePath } from '@svc/engine'
 import { isoTime, type Stop, type StopResume } from '@svc/schemas'
+import { assertStillAllowed } from '../../access/commands/members.js'
 import { type Resources, withTransaction } from '../../db/db.js'
 import { actorText, type Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
+import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
 import { type ConcernedAgent, concernedAgents, resumeAgents, setStop } from '../store/stops.js'
@@ -27,6 +29,7 @@ export async function resumeStop(
   if (agent_ids !== undefined && percent !== undefined)
     throw invalid([{ path: 'percent', message: 'is given beside `agent_ids`: send one of them' }])
   return withTransaction(db, scope, async (tx) => {
+    await assertStillAllowed(scope, tx, operators)
     const { size: log_index } = await lockLog(scope, tx)
     const { state, stages, policy_id } = await stopIn(scope, tx, id)
     if (!resumable.includes(state))

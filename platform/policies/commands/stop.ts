@@ -1,9 +1,11 @@
 // Stops agents: their next step is blocked (docs/design/platform.md §9).
 import type { Stop, StopRequest } from '@svc/schemas'
+import { assertStillAllowed } from '../../access/commands/members.js'
 import { type Resources, type Transaction, withTransaction } from '../../db/db.js'
 import { newId } from '../../db/ids.js'
 import { actorText, type Scope } from '../../db/scope.js'
 import { invalid, PlatformError } from '../../errors.js'
+import { operators } from '../../http/principal.js'
 import { recordEvents } from '../../ledger/events.js'
 import { bumpConfig, lockLog } from '../../ledger/log.js'
 import { insertPolicies, type NewPolicy } from '../store/policies.js'
@@ -17,6 +19,7 @@ export async function stop({ db, clock }: Resources, scope: Scope, request: Stop
   const now = clock()
   const id = newId('stp', now)
   return withTransaction(db, scope, async (tx) => {
+    await assertStillAllowed(scope, tx, operators)
     const { size: from_index } = await lockLog(scope, tx)
     const target = await targetOf(scope, tx, request)
     const { reason } = request
