@@ -1,0 +1,55 @@
+// A stop at one of two platforms on one database, and an engine that starts again while no platform can be reached.
+import type { Evaluation, Stop } from '@svc/schemas'
+import { describe, expect, it, vi } from 'vitest'
+import { discard, startPlatform, type TestPlatform } from '../../support/platform.js'
+import { sharedPostgres } from '../../support/postgres.js'
+import { type Serve, startServe } from '../../support/serve.js'
+import { soon } from '../../support/soon.js'
+
+const postgres = await sharedPostgres()
+
+const isStopped = async (engine: Serve) => {
+  const intended = { step_type: 'step.model', verb: 'POST' }
+  const { body } = await engine.post<Evaluation>('/evaluate', {
+    intended,
+    context: { agent_id: 'a', task_id: 't', environment: 'development' },
+  })
+  return body.violations.some(({ rule_type }) => rule_type === 'stopped')
+}
+const engineOf = async (platform: TestPlatform, api_key: string, agent_key: string) => {
+  await platform.call('POST', '/api/v1/agents', { as: api_key, body: { agent_key, owner_id: 'o', purpose: 'p' } })
+  return startServe([], {}, { SVC_API_URL: platform.url, SVC_API_KEY: api_key, SVC_AGENT_KEY: agent_key })
+}
+
+describe.skipIf(postgres === null)('a stop at one of two processes', () => {
+  if (postgres === null) return
+  it('reaches the engines that wait at either, and holds for one that starts again during an outage', async () => {
+    const database_url = postgres.freshDatabase()
+    const one = await startPlatform({ database_url })
+    const other = await startPlatform({ database_url, data_dir: one.data_dir })
+    const engines = [await engineOf(one, one.api_key, 'a'), await engineOf(other, one.api_key, 'b')]
+    const reached = async (stopped: boolean) => {
+      const began = performance.now()
+      const each = engines.map((engine) =>
+        vi.waitFor(async () => expect(await isStopped(engine)).toBe(stopped), { ...soon, interval: 10 }),
+      )
+      await Promise.all(each)
+      return Math.round(performance.now() - began)
+    }
+    await reached(false)
+    const { id } = (await one.call<Stop>('POST', '/api/v1/stops', { body: { workspace: true, reason: 'r' } })).body
+    const stopped = await reached(true)
+    await other.call('POST', `/api/v1/stops/${id}/resume`, { body: {} })
+    const resumed = await reached(false)
+    console.log(`a stop reached both processes after ${stopped} ms, its resumption after ${resumed} ms`)
+    expect(Math.max(stopped, resumed)).toBeLessThan(10_000)
+
+    await other.call('POST', '/api/v1/stops', { body: { agent_key: 'b', reason: 'r' } })
+    await vi.waitFor(async () => expect(await isStopped(engines[1] as Serve)).toBe(true), soon)
+    await discard(other)
+    await discard(one)
+    const again = await (engines[1] as Serve).restart()
+    expect(await isStopped(again)).toBe(true)
+    await Promise.all([engines[0]?.discard(), again.discard()])
+  }, 120_000)
+})
