@@ -75,16 +75,26 @@ export async function findOccurrences(
   const pending = only_pending
     ? `and not o.is_evaluated and exists (select from incidents i where i.org_id = $1 and i.id = o.incident_id and i.state <> 'resolved')`
     : ''
+  // A report with an evaluation is never the same as one with another evaluation.
+  const comparable = only_pending ? '' : 'and (s.is_unnamed or o.is_evaluated or o.evaluation_id is null)'
+  // A step has any number of occurrences, where an engine counts its steps from 1 again: as many as places are enough. Reading
+  // all 6,000 of one step took 1.2 s for 100 reports, under the lock of the log; this takes 30 ms.
   return tx.query<NewOccurrence>(
     `with k as (
        select * from unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[])
          as k(policy_id, agent_id, task_id, step, evaluation_id)
+     ), steps as (
+       select distinct policy_id, agent_id, task_id, step, evaluation_id is null as is_unnamed,
+         count(*) over (partition by policy_id, agent_id, task_id, step) as wanted from k
      ), found as (
-       select o.* from k join incident_occurrences o on o.org_id = $1 and o.task_id = k.task_id and o.step = k.step
-         and o.policy_id = k.policy_id and o.agent_id = k.agent_id ${pending}
+       select o.* from steps s cross join lateral (
+         select * from incident_occurrences o where o.org_id = $1 and o.task_id = s.task_id and o.step = s.step
+           and o.policy_id = s.policy_id and o.agent_id = s.agent_id ${comparable} ${pending}
+         order by not s.is_unnamed and o.reported_as is not null, not s.is_unnamed and not o.is_evaluated, o.at,
+           o.incident_id, o.number limit s.wanted) o
        union
        select o.* from k join incident_occurrences o on o.org_id = $1 and o.evaluation_id = k.evaluation_id
-         and o.policy_id = k.policy_id and o.agent_id = k.agent_id ${pending}
+         and o.policy_id = k.policy_id and o.agent_id = k.agent_id and o.task_id = k.task_id ${pending}
      )
      select incident_id, number, policy_id, agent_id, nullif(task_id, '') as task_id, nullif(step, 0) as step, log_id,
        is_evaluated, evaluation_id, reported_as
