@@ -4474,7 +4474,7 @@ export interface StopRequest {
 }
 
 /**
- * Body of POST /api/v1/stops/{id}/resume: without `agent_ids` and `percent` all agents that are still stopped.
+ * Body of POST /api/v1/stops/{id}/resume: without `agent_ids` and `percent` all agents that are still stopped. Null in one of them, without the other, is rejected.
  */
 export interface StopResume {
   /**
@@ -4483,11 +4483,11 @@ export interface StopResume {
    * @minItems 1
    * @maxItems 1000
    */
-  agent_ids?: string[]
+  agent_ids?: string[] | null
   /**
    * Resume agents until this share of those that were stopped is resumed; the order follows from a hash, so that it is the same each time
    */
-  percent?: number
+  percent?: number | null
   note?: string
 }
 

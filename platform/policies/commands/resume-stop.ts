@@ -23,11 +23,11 @@ export async function resumeStop(
   { db, clock }: Resources,
   scope: Scope,
   id: string,
-  { agent_ids, percent, note }: StopResume,
+  request: StopResume,
 ): Promise<Stop> {
   const now = clock()
-  if (agent_ids !== undefined && percent !== undefined)
-    throw invalid([{ path: 'percent', message: 'is given beside `agent_ids`: send one of them' }])
+  const { agent_ids, percent } = stageIn(request)
+  const { note } = request
   return withTransaction(db, scope, async (tx) => {
     await assertStillAllowed(scope, tx, operators)
     const { size: log_index } = await lockLog(scope, tx)
@@ -38,15 +38,15 @@ export async function resumeStop(
         `cannot resume a stop that is \`${state}\`: its state must be ${resumable.map((one) => `\`${one}\``).join(' or ')}`,
       )
     const agents = await concernedAgents(scope, tx, id)
-    const isWhole = agent_ids === undefined && (percent ?? 100) === 100
-    const selected = isWhole ? stillStopped(agents) : stageOf(id, agents, agent_ids ?? null, percent ?? 0)
+    const isWhole = agent_ids === null && (percent ?? 100) === 100
+    const selected = isWhole ? stillStopped(agents) : stageOf(id, agents, agent_ids, percent ?? 0)
     if (!isWhole) await resumeAgents(scope, tx, id, selected)
     const to: Stop['state'] = isWhole ? 'resumed' : 'resuming'
     const stage = {
       at: isoTime(now),
       by: actorText(scope),
       agents: selected.length,
-      percent: percent ?? null,
+      percent,
       note: note ?? null,
     }
     await setStop(scope, tx, now, { id, state: to, stages: [...stages, stage], policy_id }, log_index)
@@ -57,6 +57,17 @@ export async function resumeStop(
     await bumpConfig(scope, tx)
     return stopIn(scope, tx, id)
   })
+}
+
+/** Throws INVALID for both, and for null where a number or a list was meant: it must not resume all agents. */
+function stageIn({ agent_ids, percent }: StopResume) {
+  if (agent_ids != null && percent != null)
+    throw invalid([{ path: 'percent', message: 'is given beside `agent_ids`: send one of them' }])
+  if (agent_ids == null && percent == null && (agent_ids === null || percent === null)) {
+    const path = percent === null ? 'percent' : 'agent_ids'
+    throw invalid([{ path, message: 'is null: say which agents, or send `{}` to resume all that are still stopped' }])
+  }
+  return { agent_ids: agent_ids ?? null, percent: percent ?? null }
 }
 
 function stillStopped(agents: readonly ConcernedAgent[]): string[] {

@@ -191,9 +191,16 @@ describe('a stop', () => {
   it('is resumed by one of two callers, by its table of states, and says who did what', async () => {
     const { id } = (await post('/api/v1/stops', { workspace: true, reason })).body
     const resume = `/api/v1/stops/${id}/resume`
-    for (const body of [{ agent_ids: ['ag_0'] }, { percent: 0 }, { percent: '50' }, { agent_ids: [], percent: 5 }])
+    for (const body of [
+      { agent_ids: ['ag_0'] },
+      { percent: 0 },
+      { percent: '50' },
+      { agent_ids: [], percent: 5 },
+      { percent: null },
+      { agent_ids: null, note: 'n' },
+    ])
       expect((await post(resume, body)).status).toBe(422)
-    expect((await post(resume, { percent: 1 })).body).toMatchObject({ state: 'resuming', agents: 2 })
+    expect((await post(resume, { percent: 1, agent_ids: null })).body).toMatchObject({ state: 'resuming', agents: 2 })
     expect((await post(resume, { percent: 33 })).body.code).toBe('INVALID')
     const both = await Promise.all([post(resume, { note: 'one' }), post(resume, { note: 'two' })])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
