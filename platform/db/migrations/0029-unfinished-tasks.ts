@@ -45,6 +45,7 @@ begin
   end if;
   return null;
 end $$;
+revoke execute on function svc_count_events() from public;
 create trigger event_counts_inserted after insert on events
   referencing new table as after_change for each statement execute function svc_count_events();
 -- Events are deleted only when their part of the log is pruned.
