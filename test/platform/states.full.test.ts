@@ -1,7 +1,8 @@
 // Every transition of every state table, on both databases: test/cases/states.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sharedPostgres } from '../support/postgres.js'
-import { openStateSite, type StateSite, subjects } from '../support/state-subjects.js'
+import { openStateSite, type StateSite } from '../support/state-site.js'
+import { subjects } from '../support/state-subjects.js'
 import { allowedOf, cellsOf, checkMove, checkRace, stateTables } from '../support/states.js'
 
 const tables = stateTables()
@@ -14,7 +15,7 @@ const databases = [
 ] as const
 
 it('every state table has a subject, and every subject a table', () => {
-  expect(Object.keys(subjects).sort()).toEqual(tables.map(({ name }) => name))
+  expect(Object.keys(subjects).sort()).toEqual(tables.map(({ name }) => name).sort())
 })
 
 describe.each(databases)('on %s', (kind, fresh) => {

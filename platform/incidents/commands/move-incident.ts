@@ -124,20 +124,21 @@ async function changeIncident(
       'INVALID_TRANSITION',
       `cannot move from \`${from}\` to \`${to}\`: another incident of the same policy, agent and task is \`open\` or \`active\`: use that one`,
     )
-  const kind = `incident.${is_note ? 'noted' : to}`
+  const kind = is_note ? 'incident.noted' : `incident.${to}`
   const data = { from, to, note }
   await recordEvents(scope, tx, now, [{ kind, subject_kind: 'incident', subject_id: id, data }])
   return changed
 }
 
-/** Names the state, the one asked for, those from which it is reached, and what is possible. */
+/** Names the state, the one asked for, those from which it can be reached, and what is possible instead. */
 function notPossible(move: IncidentMove, state: Incident['state']): PlatformError {
   const { from, to } = transitions[move]
+  const states = from.map((one) => `\`${one}\``).join(' or ')
   const possible = moves.filter(([, { from }]) => from.includes(state))
   const list = possible.map(([name, next]) => `${name} (to \`${next.to}\`)`).join(', ')
   const states = from.map((one) => `\`${one}\``).join(' or ')
   return new PlatformError(
     'INVALID_TRANSITION',
-    `cannot ${move} an incident that is \`${state}\`: it becomes \`${to}\` only from ${states}; possible now: ${list}`,
+    `cannot ${move} (to \`${to}\`) an incident that is \`${state}\`: its state must be ${states}; possible is: ${list}`,
   )
 }
