@@ -1,11 +1,12 @@
 // Routes that no state table calls: each records its events when it changes something, and none when it changes nothing.
-import type { EventList } from '@svc/schemas'
+import type { EventList, Policy } from '@svc/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeAction } from '../../support/actions.js'
 import { type EventRow, eventRows } from '../../support/event-rows.js'
 import { manifestPath, refunds } from '../../support/manifests-in-git.js'
 import { join } from '../../support/people.js'
 import { sharedPostgres } from '../../support/postgres.js'
-import { openStateSite, type StateSite } from '../../support/state-subjects.js'
+import { openStateSite, type StateSite } from '../../support/state-site.js'
 import type { Subject } from '../../support/states.js'
 
 describe('events of routes', () => {
@@ -27,10 +28,15 @@ describe('events of routes', () => {
     const { id: repo } = await git.connect({ [manifestPath]: refunds([{ name: 'amount' }]) })
     const second = await git.register()
     const { body: made } = await git.assign(second.agent_id, repo)
+    const written = { name: 'amounts', rule_type: 'field_not_empty', params: { field: 'input.amount' } }
+    const policy = { ...written, scope: 'step_execution', severity: 'low' }
+    const { id: policy_id } = (await site.callers.default<Policy>('POST', '/api/v1/policies', policy)).body
+    const { id: action } = (await makeAction(git.platform, { config: { url: site.receiver.url } })).action
     const free = git.host.add('free.git')
     free.commit({ [manifestPath]: refunds([{ name: 'amount' }]) })
     Object.assign(callers, site.callers, { owner: owner.call, other: other.call })
     Object.assign(values, agent, { repo, assignment: made.id, org_id, person_id: other.id, email: other.email })
+    Object.assign(values, { policy_id, action, receiver: site.receiver.url })
     Object.assign(values, { url: `${git.host.url}/free.git`, now: new Date(site.clock()).toISOString() })
   })
   afterAll(() => site.close())
