@@ -18,8 +18,9 @@ function registrationOf({ agent }: RuleCase, index: number) {
 
 /** Whether the API cannot express a case: agents always have a risk level and an environment, and bodies have schemas. */
 function isInexpressible(one: RuleCase): boolean {
-  const { step, history, context, agent } = one
-  if (step === null) return true
+  const { step, history, context, agent, happened = false } = one
+  // The API evaluates intended steps.
+  if (step === null || happened) return true
   const params = JSON.stringify(one.params)
   const always = /"((agent|context)\.)?(agent_id|agent_key|task_id|environment|risk_classification|name)"/
   const logged = history.map((past, index) => ({ task_id: 't', agent_id: 'a', step: index + 1, ...past }))
