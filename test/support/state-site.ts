@@ -1,7 +1,7 @@
 // The platform on which state tables are checked (test/cases/states/README.md), and what several subjects begin with.
 import type { MemberList, OfferList } from '@svc/schemas'
 import { startMailServer } from './mail.js'
-import { type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from './manifests-in-git.js'
+import { type Connected, type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from './manifests-in-git.js'
 import { type SignedIn, signedIn } from './people.js'
 import { type Receiver, startReceiver } from './receiver.js'
 import type { Subject } from './states.js'
@@ -23,6 +23,12 @@ export interface StateSite {
    * because an account has a workspace with a log and a library of its own.
    */
   readonly pair: () => Promise<{ readonly owner: SignedIn; readonly other: SignedIn; readonly org_id: string }>
+  /** A manifest of its own in a repository that all share, and what commits another text of it and reads the branch. */
+  readonly manifest: () => Promise<{
+    readonly repo_id: number
+    readonly manifest_path: string
+    readonly push: (text: string) => Promise<void>
+  }>
   /** Two agents with a manifest that no other agent has. */
   readonly governed: () => Promise<{ readonly manifest_id: string; readonly agent_ids: readonly string[] }>
   /** The secret of the newest link to the address. */
@@ -56,6 +62,9 @@ export async function openStateSite(database_url: string | null): Promise<StateS
   let people: readonly SignedIn[] = []
   let org_id = ''
   let isSignedIn = false
+  const texts = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`${index}.yaml`, critical]))
+  let shared: Connected | null = null
+  let used = 0
   let governed: ReturnType<StateSite['governed']> | null = null
   return {
     git,
@@ -77,6 +86,18 @@ export async function openStateSite(database_url: string | null): Promise<StateS
       isSignedIn = true
       return separated(people, org_id)
     },
+    manifest: async () => {
+      shared ??= await git.connect(texts)
+      const { id: repo_id, repository } = shared
+      const manifest_path = Object.keys(texts)[used++] ?? 'every manifest is used'
+      const push = async (text: string) => {
+        texts[manifest_path] = text
+        repository.commit(texts)
+        const { status, body } = await git.tick(repo_id)
+        if (status >= 300 || body.status !== 'synced') throw new Error(`answered ${status}: ${JSON.stringify(body)}`)
+      }
+      return { repo_id, manifest_path, push }
+    },
     governed: () => {
       governed ??= twoGoverned(git)
       return governed
@@ -92,6 +113,8 @@ export async function openStateSite(database_url: string | null): Promise<StateS
     },
   }
 }
+
+const critical = refunds([{ name: 'amount', severity: 'critical' }])
 
 async function twoGoverned(git: ManifestsInGit) {
   const { id } = await git.connect({ [manifestPath]: refunds([{ name: 'amount' }]) })

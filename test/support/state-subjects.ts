@@ -17,7 +17,7 @@ import { manifestPath, refunds } from './manifests-in-git.js'
 import { operationSubjects } from './operation-subjects.js'
 import { join } from './people.js'
 import { reportIn } from './reports.js'
-import { type Make, minute, registered, type StateSite, violated } from './state-site.js'
+import { type Make, minute, registered, violated } from './state-site.js'
 
 const day = 24 * 60 * minute
 const week = 7 * day
@@ -53,7 +53,6 @@ function offerOf(kind: Offer['kind']): Make {
   }
 }
 
-const critical = refunds([{ name: 'amount', severity: 'critical' }])
 const loosened = refunds([{ name: 'amount', severity: 'low' }])
 
 const assignmentStates: Readonly<Record<string, (read: Assignment) => boolean>> = {
@@ -61,10 +60,6 @@ const assignmentStates: Readonly<Record<string, (read: Assignment) => boolean>> 
   pinned: ({ pinned_sha }) => pinned_sha !== null,
   held: ({ held_sha }) => held_sha !== null,
   synced: ({ status }) => status === 'synced',
-}
-
-async function connected({ git }: StateSite) {
-  return git.connect({ [manifestPath]: critical })
 }
 
 export const subjects: Readonly<Record<string, Make>> = {
@@ -95,18 +90,14 @@ export const subjects: Readonly<Record<string, Make>> = {
   assignment: async (site) => {
     const { git, callers } = site
     const { id: agent_id } = await registered(site)
-    const { id: repo_id, repository } = await connected(site)
-    const { id } = (await git.assign(agent_id, repo_id)).body
+    const { repo_id, manifest_path, push } = await site.manifest()
+    const { id } = (await git.assign(agent_id, repo_id, { manifest_path })).body
     const state = async () => {
       const { status, body } = await callers.default<Assignment>('GET', `/api/v1/assignments/${id}`)
       if (status === 404) return 'removed'
       return Object.entries(assignmentStates).find(([, holds]) => holds(body))?.[0] ?? 'degraded'
     }
-    const push_loosening = async () => {
-      repository.commit({ [manifestPath]: loosened })
-      await git.tick(repo_id)
-    }
-    return { values: { id }, callers, state, steps: { push_loosening } }
+    return { values: { id }, callers, state, steps: { push_loosening: () => push(loosened) } }
   },
   'device-code': async ({ newPerson, pair, callers: { anonymous }, wait }) => {
     // A person enters ten codes in 15 minutes.
@@ -178,7 +169,7 @@ export const subjects: Readonly<Record<string, Make>> = {
     return { values: { id, from, to, cut_off }, callers, state: read }
   },
   repository: async (site) => {
-    const { id, url } = await connected(site)
+    const { id, url } = await site.git.connect({ [manifestPath]: loosened })
     const read = async () =>
       (await site.callers.default('GET', `/api/v1/repos/${id}`)).status === 200 ? 'connected' : 'disconnected'
     return { values: { id, url }, callers: site.callers, state: read }
