@@ -13,6 +13,8 @@ export interface Config {
   readonly seed_api_key: string | null
   readonly operator_token: string | null
   readonly task_timeout_seconds: number
+  /** A process of this installation that is silent for so long is taken for killed: others run its jobs. */
+  readonly takeover_seconds: number
   /** For how long a stopping platform still answers, so that load balancers notice. */
   readonly drain_seconds: number
   readonly policy_ttl_seconds: number
@@ -112,6 +114,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     operator_token: checked('SVC_OPERATOR_TOKEN', /^[!-~]{32,200}$/, 'a token of 32 to 200 printable characters'),
     task_timeout_seconds: whole('SVC_TASK_TIMEOUT_SECONDS', 3600, 31_536_000),
+    takeover_seconds: whole('SVC_TAKEOVER_SECONDS', 20, 3600, 5),
     drain_seconds: whole('SVC_DRAIN_SECONDS', 0, 300),
     policy_ttl_seconds: whole('SVC_POLICY_TTL_SECONDS', 300, 86_400),
     encryption_key: textOf('SVC_ENCRYPTION_KEY'),
@@ -155,12 +158,12 @@ function variablesOf(env: Readonly<Record<string, string | undefined>>) {
     errors.push(`${name} must be ${wanted}`)
     return null
   }
-  const whole = (name: string, fallback: number, max: number) => {
+  const whole = (name: string, fallback: number, max: number, min = 0) => {
     const value = textOf(name)
     if (value === null) return fallback
     const number = Number(value)
-    if (Number.isInteger(number) && number >= 0 && number <= max) return number
-    errors.push(`${name} must be a whole number from 0 to ${max}, found \`${value}\``)
+    if (Number.isInteger(number) && number >= min && number <= max) return number
+    errors.push(`${name} must be a whole number from ${min} to ${max}, found \`${value}\``)
     return fallback
   }
   const words = (name: string) => (textOf(name) ?? '').split(/\s+/).filter((text) => text !== '')

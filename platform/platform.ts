@@ -32,7 +32,7 @@ import { createPartitions } from './ingest/partitions.js'
 import { sweepJob } from './ingest/sweep-job.js'
 import { createIngest, type Ingest } from './ingest/write-queue.js'
 import type { Send } from './jobs/job.js'
-import { type Jobs, openJobs } from './jobs/jobs.js'
+import { openJobs, ordinaryTimes } from './jobs/jobs.js'
 import { addressOf, closeServer, createListener } from './listener.js'
 import { type Log, openLog } from './log/parts.js'
 import { createLogger } from './logger.js'
@@ -100,8 +100,9 @@ export async function createPlatform(
     const mailer = mailerOf(config, print, warn)
     const actions = actionRoom({ db, clock, config, sealer, assertKeyKept, mailer, outgoing })
     const sweep = sweepJob({ db, clock, logger, config })
-    const all = [log.jobs, git.jobs, reports.jobs, actions.jobs, sweep, above.jobsWith(git.parts)].flat()
-    const jobs = await openJobs({ db, clock, logger, jobs: all })
+    const all = [log.jobs, git.jobs, reports.jobs, sweep, actions.jobs, above.jobsWith(git.parts)].flat()
+    const times = { ...ordinaryTimes, unseen: config.takeover_seconds * 1000 }
+    const jobs = await openJobs({ db, clock, logger, jobs: all }, times)
     const ingest = openIngest({ db, clock, sealer, meter: meters.meter, logger, send: jobs.send })
     for (const room of [git, actions, above]) await room.start(jobs.send)
     const listener = createListener()

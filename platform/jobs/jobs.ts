@@ -43,7 +43,7 @@ export interface Jobs {
   readonly close: () => Promise<void>
 }
 
-const ordinaryTimes: JobTimes = { poll: 2000, drain: 3000, grace: 1500, unseen: 20_000 }
+export const ordinaryTimes: JobTimes = { poll: 2000, drain: 3000, grace: 1500, unseen: 20_000 }
 const maintenanceMs = 60_000
 /** The number of the advisory lock; unique to this lock. */
 const queueLock = 7_283_004

@@ -14,10 +14,14 @@ import {
 import { sharedPostgres } from '../support/postgres.js'
 import { serverKey } from '../support/process.js'
 
-/** On a server, others run the jobs of a killed process after 20 s. */
 const times = Number(process.env.SVC_KILLS ?? 1)
 const postgres = await sharedPostgres()
-const server = () => ({ SVC_DATABASE_URL: postgres?.freshDatabase() ?? '', SVC_ENCRYPTION_KEY: serverKey })
+const server = () => ({
+  SVC_DATABASE_URL: postgres?.freshDatabase() ?? '',
+  SVC_ENCRYPTION_KEY: serverKey,
+  // The jobs of the killed process run again after this time.
+  SVC_TAKEOVER_SECONDS: '5',
+})
 
 /** Where the platform is killed: when this request reaches GitHub, or at once. */
 const places = [
