@@ -51,7 +51,8 @@ export const variables: Readonly<Record<string, string>> = {
   SVC_RESYNC_SECONDS: 'seconds between two readings of a branch of manifests',
   SVC_SEED_API_KEY: 'an API key to admit at the start',
   SVC_SMTP_URL: 'the mail server',
-  SVC_TAKEOVER_SECONDS: 'seconds of silence after which a process is taken for killed, and others run its jobs',
+  SVC_TAKEOVER_SECONDS:
+    'seconds without a sign of life after which a process is taken for killed, and others run its jobs',
   SVC_TASK_TIMEOUT_SECONDS: 'seconds after which a task without an end counts as unfinished',
   SVC_TRUSTED_PROXIES: 'addresses and networks of proxies whose `X-Forwarded-For` is trusted',
   SVC_WITNESSES: 'the witnesses of checkpoints, each as `URL#KEY`',
