@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => serve.discard())
 
-describe('a slow caller', () => {
+describe.concurrent('a slow caller', () => {
   const head = 'POST /record HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n'
   it.each([
     { name: 'its head', sent: head },

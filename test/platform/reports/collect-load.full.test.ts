@@ -13,7 +13,7 @@ import { sharedPostgres } from '../../support/postgres.js'
 import { type PlatformProcess, serverKey, startProcess } from '../../support/process.js'
 import { fillForReports } from '../../support/report-fill.js'
 
-const entries = Number(process.env.SVC_REPORT_ENTRIES ?? 20_000)
+const entries = Number(process.env.SVC_REPORT_ENTRIES ?? 6_000)
 const formats = (process.env.SVC_REPORT_FORMATS ?? 'json,pdf').split(',')
 const kinds = (process.env.SVC_REPORT_DATABASES ?? 'postgresql,pglite').split(',')
 const { SVC_REPORT_FOLDER: kept, SVC_REPORT_DATABASE_URL: kept_url } = process.env
