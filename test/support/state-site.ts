@@ -1,9 +1,11 @@
 // The platform on which state tables are checked (test/cases/states/README.md), and what several subjects begin with.
 import type { MemberList, OfferList } from '@svc/schemas'
+import { expect, vi } from 'vitest'
 import { startMailServer } from './mail.js'
 import { type Connected, type ManifestsInGit, manifestPath, openManifestsInGit, refunds } from './manifests-in-git.js'
 import { type SignedIn, signedIn } from './people.js'
 import { type Receiver, startReceiver } from './receiver.js'
+import { soon } from './soon.js'
 import type { Subject } from './states.js'
 
 export const minute = 60_000
@@ -93,8 +95,11 @@ export async function openStateSite(database_url: string | null): Promise<StateS
       const push = async (text: string) => {
         texts[manifest_path] = text
         repository.commit(texts)
-        const { status, body } = await git.tick(repo_id)
-        if (status >= 300 || body.status !== 'synced') throw new Error(`answered ${status}: ${JSON.stringify(body)}`)
+        // The timer may read the branch meanwhile, which then moved while it was read: it has to be read again.
+        await vi.waitFor(async () => {
+          const { body } = await git.tick(repo_id)
+          expect([body.status, body.conditions]).toEqual(['synced', []])
+        }, soon)
       }
       return { repo_id, manifest_path, push }
     },
@@ -119,8 +124,12 @@ const critical = refunds([{ name: 'amount', severity: 'critical' }])
 async function twoGoverned(git: ManifestsInGit) {
   const { id } = await git.connect({ [manifestPath]: refunds([{ name: 'amount' }]) })
   const agents = [await git.register(), await git.register()]
-  const made = await Promise.all(agents.map(({ agent_id }) => git.assign(agent_id, id)))
-  const manifest_id = made[0]?.body.manifest_id ?? ''
+  let manifest_id = ''
+  for (const { agent_id } of agents) {
+    const { status, body } = await git.assign(agent_id, id)
+    if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(body)}`)
+    manifest_id = body.manifest_id
+  }
   return { manifest_id, agent_ids: agents.map(({ agent_id }) => agent_id) }
 }
 
