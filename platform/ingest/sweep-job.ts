@@ -13,7 +13,7 @@ interface SweepParts extends Resources {
   readonly config: Pick<Config, 'task_timeout_seconds'>
 }
 
-/** Tasks of one transaction, which holds the lock of the log: 200 take about 10 ms on a server. */
+/** Tasks of one transaction, which holds the lock of the log, for which every step that is logged waits: 30 ms with 50,000 due. */
 const batchSize = 200
 
 export function sweepJob(parts: SweepParts): Job {

@@ -8,7 +8,7 @@ import { type IncidentMove, moveWithin, noteOf } from './move-incident.js'
 
 /**
  * Incidents moved in one transaction, which holds the lock of the organization's log, for which every step that is logged
- * waits: 20 moves take about 50 ms.
+ * waits.
  */
 const chunkSize = 20
 
